@@ -1,0 +1,21 @@
+"""Errors raised at the call that caused them, saying where, expected, got and cure."""
+
+
+class GradGraphError(Exception):
+    """Base of every error that tb_gradgraph raises on purpose."""
+
+
+class CaptureError(GradGraphError):
+    """The model or tensors given cannot be differentiated as asked."""
+
+
+class WriterError(GradGraphError):
+    """The writer given cannot take records: closed, or of an unknown kind."""
+
+
+class FormatError(GradGraphError):
+    """Bytes read are not what FORMAT.md says."""
+
+
+class NewerFormatError(FormatError):
+    """Bytes were written by a newer tb_gradgraph than this one can read."""

@@ -1,0 +1,170 @@
+"""The words of the product: graph, node, slot, edge, scope, and one recorded backward pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+
+from tb_gradgraph.statistics import StatisticsTable
+
+#: operation: an autograd node (grad_fn), or a traced forward operation whose output needs no gradient.
+#: parameter: a leaf that the model owns. leaf: any other tensor that requires grad and has no grad_fn.
+#: input: a tensor handed to the model. buffer: one that the model holds. constant: any other tensor
+#: without gradient. root: what was differentiated (a loss or an output).
+NodeKind = Literal["operation", "parameter", "leaf", "input", "buffer", "constant", "root"]
+NODE_KINDS: tuple[NodeKind, ...] = (
+    "operation", "parameter", "leaf", "input", "buffer", "constant", "root",
+)  # fmt: skip
+
+NO_SCOPE = -1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Slot:
+    """One output of a node: the tensor that a gradient belongs to."""
+
+    name: str  # variable or qualified name; "" where none was found
+    shape: tuple[int, ...]
+    dtype: str  # torch's name without "torch."
+    requires_grad: bool = True
+    retains_grad: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Node:
+    """What made one or more tensors.
+
+    ``key`` joins the node to itself at other steps and in other runs:
+    ``scope path#call/operation.ordinal`` for operations, ``kind:name`` for the rest.
+    """
+
+    key: str
+    name: str
+    kind: NodeKind
+    operation: str  # autograd's name, as "MulBackward0", or the forward operation's; "" for tensors
+    scope: int  # index into Graph.scopes, or NO_SCOPE
+    slots: tuple[Slot, ...]
+    is_leaf: bool
+    source: str = ""  # "path/file.py:12 in forward"
+    order: int = 1
+    aliases: tuple[str, ...] = ()  # further names of a tied parameter
+    note: str = ""  # one sentence a reader needs: why opaque, why there is no gradient
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether any output takes part in differentiation."""
+        return any(slot.requires_grad for slot in self.slots)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edge:
+    """A slot used by a node. Data runs along it, the gradient against it."""
+
+    source: int
+    source_slot: int
+    target: int
+    target_input: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scope:
+    """One call of a module: ``lin#2`` is the third call of ``lin``."""
+
+    path: str  # qualified name; "" for the model itself
+    call: int
+    module: str  # class name
+    parent: int  # index of the enclosing call, or NO_SCOPE
+
+
+@dataclasses.dataclass(frozen=True)
+class Graph:
+    """Structure of what one forward made, nodes in forward order.
+
+    Numbers live in *rows*: row k is the k-th slot, counted through all nodes in
+    order; after the slots comes one row for each edge whose slot has several
+    consumers, for there an edge carries only its own share of the slot's gradient.
+    """
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    scopes: tuple[Scope, ...]
+
+    @functools.cached_property
+    def slot_offsets(self) -> np.ndarray:
+        """First row of each node; one more entry gives the number of slots."""
+        counts = [len(node.slots) for node in self.nodes]
+        return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
+
+    @functools.cached_property
+    def slot_count(self) -> int:
+        """Number of slots of all nodes."""
+        return int(self.slot_offsets[-1])
+
+    @functools.cached_property
+    def edge_rows(self) -> np.ndarray:
+        """Row of each edge: its slot's where it is the only consumer, else its own."""
+        offsets = self.slot_offsets
+        slot_of = np.array(
+            [offsets[edge.source] + edge.source_slot for edge in self.edges], np.int64
+        )
+        consumers = np.bincount(slot_of, minlength=self.slot_count)
+        shared = consumers[slot_of] > 1 if len(slot_of) else np.zeros(0, bool)
+        own = self.slot_count + np.cumsum(shared) - 1
+        return np.where(shared, own, slot_of)
+
+    @functools.cached_property
+    def row_count(self) -> int:
+        """Number of rows: slots, then edges with a share of their own."""
+        rows = self.edge_rows
+        return max(self.slot_count, int(rows.max()) + 1 if len(rows) else 0)
+
+    @functools.cached_property
+    def row_keys(self) -> tuple[str, ...]:
+        """Stable name of each row, to join series of graphs that differ."""
+        keys = [f"{node.key}:{nr}" for node in self.nodes for nr in range(len(node.slots))]
+        keys += [""] * (self.row_count - len(keys))
+        for edge, row in zip(self.edges, self.edge_rows.tolist()):
+            if row >= self.slot_count:
+                source, target = self.nodes[edge.source], self.nodes[edge.target]
+                keys[row] = f"{source.key}:{edge.source_slot}->{target.key}:{edge.target_input}"
+        return tuple(keys)
+
+    @functools.cached_property
+    def hash(self) -> str:
+        """16 hexadecimal digits over the structure alone, values and source lines left out."""
+        digest = hashlib.sha256()
+        for node in self.nodes:
+            slots = [(slot.shape, slot.dtype, slot.requires_grad) for slot in node.slots]
+            digest.update(repr((node.key, node.kind, node.operation, node.order, slots)).encode())
+        for edge in self.edges:
+            digest.update(
+                b"%d.%d>%d.%d;" % (edge.source, edge.source_slot, edge.target, edge.target_input)
+            )
+        return digest.hexdigest()[:16]
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """One backward pass over one graph at one step.
+
+    ``gradients`` and ``values`` hold whole tensors by row (float32, float64,
+    complex64 or complex128; 16-bit floats widened): the small ones, and those
+    that the user asked to retain. ``table`` has no row present when the
+    structure was written and no backward ran.
+    """
+
+    tag: str
+    graph_hash: str
+    step: int
+    wall_time: float  # seconds since the epoch
+    backward_pass: int  # 0, 1, ... of this graph at this step
+    objective: str  # what was differentiated: "loss_fn(output)", "sum of all floating outputs", ...
+    table: StatisticsTable
+    gradients: Mapping[int, np.ndarray] = dataclasses.field(default_factory=dict)
+    values: Mapping[int, np.ndarray] = dataclasses.field(default_factory=dict)
+    stage: str = "backward"

@@ -1,0 +1,103 @@
+"""The numbers kept of one tensor, and of all tensors of one backward pass."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+#: Order of the columns in memory, on disk and on the wire; append only.
+STATISTICS = (
+    "l2_norm",
+    "mean",
+    "std",
+    "min",
+    "max",
+    "abs_max",
+    "zero_fraction",
+    "nan",
+    "posinf",
+    "neginf",
+    "numel",
+)
+
+#: Bin i counts sampled elements with HISTOGRAM_LOW + 2*i <= log2|g| < HISTOGRAM_LOW + 2*(i+1);
+#: the first and last bin also hold what lies beyond them, zeros are in none.
+HISTOGRAM_BINS = 32
+HISTOGRAM_LOW = -48
+HISTOGRAM_WIDTH = 2
+HISTOGRAM_SAMPLE = 4096
+
+#: A tensor of at most this many elements is kept whole, value and gradient.
+WHOLE_LIMIT = 16
+
+STAGES = ("backward", "accumulated", "unscaled", "clipped", "applied")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Statistics:
+    """Numbers of one tensor, taken over its finite elements.
+
+    ``None`` means that there is no such number: no finite element, or for
+    ``std`` (with Bessel's correction, as ``torch.std``) fewer than two.
+    Of a complex tensor the numbers are those of the magnitude.
+    ``nan``, ``posinf`` and ``neginf`` count elements, ``zero_fraction`` is of all
+    elements; ``histogram`` counts a sample by log2 of the magnitude.
+    """
+
+    numel: int
+    l2_norm: float | None
+    mean: float | None
+    std: float | None
+    min: float | None
+    max: float | None
+    abs_max: float | None
+    zero_fraction: float | None
+    nan: int
+    posinf: int
+    neginf: int
+    histogram: tuple[int, ...]
+
+    @property
+    def nonfinite(self) -> int:
+        """Count the elements that are NaN or infinite."""
+        return self.nan + self.posinf + self.neginf
+
+
+_COUNTS = frozenset({"nan", "posinf", "neginf", "numel"})
+
+
+@dataclasses.dataclass(frozen=True)
+class StatisticsTable:
+    """Statistics of every row of a graph in one backward pass.
+
+    Attributes:
+        values: float64 of shape ``[rows, len(STATISTICS)]``; NaN where there is
+            no such number (statistics are of finite elements, never NaN themselves).
+        present: bool of shape ``[rows]``; False where no gradient arrived.
+        histogram: uint16 of shape ``[rows, HISTOGRAM_BINS]``.
+    """
+
+    values: np.ndarray
+    present: np.ndarray
+    histogram: np.ndarray
+
+    @classmethod
+    def empty(cls, rows: int) -> StatisticsTable:
+        """Make a table in which no gradient has arrived."""
+        return cls(
+            np.full((rows, len(STATISTICS)), np.nan),
+            np.zeros(rows, bool),
+            np.zeros((rows, HISTOGRAM_BINS), np.uint16),
+        )
+
+    def row(self, row: int) -> Statistics | None:
+        """Read one row; ``None`` where no gradient arrived."""
+        if not self.present[row]:
+            return None
+        numbers = dict(zip(STATISTICS, self.values[row].tolist()))
+        fields = {
+            name: int(value) if name in _COUNTS else (None if value != value else value)
+            for name, value in numbers.items()
+        }
+        return Statistics(histogram=tuple(self.histogram[row].tolist()), **fields)
