@@ -1,0 +1,69 @@
+# make demo   train a small net, log its graph with gradients, start TensorBoard on it
+# make test   everything that CI runs
+# Also: wheel, bench, screenshots, lint, clean.
+#
+# Variables:
+#   PYTHON=python3.12    interpreter that .venv is made from
+#   SERVE=0              make demo without starting TensorBoard
+#   LOGDIR=runs/demo     where make demo writes
+#   PORT=6006            where make demo serves (0: any free one)
+#   TORCH_INDEX=URL      further package index to find torch in, as that of its CPU builds
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: demo test lint frontend browser bench wheel screenshots clean
+
+PYTHON ?= python3
+SERVE ?= 1
+LOGDIR ?= runs/demo
+PORT ?= 6006
+TORCH_INDEX ?=
+
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt \
+	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
+INPUTS := setup.cfg pyproject.toml constraints.txt
+
+demo: .venv/installed
+	$(BIN)/tb-gradgraph demo --logdir $(LOGDIR) --port $(PORT) $(if $(filter 0,$(SERVE)),--no-serve)
+
+test: .venv/installed-test browser lint frontend
+	$(BIN)/python -m pytest
+
+lint: .venv/installed-test
+	$(BIN)/ruff check .
+
+frontend:
+	.ci/check_frontend
+
+browser: .venv/installed-test
+	.ci/install_chromium $(BIN)/python
+
+bench: .venv/installed-test browser
+	$(BIN)/python -m tests.benchmarks.run
+
+screenshots: .venv/installed-test browser
+	$(BIN)/python -m tests.browser.make_screenshots
+
+# A stale build/ would put files of earlier builds into the wheel.
+wheel: .venv/created
+	rm -rf build
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	rm -rf build
+	ls -l dist
+
+clean:
+	rm -rf .venv build dist runs *.egg-info frontend/node_modules .pytest_cache .ruff_cache
+
+.venv/created:
+	.ci/create_venv $(PYTHON)
+	touch $@
+
+.venv/installed: $(INPUTS) | .venv/created
+	$(PIP_INSTALL) --editable .
+	touch $@
+
+.venv/installed-test: $(INPUTS) | .venv/created
+	$(PIP_INSTALL) --editable '.[test]'
+	touch .venv/installed $@

@@ -1,0 +1,77 @@
+"""Fixtures that more than one room's tests use: TensorBoard, Chromium, the demos' logs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.browser.find_chromium import find_chromium
+from tests.demo.run_demo import run_demo
+from tests.tensorboard_process import run_tensorboard
+
+Serve = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def tensorboard_server() -> Iterator[Serve]:
+    """Serve a logdir: ``tensorboard_server(logdir, load_fast=..., path_prefix=...)``.
+
+    Gives the address. A second call with the same arguments gives the same
+    server; all of them end with the tests.
+    """
+    with contextlib.ExitStack() as servers:
+        started: dict[tuple[str, bool, str], str] = {}
+
+        def serve(
+            logdir: str | os.PathLike[str], *, load_fast: bool = True, path_prefix: str = ""
+        ) -> str:
+            key = (os.fspath(logdir), load_fast, path_prefix)
+            if key not in started:
+                started[key] = servers.enter_context(
+                    run_tensorboard(logdir, load_fast=load_fast, path_prefix=path_prefix)
+                )
+            return started[key]
+
+        yield serve
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A headless Chromium, shared by all tests."""
+    if find_chromium() is None and os.environ.get("CI") != "true":
+        pytest.skip("no Chromium; .ci/install_chromium installs one")
+    from tests.browser.chromium import launch_chromium
+
+    with launch_chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(chromium):
+    """A new page; the test fails if anything on it complains in the console."""
+    from tests.browser.chromium import Complaints
+
+    with chromium.new_context(viewport={"width": 1280, "height": 900}) as context:
+        context.set_default_timeout(20_000)
+        complaints = Complaints(context)
+        yield context.new_page()
+        assert complaints.texts == []
+
+
+@pytest.fixture(scope="session")
+def demo_logdir(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], pathlib.Path]:
+    """Run a demo script once and give the directory it logged to: ``demo_logdir("digits")``."""
+    ran: dict[str, pathlib.Path] = {}
+
+    def run(name: str) -> pathlib.Path:
+        if name not in ran:
+            logdir = tmp_path_factory.mktemp("logs") / name
+            run_demo(name, logdir)
+            ran[name] = logdir
+        return ran[name]
+
+    return run
