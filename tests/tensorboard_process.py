@@ -22,15 +22,16 @@ def run_tensorboard(
     *,
     load_fast: bool = True,
     path_prefix: str = "",
+    python: str = sys.executable,
     arguments: tuple[str, ...] = (),
 ) -> Iterator[str]:
-    """Serve ``logdir`` with this environment's TensorBoard and yield the address.
+    """Serve ``logdir`` with the TensorBoard of ``python`` and yield the address.
 
     The address ends with ``/`` and includes ``path_prefix``. The port is a free
     one; on leaving, the process is asked to end by its id and waited for.
     """
     command = [
-        *(sys.executable, "-m", "tensorboard.main", "--logdir", os.fspath(logdir)),
+        *(python, "-m", "tensorboard.main", "--logdir", os.fspath(logdir)),
         *("--host", "127.0.0.1", "--port", "0", "--reload_interval", "1"),
         *("--load_fast", "true" if load_fast else "false"),
         *("--path_prefix", path_prefix, *arguments),

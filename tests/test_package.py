@@ -1,0 +1,116 @@
+"""The wheel: what is in it, and that TensorBoard finds the plugin where it is installed."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import shutil
+import site
+import subprocess
+import sys
+import urllib.request
+import zipfile
+
+import pytest
+
+from tests.tensorboard_process import run_tensorboard
+
+ROOT = pathlib.Path(__file__).parents[1]
+STATIC_LIMIT_BYTES = 2_500_000
+
+
+def run_pip(*arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
+    finished = subprocess.run(command, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Build from a copy: setuptools leaves files behind, and would pack those of earlier builds."""
+    sources = tmp_path_factory.mktemp("sources") / "tb_gradgraph"
+    sources.mkdir()
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, sources)
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "tb_gradgraph", sources / "tb_gradgraph", ignore=ignored)
+    built = tmp_path_factory.mktemp("dist")
+    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", str(built))
+    run_pip("wheel", *options, str(sources))
+    return next(built.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed_python(wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An environment with the wheel installed, and torch and TensorBoard borrowed from this one.
+
+    A path file lends the packages; the path files among them, and so the
+    editable installation of the checkout, are not followed.
+    """
+    directory = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", directory], check=True)
+    python = str(directory / ("Scripts" if sys.platform == "win32" else "bin") / "python")
+    run_pip("--python", python, "install", "--no-deps", "--no-index", str(wheel))
+    script = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)
+    lent = pathlib.Path(packages.stdout.strip(), "lent.pth")
+    lent.write_text("\n".join(site.getsitepackages()))
+    return python
+
+
+def test_wheel_holds_panel_format_and_licenses(wheel: pathlib.Path):
+    with zipfile.ZipFile(wheel) as archive:
+        sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+    assert {
+        "tb_gradgraph/static/index.js",
+        "tb_gradgraph/static/THIRD_PARTY_NOTICES",
+        "tb_gradgraph/record/FORMAT.md",
+        "tb_gradgraph/record/gradgraph.proto",
+        "tb_gradgraph/serve/http_api.md",
+    } <= sizes.keys()
+    assert any(name.endswith("/LICENSE") for name in sizes)
+    assert {name.partition("/")[0].split("-")[0] for name in sizes} == {"tb_gradgraph"}
+    panel = sum(size for name, size in sizes.items() if name.startswith("tb_gradgraph/static/"))
+    assert 0 < panel <= STATIC_LIMIT_BYTES
+
+
+def test_wheel_holds_every_file_of_the_panel(wheel: pathlib.Path):
+    static = ROOT / "tb_gradgraph" / "static"
+    here = {path.relative_to(ROOT).as_posix() for path in static.rglob("*") if path.is_file()}
+    with zipfile.ZipFile(wheel) as archive:
+        assert {name for name in archive.namelist() if "/static/" in name} == here
+
+
+def test_installed_plugin_is_found_and_loads_without_torch(installed_python: str, tmp_path):
+    script = """
+import importlib.metadata, json, sys
+(entry,) = importlib.metadata.entry_points(group="tensorboard_plugins", name="gradgraph")
+loader = entry.load()
+import tb_gradgraph
+print(json.dumps([tb_gradgraph.__file__, tb_gradgraph.__version__,
+                  importlib.metadata.version("tb-gradgraph"), "torch" in sys.modules]))
+"""
+    command = [installed_python, "-c", script]
+    finished = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    file, version, metadata_version, has_torch = json.loads(finished.stdout)
+    assert not pathlib.Path(file).is_relative_to(ROOT / "tb_gradgraph")
+    assert version == metadata_version
+    assert not has_torch
+
+
+def test_tensorboard_serves_the_installed_panel(installed_python: str, tmp_path: pathlib.Path):
+    with run_tensorboard(tmp_path, python=installed_python) as address:
+        with urllib.request.urlopen(address + "data/plugins_listing") as answer:
+            listing = json.load(answer)
+        with urllib.request.urlopen(address + "data/plugin/gradgraph/static/index.js") as answer:
+            script = answer.read()
+    assert "gradgraph" in listing
+    assert script == (ROOT / "tb_gradgraph" / "static" / "index.js").read_bytes()
+
+
+def test_command_of_the_installed_package_runs(installed_python: str, tmp_path: pathlib.Path):
+    command = pathlib.Path(installed_python).with_name("tb-gradgraph")
+    finished = subprocess.run([command, "--help"], capture_output=True, text=True, cwd=tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    assert "doctor" in finished.stdout
