@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import shutil
 import site
 import subprocess
@@ -14,6 +15,7 @@ import zipfile
 import pytest
 
 from tests.tensorboard_process import run_tensorboard
+from tests.third_party_notices import NOTICES, make_heading, read_shipped
 
 ROOT = pathlib.Path(__file__).parents[1]
 STATIC_LIMIT_BYTES = 2_500_000
@@ -63,7 +65,7 @@ def test_wheel_holds_panel_format_and_licenses(wheel: pathlib.Path):
         sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
     assert {
         "tb_gradgraph/static/index.js",
-        "tb_gradgraph/static/THIRD_PARTY_NOTICES",
+        "tb_gradgraph/THIRD_PARTY_NOTICES.md",
         "tb_gradgraph/record/FORMAT.md",
         "tb_gradgraph/record/gradgraph.proto",
         "tb_gradgraph/serve/http_api.md",
@@ -79,6 +81,13 @@ def test_wheel_holds_every_file_of_the_panel(wheel: pathlib.Path):
     here = {path.relative_to(ROOT).as_posix() for path in static.rglob("*") if path.is_file()}
     with zipfile.ZipFile(wheel) as archive:
         assert {name for name in archive.namelist() if "/static/" in name} == here
+
+
+def test_notices_name_every_package_that_the_panel_ships():
+    """Cure: ``npm ci`` in ``frontend``, then ``python -m tests.third_party_notices``."""
+    text = NOTICES.read_text(encoding="utf-8")
+    headings = re.findall(r"^## \S+ \d\S* \(.*\)$", text, re.MULTILINE)
+    assert headings == [make_heading(name, *rest) for name, rest in read_shipped().items()]
 
 
 def test_installed_plugin_is_found_and_loads_without_torch(installed_python: str, tmp_path):
