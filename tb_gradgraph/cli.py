@@ -3,14 +3,160 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import pathlib
 import sys
+import threading
+from collections.abc import Iterable, Sequence
+
+from tb_gradgraph import __version__
+from tb_gradgraph.errors import GradGraphError
+from tb_gradgraph.record.read_logdir import LoggedRun, read_logdir
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run one command and return its exit status."""
-    parser = argparse.ArgumentParser(prog="tb-gradgraph", description=__doc__)
-    parser.parse_args(argv)
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status: 0, 1 if something is wrong, 2 for bad usage."""
+    arguments = _make_parser().parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except (GradGraphError, OSError) as error:
+        print(f"tb-gradgraph {arguments.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tb-gradgraph",
+        description="The autograd graph of a PyTorch training, with its gradients, in TensorBoard.",
+        epilog="In a script: tb_gradgraph.SummaryWriter(logdir).add_grad_graph(model, input). "
+        "To look at the result: tensorboard --logdir LOGDIR, tab 'Grad Graph'.",
+    )
+    parser.add_argument("--version", action="version", version=f"tb_gradgraph {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_demo(commands)
+    _add_summary(commands)
+    _add_doctor(commands)
+    return parser
+
+
+def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = "Train a net of one weight and one bias, log its graph and gradients, start TensorBoard."
+    demo = commands.add_parser(
+        "demo", help="train something small and look at it", description=text
+    )
+    demo.add_argument("--logdir", default="runs/demo", help="where to write (default: %(default)s)")
+    demo.add_argument(
+        "--steps", type=int, default=300, help="steps to train (default: %(default)s)"
+    )
+    demo.add_argument("--port", type=int, help="port to serve at (default: 6006 or the next free)")
+    demo.add_argument("--no-serve", action="store_true", help="only train, start no TensorBoard")
+    demo.set_defaults(run=_run_demo)
+
+
+def _add_summary(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = "Read event files, without TensorBoard, and list the graphs and steps recorded in them."
+    summary = commands.add_parser("summary", help="list what was recorded", description=text)
+    summary.add_argument("logdir", help="directory of a run, or of several")
+    summary.set_defaults(run=_run_summary)
+
+
+def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = "Check this environment: why does the panel not show? Says what to do about it."
+    doctor = commands.add_parser(
+        "doctor", help="find out why the panel does not show", description=text
+    )
+    doctor.set_defaults(run=_run_doctor)
+
+
+def _run_demo(arguments: argparse.Namespace) -> int:
+    from tb_gradgraph import demo  # imports torch, which the other commands do without
+
+    run = _choose_new_run(pathlib.Path(arguments.logdir))
+    print(f"Training for {arguments.steps} steps, logging to {run} ...")
+    net = demo.train(run, arguments.steps)
+    w, b = net.w.flatten().tolist(), net.b.item()
+    print(f"learned: w = [{w[0]:.3f}, {w[1]:.3f}], b = {b:.3f} (right: [3, 1], 3)")
+    if arguments.no_serve:
+        print(f"To look at it: tensorboard --logdir {arguments.logdir}")
+        return 0
+    return _serve(arguments.logdir, arguments.port)
+
+
+def _choose_new_run(logdir: pathlib.Path) -> pathlib.Path:
+    """Name a run directory that does not exist yet: net, net-2, net-3."""
+    run, number = logdir / "net", 1
+    while run.exists():
+        number += 1
+        run = logdir / f"net-{number}"
+    return run
+
+
+def _serve(logdir: str, port: int | None) -> int:
+    from tensorboard import program
+
+    server = program.TensorBoard()
+    options = [] if port is None else ["--port", str(port)]
+    server.configure(("tensorboard", "--logdir", logdir, *options))
+    address = server.launch()
+    print(f"TensorBoard shows it at {address}#gradgraph (Ctrl+C ends it)", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        threading.Event().wait()
     return 0
+
+
+def _run_summary(arguments: argparse.Namespace) -> int:
+    runs = read_logdir(arguments.logdir)
+    rows = [row for run in runs for row in _summarize_run(run)]
+    if rows:
+        header = ("run", "tag", "graph", "nodes", "records", "with gradients", "steps")
+        print(format_table([header, *rows]))
+    else:
+        print(f"No graph was recorded below {arguments.logdir}.")
+    for run in runs:
+        for warning in run.warnings:
+            print(f"warning: run {run.name}: {warning}", file=sys.stderr)
+    return 0 if rows else 1
+
+
+def _summarize_run(run: LoggedRun) -> Iterable[tuple[str, ...]]:
+    """Make one row for each tag and graph."""
+    for tag, graph_hash in sorted({(record.tag, record.graph_hash) for record in run.records}):
+        records = [
+            record for record in run.records if (record.tag, record.graph_hash) == (tag, graph_hash)
+        ]
+        graph = run.graphs.get(graph_hash)
+        steps = [record.step for record in records]
+        yield (
+            run.name,
+            tag,
+            graph_hash,
+            str(len(graph.nodes)) if graph else "missing",
+            str(len(records)),
+            str(sum(bool(record.table.present.any()) for record in records)),
+            f"{min(steps)}..{max(steps)}" if min(steps) < max(steps) else str(min(steps)),
+        )
+
+
+def format_table(rows: Sequence[Sequence[str]]) -> str:
+    """Align the columns of a table whose first row is its header."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def _run_doctor(arguments: argparse.Namespace) -> int:
+    from tb_gradgraph.doctor import examine
+
+    wrong = 0
+    for finding in examine():
+        wrong += finding.state == "wrong"
+        print(f"{finding.state:5}  {finding.text}")
+        if finding.cure:
+            print(f"       cure: {finding.cure}")
+    print(f"{wrong} found wrong." if wrong else "Nothing found wrong.")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

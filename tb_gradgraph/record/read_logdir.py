@@ -1,0 +1,142 @@
+"""Read what was logged straight from the event files, without TensorBoard running."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+from collections.abc import Iterable, Iterator, Mapping
+
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.summary_pb2 import Summary
+
+from tb_gradgraph.errors import FormatError
+from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.record.decode import Manifest, decode_chunk, decode_graph, decode_manifest
+from tb_gradgraph.record.event_file import list_event_files, read_event_file
+from tb_gradgraph.record.segment import Segment
+from tb_gradgraph.record.tags import PLUGIN_NAME, RecordTag, parse_tag
+
+
+@dataclasses.dataclass(frozen=True)
+class LoggedRun:
+    """What one run directory holds.
+
+    Attributes:
+        name: Path below the log directory with forward slashes, ``.`` for itself.
+        sessions: One manifest a writer's life, oldest first.
+        graphs: Structures by hash.
+        records: Sorted by tag, step and backward pass; where a restarted session
+            repeats steps of an earlier one, the later session's.
+        warnings: What could not be read, one sentence each.
+    """
+
+    name: str
+    sessions: tuple[Manifest, ...]
+    graphs: Mapping[str, Graph]
+    records: tuple[Record, ...]
+    warnings: tuple[str, ...]
+
+
+def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
+    """Read every run below ``logdir`` that holds records of ours, sorted by name.
+
+    Raises:
+        FileNotFoundError: If there is no such directory.
+    """
+    root = pathlib.Path(logdir)
+    if not root.is_dir():
+        raise FileNotFoundError(f"expected a log directory, got {str(root)!r}, which is none.")
+    directories = sorted({path.parent for path in root.rglob("*tfevents*")})
+    runs = (read_run(path, path.relative_to(root).as_posix()) for path in directories)
+    return tuple(run for run in runs if run.sessions or run.records or run.warnings)
+
+
+def read_run(directory: str | os.PathLike[str], name: str = ".") -> LoggedRun:
+    """Read the event files of one directory; a damaged record costs itself alone."""
+    reading = _Reading()
+    for path in list_event_files(directory):
+        try:
+            for event in read_event_file(path):
+                reading.add_event(event)
+        except FormatError as error:
+            reading.warnings.append(str(error))
+    return reading.finish(name)
+
+
+class _Reading:
+    """Records of one run as they come, by session."""
+
+    def __init__(self) -> None:
+        self.manifests: dict[str, Manifest] = {}
+        self.graphs: dict[str, Graph] = {}
+        self.records: dict[str, list[Record]] = {}
+        self.warnings: list[str] = []
+
+    def add_event(self, event: Event) -> None:
+        """Take in what an event holds of ours; the rest is skipped."""
+        for value in event.summary.value:
+            tag = parse_tag(value.tag)
+            if tag is not None and value.metadata.plugin_data.plugin_name == PLUGIN_NAME:
+                try:
+                    self._add_value(tag, value)
+                except FormatError as error:
+                    self.warnings.append(f"{value.tag}: {error}")
+
+    def _add_value(self, tag: RecordTag, value: Summary.Value) -> None:
+        strings = tuple(value.tensor.string_val)
+        if tag.kind == "manifest":
+            self.manifests[tag.session] = decode_manifest(strings)
+        elif tag.kind == "graph":
+            self.graphs[tag.name] = decode_graph(strings, tag.name)
+        else:
+            segments = decode_chunk(strings).segments
+            records = [record for segment in segments for record in _read_records(segment)]
+            self.records.setdefault(tag.session, []).extend(records)
+
+    def finish(self, name: str) -> LoggedRun:
+        """Join the sessions."""
+        records = join_sessions(self.records[session] for session in sorted(self.records))
+        return LoggedRun(
+            name,
+            tuple(self.manifests[session] for session in sorted(self.manifests)),
+            self.graphs,
+            tuple(records),
+            tuple(self.warnings),
+        )
+
+
+def join_sessions(sessions: Iterable[list[Record]]) -> list[Record]:
+    """Sort the records of several sessions, oldest session first.
+
+    From its first step of a tag on, a later session replaces an earlier one: it
+    is a training started again from a checkpoint.
+    """
+    kept: dict[str, list[Record]] = {}
+    for session in sessions:
+        first: dict[str, int] = {}
+        for record in session:
+            first[record.tag] = min(record.step, first.get(record.tag, record.step))
+        for tag, step in first.items():
+            kept[tag] = [record for record in kept.get(tag, []) if record.step < step]
+        for record in session:
+            kept[record.tag].append(record)
+    every = [record for records in kept.values() for record in records]
+    return sorted(every, key=lambda record: (record.tag, record.step, record.backward_pass))
+
+
+def _read_records(segment: Segment) -> Iterator[Record]:
+    gradients, values = segment.whole()
+    for index, table in enumerate(segment.tables()):
+        yield Record(
+            tag=segment.tag,
+            graph_hash=segment.graph_hash,
+            step=segment.steps[index],
+            wall_time=segment.wall_times[index],
+            backward_pass=segment.backward_passes[index],
+            objective=segment.objectives[index],
+            table=table,
+            gradients=gradients[index],
+            values=values[index],
+            stage=segment.stages[index],
+        )
