@@ -1,0 +1,41 @@
+"""The programs in the README run as they stand there."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tb_gradgraph.record.read_logdir import read_logdir
+from tests.demo.run_demo import WARNINGS
+
+ROOT = pathlib.Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+PROGRAMS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_program_runs_and_logs_what_it_says(program: str, tmp_path: pathlib.Path):
+    finished = subprocess.run(
+        [sys.executable, *WARNINGS, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert finished.returncode == 0, finished.stderr
+    for directory in re.findall(r'SummaryWriter\("(\S+?)"\)', program):
+        (run,) = read_logdir(tmp_path / directory)
+        assert run.records
+        assert all(record.table.present.any() for record in run.records)
+
+
+def test_files_that_the_readme_names_exist():
+    named = re.findall(r"!\[.*?\]\((\S+?)\)|`((?:demo|docs|tb_gradgraph)/\S*?)`", TEXT)
+    paths = [image or code for image, code in named]
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
