@@ -15,7 +15,7 @@ PACKAGE = ROOT / "tb_gradgraph"
 VOCABULARY = {"graph", "statistics", "errors"}
 
 # Room or module -> what of the package it may import besides itself. Those that
-# are not named (watch, writer, gradgraph, cli, demo, doctor) join the rooms and may import all.
+# are not named are the joints, which may import all.
 MAY_IMPORT = {
     "errors": set(),
     "statistics": {"errors"},
@@ -26,7 +26,10 @@ MAY_IMPORT = {
     "diagnose": VOCABULARY | {"record"},
     "serve": VOCABULARY | {"record", "diagnose"},
 }
-JOINTS = {"__init__", "watch", "writer", "gradgraph", "cli", "demo", "doctor"}
+JOINTS = {
+    *("__init__", "watch", "writer", "gradgraph", "recorder", "render"),
+    *("cli", "demo", "doctor"),
+}
 WITHOUT_TORCH = ("errors", "statistics", "graph", "record", "diagnose", "serve")
 
 

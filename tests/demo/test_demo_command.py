@@ -1,0 +1,48 @@
+"""``tb-gradgraph demo``: the training that an installed package shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tb_gradgraph import cli, demo
+from tests.logged import read_one_run, read_tensor
+
+
+def test_training_finds_the_equation_and_logs_the_gradients(tmp_path, capsys):
+    assert cli.main(["demo", "--logdir", str(tmp_path), "--no-serve"]) == 0
+    assert "w = [3.000, 1.000], b = 3.000" in capsys.readouterr().out
+    run = read_one_run(tmp_path)
+    assert run.name == "net"
+    assert [record.step for record in run.records] == list(range(0, 300, demo.EVERY_N_STEPS))
+    first, last = (read_tensor(run, run.records[at], "w") for at in (0, -1))
+    assert first.statistics.l2_norm > 1
+    assert last.statistics.l2_norm < 1e-3
+    np.testing.assert_allclose(last.value, demo.WEIGHT, rtol=1e-3)
+
+
+def test_second_demo_writes_a_second_run(tmp_path, capsys):
+    for _ in range(2):
+        assert cli.main(["demo", "--logdir", str(tmp_path), "--no-serve", "--steps", "1"]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net", "net-2"]
+
+
+def test_random_state_is_left_as_it_was(tmp_path):
+    before = torch.get_rng_state()
+    demo.train(tmp_path / "run", steps=1)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_unwritable_directory_is_an_error_message(tmp_path, capsys):
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    assert cli.main(["demo", "--logdir", str(blocker), "--no-serve", "--steps", "1"]) == 1
+    assert capsys.readouterr().err.startswith("tb-gradgraph demo: ")
+
+
+@pytest.mark.parametrize("command", ["demo", "summary", "doctor", "export"])
+def test_every_command_has_help(command: str, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main([command, "--help"])
+    assert f"usage: tb-gradgraph {command}" in capsys.readouterr().out
