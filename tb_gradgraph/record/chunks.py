@@ -1,0 +1,103 @@
+"""When a chunk of records is closed, and which records are kept once a session is large."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_gradgraph.graph import Record
+from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS
+
+CHUNK_BYTES = 2**20
+#: A chunk is closed at this age in seconds, later at this share of the session's age, at most so old.
+FIRST_AGE = 5.0
+AGE_SHARE = 0.01
+LAST_AGE = 300.0
+
+#: Each time another so much is written, only every second of the steps kept so far is kept on.
+BUDGET_BYTES = 200 * 10**6
+BUDGET_CHUNKS = 2000
+
+_ROW_BYTES = 4 * len(STATISTICS) + 2 * HISTOGRAM_BINS + 1
+_NONFINITE = [STATISTICS.index(name) for name in ("nan", "posinf", "neginf")]
+
+
+def record_bytes(record: Record) -> int:
+    """Estimate a record's size before compression."""
+    whole = sum(array.nbytes for array in record.gradients.values())
+    whole += sum(array.nbytes for array in record.values.values())
+    return _ROW_BYTES * len(record.table.present) + whole
+
+
+def has_nonfinite(record: Record) -> bool:
+    """Whether any gradient of the record holds a NaN or an infinity."""
+    counts = record.table.values[record.table.present][:, _NONFINITE]
+    return bool(np.any(counts > 0))
+
+
+class ChunkSchedule:
+    """Decides, record by record and second by second; times are seconds on one clock.
+
+    Used on one thread only. The cadence is bounded by what was written: past
+    each budget the stride doubles, and with it the age of chunks.
+    """
+
+    def __init__(self, start_time: float) -> None:
+        self._start = start_time
+        self._opened: float | None = None  # when the open chunk got its first record
+        self._pending_bytes = 0
+        self._bytes_written = 0
+        self._chunks_written = 0
+        self._ratio = 1.0  # compressed size of the last chunk, over the estimate
+        self._steps: dict[str, tuple[int, int]] = {}  # tag -> (last step, how many before it)
+        self._nonfinite: set[str] = set()  # tags whose last record was not finite
+        self._urgent = False
+
+    @property
+    def stride(self) -> int:
+        """Every so many-th recorded step is kept."""
+        spent = max(self._bytes_written / BUDGET_BYTES, self._chunks_written / BUDGET_CHUNKS)
+        return 2 ** min(int(spent), 30)
+
+    def admits(self, record: Record) -> bool:
+        """Say whether to keep a record, and count it as pending if so.
+
+        The first record of a tag that is not finite is always kept and closes
+        the chunk: it may be the last thing that a training does.
+        """
+        last, count = self._steps.get(record.tag, (record.step, 0))
+        count += record.step != last
+        self._steps[record.tag] = (record.step, count)
+        onset = self._is_onset(record)
+        if count % self.stride and not onset:
+            return False
+        self._pending_bytes += record_bytes(record)
+        self._urgent |= onset
+        return True
+
+    def _is_onset(self, record: Record) -> bool:
+        was_nonfinite = record.tag in self._nonfinite
+        if not has_nonfinite(record):
+            self._nonfinite.discard(record.tag)
+            return False
+        self._nonfinite.add(record.tag)
+        return not was_nonfinite
+
+    def seconds_left(self, now: float) -> float | None:
+        """Tell how long the open chunk may stay open; ``None`` while nothing is pending."""
+        if not self._pending_bytes:
+            return None
+        if self._opened is None:
+            self._opened = now
+        if self._urgent or self._pending_bytes * self._ratio >= CHUNK_BYTES:
+            return 0.0
+        age = min(max(FIRST_AGE, AGE_SHARE * (now - self._start)), LAST_AGE) * self.stride
+        return max(0.0, self._opened + age - now)
+
+    def close(self, size: int) -> None:
+        """Take note that the open chunk was written with ``size`` bytes."""
+        self._ratio = min(1.0, max(0.2, size / max(1, self._pending_bytes)))
+        self._bytes_written += size
+        self._chunks_written += 1
+        self._pending_bytes = 0
+        self._opened = None
+        self._urgent = False

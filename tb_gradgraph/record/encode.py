@@ -1,0 +1,138 @@
+"""Graphs and records to messages; :mod:`tb_gradgraph.record.decode` is the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tb_gradgraph.graph import Graph, Node, Record
+from tb_gradgraph.record import gradgraph_pb2 as pb
+from tb_gradgraph.record import limits
+from tb_gradgraph.record.columns import (
+    compress,
+    encode_column,
+    narrowest_count,
+    narrowest_float,
+)
+from tb_gradgraph.record.whole import encode_whole
+from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS
+
+COUNTS = frozenset({"nan", "posinf", "neginf", "numel"})
+HISTOGRAM = "histogram"
+
+
+class _StringTable:
+    """Every text once; what the columns hold is its index."""
+
+    def __init__(self) -> None:
+        self._indices: dict[str, int] = {}
+
+    def index(self, text: str) -> int:
+        """Give the index of ``text``, cut to the limit that readers accept."""
+        if len(text) * 4 > limits.MAX_TEXT_BYTES:
+            text = shorten(text, limits.MAX_TEXT_BYTES)
+        return self._indices.setdefault(text, len(self._indices))
+
+    def indices(self, texts: Iterable[str]) -> list[int]:
+        """Give the indices of several texts."""
+        return [self.index(text) for text in texts]
+
+    @property
+    def strings(self) -> list[str]:
+        """All texts in the order of their indices."""
+        return list(self._indices)
+
+
+def shorten(text: str, size: int) -> str:
+    """Cut a text to at most ``size`` bytes of UTF-8, between characters; lone surrogates become ``?``."""
+    return text.encode(errors="replace")[:size].decode(errors="ignore")
+
+
+def encode_graph(graph: Graph) -> pb.GraphRecord:
+    """Store the structure of a graph."""
+    table = _StringTable()
+    message = pb.GraphRecord(
+        hash=graph.hash,
+        scope_path=table.indices(scope.path for scope in graph.scopes),
+        scope_call=[scope.call for scope in graph.scopes],
+        scope_module=table.indices(scope.module for scope in graph.scopes),
+        scope_parent=[scope.parent for scope in graph.scopes],
+        edge_source=[edge.source for edge in graph.edges],
+        edge_source_slot=[edge.source_slot for edge in graph.edges],
+        edge_target=[edge.target for edge in graph.edges],
+        edge_target_input=[edge.target_input for edge in graph.edges],
+    )
+    _encode_nodes(message, graph.nodes, table)
+    _encode_slots(message, graph.nodes, table)
+    message.strings.extend(table.strings)
+    return message
+
+
+def _encode_nodes(message: pb.GraphRecord, nodes: Sequence[Node], table: _StringTable) -> None:
+    message.node_key.extend(table.indices(node.key for node in nodes))
+    message.node_name.extend(table.indices(node.name for node in nodes))
+    message.node_kind.extend(table.indices(node.kind for node in nodes))
+    message.node_operation.extend(table.indices(node.operation for node in nodes))
+    message.node_scope.extend(node.scope for node in nodes)
+    message.node_is_leaf.extend(node.is_leaf for node in nodes)
+    message.node_source.extend(table.indices(node.source for node in nodes))
+    message.node_order.extend(node.order for node in nodes)
+    message.node_note.extend(table.indices(node.note for node in nodes))
+    message.node_alias_count.extend(len(node.aliases) for node in nodes)
+    message.node_alias.extend(table.indices(alias for node in nodes for alias in node.aliases))
+    message.node_slot_count.extend(len(node.slots) for node in nodes)
+
+
+def _encode_slots(message: pb.GraphRecord, nodes: Sequence[Node], table: _StringTable) -> None:
+    slots = [slot for node in nodes for slot in node.slots]
+    message.slot_name.extend(table.indices(slot.name for slot in slots))
+    message.slot_dtype.extend(table.indices(slot.dtype for slot in slots))
+    message.slot_rank.extend(len(slot.shape) for slot in slots)
+    message.slot_size.extend(size for slot in slots for size in slot.shape)
+    message.slot_requires_grad.extend(slot.requires_grad for slot in slots)
+    message.slot_retains_grad.extend(slot.retains_grad for slot in slots)
+
+
+def encode_chunk(records: Sequence[Record], stride: int = 1) -> pb.StatisticsChunk:
+    """Store records; those of one tag and graph share a segment, in the order given."""
+    groups: dict[tuple[str, str, int], list[Record]] = {}
+    for record in records:
+        rows = len(record.table.present)
+        groups.setdefault((record.tag, record.graph_hash, rows), []).append(record)
+    segments = [encode_segment(group) for group in groups.values()]
+    return pb.StatisticsChunk(segments=segments, stride=stride)
+
+
+def encode_segment(records: Sequence[Record]) -> pb.Segment:
+    """Store records of one tag, graph and number of rows."""
+    table = _StringTable()
+    present = np.stack([record.table.present for record in records])
+    segment = pb.Segment(
+        tag=shorten(records[0].tag, limits.MAX_TAG_BYTES),
+        graph_hash=records[0].graph_hash,
+        rows=present.shape[1],
+        step=[record.step for record in records],
+        wall_time=[record.wall_time for record in records],
+        backward_pass=[record.backward_pass for record in records],
+        objective=table.indices(record.objective for record in records),
+        stage=table.indices(record.stage for record in records),
+        present_rows=present.sum(axis=1).tolist(),
+        present=compress(np.packbits(present, bitorder="little").tobytes()),
+        columns=_encode_statistics(records, present),
+        whole=encode_whole([r.gradients for r in records], [r.values for r in records]),
+    )
+    segment.strings.extend(table.strings)
+    return segment
+
+
+def _encode_statistics(records: Sequence[Record], present: np.ndarray) -> list[pb.Column]:
+    values = np.stack([record.table.values for record in records])
+    columns = []
+    for index, name in enumerate(STATISTICS):
+        column = values[:, :, index]
+        narrow = narrowest_count(column, present) if name in COUNTS else narrowest_float(column)
+        columns.append(encode_column(name, narrow))
+    histogram = np.stack([record.table.histogram for record in records]).astype("<u2")
+    columns.append(encode_column(HISTOGRAM, histogram, HISTOGRAM_BINS))
+    return columns

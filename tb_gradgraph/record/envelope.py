@@ -1,0 +1,98 @@
+"""Header and payload of one record: version, kind, length and checksum before anything is parsed."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+from google.protobuf.message import DecodeError, Message
+
+from tb_gradgraph.errors import FormatError, NewerFormatError
+from tb_gradgraph.record import gradgraph_pb2 as pb
+from tb_gradgraph.record import limits
+from tb_gradgraph.record.columns import compress, decompress
+
+Strings = tuple[bytes, bytes]
+
+_KINDS: dict[type[Message], int] = {
+    pb.Manifest: pb.KIND_MANIFEST,
+    pb.GraphRecord: pb.KIND_GRAPH,
+    pb.StatisticsChunk: pb.KIND_STATISTICS,
+}
+
+
+def seal(message: Message) -> Strings:
+    """Give the two strings of a record; a graph is compressed, a chunk's columns are already.
+
+    Raises:
+        FormatError: If the message is too large to be read again.
+    """
+    content = message.SerializeToString(deterministic=True)
+    payload = compress(content) if isinstance(message, pb.GraphRecord) else content
+    if len(payload) > limits.MAX_PAYLOAD_BYTES or len(content) > limits.MAX_UNCOMPRESSED_BYTES:
+        limit = limits.MAX_PAYLOAD_BYTES
+        raise FormatError(
+            f"record: expected at most {limit} bytes, got {len(payload)}. "
+            "Retain fewer whole tensors."
+        )
+    header = pb.Header(
+        format_version=limits.FORMAT_VERSION,
+        kind=_KINDS[type(message)],
+        payload_bytes=len(payload),
+        payload_crc32=zlib.crc32(payload),
+        uncompressed_bytes=len(content) if payload is not content else 0,
+    )
+    return header.SerializeToString(deterministic=True), payload
+
+
+def unseal(strings: Sequence[bytes], message_type: type[Message]) -> Message:
+    """Check the header against the payload, then parse the payload.
+
+    Raises:
+        NewerFormatError: If a newer version wrote it.
+        FormatError: If anything is not as FORMAT.md says.
+    """
+    if len(strings) != 2 or not all(isinstance(string, bytes) for string in strings):
+        raise FormatError("record: expected two byte strings, header and payload.")
+    header_content, payload = strings
+    header = _parse_header(header_content)
+    if header.kind != _KINDS[message_type]:
+        raise FormatError(f"record: expected a {message_type.__name__}, got kind {header.kind}.")
+    _check_payload(header, payload)
+    if header.uncompressed_bytes:
+        payload = decompress(payload, header.uncompressed_bytes, "record")
+    return _parse(payload, message_type)
+
+
+def _parse_header(content: bytes) -> pb.Header:
+    if len(content) > limits.MAX_HEADER_BYTES:
+        limit = limits.MAX_HEADER_BYTES
+        raise FormatError(f"header: expected at most {limit} bytes, got {len(content)}.")
+    header = _parse(content, pb.Header)
+    if header.format_version > limits.FORMAT_VERSION:
+        raise NewerFormatError(
+            f"header: expected format version {limits.FORMAT_VERSION}, got "
+            f"{header.format_version}. Upgrade tb_gradgraph to read it."
+        )
+    if header.format_version < 1:
+        raise FormatError("header: expected a format version of at least 1, got 0.")
+    return header
+
+
+def _check_payload(header: pb.Header, payload: bytes) -> None:
+    if len(payload) > limits.MAX_PAYLOAD_BYTES:
+        limit = limits.MAX_PAYLOAD_BYTES
+        raise FormatError(f"payload: expected at most {limit} bytes, got {len(payload)}.")
+    if len(payload) != header.payload_bytes:
+        raise FormatError(
+            f"payload: expected {header.payload_bytes} bytes, got {len(payload)}. It was cut off."
+        )
+    if zlib.crc32(payload) != header.payload_crc32:
+        raise FormatError("payload: expected the header's checksum, got another. Bytes changed.")
+
+
+def _parse(content: bytes, message_type: type[Message]) -> Message:
+    try:
+        return message_type.FromString(content)
+    except DecodeError:
+        raise FormatError(f"{message_type.__name__}: expected a protobuf, got other bytes.") from None

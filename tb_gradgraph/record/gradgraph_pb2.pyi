@@ -1,0 +1,197 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Kind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    KIND_UNSPECIFIED: _ClassVar[Kind]
+    KIND_MANIFEST: _ClassVar[Kind]
+    KIND_GRAPH: _ClassVar[Kind]
+    KIND_STATISTICS: _ClassVar[Kind]
+
+class ElementType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ELEMENT_UNSPECIFIED: _ClassVar[ElementType]
+    FLOAT32: _ClassVar[ElementType]
+    FLOAT64: _ClassVar[ElementType]
+    UINT16: _ClassVar[ElementType]
+    UINT32: _ClassVar[ElementType]
+    UINT64: _ClassVar[ElementType]
+    COMPLEX64: _ClassVar[ElementType]
+    COMPLEX128: _ClassVar[ElementType]
+    INT64: _ClassVar[ElementType]
+    BOOL: _ClassVar[ElementType]
+KIND_UNSPECIFIED: Kind
+KIND_MANIFEST: Kind
+KIND_GRAPH: Kind
+KIND_STATISTICS: Kind
+ELEMENT_UNSPECIFIED: ElementType
+FLOAT32: ElementType
+FLOAT64: ElementType
+UINT16: ElementType
+UINT32: ElementType
+UINT64: ElementType
+COMPLEX64: ElementType
+COMPLEX128: ElementType
+INT64: ElementType
+BOOL: ElementType
+
+class Header(_message.Message):
+    __slots__ = ("format_version", "kind", "payload_bytes", "payload_crc32", "uncompressed_bytes")
+    FORMAT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_CRC32_FIELD_NUMBER: _ClassVar[int]
+    UNCOMPRESSED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    format_version: int
+    kind: Kind
+    payload_bytes: int
+    payload_crc32: int
+    uncompressed_bytes: int
+    def __init__(self, format_version: _Optional[int] = ..., kind: _Optional[_Union[Kind, str]] = ..., payload_bytes: _Optional[int] = ..., payload_crc32: _Optional[int] = ..., uncompressed_bytes: _Optional[int] = ...) -> None: ...
+
+class Manifest(_message.Message):
+    __slots__ = ("session", "writer_version", "torch_version", "start_time")
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    WRITER_VERSION_FIELD_NUMBER: _ClassVar[int]
+    TORCH_VERSION_FIELD_NUMBER: _ClassVar[int]
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
+    session: str
+    writer_version: str
+    torch_version: str
+    start_time: float
+    def __init__(self, session: _Optional[str] = ..., writer_version: _Optional[str] = ..., torch_version: _Optional[str] = ..., start_time: _Optional[float] = ...) -> None: ...
+
+class GraphRecord(_message.Message):
+    __slots__ = ("hash", "strings", "scope_path", "scope_call", "scope_module", "scope_parent", "node_key", "node_name", "node_kind", "node_operation", "node_scope", "node_is_leaf", "node_source", "node_order", "node_note", "node_alias_count", "node_alias", "node_slot_count", "slot_name", "slot_dtype", "slot_rank", "slot_size", "slot_requires_grad", "slot_retains_grad", "edge_source", "edge_source_slot", "edge_target", "edge_target_input")
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    STRINGS_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_PATH_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_CALL_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_MODULE_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_PARENT_FIELD_NUMBER: _ClassVar[int]
+    NODE_KEY_FIELD_NUMBER: _ClassVar[int]
+    NODE_NAME_FIELD_NUMBER: _ClassVar[int]
+    NODE_KIND_FIELD_NUMBER: _ClassVar[int]
+    NODE_OPERATION_FIELD_NUMBER: _ClassVar[int]
+    NODE_SCOPE_FIELD_NUMBER: _ClassVar[int]
+    NODE_IS_LEAF_FIELD_NUMBER: _ClassVar[int]
+    NODE_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    NODE_ORDER_FIELD_NUMBER: _ClassVar[int]
+    NODE_NOTE_FIELD_NUMBER: _ClassVar[int]
+    NODE_ALIAS_COUNT_FIELD_NUMBER: _ClassVar[int]
+    NODE_ALIAS_FIELD_NUMBER: _ClassVar[int]
+    NODE_SLOT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SLOT_NAME_FIELD_NUMBER: _ClassVar[int]
+    SLOT_DTYPE_FIELD_NUMBER: _ClassVar[int]
+    SLOT_RANK_FIELD_NUMBER: _ClassVar[int]
+    SLOT_SIZE_FIELD_NUMBER: _ClassVar[int]
+    SLOT_REQUIRES_GRAD_FIELD_NUMBER: _ClassVar[int]
+    SLOT_RETAINS_GRAD_FIELD_NUMBER: _ClassVar[int]
+    EDGE_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    EDGE_SOURCE_SLOT_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TARGET_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TARGET_INPUT_FIELD_NUMBER: _ClassVar[int]
+    hash: str
+    strings: _containers.RepeatedScalarFieldContainer[str]
+    scope_path: _containers.RepeatedScalarFieldContainer[int]
+    scope_call: _containers.RepeatedScalarFieldContainer[int]
+    scope_module: _containers.RepeatedScalarFieldContainer[int]
+    scope_parent: _containers.RepeatedScalarFieldContainer[int]
+    node_key: _containers.RepeatedScalarFieldContainer[int]
+    node_name: _containers.RepeatedScalarFieldContainer[int]
+    node_kind: _containers.RepeatedScalarFieldContainer[int]
+    node_operation: _containers.RepeatedScalarFieldContainer[int]
+    node_scope: _containers.RepeatedScalarFieldContainer[int]
+    node_is_leaf: _containers.RepeatedScalarFieldContainer[bool]
+    node_source: _containers.RepeatedScalarFieldContainer[int]
+    node_order: _containers.RepeatedScalarFieldContainer[int]
+    node_note: _containers.RepeatedScalarFieldContainer[int]
+    node_alias_count: _containers.RepeatedScalarFieldContainer[int]
+    node_alias: _containers.RepeatedScalarFieldContainer[int]
+    node_slot_count: _containers.RepeatedScalarFieldContainer[int]
+    slot_name: _containers.RepeatedScalarFieldContainer[int]
+    slot_dtype: _containers.RepeatedScalarFieldContainer[int]
+    slot_rank: _containers.RepeatedScalarFieldContainer[int]
+    slot_size: _containers.RepeatedScalarFieldContainer[int]
+    slot_requires_grad: _containers.RepeatedScalarFieldContainer[bool]
+    slot_retains_grad: _containers.RepeatedScalarFieldContainer[bool]
+    edge_source: _containers.RepeatedScalarFieldContainer[int]
+    edge_source_slot: _containers.RepeatedScalarFieldContainer[int]
+    edge_target: _containers.RepeatedScalarFieldContainer[int]
+    edge_target_input: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, hash: _Optional[str] = ..., strings: _Optional[_Iterable[str]] = ..., scope_path: _Optional[_Iterable[int]] = ..., scope_call: _Optional[_Iterable[int]] = ..., scope_module: _Optional[_Iterable[int]] = ..., scope_parent: _Optional[_Iterable[int]] = ..., node_key: _Optional[_Iterable[int]] = ..., node_name: _Optional[_Iterable[int]] = ..., node_kind: _Optional[_Iterable[int]] = ..., node_operation: _Optional[_Iterable[int]] = ..., node_scope: _Optional[_Iterable[int]] = ..., node_is_leaf: _Optional[_Iterable[bool]] = ..., node_source: _Optional[_Iterable[int]] = ..., node_order: _Optional[_Iterable[int]] = ..., node_note: _Optional[_Iterable[int]] = ..., node_alias_count: _Optional[_Iterable[int]] = ..., node_alias: _Optional[_Iterable[int]] = ..., node_slot_count: _Optional[_Iterable[int]] = ..., slot_name: _Optional[_Iterable[int]] = ..., slot_dtype: _Optional[_Iterable[int]] = ..., slot_rank: _Optional[_Iterable[int]] = ..., slot_size: _Optional[_Iterable[int]] = ..., slot_requires_grad: _Optional[_Iterable[bool]] = ..., slot_retains_grad: _Optional[_Iterable[bool]] = ..., edge_source: _Optional[_Iterable[int]] = ..., edge_source_slot: _Optional[_Iterable[int]] = ..., edge_target: _Optional[_Iterable[int]] = ..., edge_target_input: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class StatisticsChunk(_message.Message):
+    __slots__ = ("segments", "stride")
+    SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    STRIDE_FIELD_NUMBER: _ClassVar[int]
+    segments: _containers.RepeatedCompositeFieldContainer[Segment]
+    stride: int
+    def __init__(self, segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., stride: _Optional[int] = ...) -> None: ...
+
+class Segment(_message.Message):
+    __slots__ = ("tag", "graph_hash", "rows", "strings", "step", "wall_time", "backward_pass", "objective", "stage", "present_rows", "present", "columns", "whole")
+    TAG_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_HASH_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    STRINGS_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    WALL_TIME_FIELD_NUMBER: _ClassVar[int]
+    BACKWARD_PASS_FIELD_NUMBER: _ClassVar[int]
+    OBJECTIVE_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    PRESENT_ROWS_FIELD_NUMBER: _ClassVar[int]
+    PRESENT_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_FIELD_NUMBER: _ClassVar[int]
+    tag: str
+    graph_hash: str
+    rows: int
+    strings: _containers.RepeatedScalarFieldContainer[str]
+    step: _containers.RepeatedScalarFieldContainer[int]
+    wall_time: _containers.RepeatedScalarFieldContainer[float]
+    backward_pass: _containers.RepeatedScalarFieldContainer[int]
+    objective: _containers.RepeatedScalarFieldContainer[int]
+    stage: _containers.RepeatedScalarFieldContainer[int]
+    present_rows: _containers.RepeatedScalarFieldContainer[int]
+    present: bytes
+    columns: _containers.RepeatedCompositeFieldContainer[Column]
+    whole: Whole
+    def __init__(self, tag: _Optional[str] = ..., graph_hash: _Optional[str] = ..., rows: _Optional[int] = ..., strings: _Optional[_Iterable[str]] = ..., step: _Optional[_Iterable[int]] = ..., wall_time: _Optional[_Iterable[float]] = ..., backward_pass: _Optional[_Iterable[int]] = ..., objective: _Optional[_Iterable[int]] = ..., stage: _Optional[_Iterable[int]] = ..., present_rows: _Optional[_Iterable[int]] = ..., present: _Optional[bytes] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., whole: _Optional[_Union[Whole, _Mapping]] = ...) -> None: ...
+
+class Column(_message.Message):
+    __slots__ = ("name", "type", "width", "data")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    type: ElementType
+    width: int
+    data: bytes
+    def __init__(self, name: _Optional[str] = ..., type: _Optional[_Union[ElementType, str]] = ..., width: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class Whole(_message.Message):
+    __slots__ = ("record", "row", "is_value", "type", "rank", "size", "uncompressed_bytes", "data")
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    ROW_FIELD_NUMBER: _ClassVar[int]
+    IS_VALUE_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    UNCOMPRESSED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    record: _containers.RepeatedScalarFieldContainer[int]
+    row: _containers.RepeatedScalarFieldContainer[int]
+    is_value: _containers.RepeatedScalarFieldContainer[bool]
+    type: _containers.RepeatedScalarFieldContainer[ElementType]
+    rank: _containers.RepeatedScalarFieldContainer[int]
+    size: _containers.RepeatedScalarFieldContainer[int]
+    uncompressed_bytes: int
+    data: bytes
+    def __init__(self, record: _Optional[_Iterable[int]] = ..., row: _Optional[_Iterable[int]] = ..., is_value: _Optional[_Iterable[bool]] = ..., type: _Optional[_Iterable[_Union[ElementType, str]]] = ..., rank: _Optional[_Iterable[int]] = ..., size: _Optional[_Iterable[int]] = ..., uncompressed_bytes: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...

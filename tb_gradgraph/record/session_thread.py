@@ -1,0 +1,116 @@
+"""The thread on which a session encodes and writes."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+import warnings
+from collections.abc import Callable
+
+from tb_gradgraph.record.chunk_writer import ChunkWriter
+
+#: Records that wait for the disk; beyond it new ones are left out rather than memory filled.
+MAX_QUEUED_BYTES = 256 * 2**20
+
+Job = Callable[[ChunkWriter], None]
+
+
+class SessionThread:
+    """Owns a ChunkWriter; starts with the first job and knows no session, so as not to keep it alive.
+
+    The first failure is kept in ``failure`` and warned of; later jobs are dropped.
+    """
+
+    def __init__(self, writer: ChunkWriter, flush_writer: Callable[[], None]) -> None:
+        self.failure: Exception | None = None
+        self._writer = writer
+        self._flush_writer = flush_writer
+        self._jobs: queue.SimpleQueue[tuple[Job, int, threading.Event | None]] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._queued_bytes = 0
+        self._left_out = 0
+
+    def put(self, job: Job, size: int = 0) -> None:
+        """Queue a job that keeps ``size`` bytes alive, or leave it out if too many wait."""
+        with self._lock:
+            fits = not self._queued_bytes or self._queued_bytes + size <= MAX_QUEUED_BYTES
+            self._queued_bytes += size if fits else 0
+            self._left_out += not fits
+            if self._thread is None:
+                self._start()
+        if fits:
+            self._jobs.put((job, size, None))
+        elif self._left_out == 1:
+            _warn("records come faster than they can be written; some are left out")
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Wait until all jobs are done and their summaries in the file.
+
+        Takes no lock, so that a signal handler may call it.
+        """
+        thread = self._thread
+        if thread is None or thread is threading.current_thread():
+            return
+        done = threading.Event()
+        self._jobs.put((ChunkWriter.write_pending, 0, done))
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while thread.is_alive() and not done.wait(0.2):
+            if deadline is not None and time.monotonic() > deadline:
+                return
+
+    def stop(self) -> None:
+        """Ask the thread to end once all jobs are done; does not wait."""
+        self._jobs.put((_stop, 0, None))
+
+    def join(self) -> None:
+        """Wait for the thread to end."""
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._run, name="tb_gradgraph", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the interpreter is shutting down
+            self.failure = error
+            return
+        self._thread = thread
+
+    def _run(self) -> None:
+        while True:
+            try:
+                job, size, done = self._jobs.get(timeout=self._writer.seconds_left())
+            except queue.Empty:
+                job, size, done = ChunkWriter.write_due, 0, None
+            if self.failure is None:
+                self._attempt(job)
+            if done is not None:
+                done.set()
+            if job is _stop:
+                return
+            del job
+            with self._lock:
+                self._queued_bytes -= size
+
+    def _attempt(self, job: Job) -> None:
+        chunks = self._writer.chunks_written
+        try:
+            job(self._writer)
+            if self._writer.chunks_written != chunks:
+                self._flush_writer()
+        except Exception as error:
+            self.failure = error
+            _warn(f"recording stopped, training goes on: {type(error).__name__}: {error}")
+
+
+def _stop(writer: ChunkWriter) -> None:
+    writer.write_pending()
+
+
+def _warn(text: str) -> None:
+    try:
+        warnings.warn(f"tb_gradgraph: {text}", RuntimeWarning, stacklevel=2)
+    except RuntimeWarning:  # made an error by the user's filters; training still goes on
+        pass
