@@ -1,0 +1,101 @@
+"""The commands that need no training: summary and doctor, and how errors are said."""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+
+import pytest
+
+from tb_gradgraph import cli, doctor
+
+
+@pytest.fixture
+def logdir(demo_logdir, tmp_path: pathlib.Path) -> pathlib.Path:
+    """Two runs, one of them with two graphs."""
+    for name in ("chain_rule", "two_drawings"):
+        shutil.copytree(demo_logdir(name), tmp_path / "runs" / name)
+    return tmp_path / "runs"
+
+
+def test_summary_lists_runs_tags_and_steps(logdir, capsys):
+    assert cli.main(["summary", str(logdir)]) == 0
+    header, _, *rows = capsys.readouterr().out.splitlines()
+    assert header.split()[:3] == ["run", "tag", "graph"]
+    assert [row.split()[:2] for row in rows] == [
+        ["chain_rule", "loss"],
+        ["two_drawings", "module"],
+        ["two_drawings", "tensors"],
+    ]
+    assert all(row.split()[4:] == ["1", "1", "0"] for row in rows)
+
+
+def test_summary_of_one_run_directory(logdir, capsys):
+    assert cli.main(["summary", str(logdir / "chain_rule")]) == 0
+    assert capsys.readouterr().out.splitlines()[2].split()[:2] == [".", "loss"]
+
+
+def test_summary_of_an_empty_directory_says_so(tmp_path, capsys):
+    assert cli.main(["summary", str(tmp_path)]) == 1
+    assert "No graph was recorded" in capsys.readouterr().out
+
+
+def test_summary_of_a_damaged_file_warns_and_shows_the_rest(logdir, capsys):
+    (path,) = (logdir / "chain_rule").iterdir()
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1  # the last event: the flush at the end, or the statistics
+    path.write_bytes(content)
+    assert cli.main(["summary", str(logdir)]) == 0
+    captured = capsys.readouterr()
+    assert "two_drawings" in captured.out
+    assert captured.err.startswith("warning: run chain_rule: ")
+
+
+def test_missing_directory_is_an_error_message(tmp_path, capsys):
+    assert cli.main(["summary", str(tmp_path / "none")]) == 1
+    assert capsys.readouterr().err.startswith("tb-gradgraph summary: expected a log directory")
+
+
+def test_no_command_is_bad_usage(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main([])
+    assert "COMMAND" in capsys.readouterr().err
+
+
+def test_doctor_finds_nothing_wrong_here(capsys):
+    status = cli.main(["doctor"])
+    printed = capsys.readouterr().out
+    assert status == 0, printed
+    assert "TensorBoard finds the plugin" in printed
+    assert "the panel is there" in printed
+
+
+def test_doctor_says_what_to_do_when_the_panel_is_missing(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(doctor, "STATIC", tmp_path)
+    assert cli.main(["doctor"]) == 1
+    assert "cure: reinstall" in capsys.readouterr().out
+
+
+def test_doctor_warns_of_another_tensorboard_on_the_path(monkeypatch, tmp_path, capsys):
+    other = tmp_path / "tensorboard"
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert cli.main(["doctor"]) == 0
+    assert f"another environment's, without this plugin: {other}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("versions", "text"),
+    [
+        ({"torch": "2.3.1"}, "torch 2.3.1 is older than 2.4"),
+        ({"tensorboard": None}, "tensorboard is not installed"),
+        ({"torch": None}, "note   torch is not installed"),
+        ({"tensorboard": "2.20.0", "setuptools": "82.0.1"}, "needs pkg_resources"),
+    ],
+)
+def test_doctor_compares_versions(versions, text, monkeypatch, capsys):
+    found = {"torch": "2.13.0", "tensorboard": "2.21.0", "protobuf": "7.0", "setuptools": "80"}
+    monkeypatch.setattr(doctor, "_find_version", {**found, **versions}.get)
+    cli.main(["doctor"])
+    assert text in capsys.readouterr().out
