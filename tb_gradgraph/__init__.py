@@ -1,2 +1,44 @@
-"""See the autograd graph of a PyTorch training, with its gradients, in TensorBoard."""
+"""See the autograd graph of a PyTorch training, with its gradients, in TensorBoard.
+
+torch is imported when a name that needs it is first used: the TensorBoard
+plugin lives in this package and runs without torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tb_gradgraph.errors import CaptureError, GradGraphError, WriterError
+
+if TYPE_CHECKING:
+    from tb_gradgraph.gradgraph import GradGraph
+    from tb_gradgraph.writer import SummaryWriter, add_grad_graph, capture
+
 __version__ = "0.1.0"
+__all__ = [
+    "CaptureError",
+    "GradGraph",
+    "GradGraphError",
+    "SummaryWriter",
+    "WriterError",
+    "add_grad_graph",
+    "capture",
+]
+
+_HOME = {
+    "GradGraph": "tb_gradgraph.gradgraph",
+    "SummaryWriter": "tb_gradgraph.writer",
+    "add_grad_graph": "tb_gradgraph.writer",
+    "capture": "tb_gradgraph.writer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,1 +1,1 @@
-""""""
+"""torch in, graph and live gradients out."""

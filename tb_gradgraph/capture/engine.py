@@ -1,0 +1,79 @@
+"""The private parts of torch.autograd that capture stands on, each named once.
+
+A test calls every one of these, so that a torch that changes them fails loudly.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+#: Number that the next autograd node made on this thread will be given.
+next_sequence_nr: Callable[[], int] = torch.autograd._get_sequence_nr
+
+#: Identifies the running backward; -1 outside of one.
+current_graph_task: Callable[[], int] = torch._C._current_graph_task_id
+
+
+def call_after_backward(callback: Callable[[], None]) -> None:
+    """Run ``callback`` when the backward that is running now has ended."""
+    torch.autograd.Variable._execution_engine.queue_callback(callback)
+
+
+def accumulated_leaf(node: AutogradNode) -> torch.Tensor | None:
+    """Give the leaf that an AccumulateGrad node belongs to, else ``None``."""
+    return getattr(node, "variable", None) if node.name().endswith("AccumulateGrad") else None
+
+
+def sequence_nr(node: AutogradNode) -> int:
+    """Give the number that ``node`` was made with; leaves have the greatest."""
+    return node._sequence_nr()
+
+
+def input_metadata(node: AutogradNode) -> tuple[tuple[tuple[int, ...], str], ...]:
+    """Give shape and dtype of each slot of ``node``, as far as autograd keeps them."""
+    return tuple(
+        (tuple(int(size) for size in entry.shape), dtype_name(entry.dtype))
+        for entry in node._input_metadata
+    )
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """Give torch's name of ``dtype`` without the module."""
+    return str(dtype).removeprefix("torch.")
+
+
+def custom_function(node: AutogradNode) -> type | None:
+    """Give the user's torch.autograd.Function that made ``node``, else ``None``."""
+    return getattr(type(node), "_forward_cls", None)
+
+
+def defined_at(cls: type) -> str:
+    """Give ``file:line`` of a class, or "" where Python does not know (a notebook's past cell)."""
+    try:
+        return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
+    except (OSError, TypeError):
+        return ""
+
+
+def saved_tensors(node: AutogradNode) -> Iterator[tuple[str, torch.Tensor]]:
+    """Read the tensors that ``node`` saved, by their name in autograd.
+
+    Those packed by the user's saved_tensors_hooks (checkpointing, offloading)
+    are left alone: to unpack them could recompute a forward.
+    """
+    for attribute in dir(type(node)):
+        if not attribute.startswith("_raw_saved_"):
+            continue
+        name = attribute.removeprefix("_raw_saved_")
+        try:
+            if getattr(getattr(node, attribute), "unpack_hook", True) is not None:
+                continue
+            tensor = getattr(node, "_saved_" + name)
+        except (RuntimeError, AttributeError):  # freed, or changed in place since
+            continue
+        if isinstance(tensor, torch.Tensor):
+            yield name, tensor

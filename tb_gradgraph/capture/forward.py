@@ -1,0 +1,52 @@
+"""All that is known of a forward beside autograd's own graph."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+
+from tb_gradgraph.capture.trace import Origin, SlotKey, TracedSource
+from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
+from tb_gradgraph.statistics import WHOLE_LIMIT
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NamedTensor:
+    """A tensor and the name that a reader knows it by."""
+
+    name: str
+    tensor: torch.Tensor
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KnownTensor:
+    """What a tensor is to the model: kind, names (the first is shown), owning module call."""
+
+    kind: NodeKind
+    names: tuple[str, ...]
+    scope: int = NO_SCOPE
+
+
+def _nowhere(_sequence_nr: int) -> int:
+    return NO_SCOPE
+
+
+@dataclasses.dataclass(frozen=True)
+class Forward:
+    """Scopes, lines, names and values of one forward; empty where nothing was watched."""
+
+    scopes: Sequence[Scope] = ()
+    scope_at: Callable[[int], int] = _nowhere
+    lines: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    names: Mapping[SlotKey, str] = dataclasses.field(default_factory=dict)
+    known: Mapping[int, KnownTensor] = dataclasses.field(default_factory=dict)  # by id
+    sources: Sequence[TracedSource] = ()
+    untracked_inputs: Mapping[int, Sequence[tuple[int, Origin]]] = dataclasses.field(
+        default_factory=dict
+    )
+    made: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
+    used: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
+    retaining: frozenset[SlotKey] = frozenset()
+    whole_limit: int = WHOLE_LIMIT

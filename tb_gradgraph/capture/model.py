@@ -1,0 +1,141 @@
+"""A graph of a model, by one forward that leaves nothing behind; or of tensors that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import torch
+
+from tb_gradgraph.capture.build import BuiltGraph, GraphBuilder
+from tb_gradgraph.capture.forward import Forward, NamedTensor
+from tb_gradgraph.capture.frames import user_frame, variables_of
+from tb_gradgraph.capture.known import in_scopes, known_tensors, names_of_modules
+from tb_gradgraph.capture.objective import Objective, check_roots, choose_objective
+from tb_gradgraph.capture.observe import BackwardObserver
+from tb_gradgraph.capture.preserve import preserved
+from tb_gradgraph.capture.spans import ModuleSpans
+from tb_gradgraph.capture.trace import ForwardTrace
+from tb_gradgraph.capture.unwatched import forward_of_frame
+from tb_gradgraph.capture.values import named_tensors
+from tb_gradgraph.capture.walk import walk
+
+#: Called when the graph is known and before its backward; gives what observes the
+#: backward, and the rows to read (None: all).
+Prepare = Callable[[BuiltGraph, str], tuple[BackwardObserver, "frozenset[int] | None"]]
+
+
+def split_input(input_to_model: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Read ``input_to_model``: a tuple is positional, a dict keyword arguments, else one argument."""
+    if isinstance(input_to_model, tuple) and not hasattr(input_to_model, "_fields"):
+        return input_to_model, {}
+    if isinstance(input_to_model, dict) and all(isinstance(key, str) for key in input_to_model):
+        return (), dict(input_to_model)
+    return (() if input_to_model is None else (input_to_model,)), {}
+
+
+def capture_model(
+    model: torch.nn.Module,
+    input_to_model: Any,
+    loss_fn: Callable[[Any], Any] | None,
+    grad_outputs: Any,
+    prepare: Prepare,
+    where: str,
+) -> None:
+    """Run ``model`` forward and backward once and let ``prepare``'s observer see it.
+
+    Raises:
+        CaptureError: Nothing of the output can be differentiated.
+        Exception: What the model or ``loss_fn`` raises, unchanged.
+    """
+    args, kwargs = split_input(input_to_model)
+    inputs = [tensor for _, tensor in named_tensors([args, kwargs], "")]
+    with preserved(model, inputs):
+        objective, forward = _watch_forward(model, args, kwargs, loss_fn, grad_outputs, where)
+        walked = walk([root.tensor for root in objective.roots])
+        built = GraphBuilder(walked, forward).build(objective.roots)
+        observer, rows = prepare(built, objective.text)
+        observer.attach(built, rows, _seed_rows(built, objective))
+        try:
+            _differentiate(objective, built)
+        finally:
+            observer.remove()
+
+
+def capture_tensors(
+    roots: Sequence[torch.Tensor], frame: FrameType | None, prepare: Prepare, where: str
+) -> None:
+    """Attach ``prepare``'s observer to the graph behind ``roots``, for the user's own backward.
+
+    Raises:
+        CaptureError: A root has no graph behind it.
+    """
+    named = _name_roots(roots, frame)
+    check_roots(named, where)
+    walked = walk([root.tensor for root in named])
+    built = GraphBuilder(walked, forward_of_frame(walked, frame, named)).build(named)
+    observer, rows = prepare(built, "the user's own backward")
+    observer.attach(built, rows)
+
+
+def _watch_forward(
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    loss_fn: Callable[[Any], Any] | None,
+    grad_outputs: Any,
+    where: str,
+) -> tuple[Objective, Forward]:
+    known = known_tensors(model, args, kwargs)
+    spans = ModuleSpans(names_of_modules(model), lambda: trace.look_at(user_frame()))
+    trace = ForwardTrace(spans)
+    with spans, trace:
+        objective = choose_objective(model(*args, **kwargs), loss_fn, grad_outputs, where)
+    trace.close()
+    forward = Forward(
+        scopes=spans.scopes,
+        scope_at=spans.scope_at,
+        lines=trace.lines,
+        names=trace.names.found(),
+        known=in_scopes(known, spans.scopes),
+        sources=trace.sources,
+        untracked_inputs=trace.untracked_inputs,
+        made=trace.made,
+        used=trace.used,
+    )
+    return objective, forward
+
+
+def _differentiate(objective: Objective, built: BuiltGraph) -> None:
+    """Run the backward without accumulating: ``.grad`` and post-accumulate hooks are not touched."""
+    torch.autograd.grad(
+        [root.tensor for root in objective.roots],
+        [leaf for _, leaf in built.leaves],
+        list(objective.seeds),
+        allow_unused=True,
+    )
+
+
+def _seed_rows(built: BuiltGraph, objective: Objective) -> dict[int, torch.Tensor]:
+    """Give the seed of each root by the root's row."""
+    graph = built.graph
+    indices = [index for index, node in enumerate(graph.nodes) if node.kind == "root"]
+    return {
+        int(graph.slot_offsets[index]): torch.ones_like(root.tensor) if seed is None else seed
+        for index, root, seed in zip(indices, objective.roots, objective.seeds)
+    }
+
+
+def _name_roots(
+    roots: Sequence[torch.Tensor], frame: FrameType | None
+) -> tuple[NamedTensor, ...]:
+    names = {
+        id(value): name
+        for name, value in reversed(variables_of(frame).items())
+        if isinstance(value, torch.Tensor) and not name.startswith("_")
+    }
+    default = "loss" if len(roots) == 1 else "loss[{}]"
+    return tuple(
+        NamedTensor(names.get(id(root), default.format(nr)), root) for nr, root in enumerate(roots)
+    )

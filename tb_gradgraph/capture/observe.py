@@ -1,0 +1,183 @@
+"""Read the gradients that a backward sends through a graph, without touching tensors."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch.utils.hooks import RemovableHandle
+
+from tb_gradgraph.capture.build import BuiltGraph
+from tb_gradgraph.capture.engine import call_after_backward, current_graph_task
+from tb_gradgraph.capture.rows import rows_of_leaves, rows_of_nodes
+
+#: What is to be undone: a hook, and the leaf tensor it sits on (None: an autograd node).
+_Attached = tuple[RemovableHandle, torch.Tensor | None]
+
+
+class GradientSink(Protocol):
+    """What takes the gradients of one backward pass; a new one is made for each pass."""
+
+    def add(self, row: int, gradient: torch.Tensor) -> None:
+        """Take in the gradient of ``row``, on the autograd thread that computed it."""
+
+    def finish(self) -> None:
+        """The pass has ended. Called on the thread that called backward."""
+
+
+class BackwardObserver:
+    """Watch every backward over one graph for as long as the graph lives.
+
+    Hooks sit on autograd nodes, which hold the observer and take it with them
+    when the graph goes, and on leaf tensors, which do not hold it: they are
+    cleared when the observer goes, or by ``remove``. A fault of ours disarms the
+    observer with one warning; it never reaches the user's backward.
+    """
+
+    def __init__(self, make_sink: Callable[[int], GradientSink]) -> None:
+        """Prepare; ``make_sink`` is given the number of the pass that begins."""
+        self._make_sink = make_sink
+        self._attached: list[_Attached] = []
+        self._active: dict[int, GradientSink] = {}
+        self._seeds: Mapping[int, torch.Tensor] = {}
+        self._passes = 0
+        self._armed = False
+        self._lock = threading.Lock()
+        self.failure: Exception | None = None
+        weakref.finalize(self, _detach, self._attached).atexit = False
+
+    def attach(
+        self,
+        built: BuiltGraph,
+        wanted: frozenset[int] | None = None,
+        seeds: Mapping[int, torch.Tensor] | None = None,
+    ) -> None:
+        """Hook the graph's nodes and leaves; either all is attached or nothing.
+
+        Args:
+            built: The graph; its autograd nodes are hooked but not kept.
+            wanted: The rows to read, ``None`` for all.
+            seeds: Gradients by row that every pass begins with, where known.
+        """
+        self._armed, self._seeds = True, seeds or {}
+        try:
+            for node, (slots, edges) in rows_of_nodes(built, wanted).items():
+                if any(slots):
+                    self._attached.append((node.register_prehook(_SlotHook(self, slots)), None))
+                if edges:
+                    self._attached.append((node.register_hook(_EdgeHook(self, edges)), None))
+            for leaf, rows in rows_of_leaves(built, wanted):
+                self._attached.append((leaf.register_hook(_LeafHook(self, rows)), leaf))
+        except BaseException:
+            self.remove()
+            raise
+
+    def remove(self) -> None:
+        """Take every hook away. Harmless when done twice."""
+        self._armed = False
+        _detach(self._attached)
+
+    def see(self, rows: Iterable[int], gradient: torch.Tensor, begins: bool = True) -> None:
+        """Hand one gradient to the sink of the backward that is running.
+
+        A leaf's gradient (``begins`` false) opens no pass: it may belong to
+        another graph that shares the leaf.
+        """
+        if not self._armed:
+            return
+        try:
+            task = current_graph_task()
+            sink = self._active.get(task)
+            if sink is None and begins:
+                sink = self._begin(task)
+            if sink is not None:
+                with torch.no_grad():
+                    for row in rows:
+                        sink.add(row, gradient)
+        except Exception as error:
+            self._disarm(error)
+
+    def _begin(self, task: int) -> GradientSink:
+        with self._lock:
+            if task not in self._active:
+                sink = self._make_sink(self._passes)
+                call_after_backward(lambda: self._end(task))
+                self._passes += 1
+                self._active[task] = sink
+                for row, seed in self._seeds.items():
+                    sink.add(row, seed)
+            return self._active[task]
+
+    def _end(self, task: int) -> None:
+        sink = self._active.pop(task, None)
+        if sink is None or not self._armed:
+            return
+        try:
+            with torch.no_grad():
+                sink.finish()
+        except Exception as error:
+            self._disarm(error)
+
+    def _disarm(self, error: Exception) -> None:
+        self.remove()
+        self._active.clear()
+        self.failure = error
+        warnings.warn(
+            "tb_gradgraph stopped recording this graph after a fault of its own "
+            f"({type(error).__name__}: {error}). The training is not affected.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+class _SlotHook:
+    """What flows into a node, summed over its consumers: the gradient of each slot."""
+
+    def __init__(self, observer: BackwardObserver, rows: Sequence[tuple[int, ...]]) -> None:
+        self._observer = observer
+        self._rows = rows
+
+    def __call__(self, gradients: tuple[torch.Tensor | None, ...]) -> None:
+        for rows, gradient in zip(self._rows, gradients):
+            if rows and gradient is not None:
+                self._observer.see(rows, gradient)
+
+
+class _EdgeHook:
+    """What a node sends to each input: the edge's own share."""
+
+    def __init__(self, observer: BackwardObserver, rows: Mapping[int, int]) -> None:
+        self._observer = observer
+        self._rows = rows
+
+    def __call__(self, sent: Sequence[torch.Tensor | None], _received: Any) -> None:
+        for position, row in self._rows.items():
+            gradient = sent[position] if position < len(sent) else None
+            if gradient is not None:
+                self._observer.see((row,), gradient)
+
+
+class _LeafHook:
+    """The gradient of a leaf, summed over this backward, before it is accumulated."""
+
+    def __init__(self, observer: BackwardObserver, rows: tuple[int, ...]) -> None:
+        self._observer = weakref.ref(observer)
+        self._rows = rows
+
+    def __call__(self, gradient: torch.Tensor) -> None:
+        observer = self._observer()
+        if observer is not None:
+            observer.see(self._rows, gradient, begins=False)
+
+
+def _detach(attached: list[_Attached]) -> None:
+    """Remove hooks, and the empty table that torch leaves on a tensor that had none."""
+    while attached:
+        handle, leaf = attached.pop()
+        handle.remove()
+        if leaf is not None and not leaf._backward_hooks:
+            leaf._backward_hooks = None

@@ -1,0 +1,128 @@
+"""Which rows of a graph the user asked for."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterator, Sequence
+from typing import Union
+
+import torch
+
+from tb_gradgraph.capture.build import BuiltGraph
+from tb_gradgraph.capture.engine import sequence_nr
+from tb_gradgraph.errors import CaptureError
+from tb_gradgraph.graph import Edge, Graph, Node
+
+#: Glob patterns on node and tensor names, a predicate, or tensors and modules themselves.
+Selector = Union[
+    str, Callable[[Node], bool], Sequence[Union[str, torch.Tensor, torch.nn.Module]]
+]
+LEVELS = ("param", "module", "op")
+
+
+def selected_rows(
+    built: BuiltGraph,
+    model: torch.nn.Module | None,
+    select: Selector,
+    exclude: Selector,
+    level: str,
+    where: str,
+) -> frozenset[int] | None:
+    """Give the rows to read, ``None`` for all.
+
+    Raises:
+        CaptureError: ``level`` or a selector is of an unknown kind.
+    """
+    if level not in LEVELS:
+        raise CaptureError(f"{where}: expected level to be one of {LEVELS}, got {level!r}.")
+    if select == "*" and not _given(exclude) and level == "op":
+        return None
+    rows = matching_rows(built, model, select, where)
+    if _given(exclude):
+        rows -= matching_rows(built, model, exclude, where)
+    return frozenset(_at_level(built.graph, rows, level))
+
+
+def matching_rows(
+    built: BuiltGraph, model: torch.nn.Module | None, selector: Selector, where: str
+) -> set[int]:
+    """Give the rows of every node, and of every edge into a slot, that ``selector`` matches."""
+    graph = built.graph
+    offsets = graph.slot_offsets.tolist()
+    matches = _predicate(built, model, selector, where)
+    nodes = {index for index, node in enumerate(graph.nodes) if matches(index, node)}
+    rows = {row for index in nodes for row in range(offsets[index], offsets[index + 1])}
+    pairs = zip(graph.edges, graph.edge_rows.tolist())
+    return rows | {row for edge, row in pairs if edge.source in nodes and row >= graph.slot_count}
+
+
+def _given(selector: Selector) -> bool:
+    return callable(selector) or len(selector) > 0
+
+
+def _predicate(
+    built: BuiltGraph, model: torch.nn.Module | None, selector: Selector, where: str
+) -> Callable[[int, Node], bool]:
+    if callable(selector):
+        return lambda _index, node: bool(selector(node))
+    parts = [selector] if isinstance(selector, str) else list(selector)
+    patterns = [part for part in parts if isinstance(part, str)]
+    indices = {index for part in parts for index in _indices(built, model, part, where)}
+    return lambda index, node: index in indices or _matches(node, patterns)
+
+
+def _matches(node: Node, patterns: Sequence[str]) -> bool:
+    names = [node.name, *node.aliases, *(slot.name for slot in node.slots if slot.name)]
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns for name in names)
+
+
+def _indices(
+    built: BuiltGraph, model: torch.nn.Module | None, part: object, where: str
+) -> Iterator[int]:
+    """Give the nodes that a selected tensor or module stands for."""
+    if isinstance(part, torch.nn.Module):
+        yield from _inside(built.graph, model, part)
+    elif isinstance(part, torch.Tensor):
+        number = None if part.grad_fn is None else sequence_nr(part.grad_fn)
+        for node, index in built.node_of.items():
+            if number is not None and sequence_nr(node) == number:
+                yield index
+        yield from (index for index, leaf in built.leaves if leaf is part)
+    elif not isinstance(part, str):
+        raise CaptureError(
+            f"{where}: expected a selector to be a glob pattern, a function of a node, or a list "
+            f"of patterns, tensors and modules, got {type(part).__name__}."
+        )
+
+
+def _inside(graph: Graph, model: torch.nn.Module | None, part: torch.nn.Module) -> Iterator[int]:
+    named = model.named_modules() if model is not None else ()
+    paths = [name for name, module in named if module is part]
+    for index, node in enumerate(graph.nodes):
+        path = graph.scopes[node.scope].path if node.scope >= 0 else None
+        if path is not None and any(path == p or path.startswith(f"{p}.") or not p for p in paths):
+            yield index
+
+
+def _at_level(graph: Graph, rows: set[int], level: str) -> set[int]:
+    """Keep the rows of leaves and roots, at ``"module"`` also of what leaves a module call."""
+    if level == "op":
+        return rows
+    offsets = graph.slot_offsets.tolist()
+    kept = {
+        offsets[index]
+        for index, node in enumerate(graph.nodes)
+        if node.kind in ("parameter", "leaf", "root")
+    }
+    if level == "module":
+        kept |= {
+            offsets[edge.source] + edge.source_slot
+            for edge in graph.edges
+            if _leaves_scope(graph, edge)
+        }
+    return rows & kept
+
+
+def _leaves_scope(graph: Graph, edge: Edge) -> bool:
+    source, target = graph.nodes[edge.source], graph.nodes[edge.target]
+    return source.kind == "operation" and source.scope != target.scope

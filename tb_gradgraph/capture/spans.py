@@ -1,0 +1,88 @@
+"""Which module call an autograd node was made in."""
+
+from __future__ import annotations
+
+import bisect
+import threading
+from collections.abc import Callable, Mapping
+
+import torch
+from torch.nn.modules import module as torch_module
+
+from tb_gradgraph.capture.engine import next_sequence_nr
+from tb_gradgraph.graph import NO_SCOPE, Scope
+
+
+class ModuleSpans:
+    """Follow module calls on this thread while the ``with`` block runs.
+
+    Global forward hooks note the sequence number at which a call begins and
+    ends; a node belongs to the call that was innermost when its number was
+    given. Nothing is put on the user's modules.
+    """
+
+    def __init__(
+        self, names: Mapping[int, str], on_enter: Callable[[], None] | None = None
+    ) -> None:
+        """Prepare to name modules by ``id`` from ``names``; others go by their class."""
+        self.scopes: list[Scope] = []
+        self.current = NO_SCOPE
+        self._names = names
+        self._on_enter = on_enter
+        self._calls: dict[str, int] = {}
+        self._stack: list[tuple[int, int]] = []  # id of the module, scope before it
+        self._starts = [0]
+        self._owners = [NO_SCOPE]
+
+    def __enter__(self) -> ModuleSpans:
+        self._thread = threading.get_ident()
+        self._handles = (
+            torch_module.register_module_forward_pre_hook(self._enter),
+            torch_module.register_module_forward_hook(self._leave, always_call=True),
+        )
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    def scope_at(self, sequence_nr: int) -> int:
+        """Give the scope that was innermost when ``sequence_nr`` was given."""
+        return self._owners[bisect.bisect_right(self._starts, sequence_nr) - 1]
+
+    def _enter(self, module: torch.nn.Module, _inputs: object) -> None:
+        if threading.get_ident() != self._thread:
+            return
+        if self._on_enter is not None:
+            self._on_enter()
+        path = self._names.get(id(module))
+        if path is None:
+            path = self._unregistered(module)
+        call = self._calls.get(path, 0)
+        self._calls[path] = call + 1
+        self._stack.append((id(module), self.current))
+        self.scopes.append(Scope(path, call, type(module).__name__, self.current))
+        self._switch(len(self.scopes) - 1)
+
+    def _leave(self, module: torch.nn.Module, _inputs: object, _output: object) -> None:
+        if threading.get_ident() != self._thread:
+            return
+        while self._stack:  # a call that raised may have left its submodules open
+            identity, before = self._stack.pop()
+            self._switch(before)
+            if identity == id(module):
+                return
+
+    def _unregistered(self, module: torch.nn.Module) -> str:
+        parent = self.scopes[self.current].path if self.current != NO_SCOPE else ""
+        name = type(module).__name__
+        return f"{parent}.{name}" if parent else name
+
+    def _switch(self, scope: int) -> None:
+        self.current = scope
+        now = next_sequence_nr()
+        if self._starts[-1] == now:
+            self._owners[-1] = scope
+        else:
+            self._starts.append(now)
+            self._owners.append(scope)

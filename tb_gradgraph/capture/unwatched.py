@@ -1,0 +1,108 @@
+"""What can be known of a forward that ran before we were asked to look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import torch
+
+from tb_gradgraph.capture.engine import dtype_name, saved_tensors, sequence_nr
+from tb_gradgraph.capture.forward import Forward, KnownTensor, NamedTensor
+from tb_gradgraph.capture.frames import variables_of
+from tb_gradgraph.capture.trace import Origin, SlotKey, TracedSource, TracedTensor
+from tb_gradgraph.capture.walk import Walk
+from tb_gradgraph.graph import NO_SCOPE
+from tb_gradgraph.statistics import WHOLE_LIMIT
+
+#: Inputs that an operation saves for its backward, by autograd's names; what else it saves
+#: (results, batch statistics) it has made itself.
+_SAVED_INPUTS = frozenset(
+    "self other input weight mat1 mat2 vec1 vec2 batch1 batch2 tensor1 tensor2 target indices "
+    "index mask condition exponent tensors query key value attn_mask attn_bias".split()
+)
+
+
+def forward_of_frame(
+    walked: Walk, frame: FrameType | None, roots: Sequence[NamedTensor]
+) -> Forward:
+    """Name what ``frame`` can reach, and find the inputs that need no gradient.
+
+    Names come from variables, and from the parameters of modules that are
+    variables; inputs from what the operations saved for their backward. There
+    are no scopes and no source lines.
+    """
+    variables = variables_of(frame)
+    tensors = [
+        NamedTensor(name, value)
+        for name, value in variables.items()
+        if isinstance(value, torch.Tensor) and not name.startswith("_")
+    ]
+    made = _by_slot([*roots, *tensors])
+    known = _owned(variables) | {id(named.tensor): _leaf(named) for named in reversed(tensors)}
+    sources, inputs = _saved_inputs(walked)
+    return Forward(
+        names={key: named.name for key, named in made.items()},
+        known=known,
+        sources=sources,
+        untracked_inputs=inputs,
+        used={
+            key: named.tensor.detach().clone()
+            for key, named in made.items()
+            if named.tensor.numel() <= WHOLE_LIMIT
+        },
+        retaining=frozenset(key for key, named in made.items() if named.tensor.retains_grad),
+    )
+
+
+def _by_slot(tensors: Sequence[NamedTensor]) -> dict[SlotKey, NamedTensor]:
+    found: dict[SlotKey, NamedTensor] = {}
+    for named in tensors:
+        node = named.tensor.grad_fn
+        if node is not None:
+            found.setdefault((sequence_nr(node), named.tensor.output_nr), named)
+    return found
+
+
+def _leaf(named: NamedTensor) -> KnownTensor:
+    if isinstance(named.tensor, torch.nn.Parameter):
+        return KnownTensor("parameter", (named.name,))
+    return KnownTensor("leaf" if named.tensor.requires_grad else "input", (named.name,))
+
+
+def _owned(variables: Mapping[str, Any]) -> dict[int, KnownTensor]:
+    """Name the parameters of the modules among ``variables``: ``net.fc.weight``."""
+    names: dict[int, list[str]] = {}
+    for variable, module in variables.items():
+        if isinstance(module, torch.nn.Module) and not variable.startswith("_"):
+            prefix = "" if variable == "self" else f"{variable}."
+            for name, parameter in module.named_parameters(remove_duplicate=False):
+                names.setdefault(id(parameter), []).append(prefix + name)
+    return {identity: KnownTensor("parameter", tuple(found)) for identity, found in names.items()}
+
+
+def _saved_inputs(
+    walked: Walk,
+) -> tuple[list[TracedSource], dict[int, list[tuple[int, Origin]]]]:
+    """Find the tensors without gradient that operations saved, each once."""
+    sources: list[TracedSource] = []
+    inputs: dict[int, list[tuple[int, Origin]]] = {}
+    seen: dict[int, tuple[int, torch.Tensor]] = {}  # by memory; the tensor keeps it taken
+    for node in walked.nodes:
+        for name, tensor in saved_tensors(node):
+            if name not in _SAVED_INPUTS or tensor.requires_grad:
+                continue
+            place = id(tensor)
+            if place not in seen:
+                seen[place] = (len(sources), tensor)
+                sources.append(_given(tensor))
+            found = inputs.setdefault(sequence_nr(node), [])
+            found.append((len(found), ("source", seen[place][0], 0)))
+    return sources, inputs
+
+
+def _given(tensor: torch.Tensor) -> TracedSource:
+    value = tensor.detach().clone() if tensor.numel() <= WHOLE_LIMIT else None
+    output = TracedTensor(id(tensor), tuple(tensor.shape), dtype_name(tensor.dtype), value)
+    return TracedSource("", NO_SCOPE, "", [output], [])

@@ -1,0 +1,37 @@
+"""Tensors inside the arguments and outputs of a model, with a name for each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+#: Deeper nesting than this is not looked into; a self-containing list would never end.
+_DEPTH_LIMIT = 16
+
+
+def named_tensors(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, torch.Tensor]]:
+    """Give every tensor in nested dicts, dataclasses, named tuples, lists and tuples.
+
+    Names follow Python: ``output["logits"]``, ``output.loss``, ``output[0]``.
+    """
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif depth < _DEPTH_LIMIT:
+        for suffix, child in _children(value):
+            yield from named_tensors(child, name + suffix, depth + 1)
+
+
+def _children(value: Any) -> Iterator[tuple[str, Any]]:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return ((f".{field.name}", getattr(value, field.name, None)) for field in fields)
+    if isinstance(value, Mapping):
+        return ((f"[{key!r}]", child) for key, child in value.items())
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return ((f".{field}", getattr(value, field)) for field in value._fields)
+    if isinstance(value, (list, tuple)):
+        return ((f"[{index}]", child) for index, child in enumerate(value))
+    return iter(())

@@ -1,0 +1,70 @@
+"""The autograd graph behind some tensors, read without recursion."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import torch
+from torch.autograd.graph import Node as AutogradNode, get_gradient_edge
+
+from tb_gradgraph.capture.engine import sequence_nr
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AutogradEdge:
+    """Output ``source_slot`` of one autograd node used as an input of another."""
+
+    source: AutogradNode
+    source_slot: int
+    target: AutogradNode
+    target_input: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Walk:
+    """Autograd nodes in forward order, the edges between them, and where they end."""
+
+    nodes: tuple[AutogradNode, ...]
+    edges: tuple[AutogradEdge, ...]
+    roots: tuple[tuple[AutogradNode, int], ...]  # node and slot of each tensor given
+
+
+def walk(tensors: Sequence[torch.Tensor]) -> Walk:
+    """Visit every node that a backward from ``tensors`` could reach.
+
+    A leaf is placed just before the first operation that uses it. About 1 us a
+    node; no recursion, so the length of a chain is bounded by memory only.
+    """
+    roots = tuple((edge.node, edge.output_nr) for edge in map(get_gradient_edge, tensors))
+    pending = [node for node, _ in roots]
+    seen = set(pending)
+    edges = []
+    while pending:
+        target = pending.pop()
+        for position, (source, slot) in enumerate(target.next_functions):
+            if source is None:
+                continue
+            edges.append(AutogradEdge(source, slot, target, position))
+            if source not in seen:
+                seen.add(source)
+                pending.append(source)
+    return Walk(_forward_order(seen, edges), tuple(edges), roots)
+
+
+def _forward_order(
+    nodes: set[AutogradNode], edges: Sequence[AutogradEdge]
+) -> tuple[AutogradNode, ...]:
+    """Sort by sequence number; a leaf, which has none, goes before its first user."""
+    numbers = {node: sequence_nr(node) for node in nodes}
+    first_use: dict[AutogradNode, int] = {}
+    for edge in edges:
+        if not edge.source.next_functions:
+            used = numbers[edge.target]
+            first_use[edge.source] = min(used, first_use.get(edge.source, used))
+
+    def position(node: AutogradNode) -> tuple[int, int]:
+        return (first_use[node], 0) if node in first_use else (numbers[node], 1)
+
+    leaf_order = {edge.source: (numbers[edge.target], edge.target_input) for edge in edges[::-1]}
+    return tuple(sorted(nodes, key=lambda node: (position(node), leaf_order.get(node, (0, 0)))))

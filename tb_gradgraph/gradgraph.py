@@ -1,0 +1,232 @@
+"""What the user holds: a graph, and the gradients that its backward passes have shown so far."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tb_gradgraph.graph import NO_SCOPE, Edge, Graph, Node, Scope, Slot
+from tb_gradgraph.statistics import Statistics, StatisticsTable
+
+
+@dataclasses.dataclass(frozen=True)
+class BackwardPass:
+    """Gradients of one backward over the graph, by row (see ``Graph``)."""
+
+    table: StatisticsTable
+    gradients: Mapping[int, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorView:
+    """One tensor of a graph, and its gradient in one backward pass."""
+
+    node: Node
+    slot: Slot
+    scope: Scope | None
+    statistics: Statistics | None  # of the gradient; None where none arrived
+    gradient: np.ndarray | None  # where it is kept whole
+    value: np.ndarray | None  # where it is kept whole
+    ran: bool  # whether a backward ran
+
+    @property
+    def name(self) -> str:
+        """Name of the tensor, or of its node where it has none."""
+        return self.slot.name or self.node.name
+
+    @property
+    def status(self) -> str:
+        """``"ok"``, ``"zero"``, or why there is no gradient."""
+        if self.statistics is not None:
+            return "zero" if self.statistics.abs_max == 0 and not self.statistics.nonfinite else "ok"
+        if not self.slot.requires_grad:
+            return "needs no gradient"
+        return "not reached by the backward" if self.ran else "backward has not run yet"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the tensor."""
+        return self.slot.shape
+
+    @property
+    def dtype(self) -> str:
+        """torch's name of the element type."""
+        return self.slot.dtype
+
+    @property
+    def is_leaf(self) -> bool:
+        """As ``torch.Tensor.is_leaf``."""
+        return self.node.is_leaf
+
+    @property
+    def requires_grad(self) -> bool:
+        """As ``torch.Tensor.requires_grad``."""
+        return self.slot.requires_grad
+
+    @property
+    def retains_grad(self) -> bool:
+        """As ``torch.Tensor.retains_grad``."""
+        return self.slot.retains_grad
+
+    @property
+    def source(self) -> str:
+        """Line of the user's code that made the tensor, as ``file.py:12 in forward``."""
+        return self.node.source
+
+    @property
+    def order(self) -> int:
+        """1 for the forward graph, 2 for what a backward with ``create_graph`` made."""
+        return self.node.order
+
+
+class GradGraph:
+    """A captured graph with its backward passes.
+
+    ``graph["y1"]`` finds a tensor by variable, parameter or node name.
+    A graph whose backward is still to come fills in as it runs.
+    """
+
+    def __init__(self, graph: Graph, tag: str, values: Mapping[int, np.ndarray]) -> None:
+        self.graph = graph
+        self.tag = tag
+        self.objective = ""
+        self.values = values
+        self.backward_passes: list[BackwardPass] = []
+        self._rows: dict[str, int] | None = None
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Nodes in forward order."""
+        return self.graph.nodes
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """Edges, from a slot to the node that uses it."""
+        return self.graph.edges
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """Module calls in the order they began."""
+        return self.graph.scopes
+
+    @property
+    def hash(self) -> str:
+        """16 hexadecimal digits over the structure."""
+        return self.graph.hash
+
+    def __getitem__(self, name: str) -> TensorView:
+        """Find a tensor by name, with its gradient in the last backward pass.
+
+        Raises:
+            KeyError: No tensor or node has that name; the message lists close ones.
+        """
+        rows = self._rows_by_name()
+        if name not in rows:
+            raise KeyError(self._unknown(name))
+        return self.view(rows[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows_by_name()
+
+    def __iter__(self) -> Iterator[TensorView]:
+        """Give every slot of every node in forward order."""
+        return map(self.view, range(self.graph.slot_count))
+
+    def __len__(self) -> int:
+        return self.graph.slot_count
+
+    def view(self, row: int, backward_pass: int = -1) -> TensorView:
+        """Look at one slot in one backward pass (the last one unless told)."""
+        index = int(np.searchsorted(self.graph.slot_offsets, row, side="right")) - 1
+        node = self.nodes[index]
+        slot = node.slots[row - int(self.graph.slot_offsets[index])]
+        ran = self.backward_passes[backward_pass] if self.backward_passes else None
+        return TensorView(
+            node,
+            slot,
+            None if node.scope == NO_SCOPE else self.scopes[node.scope],
+            ran.table.row(row) if ran else None,
+            ran.gradients.get(row) if ran else None,
+            self.values.get(row),
+            ran is not None,
+        )
+
+    def edge_gradient(self, edge: int, backward_pass: int = -1) -> Statistics | None:
+        """Give the statistics of what runs back along one edge: its own share of the slot's gradient."""
+        if not self.backward_passes:
+            return None
+        return self.backward_passes[backward_pass].table.row(int(self.graph.edge_rows[edge]))
+
+    def findings(self) -> list[Any]:
+        """Say what looks wrong in the last backward pass, worst first."""
+        from tb_gradgraph.diagnose import findings
+
+        if not self.backward_passes:
+            return []
+        return list(findings(self.graph, self.backward_passes[-1].table))
+
+    def to_dot(self) -> str:
+        """Spell the drawing in Graphviz's language."""
+        from tb_gradgraph.render import dot
+
+        return dot(self)
+
+    def to_networkx(self) -> Any:
+        """Give a ``networkx.MultiDiGraph``, nodes by key.
+
+        Raises:
+            ImportError: networkx is not installed.
+        """
+        import networkx
+
+        result = networkx.MultiDiGraph(tag=self.tag, hash=self.hash)
+        for node in self.nodes:
+            result.add_node(node.key, name=node.name, kind=node.kind, operation=node.operation)
+        for edge in self.edges:
+            result.add_edge(
+                self.nodes[edge.source].key, self.nodes[edge.target].key, slot=edge.source_slot
+            )
+        return result
+
+    def __str__(self) -> str:
+        from tb_gradgraph.render import text_table
+
+        return text_table(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<GradGraph {self.tag!r}: {len(self.nodes)} nodes, {len(self.edges)} edges, "
+            f"{len(self.backward_passes)} backward passes, hash {self.hash}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from tb_gradgraph.render import html_table
+
+        return html_table(self)
+
+    def _rows_by_name(self) -> dict[str, int]:
+        """Index names once: variables before parameters before nodes, the first of several wins."""
+        if self._rows is None:
+            rows: dict[str, int] = {}
+            starts = self.graph.slot_offsets.tolist()
+            for node, start in zip(self.nodes, starts):
+                if node.kind != "root":
+                    for nr, slot in enumerate(node.slots):
+                        if slot.name:
+                            rows.setdefault(slot.name, start + nr)
+            for node, start in zip(self.nodes, starts):
+                for name in (node.name, *node.aliases):
+                    if node.slots:
+                        rows.setdefault(name, start)
+            self._rows = rows
+        return self._rows
+
+    def _unknown(self, name: str) -> str:
+        import difflib
+
+        close = difflib.get_close_matches(name, self._rows_by_name(), n=3)
+        hint = f" Close names: {', '.join(close)}." if close else ""
+        return f"no tensor or node named {name!r} in graph {self.tag!r}.{hint}"

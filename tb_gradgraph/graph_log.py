@@ -1,0 +1,171 @@
+"""What one summary writer has logged of graphs: its session, tags, steps and passes."""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from typing import Any
+
+import torch
+
+from tb_gradgraph.errors import CaptureError
+from tb_gradgraph.gradgraph import BackwardPass, GradGraph
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.record.event_writer import WriterSink
+from tb_gradgraph.record.session import Session
+from tb_gradgraph.recorder import GraphRecorder, Request, record_of
+
+#: Attribute of a writer that holds what we keep for it.
+_ATTRIBUTE = "_tb_gradgraph"
+
+
+def graph_log_of(writer: Any, where: str) -> GraphLog:
+    """Give the log of ``writer``, begun at the first call.
+
+    Raises:
+        WriterError: The writer is closed, or of an unknown kind.
+    """
+    target = getattr(writer, "experiment", writer)
+    log = getattr(target, _ATTRIBUTE, None)
+    if isinstance(log, GraphLog):
+        log.check_open()
+        return log
+    log = GraphLog(target, where)
+    setattr(target, _ATTRIBUTE, log)
+    _flush_and_close_with(target, log)
+    return log
+
+
+def default_tag(model: torch.nn.Module | None, graph: Graph) -> str:
+    """Name a graph after its model's class, or after the tensor that it ends in."""
+    if model is not None:
+        return type(model).__name__
+    return next(node.name for node in graph.nodes if node.kind == "root")
+
+
+@dataclasses.dataclass(slots=True)
+class _TagState:
+    """One tag: whose it is, and where it has got to."""
+
+    model: weakref.ref[torch.nn.Module] | None
+    step: int = -1
+    passes: int = 0
+
+
+class GraphLog:
+    """Gives each graph its tag and step, and hands graphs and passes to the session."""
+
+    def __init__(self, writer: Any, where: str) -> None:
+        self._sink = WriterSink(writer, where)
+        self._session = Session(self._sink, torch_version=torch.__version__)
+        self._tags: dict[str, _TagState] = {}
+
+    def check_open(self) -> None:
+        """Raise WriterError if the writer was closed."""
+        self._sink.check_open()
+
+    def recorder(
+        self,
+        model: torch.nn.Module | None,
+        tag: str | None,
+        global_step: int | None,
+        request: Request,
+    ) -> GraphRecorder:
+        """Give what captures and writes one graph at ``global_step``, or at the tag's next step."""
+        step = _checked_step(global_step, request.where)
+        place = _Place(self, model, tag, step)
+        return GraphRecorder(
+            place.name, model, request, place.write_structure, place.write_pass
+        )
+
+    def flush(self) -> None:
+        """Put what was recorded into the writer's file."""
+        self._session.flush()
+
+    def close(self) -> None:
+        """Write what is left. Harmless when done twice."""
+        self._session.close()
+
+
+class _Place:
+    """Where one graph goes: tag, step and number of its next backward pass."""
+
+    def __init__(
+        self, log: GraphLog, model: torch.nn.Module | None, tag: str | None, step: int | None
+    ) -> None:
+        self._log = log
+        self._model = model
+        self._tag = tag
+        self._step = step
+
+    def name(self, graph: Graph) -> str:
+        """Give the tag; another model of the same class gets a tag of its own."""
+        tags = self._log._tags
+        name = self._tag or default_tag(self._model, graph)
+        if self._tag is None and self._model is not None:
+            name = _free_tag(tags, name, self._model)
+        state = tags.get(name)
+        if state is None:
+            owner = None if self._model is None else weakref.ref(self._model)
+            state = tags[name] = _TagState(owner)
+        step = state.step + 1 if self._step is None else self._step
+        if step != state.step:
+            state.step, state.passes = step, 0
+        self._state, self._step = state, step
+        return name
+
+    def write_structure(self, graph: GradGraph) -> None:
+        """Write a graph whose backward the user will run; a model's own run writes its pass."""
+        self._first = self._state.passes
+        if self._model is None:
+            self._log._session.write_graph(graph.tag, graph.graph)
+            self._write(graph, 0, None)
+
+    def write_pass(self, graph: GradGraph, number: int, found: BackwardPass) -> None:
+        """Write one backward pass, and before the first of a model its graph."""
+        if self._model is not None:
+            self._log._session.write_graph(graph.tag, graph.graph)
+        self._write(graph, number, found)
+
+    def _write(self, graph: GradGraph, number: int, found: BackwardPass | None) -> None:
+        if self._step is None:
+            raise AssertionError("name() fixes the step before anything is written")
+        number += self._first
+        self._state.passes = max(self._state.passes, number + 1)
+        self._log._session.write_record(record_of(graph, self._step, number, found))
+
+
+def _free_tag(tags: dict[str, _TagState], name: str, model: torch.nn.Module) -> str:
+    candidate, ordinal = name, 1
+    while candidate in tags:
+        owner = tags[candidate].model
+        if owner is not None and owner() is model:
+            return candidate
+        ordinal += 1
+        candidate = f"{name}_{ordinal}"
+    return candidate
+
+
+def _checked_step(step: Any, where: str) -> int | None:
+    if step is None:
+        return None
+    try:
+        return int(step)
+    except (TypeError, ValueError):
+        raise CaptureError(
+            f"{where}: expected global_step to be an integer, got {type(step).__name__}."
+        ) from None
+
+
+def _flush_and_close_with(writer: Any, log: GraphLog) -> None:
+    """Have the writer's ``flush`` and ``close`` do ours first."""
+    for name, first in (("flush", log.flush), ("close", log.close)):
+        setattr(writer, name, _after(first, getattr(writer, name)))
+
+
+def _after(first: Any, then: Any) -> Any:
+    def both(*args: Any, **kwargs: Any) -> Any:
+        first()
+        return then(*args, **kwargs)
+
+    return both

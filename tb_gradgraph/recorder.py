@@ -1,0 +1,120 @@
+"""The joint of capture and summarize: from a graph that is built to records of its backward passes."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from tb_gradgraph.capture.build import BuiltGraph
+from tb_gradgraph.capture.observe import BackwardObserver
+from tb_gradgraph.capture.select import Selector, matching_rows, selected_rows
+from tb_gradgraph.gradgraph import BackwardPass, GradGraph
+from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.statistics import WHOLE_LIMIT, StatisticsTable
+from tb_gradgraph.summarize import StatisticsBatch
+from tb_gradgraph.summarize.whole import whole_array
+
+#: A tensor that ``retain`` names is kept whole up to this many elements.
+RETAIN_LIMIT = 65_536
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What the user asked to have read of a graph."""
+
+    select: Selector = "*"
+    exclude: Selector = ()
+    retain: Selector = ()
+    level: str = "op"
+    where: str = "capture()"
+
+
+class GraphRecorder:
+    """Makes the observer of one graph, and fills its ``GradGraph`` as backward runs."""
+
+    def __init__(
+        self,
+        tag: Callable[[Graph], str],
+        model: torch.nn.Module | None,
+        request: Request,
+        on_graph: Callable[[GradGraph], None] | None = None,
+        on_pass: Callable[[GradGraph, int, BackwardPass], None] | None = None,
+    ) -> None:
+        self._tag = tag
+        self._model = model
+        self._request = request
+        self._on_graph = on_graph
+        self._on_pass = on_pass
+        self.result: GradGraph | None = None
+
+    def prepare(
+        self, built: BuiltGraph, objective: str
+    ) -> tuple[BackwardObserver, frozenset[int] | None]:
+        """Start the result for ``built``; give what observes it, and the rows to read."""
+        request = self._request
+        rows = selected_rows(
+            built, self._model, request.select, request.exclude, request.level, request.where
+        )
+        retained = matching_rows(built, self._model, request.retain, request.where)
+        values = {row: whole_array(value) for row, value in built.values.items()}
+        result = GradGraph(built.graph, self._tag(built.graph), values)
+        result.objective = objective
+        self.result = result
+        if self._on_graph is not None:
+            self._on_graph(result)
+        on_pass = self._on_pass
+
+        def make_sink(number: int) -> _PassSink:
+            return _PassSink(result, number, frozenset(retained), on_pass)
+
+        return BackwardObserver(make_sink), rows
+
+
+class _PassSink:
+    """Takes the gradients of one backward pass and adds it to the result."""
+
+    def __init__(
+        self,
+        result: GradGraph,
+        number: int,
+        retained: frozenset[int],
+        on_pass: Callable[[GradGraph, int, BackwardPass], None] | None,
+    ) -> None:
+        self._result = result
+        self._number = number
+        self._retained = retained
+        self._on_pass = on_pass
+        self._batch = StatisticsBatch(result.graph.row_count)
+        self._whole: dict[int, torch.Tensor] = {}
+
+    def add(self, row: int, gradient: torch.Tensor) -> None:
+        """Reduce one gradient; copy it where it is kept whole."""
+        self._batch.add(row, gradient)
+        limit = RETAIN_LIMIT if row in self._retained else WHOLE_LIMIT
+        if gradient.numel() <= limit:
+            self._whole[row] = gradient.detach().clone()
+
+    def finish(self) -> None:
+        """Add the pass to the graph and pass it on."""
+        gradients = {row: whole_array(tensor) for row, tensor in self._whole.items()}
+        found = BackwardPass(self._batch.finish(), gradients)
+        self._result.backward_passes.append(found)
+        if self._on_pass is not None:
+            self._on_pass(self._result, self._number, found)
+
+
+def record_of(
+    result: GradGraph, step: int, number: int, found: BackwardPass | None = None
+) -> Record:
+    """Make the record of one backward pass, or of the structure alone where none ran."""
+    values: Mapping[int, np.ndarray] = result.values
+    table = StatisticsTable.empty(result.graph.row_count) if found is None else found.table
+    gradients: Mapping[int, Any] = {} if found is None else found.gradients
+    return Record(
+        result.tag, result.hash, step, time.time(), number, result.objective, table, gradients, values
+    )

@@ -1,0 +1,156 @@
+"""The user's calls: capture a graph, and write it with its gradients through a summary writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.utils.tensorboard import SummaryWriter as TorchSummaryWriter
+
+from tb_gradgraph.capture.frames import user_frame
+from tb_gradgraph.capture.model import capture_model, capture_tensors
+from tb_gradgraph.capture.select import Selector
+from tb_gradgraph.errors import CaptureError
+from tb_gradgraph.gradgraph import GradGraph
+from tb_gradgraph.graph_log import default_tag, graph_log_of
+from tb_gradgraph.recorder import GraphRecorder, Request
+
+
+class SummaryWriter(TorchSummaryWriter):
+    """torch's SummaryWriter, with graphs and the gradients that flowed through them."""
+
+    def add_grad_graph(
+        self,
+        model: torch.nn.Module | torch.Tensor | Sequence[torch.Tensor],
+        input_to_model: Any = None,
+        global_step: int | None = None,
+        **options: Any,
+    ) -> GradGraph:
+        """Write the autograd graph of a model or a loss; see ``tb_gradgraph.add_grad_graph``."""
+        return add_grad_graph(self, model, input_to_model, global_step, **options)
+
+
+def add_grad_graph(
+    writer: Any,
+    model: torch.nn.Module | torch.Tensor | Sequence[torch.Tensor],
+    input_to_model: Any = None,
+    global_step: int | None = None,
+    *,
+    loss_fn: Callable[[Any], torch.Tensor] | None = None,
+    grad_outputs: Any = None,
+    tag: str | None = None,
+    select: Selector = "*",
+    exclude: Selector = (),
+    retain: Selector = (),
+    level: str = "op",
+) -> GradGraph:
+    """Write the graph of ``model`` as autograd ran it, with the gradient of every tensor in it.
+
+    Of a module, one forward and one backward are run, and nothing is left
+    behind: ``.grad``, buffers, random state, mode, hooks and version counters of
+    parameters are as before. Of tensors (``add_grad_graph(writer, loss)``) the
+    structure is written now, and the gradients of every backward that you run
+    over it are added as it runs.
+
+    Args:
+        writer: A SummaryWriter: ours, torch's, tensorboardX's, or a logger's ``.experiment``.
+        model: A module, or one or several tensors that you computed.
+        input_to_model: As for ``add_graph``: a tensor; a tuple, positional arguments;
+            a dict, keyword arguments; anything else, the one argument.
+        global_step: Step to record. Without it 0, then one more than the last of this tag.
+        loss_fn: From the model's output to a scalar. Without it the output itself if it is
+            a scalar, its ``.loss`` or ``["loss"]``; else ``grad_outputs`` says the gradient of each
+            output; else the sum of all floating outputs is differentiated.
+        grad_outputs: As in ``torch.autograd.grad``.
+        tag: Name of the graph. Without it the module's class, or the tensor's variable.
+        select: Whose gradients to read: glob patterns on names, a function of a
+            ``Node``, or a list of patterns, tensors and modules. ``exclude`` takes away from it.
+        exclude: See ``select``.
+        retain: Whose gradients to keep whole, up to 65,536 elements each. Tensors of at
+            most 16 elements are always kept, value and gradient.
+        level: ``"op"`` for every node, ``"module"`` for module outputs and leaves,
+            ``"param"`` for leaves alone.
+
+    Returns:
+        The graph. If its backward is still to come it fills in as that runs.
+
+    Raises:
+        CaptureError: Nothing can be differentiated, or an argument is not as above.
+        WriterError: The writer is closed, or of an unknown kind.
+        Exception: What the model raises, unchanged; then nothing is written.
+    """
+    request = Request(select, exclude, retain, level, "add_grad_graph()")
+    log = graph_log_of(writer, request.where)
+    owner = model if isinstance(model, torch.nn.Module) else None
+    recorder = log.recorder(owner, tag, global_step, request)
+    return _capture(model, input_to_model, loss_fn, grad_outputs, recorder, request.where)
+
+
+def capture(
+    model: torch.nn.Module | torch.Tensor | Sequence[torch.Tensor],
+    input_to_model: Any = None,
+    *,
+    loss_fn: Callable[[Any], torch.Tensor] | None = None,
+    grad_outputs: Any = None,
+    tag: str | None = None,
+    select: Selector = "*",
+    exclude: Selector = (),
+    retain: Selector = (),
+    level: str = "op",
+) -> GradGraph:
+    """Give the graph that ``add_grad_graph`` would write, without writing it.
+
+    Arguments and errors are those of ``add_grad_graph``.
+
+    Example:
+        >>> import torch, tb_gradgraph
+        >>> graph = tb_gradgraph.capture(torch.nn.Linear(2, 1), torch.ones(1, 2))
+        >>> graph["weight"].gradient.tolist()
+        [[1.0, 1.0]]
+    """
+    request = Request(select, exclude, retain, level, "capture()")
+    owner = model if isinstance(model, torch.nn.Module) else None
+    recorder = GraphRecorder(lambda graph: tag or default_tag(owner, graph), owner, request)
+    return _capture(model, input_to_model, loss_fn, grad_outputs, recorder, request.where)
+
+
+def _capture(
+    model: Any,
+    input_to_model: Any,
+    loss_fn: Callable[[Any], torch.Tensor] | None,
+    grad_outputs: Any,
+    recorder: GraphRecorder,
+    where: str,
+) -> GradGraph:
+    if isinstance(model, torch.nn.Module):
+        capture_model(model, input_to_model, loss_fn, grad_outputs, recorder.prepare, where)
+    else:
+        roots = _as_roots(model, input_to_model, where)
+        capture_tensors(roots, user_frame(), recorder.prepare, where)
+    if recorder.result is None:
+        raise AssertionError("a capture that raises nothing has a result")
+    return recorder.result
+
+
+def _as_roots(tensors: Any, input_to_model: Any, where: str) -> tuple[torch.Tensor, ...]:
+    roots = (tensors,) if isinstance(tensors, torch.Tensor) else tensors
+    if not isinstance(roots, (list, tuple)) or not roots:
+        raise CaptureError(_not_a_model(tensors, where))
+    if not all(isinstance(root, torch.Tensor) for root in roots):
+        raise CaptureError(_not_a_model(tensors, where))
+    if input_to_model is not None:
+        raise CaptureError(
+            f"{where}: expected no input_to_model beside tensors, got "
+            f"{type(input_to_model).__name__}. Pass the model to have it run, or the step as "
+            "global_step=."
+        )
+    return tuple(roots)
+
+
+def _not_a_model(got: Any, where: str) -> str:
+    return (
+        f"{where}: expected a torch.nn.Module, a tensor or several tensors, got "
+        f"{type(got).__name__}. Pass the module, not its forward method, or the loss before .item()."
+    )
+
