@@ -41,7 +41,7 @@ browser: .venv/installed-test
 	.ci/install_chromium $(BIN)/python
 
 bench: .venv/installed-test browser
-	$(BIN)/python -m tests.benchmarks.run
+	$(BIN)/python -m tests.benchmarks.run --write
 
 screenshots: .venv/installed-test browser
 	$(BIN)/python -m tests.browser.make_screenshots
