@@ -20,8 +20,10 @@ PROGRAMS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
 def test_program_runs_and_logs_what_it_says(program: str, tmp_path: pathlib.Path):
+    script = tmp_path / "program.py"
+    script.write_text(program, encoding="utf-8")
     finished = subprocess.run(
-        [sys.executable, *WARNINGS, "-c", program],
+        [sys.executable, *WARNINGS, str(script)],
         cwd=tmp_path,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,

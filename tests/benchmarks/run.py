@@ -63,9 +63,10 @@ def _make_page(lines: list[str]) -> str:
     )
     return f"""# Performance
 
-Written by `make bench`; every figure is of one run, contenders in turn, medians. Times of Python are processor
-time of the process, those of the panel are what passes on the clock in a headless Chromium without a GPU.
-A limit is a promise; "of a bare step" is the ratio to forward, backward and optimizer step of the same model.
+Written by `make bench`; every figure is of one run, contenders in turn, medians. Times of Python are
+processor time of the process; those of the panel are what passes on the clock in a headless Chromium
+without a GPU. A limit is a promise; "of a bare step" is the ratio to forward, backward and update of
+that model.
 
 {datetime.date.today().isoformat()}. {machine}. {versions}.
 
