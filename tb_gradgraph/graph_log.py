@@ -57,7 +57,9 @@ class GraphLog:
 
     def __init__(self, writer: Any, where: str) -> None:
         self._sink = WriterSink(writer, where)
-        self._session = Session(self._sink, torch_version=torch.__version__)
+        self._session = Session(
+            self._sink.add_summary, flush_writer=self._sink.flush, torch_version=torch.__version__
+        )
         self._tags: dict[str, _TagState] = {}
 
     def check_open(self) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from tb_gradgraph.capture.build import BuiltGraph
-from tb_gradgraph.capture.observe import BackwardObserver
-from tb_gradgraph.capture.select import Selector, matching_rows, selected_rows
+from tb_gradgraph.autograd.build import BuiltGraph
+from tb_gradgraph.autograd.observe import BackwardObserver
+from tb_gradgraph.autograd.select import Selector, matching_rows, selected_rows
 from tb_gradgraph.gradgraph import BackwardPass, GradGraph
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.statistics import WHOLE_LIMIT, StatisticsTable

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch.utils.tensorboard import SummaryWriter as TorchSummaryWriter
 
-from tb_gradgraph.capture.frames import user_frame
-from tb_gradgraph.capture.model import capture_model, capture_tensors
-from tb_gradgraph.capture.select import Selector
+from tb_gradgraph.autograd.frames import user_frame
+from tb_gradgraph.autograd.model import capture_model, capture_tensors
+from tb_gradgraph.autograd.select import Selector
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.gradgraph import GradGraph
 from tb_gradgraph.graph_log import default_tag, graph_log_of

@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "errors": set(),
     "statistics": {"errors"},
     "graph": {"statistics", "errors"},
-    "capture": VOCABULARY,
+    "autograd": VOCABULARY,
     "summarize": VOCABULARY,
     "record": VOCABULARY,
     "diagnose": VOCABULARY | {"record"},

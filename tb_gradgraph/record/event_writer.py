@@ -56,6 +56,10 @@ class WriterSink:
         """Wait until everything is in the file; WriterError if the writer was closed."""
         self._file_writer().flush()
 
+    def check_open(self) -> None:
+        """Raise WriterError if the writer was closed."""
+        self._file_writer()
+
     def _file_writer(self) -> Any:
         if getattr(self._writer, "file_writer", self._writer) is None:
             raise WriterError(

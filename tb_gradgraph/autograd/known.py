@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.capture.forward import KnownTensor
-from tb_gradgraph.capture.values import named_tensors
+from tb_gradgraph.autograd.forward import KnownTensor
+from tb_gradgraph.autograd.values import named_tensors
 from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
 
 def names_of_modules(model: torch.nn.Module) -> Mapping[int, str]:

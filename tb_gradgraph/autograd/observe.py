@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import torch
 from torch.utils.hooks import RemovableHandle
 
-from tb_gradgraph.capture.build import BuiltGraph
-from tb_gradgraph.capture.engine import call_after_backward, current_graph_task
-from tb_gradgraph.capture.rows import rows_of_leaves, rows_of_nodes
+from tb_gradgraph.autograd.build import BuiltGraph
+from tb_gradgraph.autograd.engine import call_after_backward, current_graph_task
+from tb_gradgraph.autograd.rows import rows_of_leaves, rows_of_nodes
 
 #: What is to be undone: a hook, and the leaf tensor it sits on (None: an autograd node).
 _Attached = tuple[RemovableHandle, torch.Tensor | None]

@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.capture.engine import dtype_name, saved_tensors, sequence_nr
-from tb_gradgraph.capture.forward import Forward, KnownTensor, NamedTensor
-from tb_gradgraph.capture.frames import variables_of
-from tb_gradgraph.capture.trace import Origin, SlotKey, TracedSource, TracedTensor
-from tb_gradgraph.capture.walk import Walk
+from tb_gradgraph.autograd.engine import dtype_name, saved_tensors, sequence_nr
+from tb_gradgraph.autograd.forward import Forward, KnownTensor, NamedTensor
+from tb_gradgraph.autograd.frames import variables_of
+from tb_gradgraph.autograd.trace import Origin, SlotKey, TracedSource, TracedTensor
+from tb_gradgraph.autograd.walk import Walk
 from tb_gradgraph.graph import NO_SCOPE
 from tb_gradgraph.statistics import WHOLE_LIMIT
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.capture.forward import NamedTensor
-from tb_gradgraph.capture.values import named_tensors
+from tb_gradgraph.autograd.forward import NamedTensor
+from tb_gradgraph.autograd.values import named_tensors
 from tb_gradgraph.errors import CaptureError
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.capture.build import BuiltGraph
+from tb_gradgraph.autograd.build import BuiltGraph
 
 #: Rows by slot (a root's row beside the slot it ends), and by input for edges that share a slot.
 NodeRows = tuple[tuple[tuple[int, ...], ...], Mapping[int, int]]

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tb_gradgraph.capture.engine import dtype_name, next_sequence_nr, sequence_nr
-from tb_gradgraph.capture.frames import source_line, tensors_of, user_frame
-from tb_gradgraph.capture.spans import ModuleSpans
+from tb_gradgraph.autograd.engine import dtype_name, next_sequence_nr, sequence_nr
+from tb_gradgraph.autograd.frames import source_line, tensors_of, user_frame
+from tb_gradgraph.autograd.spans import ModuleSpans
 from tb_gradgraph.statistics import WHOLE_LIMIT
 
 #: A tensor with gradient, by what made it: (sequence number, output number).
@@ -65,6 +65,11 @@ class ForwardTrace(TorchDispatchMode):
         self._last = next_sequence_nr()
         self._by_id: dict[int, tuple[weakref.ref[torch.Tensor], Origin]] = {}
         self._by_storage: dict[int, Origin] = {}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Say no: torch would import its compiler (2 s) to keep it off this method."""
+        return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation unchanged, then note it."""

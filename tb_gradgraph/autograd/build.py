@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.capture import engine
-from tb_gradgraph.capture.forward import Forward, NamedTensor
-from tb_gradgraph.capture.trace import Origin, SlotKey, TracedSource
-from tb_gradgraph.capture.walk import Walk
+from tb_gradgraph.autograd import engine
+from tb_gradgraph.autograd.forward import Forward, NamedTensor
+from tb_gradgraph.autograd.trace import Origin, SlotKey, TracedSource
+from tb_gradgraph.autograd.walk import Walk
 from tb_gradgraph.graph import NO_SCOPE, Edge, Graph, Node, NodeKind, Scope, Slot
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch.nn.modules import module as torch_module
 
-from tb_gradgraph.capture.engine import next_sequence_nr
+from tb_gradgraph.autograd.engine import next_sequence_nr
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_OURS = tuple(os.path.join(_PACKAGE, room) for room in ("capture", "writer.py", "recorder.py"))
+_OURS = tuple(os.path.join(_PACKAGE, room) for room in ("autograd", "writer.py", "recorder.py"))
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _is_foreign: dict[CodeType, bool] = {}
 

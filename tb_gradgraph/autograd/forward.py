@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
-from tb_gradgraph.capture.trace import Origin, SlotKey, TracedSource
+from tb_gradgraph.autograd.trace import Origin, SlotKey, TracedSource
 from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
 from tb_gradgraph.statistics import WHOLE_LIMIT
 

@@ -8,8 +8,8 @@ from typing import Union
 
 import torch
 
-from tb_gradgraph.capture.build import BuiltGraph
-from tb_gradgraph.capture.engine import sequence_nr
+from tb_gradgraph.autograd.build import BuiltGraph
+from tb_gradgraph.autograd.engine import sequence_nr
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Edge, Graph, Node
 

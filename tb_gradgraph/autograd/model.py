@@ -8,18 +8,19 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.capture.build import BuiltGraph, GraphBuilder
-from tb_gradgraph.capture.forward import Forward, NamedTensor
-from tb_gradgraph.capture.frames import user_frame, variables_of
-from tb_gradgraph.capture.known import in_scopes, known_tensors, names_of_modules
-from tb_gradgraph.capture.objective import Objective, check_roots, choose_objective
-from tb_gradgraph.capture.observe import BackwardObserver
-from tb_gradgraph.capture.preserve import preserved
-from tb_gradgraph.capture.spans import ModuleSpans
-from tb_gradgraph.capture.trace import ForwardTrace
-from tb_gradgraph.capture.unwatched import forward_of_frame
-from tb_gradgraph.capture.values import named_tensors
-from tb_gradgraph.capture.walk import walk
+from tb_gradgraph.autograd.build import BuiltGraph, GraphBuilder
+from tb_gradgraph.autograd.engine import collector_paused
+from tb_gradgraph.autograd.forward import Forward, NamedTensor
+from tb_gradgraph.autograd.frames import user_frame, variables_of
+from tb_gradgraph.autograd.known import in_scopes, known_tensors, names_of_modules
+from tb_gradgraph.autograd.objective import Objective, check_roots, choose_objective
+from tb_gradgraph.autograd.observe import BackwardObserver
+from tb_gradgraph.autograd.preserve import preserved
+from tb_gradgraph.autograd.spans import ModuleSpans
+from tb_gradgraph.autograd.trace import ForwardTrace
+from tb_gradgraph.autograd.unwatched import forward_of_frame
+from tb_gradgraph.autograd.values import named_tensors
+from tb_gradgraph.autograd.walk import walk
 
 #: Called when the graph is known and before its backward; gives what observes the
 #: backward, and the rows to read (None: all).
@@ -51,7 +52,7 @@ def capture_model(
     """
     args, kwargs = split_input(input_to_model)
     inputs = [tensor for _, tensor in named_tensors([args, kwargs], "")]
-    with preserved(model, inputs):
+    with collector_paused(), preserved(model, inputs):
         objective, forward = _watch_forward(model, args, kwargs, loss_fn, grad_outputs, where)
         walked = walk([root.tensor for root in objective.roots])
         built = GraphBuilder(walked, forward).build(objective.roots)
@@ -73,10 +74,11 @@ def capture_tensors(
     """
     named = _name_roots(roots, frame)
     check_roots(named, where)
-    walked = walk([root.tensor for root in named])
-    built = GraphBuilder(walked, forward_of_frame(walked, frame, named)).build(named)
-    observer, rows = prepare(built, "the user's own backward")
-    observer.attach(built, rows)
+    with collector_paused():
+        walked = walk([root.tensor for root in named])
+        built = GraphBuilder(walked, forward_of_frame(walked, frame, named)).build(named)
+        observer, rows = prepare(built, "the user's own backward")
+        observer.attach(built, rows)
 
 
 def _watch_forward(

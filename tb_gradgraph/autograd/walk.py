@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch.autograd.graph import Node as AutogradNode, get_gradient_edge
 
-from tb_gradgraph.capture.engine import sequence_nr
+from tb_gradgraph.autograd.engine import sequence_nr
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
