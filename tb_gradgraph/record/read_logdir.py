@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
@@ -36,6 +37,25 @@ class LoggedRun:
     graphs: Mapping[str, Graph]
     records: tuple[Record, ...]
     warnings: tuple[str, ...]
+
+
+class Locatable(Protocol):
+    """What says of which tag, step and backward pass it is."""
+
+    @property
+    def tag(self) -> str: ...  # noqa: D102
+
+    @property
+    def step(self) -> int: ...  # noqa: D102
+
+    @property
+    def backward_pass(self) -> int: ...  # noqa: D102
+
+    @property
+    def stage(self) -> str: ...  # noqa: D102
+
+
+Located = TypeVar("Located", bound=Locatable)
 
 
 def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
@@ -96,7 +116,7 @@ class _Reading:
 
     def finish(self, name: str) -> LoggedRun:
         """Join the sessions."""
-        records = join_sessions(self.records[session] for session in sorted(self.records))
+        records = join_sessions([self.records[session] for session in sorted(self.records)])
         return LoggedRun(
             name,
             tuple(self.manifests[session] for session in sorted(self.manifests)),
@@ -106,22 +126,25 @@ class _Reading:
         )
 
 
-def join_sessions(sessions: Iterable[list[Record]]) -> list[Record]:
-    """Sort the records of several sessions, oldest session first.
+def join_sessions(sessions: Iterable[Sequence[Located]]) -> list[Located]:
+    """Sort the records of several sessions, oldest session first, each in the order of writing.
 
     From its first step of a tag on, a later session replaces an earlier one: it
-    is a training started again from a checkpoint.
+    is a training started again from a checkpoint. Within a session, what is said
+    of one backward pass and stage again replaces what was said before: first
+    the structure is written, then the gradients.
     """
-    kept: dict[str, list[Record]] = {}
+    kept: dict[str, dict[tuple[int, int, str], Located]] = {}
     for session in sessions:
         first: dict[str, int] = {}
         for record in session:
             first[record.tag] = min(record.step, first.get(record.tag, record.step))
         for tag, step in first.items():
-            kept[tag] = [record for record in kept.get(tag, []) if record.step < step]
+            earlier = kept.get(tag, {})
+            kept[tag] = {key: record for key, record in earlier.items() if record.step < step}
         for record in session:
-            kept[record.tag].append(record)
-    every = [record for records in kept.values() for record in records]
+            kept[record.tag][record.step, record.backward_pass, record.stage] = record
+    every = [record for records in kept.values() for record in records.values()]
     return sorted(every, key=lambda record: (record.tag, record.step, record.backward_pass))
 
 
