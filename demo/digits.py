@@ -14,13 +14,15 @@ from tb_gradgraph import SummaryWriter
 EPOCHS, BATCH, EVERY_N_STEPS = 8, 64, 20
 
 
-def make_net() -> nn.Module:
-    return nn.Sequential(
-        nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU()),
-        nn.Sequential(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
-        nn.Flatten(),
-        nn.Linear(32 * 4 * 4, 10),
-    )
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU())
+        self.body = nn.Sequential(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))
+        self.head = nn.Linear(32 * 4 * 4, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.body(self.stem(x)).flatten(1))
 
 
 def load() -> list[torch.Tensor]:
@@ -32,13 +34,13 @@ def load() -> list[torch.Tensor]:
 def main(logdir: str = "runs/digits") -> None:
     torch.manual_seed(0)
     images, test_images, labels, test_labels = load()
-    net = make_net()
+    net = Net()
     optimizer = torch.optim.Adam(net.parameters(), lr=2e-3)
     step = 0
     with SummaryWriter(logdir) as writer:
         writer.add_graph(net, images[:BATCH])
         for _ in range(EPOCHS):
-            for rows in torch.randperm(len(images)).split(BATCH):
+            for rows in torch.randperm(len(images)).split(BATCH)[:-1]:  # the last is short
                 x, y = images[rows], labels[rows]
                 if step % EVERY_N_STEPS == 0:
                     writer.add_grad_graph(net, x, step, loss_fn=partial(cross_entropy, target=y))

@@ -19,7 +19,7 @@ def test_gradients_are_those_of_the_sum_of_the_outputs(demo_logdir):
     assert (w.node.kind, w.slot.shape) == ("parameter", (2, 1))
     np.testing.assert_allclose(w.gradient, x.sum(0, keepdim=True).T.numpy(), rtol=1e-6)
     np.testing.assert_array_equal(read_tensor(run, record, "b").gradient, [[10]])
-    assert record.objective == "sum of all floating outputs"
+    assert record.objective == "sum of the output"
 
 
 def test_users_own_graph_is_in_the_same_file(demo_logdir):
