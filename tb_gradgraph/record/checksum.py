@@ -24,7 +24,10 @@ def use_fast_checksum(file_writer: Any) -> bool:
     """
     try:
         records = file_writer.event_writer._async_writer._writer
-        if type(records) is not RecordWriter or file_writer.event_writer._async_writer._worker is None:
+        if (
+            type(records) is not RecordWriter
+            or file_writer.event_writer._async_writer._worker is None
+        ):
             return False
         checksum = _load_checksum()
         if checksum is None or not _frames_alike(checksum):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from google.protobuf.message import Message
 from tensorboard.compat.proto.summary_pb2 import Summary
 
-import tb_gradgraph
+from tb_gradgraph import __version__
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record.chunks import ChunkSchedule
@@ -94,7 +94,7 @@ class ChunkWriter:
     def _write_manifest(self) -> None:
         manifest = pb.Manifest(
             session=self.session,
-            writer_version=tb_gradgraph.__version__,
+            writer_version=__version__,
             torch_version=self._torch_version,
             start_time=self._start_time,
         )

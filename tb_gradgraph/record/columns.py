@@ -63,7 +63,9 @@ def decompress(content: bytes, size: int, where: str) -> bytes:
         # The end of the stream may lie beyond the last byte of content.
         excess = stream.decompress(stream.unconsumed_tail if size else content, 1)
     except zlib.error as error:
-        raise FormatError(f"{where}: expected a zlib stream, got one that breaks: {error}.") from None
+        raise FormatError(
+            f"{where}: expected a zlib stream, got one that breaks: {error}."
+        ) from None
     if len(result) != size or excess or not stream.eof or stream.unused_data:
         raise FormatError(f"{where}: expected a zlib stream of {size} bytes, got another length.")
     return result

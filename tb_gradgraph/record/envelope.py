@@ -95,4 +95,6 @@ def _parse(content: bytes, message_type: type[Message]) -> Message:
     try:
         return message_type.FromString(content)
     except DecodeError:
-        raise FormatError(f"{message_type.__name__}: expected a protobuf, got other bytes.") from None
+        raise FormatError(
+            f"{message_type.__name__}: expected a protobuf, got other bytes."
+        ) from None

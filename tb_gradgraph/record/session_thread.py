@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -110,7 +111,5 @@ def _stop(writer: ChunkWriter) -> None:
 
 
 def _warn(text: str) -> None:
-    try:
+    with contextlib.suppress(RuntimeWarning):  # an error by the user's filters; training goes on
         warnings.warn(f"tb_gradgraph: {text}", RuntimeWarning, stacklevel=2)
-    except RuntimeWarning:  # made an error by the user's filters; training still goes on
-        pass

@@ -1,4 +1,4 @@
-"""Names of records in the event file: ``gradgraph/<session>/manifest``, ``graph/<hash>``, ``stats/<number>``."""
+"""Names of records in the event file: manifest, graph and stats of a session."""
 
 from __future__ import annotations
 

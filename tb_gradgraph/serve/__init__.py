@@ -1,1 +1,1 @@
-""""""
+"""TensorBoard in, JSON and binary frames out; http_api.md is the contract."""

@@ -1,0 +1,148 @@
+"""Where NaN and infinity began: followed in the order in which the backward ran."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_gradgraph.diagnose.finding import Finding, describe_node
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+
+#: Further tensors are counted, not listed.
+MAX_LISTED = 20
+
+_COUNTS = {name: STATISTICS.index(name) for name in ("nan", "posinf", "neginf", "numel")}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _State:
+    """What is known of a gradient: does it hold NaN, does it hold anything not finite."""
+
+    nan: bool
+    nonfinite: bool
+
+
+_FINITE = _State(False, False)
+
+
+def find_nonfinite(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
+    """Find the nodes that NaN and infinity came out of, and what they reached.
+
+    An *origin* passed on a non-finite gradient though what came into it was
+    finite, or is a root that started with one. A *victim* made NaN of infinity,
+    as ``inf * 0`` does. Where a node's own gradient was not recorded, that of
+    the nearest recorded nodes towards the loss stands for it.
+    """
+    states = _read_states(table)
+    if not any(state.nonfinite for state in states.values()):
+        return
+    incoming = _incoming_states(graph, states)
+    named: set[int] = set()
+    for finding in _find_turns(graph, table, states, incoming):
+        named.add(-1 if finding.row is None else finding.row)
+        yield finding
+    rest = [row for row, state in states.items() if state.nonfinite and row not in named]
+    yield from _list_reached(graph, table, rest)
+
+
+def _read_states(table: StatisticsTable) -> dict[int, _State]:
+    """Give the state of every row where a gradient arrived."""
+    nan = table.values[:, _COUNTS["nan"]] > 0
+    infinite = (table.values[:, _COUNTS["posinf"]] > 0) | (table.values[:, _COUNTS["neginf"]] > 0)
+    return {
+        row: _State(bool(nan[row]), bool(nan[row] or infinite[row]))
+        for row in np.flatnonzero(table.present).tolist()
+    }
+
+
+def _consumers(graph: Graph) -> list[list[int]]:
+    """List, for each slot, the nodes that use it."""
+    users: list[list[int]] = [[] for _ in range(graph.slot_count)]
+    for edge in graph.edges:
+        users[int(graph.slot_offsets[edge.source]) + edge.source_slot].append(edge.target)
+    return users
+
+
+def _incoming_states(graph: Graph, states: dict[int, _State]) -> list[_State]:
+    """Give the state of what came into each node, from its slots or from the nearest recorded ones."""
+    users = _consumers(graph)
+    incoming = [_FINITE] * len(graph.nodes)
+    for index in reversed(range(len(graph.nodes))):
+        start, end = graph.slot_offsets[index : index + 2].tolist()
+        found: list[_State] = []
+        for row in range(start, end):
+            known = states.get(row)
+            found += [known] if known else [incoming[user] for user in users[row]]
+        incoming[index] = _State(
+            any(state.nan for state in found), any(state.nonfinite for state in found)
+        )
+    return incoming
+
+
+def _find_turns(
+    graph: Graph, table: StatisticsTable, states: dict[int, _State], incoming: list[_State]
+) -> Iterator[Finding]:
+    yield from _find_bad_roots(graph, table, states)
+    told: set[tuple[int, str]] = set()
+    edges = sorted(zip(graph.edges, graph.edge_rows.tolist()), key=lambda pair: -pair[0].target)
+    for edge, row in edges:
+        source_row = int(graph.slot_offsets[edge.source]) + edge.source_slot
+        outgoing = states.get(row) or states.get(source_row) or _FINITE
+        before = incoming[edge.target]
+        node = graph.nodes[edge.target]
+        where = f"{describe_node(graph, node)}"
+        counted = _count(table, row if row in states else source_row)
+        if outgoing.nonfinite and not before.nonfinite:
+            kind, text = (
+                "nonfinite_origin",
+                f"{where}: the gradient came in finite, and {counted} left it.",
+            )
+        elif outgoing.nan and not before.nan and before.nonfinite:
+            kind, text = "nan_victim", f"{where}: infinity came in, and {counted} left it."
+        else:
+            continue
+        if (edge.target, kind) not in told:
+            told.add((edge.target, kind))
+            at = row if row in states else source_row
+            yield Finding("error", kind, at, node.name, text)
+
+
+def _find_bad_roots(
+    graph: Graph, table: StatisticsTable, states: dict[int, _State]
+) -> Iterator[Finding]:
+    users = _consumers(graph)
+    for index, node in enumerate(graph.nodes):
+        for row in range(*graph.slot_offsets[index : index + 2].tolist()):
+            if not users[row] and row in states and states[row].nonfinite:
+                text = (
+                    f"{describe_node(graph, node)}: the backward began with {_count(table, row)}."
+                )
+                yield Finding("error", "nonfinite_origin", row, node.name, text)
+
+
+def _list_reached(graph: Graph, table: StatisticsTable, rows: list[int]) -> Iterator[Finding]:
+    owners = np.searchsorted(graph.slot_offsets, rows, side="right") - 1
+    slots = [
+        (row, graph.nodes[owner]) for row, owner in zip(rows, owners) if row < graph.slot_count
+    ]
+    slots.sort(key=lambda pair: (pair[1].kind != "parameter", -pair[0]))
+    for row, node in slots[:MAX_LISTED]:
+        text = f"{describe_node(graph, node)}: {_count(table, row)}."
+        yield Finding("error", "nonfinite", row, node.name, text)
+    if len(slots) > MAX_LISTED:
+        text = f"{len(slots) - MAX_LISTED} further gradients are not finite."
+        yield Finding("error", "nonfinite", None, "", text)
+
+
+def _count(table: StatisticsTable, row: int) -> str:
+    numbers = table.values[row]
+    words = {"nan": "NaN", "posinf": "+inf", "neginf": "-inf"}
+    parts = [
+        f"{numbers[_COUNTS[name]]:.0f} {word}"
+        for name, word in words.items()
+        if numbers[_COUNTS[name]] > 0
+    ]
+    return f"{', '.join(parts) or 'no non-finite'} of {numbers[_COUNTS['numel']]:.0f} elements"

@@ -1,0 +1,240 @@
+"""One function a route: from checked parameters to the content of the answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tb_gradgraph import __version__
+from tb_gradgraph.diagnose import findings
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.serve.find import find_entry, find_graph, find_records, find_run, with_stage
+from tb_gradgraph.serve.frames import encode_frame, flat_numbers, to_json
+from tb_gradgraph.serve.index import Entry, RunView
+from tb_gradgraph.serve.parameters import Parameters, bad_request, not_found
+from tb_gradgraph.serve.reader import Reader
+from tb_gradgraph.serve.structure import graph_columns
+from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_LOW, HISTOGRAM_WIDTH, STATISTICS
+
+JSON = "application/json"
+BINARY = "application/octet-stream"
+
+#: Most bytes of one series, and most elements of whole tensors in one header.
+SERIES_BYTES = 32 * 2**20
+WHOLE_ELEMENTS = 2**18
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """Content of an answer; an iterable is sent piece by piece."""
+
+    content: bytes | Iterable[bytes]
+    content_type: str
+    is_gzip: bool = False
+    expires_seconds: int = 0
+    file_name: str = ""  # of a download
+
+
+def answer_runs(reader: Reader, parameters: Parameters) -> Answer:
+    """List runs, tags, graphs and steps."""
+    runs = [
+        {
+            "run": run.name,
+            "warnings": list(run.warnings),
+            "tags": [_tag_columns(tag, entries) for tag, entries in run.records.items()],
+        }
+        for run in reader.runs().values()
+    ]
+    return Answer(to_json({"version": __version__, "runs": runs}).encode(), JSON)
+
+
+def _tag_columns(tag: str, entries: Sequence[Entry]) -> dict[str, Any]:
+    hashes = list(dict.fromkeys(entry.graph_hash for entry in entries))
+    number = {graph_hash: index for index, graph_hash in enumerate(hashes)}
+    return {
+        "tag": tag,
+        "hashes": hashes,
+        "steps": [entry.step for entry in entries],
+        "backward_passes": [entry.backward_pass for entry in entries],
+        "wall_times": [entry.wall_time for entry in entries],
+        "hash_index": [number[entry.graph_hash] for entry in entries],
+        "objectives": [entry.objective for entry in entries],
+        "stages": [entry.stage for entry in entries],
+        "has_gradients": [entry.has_gradients for entry in entries],
+    }
+
+
+def answer_graph(reader: Reader, parameters: Parameters) -> Answer:
+    """Give the structure of a graph."""
+    run = find_run(reader, parameters)
+    graph_hash = parameters.text("hash")
+    content = reader.keep(
+        (run.name, graph_hash, "json"),
+        lambda: _graph_json(find_graph(reader, run, graph_hash), graph_hash),
+    )
+    return Answer(content, JSON, is_gzip=True)
+
+
+def _graph_json(graph: Graph, graph_hash: str) -> bytes:
+    return gzip.compress(to_json(graph_columns(graph, graph_hash)).encode(), 5, mtime=0)
+
+
+def answer_step(reader: Reader, parameters: Parameters) -> Answer:
+    """Give all statistics of one record."""
+    run, entry = find_entry(reader, parameters)
+    columns = [reader.statistic(run, entry, name) for name in STATISTICS]
+    present = reader.present(run, entry)
+    whole, left_out = _list_whole(reader, run, [entry], None)
+    header = {
+        "run": run.name,
+        "tag": entry.tag,
+        "hash": entry.graph_hash,
+        "step": entry.step,
+        "backward_pass": entry.backward_pass,
+        "wall_time": entry.wall_time,
+        "stage": entry.stage,
+        "objective": entry.objective,
+        "rows": entry.rows,
+        "has_gradients": entry.has_gradients,
+        "statistics": STATISTICS,
+        "whole": [{name: item[name] for name in item if name != "record"} for item in whole],
+        "left_out": left_out,
+    }
+    return Answer(encode_frame(header, {"values": np.stack(columns), "present": present}), BINARY)
+
+
+def answer_series(reader: Reader, parameters: Parameters) -> Answer:
+    """Give one statistic of all rows over the records of one graph."""
+    run = find_run(reader, parameters)
+    name = parameters.choice("statistic", STATISTICS)
+    graph_hash = parameters.text("hash")
+    start, count = parameters.natural("from") or 0, parameters.natural("count")
+    records = with_stage(find_records(run, parameters), parameters)
+    entries = [entry for entry in records if entry.graph_hash == graph_hash]
+    if not entries:
+        raise not_found(f"Expected a graph of the tag, got hash {graph_hash[:40]!r}.")
+    if start > len(entries):
+        raise bad_request(f"Expected 'from' to be at most {len(entries)}, got {start}.")
+    rows = entries[0].rows
+    most = max(1, SERIES_BYTES // (4 * max(1, rows)))
+    chosen = entries[start : start + min(most if count is None else count, most)]
+    values = [reader.statistic(run, entry, name) for entry in chosen]
+    header = {
+        "statistic": name,
+        "rows": rows,
+        "from": start,
+        "total": len(entries),
+        **_time_columns(chosen),
+        "domain": _domain(reader, run, entries, name),
+    }
+    shape = (len(chosen), rows)
+    array = np.stack(values) if values else np.zeros(shape, np.float32)
+    return Answer(encode_frame(header, {"values": array}), BINARY)
+
+
+def _domain(
+    reader: Reader, run: RunView, entries: Sequence[Entry], name: str
+) -> list[float] | None:
+    segments = {(entry.chunk, entry.segment): entry for entry in entries}.values()
+    found = [reader.magnitudes(run, entry, name) for entry in segments]
+    pairs = [pair for pair in found if pair is not None]
+    return [min(low for low, _ in pairs), max(high for _, high in pairs)] if pairs else None
+
+
+def answer_node(reader: Reader, parameters: Parameters) -> Answer:
+    """Give all statistics of one row over all records of the tag, joined by the row's key."""
+    run = find_run(reader, parameters)
+    entries = with_stage(find_records(run, parameters), parameters)
+    graph = find_graph(reader, run, parameters.text("hash"))
+    row = parameters.integer("row")
+    if not 0 <= row < graph.row_count:
+        raise not_found(f"Expected a row below {graph.row_count}, got {row}.")
+    key = graph.row_keys[row]
+    rows = _rows_of_key(reader, run, entries, key)
+    values = np.full((len(STATISTICS), len(entries)), np.nan)
+    present = np.zeros(len(entries), bool)
+    histogram = np.zeros((len(entries), HISTOGRAM_BINS), np.uint16)
+    for index, (entry, at) in enumerate(zip(entries, rows)):
+        if at is not None:
+            values[:, index] = [reader.statistic(run, entry, name)[at] for name in STATISTICS]
+            present[index] = reader.present(run, entry)[at]
+            histogram[index] = reader.histogram(run, entry)[at]
+    whole, left_out = _list_whole(reader, run, entries, rows)
+    header = {
+        "key": key,
+        "statistics": STATISTICS,
+        **_time_columns(entries),
+        "wall_times": [entry.wall_time for entry in entries],
+        "histogram_low": HISTOGRAM_LOW,
+        "histogram_width": HISTOGRAM_WIDTH,
+        "whole": [{name: item[name] for name in item if name != "row"} for item in whole],
+        "left_out": left_out,
+    }
+    arrays = {"values": values, "present": present, "histogram": histogram}
+    return Answer(encode_frame(header, arrays), BINARY)
+
+
+def _rows_of_key(
+    reader: Reader, run: RunView, entries: Sequence[Entry], key: str
+) -> list[int | None]:
+    found: dict[str, int | None] = {}
+    for entry in entries:
+        if entry.graph_hash not in found:
+            known = entry.graph_hash in run.graphs
+            keys = reader.graph(run, entry.graph_hash).row_keys if known else ()
+            found[entry.graph_hash] = keys.index(key) if key in keys else None
+    return [found[entry.graph_hash] for entry in entries]
+
+
+def answer_findings(reader: Reader, parameters: Parameters) -> Answer:
+    """Say what looks wrong in one record."""
+    run, entry = find_entry(reader, parameters)
+    graph = find_graph(reader, run, entry.graph_hash)
+    found = [
+        {
+            "severity": finding.severity,
+            "kind": finding.kind,
+            "row": finding.row,
+            "node": finding.node,
+            "text": finding.text,
+        }
+        for finding in findings(graph, reader.table(run, entry))
+    ]
+    return Answer(to_json({"findings": found}).encode(), JSON)
+
+
+def _time_columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
+    return {
+        "steps": [entry.step for entry in entries],
+        "backward_passes": [entry.backward_pass for entry in entries],
+        "stages": [entry.stage for entry in entries],
+    }
+
+
+def _list_whole(
+    reader: Reader, run: RunView, entries: Sequence[Entry], rows: Sequence[int | None] | None
+) -> tuple[list[dict[str, Any]], int]:
+    """List whole tensors of given rows (of all if None) while they are few, and count the rest."""
+    items: list[dict[str, Any]] = []
+    left_out, elements = 0, 0
+    for record, entry in enumerate(entries):
+        gradients, values = reader.whole(run, entry)
+        for row in sorted(gradients.keys() | values.keys()):
+            if rows is not None and rows[record] != row:
+                continue
+            item: dict[str, Any] = {"record": record, "row": row}
+            for name, arrays in (("gradient", gradients), ("value", values)):
+                array = arrays.get(row)
+                if array is None:
+                    continue
+                if elements + array.size > WHOLE_ELEMENTS:
+                    left_out += 1
+                    continue
+                elements += array.size
+                item[name] = flat_numbers(array)
+            items.append(item)
+    return items, left_out

@@ -1,0 +1,57 @@
+"""What a request's parameters name: a run, a tag's records, one record, a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tb_gradgraph.errors import FormatError
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.serve.index import Entry, RunView
+from tb_gradgraph.serve.parameters import Parameters, not_found
+from tb_gradgraph.serve.reader import Reader
+
+
+def find_run(reader: Reader, parameters: Parameters) -> RunView:
+    """Find the run called ``run``; 404 if it has no records of ours."""
+    name = parameters.text("run")
+    run = reader.runs().get(name)
+    if run is None:
+        raise not_found(f"Expected a run with recorded graphs, got {name[:200]!r}.")
+    return run
+
+
+def find_records(run: RunView, parameters: Parameters) -> tuple[Entry, ...]:
+    """Find the records of ``tag``; 404 if there are none."""
+    tag = parameters.text("tag")
+    if tag not in run.records:
+        raise not_found(f"Expected a tag of run {run.name[:200]!r}, got {tag[:200]!r}.")
+    return run.records[tag]
+
+
+def with_stage(entries: Sequence[Entry], parameters: Parameters) -> tuple[Entry, ...]:
+    """Leave only records of ``stage``, if that is given."""
+    stage = parameters.optional_text("stage")
+    return tuple(entry for entry in entries if stage in (None, entry.stage))
+
+
+def find_entry(reader: Reader, parameters: Parameters) -> tuple[RunView, Entry]:
+    """Find the record at ``step`` and ``backward_pass``; 404 if there is none."""
+    run = find_run(reader, parameters)
+    step = parameters.integer("step")
+    backward_pass = parameters.natural("backward_pass") or 0
+    for entry in with_stage(find_records(run, parameters), parameters):
+        if (entry.step, entry.backward_pass) == (step, backward_pass):
+            return run, entry
+    raise not_found(
+        f"Expected a recorded step of the tag, got step {step}, backward pass {backward_pass}."
+    )
+
+
+def find_graph(reader: Reader, run: RunView, graph_hash: str) -> Graph:
+    """Find a graph by its hash; 404 if the run has none such or it is damaged."""
+    if graph_hash not in run.graphs:
+        raise not_found(f"Expected the hash of a graph of the run, got {graph_hash[:40]!r}.")
+    try:
+        return reader.graph(run, graph_hash)
+    except FormatError as error:
+        raise not_found(f"Expected a readable graph, got a damaged one: {error}") from error

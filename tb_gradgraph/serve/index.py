@@ -1,0 +1,190 @@
+"""Which records a run holds, where they lie, and what could not be read."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+
+from tb_gradgraph.errors import FormatError, NewerFormatError
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.record.decode import Chunk, decode_chunk, decode_graph, decode_manifest
+from tb_gradgraph.record.read_logdir import join_sessions
+from tb_gradgraph.record.tags import RecordTag, parse_tag
+
+MAX_WARNINGS = 20
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """One record: what it is of, and where its numbers lie."""
+
+    tag: str
+    graph_hash: str
+    step: int
+    backward_pass: int
+    stage: str
+    wall_time: float
+    objective: str
+    has_gradients: bool
+    rows: int
+    chunk: str  # TensorBoard's tag
+    segment: int  # number within the chunk
+    position: int  # number within the segment
+
+
+@dataclasses.dataclass(frozen=True)
+class RunView:
+    """What can be answered of a run; never changes.
+
+    Attributes:
+        name: TensorBoard's name of the run.
+        warnings: One sentence each, for the panel to show.
+        graphs: TensorBoard's tag of each graph, by hash.
+        records: By tag; sorted by step, then backward pass, restarts resolved.
+    """
+
+    name: str
+    warnings: tuple[str, ...]
+    graphs: Mapping[str, str]
+    records: Mapping[str, tuple[Entry, ...]]
+
+
+class RunIndex:
+    """Grows as a run does; records never change once they are there. Not thread-safe."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._seen: set[str] = set()
+        self._graphs: dict[str, tuple[str, int]] = {}  # tag -> hash, number of rows
+        self._chunks: dict[str, tuple[str, list[Entry], int]] = {}  # tag -> session, .., stride
+        self._problems: dict[str, str] = {}
+        self._newer = 0
+        self._view: RunView | None = None
+
+    def list_new(self, tags: Iterable[str]) -> list[str]:
+        """List the tags that were not added yet."""
+        return [tag for tag in tags if tag not in self._seen]
+
+    def keep_only(self, tags: Iterable[str]) -> None:
+        """Forget records that TensorBoard no longer holds."""
+        gone = self._seen.difference(tags)
+        for tag in gone:
+            self._graphs.pop(tag, None)
+            self._chunks.pop(tag, None)
+        if gone:
+            self._seen -= gone
+            self._view = None
+
+    def add(self, tag: str, strings: Sequence[bytes]) -> Graph | Chunk | None:
+        """Take in a record, a damaged one as a warning, and give what was decoded of it."""
+        self._seen.add(tag)
+        self._view = None
+        name = parse_tag(tag)
+        try:
+            if name is None:
+                raise FormatError("expected a tag of FORMAT.md, got another.")
+            return self._decode(tag, name, strings)
+        except NewerFormatError as error:
+            self._newer += 1
+            if self._newer == 1:
+                _logger.warning("tb_gradgraph: run %s, %s: %s", self._name, tag, error)
+        except FormatError as error:
+            self._problems[tag] = str(error)
+        return None
+
+    def discard(self, tag: str, error: FormatError) -> None:
+        """Drop a chunk whose numbers turned out to be damaged."""
+        self._chunks.pop(tag, None)
+        self._problems[tag] = str(error)
+        self._view = None
+
+    def view(self) -> RunView:
+        """Give the state of now."""
+        if self._view is None:
+            self._view = self._make_view()
+        return self._view
+
+    def _decode(self, tag: str, name: RecordTag, strings: Sequence[bytes]) -> Graph | Chunk | None:
+        if name.kind == "manifest":
+            decode_manifest(strings)
+            return None
+        if name.kind == "graph":
+            graph = decode_graph(strings, name.name)
+            self._graphs[tag] = (name.name, graph.row_count)
+            return graph
+        chunk = decode_chunk(strings)
+        self._chunks[tag] = (name.session, list(_list_entries(tag, chunk)), chunk.stride)
+        return chunk
+
+    def _make_view(self) -> RunView:
+        rows = {graph_hash: count for graph_hash, count in self._graphs.values()}
+        sessions: dict[str, list[Entry]] = {}
+        misfits: set[str] = set()
+        for tag in sorted(self._chunks):
+            session, entries, _ = self._chunks[tag]
+            fitting = sessions.setdefault(session, [])
+            for entry in entries:
+                if rows.get(entry.graph_hash, entry.rows) == entry.rows:
+                    fitting.append(entry)
+                else:
+                    misfits.add(entry.chunk)
+        records: dict[str, dict[tuple[int, int, str], Entry]] = {}
+        for entry in join_sessions(sessions[session] for session in sorted(sessions)):
+            key = (entry.step, entry.backward_pass, entry.stage)
+            records.setdefault(entry.tag, {})[key] = entry  # said twice: the later counts
+        graphs = {graph_hash: tag for tag, (graph_hash, _) in self._graphs.items()}
+        by_tag = {tag: tuple(entries.values()) for tag, entries in records.items()}
+        warnings = tuple(self._list_warnings(misfits, by_tag, graphs))
+        return RunView(self._name, warnings, graphs, by_tag)
+
+    def _list_warnings(
+        self,
+        misfits: Iterable[str],
+        records: Mapping[str, Sequence[Entry]],
+        graphs: Mapping[str, str],
+    ) -> list[str]:
+        damaged = [
+            f"{tag} is damaged and was skipped: {text}" for tag, text in self._problems.items()
+        ]
+        damaged += [f"{tag} does not fit its graph and was skipped." for tag in sorted(misfits)]
+        used = {entry.graph_hash for entries in records.values() for entry in entries}
+        damaged += [
+            f"The structure of graph {graph_hash} is missing, so its records cannot be drawn."
+            for graph_hash in sorted(used.difference(graphs))
+        ]
+        warnings = damaged[:MAX_WARNINGS]
+        if len(damaged) > MAX_WARNINGS:
+            warnings.append(f"{len(damaged) - MAX_WARNINGS} further records were skipped.")
+        stride = max((stride for _, _, stride in self._chunks.values()), default=1)
+        if stride > 1:
+            warnings.append(
+                f"In the end only one of {stride} recorded steps was kept, for the run is large."
+            )
+        if self._newer:
+            warnings.append(
+                f"{self._newer} records were skipped, for a newer tb_gradgraph wrote them. "
+                "Upgrade tb_gradgraph where TensorBoard runs."
+            )
+        return warnings
+
+
+def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:
+    for number, segment in enumerate(chunk.segments):
+        for position in range(len(segment)):
+            yield Entry(
+                tag=segment.tag,
+                graph_hash=segment.graph_hash,
+                step=segment.steps[position],
+                backward_pass=segment.backward_passes[position],
+                stage=segment.stages[position],
+                wall_time=segment.wall_times[position],
+                objective=segment.objectives[position],
+                has_gradients=segment.present_rows[position] > 0,
+                rows=segment.rows,
+                chunk=tag,
+                segment=number,
+                position=position,
+            )

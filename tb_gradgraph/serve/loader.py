@@ -1,0 +1,38 @@
+"""What TensorBoard imports at start-up: as little as can be, for an error here would stop it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from tensorboard.plugins import base_plugin
+
+_logger = logging.getLogger(__name__)
+
+
+class GradGraphLoader(base_plugin.TBLoader):
+    """Loads the plugin, or says why not and leaves TensorBoard running."""
+
+    def fix_flags(self, flags: Any) -> None:
+        """Have TensorBoard keep all of our records, unless the user's own flag says otherwise.
+
+        Each record has a tag of its own, so the default would drop none either.
+        """
+        samples = getattr(flags, "samples_per_plugin", None)
+        if isinstance(samples, dict):
+            samples.setdefault("gradgraph", 0)
+
+    def load(self, context: base_plugin.TBContext) -> base_plugin.TBPlugin | None:
+        """Give the plugin; ``None``, with the reason in the log, if it cannot be imported."""
+        try:
+            from tb_gradgraph.serve.plugin import GradGraphPlugin
+
+            return GradGraphPlugin(context)
+        except Exception as error:
+            _logger.warning(
+                "tb_gradgraph: the Grad Graph tab is missing, for its plugin does not load here: "
+                "%s: %s. `tb-gradgraph doctor` may know why.",
+                type(error).__name__,
+                error,
+            )
+            return None

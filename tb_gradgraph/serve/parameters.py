@@ -1,0 +1,86 @@
+"""Query parameters, checked before use; a wrong one is answered with a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+MAX_TEXT = 2048
+MAX_DIGITS = 20
+_INT64 = 2**63
+
+
+class RequestError(Exception):
+    """A request that cannot be answered: a status of 400 or 404, and a sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+
+
+def bad_request(sentence: str) -> RequestError:
+    """Make the error for a parameter that is missing or malformed."""
+    return RequestError(400, sentence)
+
+
+def not_found(sentence: str) -> RequestError:
+    """Make the error for something that is not there."""
+    return RequestError(404, sentence)
+
+
+class Parameters:
+    """The query of one request; every method raises RequestError with status 400."""
+
+    def __init__(self, query: Mapping[str, str]) -> None:
+        self._query = query
+
+    def text(self, name: str) -> str:
+        """Give a text that must be there."""
+        text = self.optional_text(name)
+        if text is None:
+            raise bad_request(f"Expected the parameter {name!r}, got none.")
+        return text
+
+    def optional_text(self, name: str) -> str | None:
+        """Give a text of limited length, or ``None``."""
+        text = self._query.get(name)
+        if text is not None and len(text) > MAX_TEXT:
+            raise bad_request(
+                f"Expected {name!r} to have at most {MAX_TEXT} characters, got {len(text)}."
+            )
+        return text
+
+    def integer(self, name: str) -> int:
+        """Give a signed number of 64 bits that must be there."""
+        number = self.optional_integer(name)
+        if number is None:
+            raise bad_request(f"Expected the parameter {name!r}, got none.")
+        return number
+
+    def optional_integer(self, name: str) -> int | None:
+        """Give a signed number of 64 bits, or ``None``."""
+        text = self.optional_text(name)
+        if not text:
+            return None
+        digits = text.removeprefix("-")
+        if len(digits) > MAX_DIGITS or not (digits.isascii() and digits.isdigit()):
+            raise bad_request(f"Expected {name!r} to be a whole number, got {text[:40]!r}.")
+        number = int(text)
+        if not -_INT64 <= number < _INT64:
+            raise bad_request(f"Expected {name!r} to fit in 64 bits, got {text}.")
+        return number
+
+    def natural(self, name: str) -> int | None:
+        """Give a number that is not negative, or ``None``."""
+        number = self.optional_integer(name)
+        if number is not None and number < 0:
+            raise bad_request(f"Expected {name!r} not to be negative, got {number}.")
+        return number
+
+    def choice(self, name: str, choices: Sequence[str]) -> str:
+        """Give one of ``choices``; it must be there."""
+        text = self.text(name)
+        if text not in choices:
+            expected = ", ".join(choices)
+            raise bad_request(f"Expected {name!r} to be one of {expected}; got {text[:40]!r}.")
+        return text

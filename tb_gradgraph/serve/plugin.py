@@ -1,0 +1,116 @@
+"""The plugin: routes in, answers out, and nothing at start-up."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from tensorboard.backend import http_util
+from tensorboard.plugins import base_plugin
+from werkzeug import wrappers
+
+from tb_gradgraph.record.tags import PLUGIN_NAME
+from tb_gradgraph.serve.answers import (
+    JSON,
+    Answer,
+    answer_findings,
+    answer_graph,
+    answer_node,
+    answer_runs,
+    answer_series,
+    answer_step,
+)
+from tb_gradgraph.serve.assets import answer_asset
+from tb_gradgraph.serve.export import answer_export
+from tb_gradgraph.serve.frames import to_json
+from tb_gradgraph.serve.parameters import Parameters, RequestError, not_found
+from tb_gradgraph.serve.reader import DamagedRecordError, Reader
+
+Route = Callable[[Reader, Parameters], Answer]
+
+#: Damaged chunks that one request may come upon before it gives up.
+_ATTEMPTS = 16
+
+_ROUTES: dict[str, Route] = {
+    "/runs": answer_runs,
+    "/graph": answer_graph,
+    "/step": answer_step,
+    "/series": answer_series,
+    "/node": answer_node,
+    "/findings": answer_findings,
+    "/export": answer_export,
+}
+
+_logger = logging.getLogger(__name__)
+
+
+class GradGraphPlugin(base_plugin.TBPlugin):
+    """Serves the panel and what it draws; every method is safe for several threads."""
+
+    plugin_name = PLUGIN_NAME
+
+    def __init__(self, context: base_plugin.TBContext) -> None:
+        self._reader = Reader(context.data_provider)
+
+    def is_active(self) -> bool:
+        """Say no: TensorBoard asks only where it knows of no records, and waits for the answer."""
+        return False
+
+    def frontend_metadata(self) -> base_plugin.FrontendMetadata:
+        """Name the tab and the module that draws it."""
+        return base_plugin.FrontendMetadata(
+            es_module_path="/static/index.js", tab_name="Grad Graph"
+        )
+
+    def get_plugin_apps(self) -> dict[str, Callable]:
+        """Give the routes below ``data/plugin/gradgraph``; http_api.md describes them."""
+        apps = {path: self._make_app(route) for path, route in _ROUTES.items()}
+        return {**apps, "/static/*": _serve_asset}
+
+    def _make_app(self, route: Route) -> Callable:
+        @wrappers.Request.application
+        def serve(request: wrappers.Request) -> wrappers.Response:
+            return _respond(request, lambda: self._ask(route, Parameters(request.args)))
+
+        return serve
+
+    def _ask(self, route: Route, parameters: Parameters) -> Answer:
+        for _ in range(_ATTEMPTS):
+            try:
+                return route(self._reader, parameters)
+            except DamagedRecordError as error:
+                _logger.warning("tb_gradgraph: a damaged record is skipped: %s", error)
+        raise not_found("Expected readable records, got too many damaged ones.")
+
+
+@wrappers.Request.application
+def _serve_asset(request: wrappers.Request) -> wrappers.Response:
+    name = request.path.partition("/static/")[2]
+    return _respond(request, lambda: answer_asset(name))
+
+
+def _respond(request: wrappers.Request, ask: Callable[[], Answer]) -> wrappers.Response:
+    if request.method not in ("GET", "HEAD"):
+        return _refuse(request, 405, f"Expected the method GET, got {request.method}.")
+    try:
+        answer = ask()
+    except RequestError as error:
+        return _refuse(request, error.status, error.sentence)
+    headers = []
+    if answer.file_name:
+        headers.append(("Content-Disposition", f'attachment; filename="{answer.file_name}"'))
+    if not isinstance(answer.content, bytes):
+        headers.append(("X-Content-Type-Options", "nosniff"))
+        return wrappers.Response(answer.content, 200, headers, content_type=answer.content_type)
+    return http_util.Respond(
+        request,
+        answer.content,
+        answer.content_type,
+        expires=answer.expires_seconds,
+        content_encoding="gzip" if answer.is_gzip else None,
+        headers=headers,
+    )
+
+
+def _refuse(request: wrappers.Request, status: int, sentence: str) -> wrappers.Response:
+    return http_util.Respond(request, to_json({"error": sentence}), JSON, code=status)
