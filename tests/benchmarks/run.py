@@ -36,6 +36,7 @@ def main() -> int:
     parser.add_argument("only", nargs="*", metavar="|".join(MEASUREMENTS))
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name} too")
     arguments = parser.parse_args()
+    torch.set_num_threads(1)  # idle threads of a pool spin, and would be counted as work
     print(HEADER, flush=True)
     lines, broken = [], []
     for figure in _measure(arguments.only or list(MEASUREMENTS)):
@@ -64,9 +65,9 @@ def _make_page(lines: list[str]) -> str:
     return f"""# Performance
 
 Written by `make bench`; every figure is of one run, contenders in turn, medians. Times of Python are
-processor time of the process; those of the panel are what passes on the clock in a headless Chromium
-without a GPU. A limit is a promise; "of a bare step" is the ratio to forward, backward and update of
-that model.
+processor time of the process, torch on one thread; those of the panel are what passes on the clock
+in a headless Chromium without a GPU. A limit is a promise; "of a bare step" is the ratio to forward,
+backward and update of that model.
 
 {datetime.date.today().isoformat()}. {machine}. {versions}.
 
