@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Iterator
@@ -41,12 +42,28 @@ def source_line(frame: FrameType | None) -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
 
 
-def tensors_of(frame: FrameType) -> Iterator[tuple[str, torch.Tensor]]:
-    """Read the variables of ``frame`` that hold a tensor, local ones only.
+def local_variables(frame: FrameType) -> dict[str, Any]:
+    """Read the local variables of ``frame``, at module level the global ones.
 
-    At module level the locals are the globals. Lists and dicts are not entered.
+    Before Python 3.13 ``f_locals`` of a function is a snapshot that the frame
+    keeps, and with it every tensor in it until the function returns. So it is
+    emptied again, unless the user's code holds it too (he called ``locals()``).
     """
-    for name, value in list(frame.f_locals.items()):
+    snapshot = frame.f_locals
+    found = dict(snapshot)
+    kept_by_frame = frame.f_code.co_flags & inspect.CO_OPTIMIZED and isinstance(snapshot, dict)
+    if kept_by_frame and sys.getrefcount(snapshot) <= _FRAMES_OWN_REFERENCES:
+        snapshot.clear()
+    return found
+
+
+#: The frame's, our variable's, and that of the call that counts.
+_FRAMES_OWN_REFERENCES = 3
+
+
+def tensors_of(frame: FrameType) -> Iterator[tuple[str, torch.Tensor]]:
+    """Give the local variables of ``frame`` that hold a tensor; containers are not entered."""
+    for name, value in local_variables(frame).items():
         if isinstance(value, torch.Tensor):
             yield name, value
 
@@ -55,4 +72,7 @@ def variables_of(frame: FrameType | None) -> dict[str, Any]:
     """Give every variable that code in ``frame`` can reach, local ones before global ones."""
     if frame is None:
         return {}
-    return {**frame.f_locals, **{k: v for k, v in frame.f_globals.items() if k not in frame.f_locals}}
+    found = local_variables(frame)
+    for name, value in list(frame.f_globals.items()):
+        found.setdefault(name, value)
+    return found

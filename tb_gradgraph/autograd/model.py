@@ -120,13 +120,17 @@ def _differentiate(objective: Objective, built: BuiltGraph) -> None:
 
 
 def _seed_rows(built: BuiltGraph, objective: Objective) -> dict[int, torch.Tensor]:
-    """Give the seed of each root by the root's row."""
+    """Give the seed of each root by the root's row and by that of the edge into it."""
     graph = built.graph
+    into = {edge.target: row for edge, row in zip(graph.edges, graph.edge_rows.tolist())}
     indices = [index for index, node in enumerate(graph.nodes) if node.kind == "root"]
-    return {
-        int(graph.slot_offsets[index]): torch.ones_like(root.tensor) if seed is None else seed
-        for index, root, seed in zip(indices, objective.roots, objective.seeds)
-    }
+    seeds: dict[int, torch.Tensor] = {}
+    for index, root, given in zip(indices, objective.roots, objective.seeds):
+        seed = torch.ones_like(root.tensor) if given is None else given
+        seeds[int(graph.slot_offsets[index])] = seed
+        if into[index] >= graph.slot_count:
+            seeds[into[index]] = seed
+    return seeds
 
 
 def _name_roots(

@@ -63,10 +63,13 @@ class BackwardObserver:
             wanted: The rows to read, ``None`` for all.
             seeds: Gradients by row that every pass begins with, where known.
         """
-        self._armed, self._seeds = True, seeds or {}
+        self._armed = True
+        self._seeds = {
+            row: seed for row, seed in (seeds or {}).items() if wanted is None or row in wanted
+        }
         try:
             for node, (slots, edges) in rows_of_nodes(built, wanted).items():
-                if any(slots):
+                if any(slots) or not edges:
                     self._attached.append((node.register_prehook(_SlotHook(self, slots)), None))
                 if edges:
                     self._attached.append((node.register_hook(_EdgeHook(self, edges)), None))
@@ -143,7 +146,7 @@ class _SlotHook:
 
     def __call__(self, gradients: tuple[torch.Tensor | None, ...]) -> None:
         for rows, gradient in zip(self._rows, gradients):
-            if rows and gradient is not None:
+            if gradient is not None:
                 self._observer.see(rows, gradient)
 
 

@@ -16,18 +16,22 @@ NodeRows = tuple[tuple[tuple[int, ...], ...], Mapping[int, int]]
 def rows_of_nodes(
     built: BuiltGraph, wanted: frozenset[int] | None
 ) -> Mapping[AutogradNode, NodeRows]:
-    """Find the rows of each operation, ``wanted`` ones only (None: all)."""
+    """Find the rows of each operation to hook, ``wanted`` ones only (None: all).
+
+    Operations that use a wanted leaf are there even without a row of their own:
+    only they can tell whether a gradient that reaches the leaf runs over this graph.
+    """
     slots, edges = _slot_rows(built, wanted), _edge_rows(built, wanted)
     offsets = built.graph.slot_offsets.tolist()
     leaves = {index for index, _ in built.leaves}
-    return {
-        node: (
-            tuple(slots.get(row, ()) for row in range(offsets[index], offsets[index + 1])),
-            edges.get(index, {}),
-        )
-        for node, index in built.node_of.items()
-        if index not in leaves
-    }
+    wanted_leaves = {index for index in leaves if offsets[index] in slots}
+    users = {edge.target for edge in built.graph.edges if edge.source in wanted_leaves}
+    found: dict[AutogradNode, NodeRows] = {}
+    for node, index in built.node_of.items():
+        of_slots = tuple(slots.get(row, ()) for row in range(offsets[index], offsets[index + 1]))
+        if index not in leaves and (any(of_slots) or index in edges or index in users):
+            found[node] = (of_slots, edges.get(index, {}))
+    return found
 
 
 def rows_of_leaves(

@@ -41,7 +41,7 @@ def forward_of_frame(
     ]
     made = _by_slot([*roots, *tensors])
     known = _owned(variables) | {id(named.tensor): _leaf(named) for named in reversed(tensors)}
-    sources, inputs = _saved_inputs(walked)
+    sources, inputs = _saved_inputs(walked, known)
     return Forward(
         names={key: named.name for key, named in made.items()},
         known=known,
@@ -83,9 +83,12 @@ def _owned(variables: Mapping[str, Any]) -> dict[int, KnownTensor]:
 
 
 def _saved_inputs(
-    walked: Walk,
+    walked: Walk, known: Mapping[int, KnownTensor]
 ) -> tuple[list[TracedSource], dict[int, list[tuple[int, Origin]]]]:
-    """Find the tensors without gradient that operations saved, each once."""
+    """Find the tensors without gradient that operations saved, each once.
+
+    Numbers (``2 * x``) are saved as 0-d tensors too; those without a name are left out.
+    """
     sources: list[TracedSource] = []
     inputs: dict[int, list[tuple[int, Origin]]] = {}
     seen: dict[int, tuple[int, torch.Tensor]] = {}  # by memory; the tensor keeps it taken
@@ -94,6 +97,8 @@ def _saved_inputs(
             if name not in _SAVED_INPUTS or tensor.requires_grad:
                 continue
             place = id(tensor)
+            if tensor.dim() == 0 and place not in known:
+                continue
             if place not in seen:
                 seen[place] = (len(sources), tensor)
                 sources.append(_given(tensor))

@@ -1,0 +1,169 @@
+"""The gradient of every slot of every node equals what torch.autograd.grad says."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tb_gradgraph
+from tb_gradgraph.gradgraph import GradGraph
+from tb_gradgraph.autograd.model import split_input
+from tb_gradgraph.summarize import StatisticsBatch
+from tb_gradgraph.summarize.whole import whole_array
+from tests.autograd.models import CASES, Case
+from tests.oracle import slot_gradients
+
+
+def _made(case: Case) -> torch.nn.Module:
+    torch.manual_seed(0)
+    model = case.make()
+    torch.manual_seed(1)
+    return model
+
+
+def _roots(output: Any) -> list[torch.Tensor]:
+    """Find the tensors to differentiate by hand, in the order of the output."""
+    if isinstance(output, torch.Tensor):
+        return [output]
+    fields = output["fields"]
+    return [fields.first, fields.second, output["list"][0]]
+
+
+def _expected(case: Case) -> list[list[torch.Tensor | None]]:
+    """Run the model untouched and ask autograd for every gradient."""
+    model = _made(case)
+    args, kwargs = split_input(case.input)
+    output = model(*args, **kwargs)
+    if case.loss_fn is not None:
+        output = case.loss_fn(output)
+    roots = _roots(output)
+    seeds = [None if root.numel() == 1 else torch.ones_like(root) for root in roots]
+    return slot_gradients(roots, seeds)
+
+
+def _differentiable(graph: GradGraph) -> list[int]:
+    """List the operations with a backward, in order."""
+    return [
+        index
+        for index, node in enumerate(graph.nodes)
+        if node.kind == "operation" and node.requires_grad
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "user's hooks"])
+def test_every_slot_has_the_gradient_that_autograd_gives(name: str) -> None:
+    case = CASES[name]
+    graph = tb_gradgraph.capture(_made(case), case.input, loss_fn=case.loss_fn)
+    expected = _expected(case)
+    operations = _differentiable(graph)
+    assert len(operations) == len(expected)
+    (found,) = graph.backward_passes
+    for index, gradients in zip(operations, expected):
+        for nr, gradient in enumerate(gradients):
+            row = int(graph.graph.slot_offsets[index]) + nr
+            assert bool(found.table.present[row]) == (gradient is not None), graph.nodes[index]
+            if gradient is not None:
+                _assert_same(graph, row, gradient)
+
+
+def _assert_same(graph: GradGraph, row: int, gradient: torch.Tensor) -> None:
+    (found,) = graph.backward_passes
+    batch = StatisticsBatch(1)  # checked against its own oracle elsewhere
+    batch.add(0, gradient)
+    np.testing.assert_array_equal(found.table.values[row], batch.finish().values[0])
+    if gradient.numel() <= 16:
+        np.testing.assert_array_equal(found.gradients[row], whole_array(gradient))
+
+
+def test_users_hooks_count_as_they_do_for_retain_grad() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    y.register_hook(lambda gradient: gradient.clamp(max=0.5))
+    y.retain_grad()
+    loss = (y * y).sum()
+    graph = tb_gradgraph.capture(loss)
+    loss.backward()
+    assert graph["y"].gradient.tolist() == y.grad.tolist() == [0.5, 0.5]
+    assert graph["x"].gradient.tolist() == x.grad.tolist() == [1.5, 1.5]
+    assert graph["y"].retains_grad and not graph["x"].retains_grad
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_leaf_has_the_gradient_that_backward_accumulates(name: str) -> None:
+    case = CASES[name]
+    graph = tb_gradgraph.capture(_made(case), case.input, loss_fn=case.loss_fn)
+    model = _made(case)
+    args, kwargs = split_input(case.input)
+    output = model(*args, **kwargs)
+    roots = _roots(output if case.loss_fn is None else case.loss_fn(output))
+    torch.autograd.backward(roots, [torch.ones_like(root) for root in roots])
+    named = dict(model.named_parameters())
+    in_graph = [node.name for node in graph.nodes if node.kind == "parameter"]
+    assert set(in_graph) >= {name for name, tensor in named.items() if tensor.grad is not None}
+    for parameter in in_graph:
+        gradient = named[parameter].grad
+        view = graph[parameter]
+        assert (view.statistics is not None) == (gradient is not None)
+        if gradient is not None:
+            batch = StatisticsBatch(1)
+            batch.add(0, gradient)
+            assert view.statistics == batch.finish().row(0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_shares_of_a_slot_add_up_to_its_gradient(name: str) -> None:
+    case = CASES[name]
+    graph = tb_gradgraph.capture(_made(case), case.input, loss_fn=case.loss_fn)
+    (found,) = graph.backward_passes
+    shares: dict[int, list[np.ndarray]] = {}
+    for edge, row in zip(graph.edges, graph.graph.edge_rows.tolist()):
+        if row >= graph.graph.slot_count and row in found.gradients:
+            slot = int(graph.graph.slot_offsets[edge.source]) + edge.source_slot
+            shares.setdefault(slot, []).append(found.gradients[row])
+    for slot, parts in shares.items():
+        if name != "user's hooks":  # a hook changes the sum on its way
+            np.testing.assert_allclose(sum(parts), found.gradients[slot], rtol=1e-5, atol=1e-6)
+
+
+def test_shares_are_each_use_of_a_tensor() -> None:
+    x = torch.tensor(3.0, requires_grad=True)
+    y1 = x + 1
+    y2 = 2 * x
+    loss = (y1 - y2) ** 2
+    graph = tb_gradgraph.capture(loss)
+    loss.backward()
+    found = {
+        (graph.nodes[edge.source].name, graph.nodes[edge.target].name): row
+        for edge, row in zip(graph.edges, graph.graph.edge_rows.tolist())
+    }
+    gradients = graph.backward_passes[0].gradients
+    assert gradients[found["x", "add"]] == -4.0
+    assert gradients[found["x", "mul"]] == 8.0
+    assert {name: float(graph[name].gradient) for name in ("loss", "y1", "y2", "x")} == {
+        "loss": 1.0, "y1": -4.0, "y2": 4.0, "x": 4.0,
+    }  # fmt: skip
+    assert {name: float(graph[name].value) for name in ("loss", "y1", "y2", "x")} == {
+        "loss": 4.0, "y1": 4.0, "y2": 6.0, "x": 3.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_kept_whole_are_those_of_the_forward(name: str) -> None:
+    """A second capture of the same model sees the same values; roots are compared with the model's."""
+    case = CASES[name]
+    first = tb_gradgraph.capture(_made(case), case.input, loss_fn=case.loss_fn)
+    model = copy.deepcopy(_made(case)) if name != "user's hooks" else _made(case)
+    args, kwargs = split_input(case.input)
+    torch.manual_seed(1)
+    output = model(*args, **kwargs)
+    roots = _roots(output if case.loss_fn is None else case.loss_fn(output))
+    nodes = [index for index, node in enumerate(first.nodes) if node.kind == "root"]
+    for index, root in zip(nodes, roots, strict=True):
+        value = first.values.get(int(first.graph.slot_offsets[index]))
+        assert (value is not None) == (root.numel() <= 16)
+        if value is not None:
+            np.testing.assert_array_equal(value, whole_array(root))
