@@ -1,0 +1,90 @@
+// Asks the plugin's routes. URLs are relative: they resolve against the frame's
+// <base>, and so work below any --path_prefix or proxy.
+
+import { failure, success, type Result } from "../base/result";
+import { parseGraph, type Graph, type GraphColumns } from "../model/graph";
+import type { RecordedStep } from "../model/record";
+import type { Run } from "../model/run";
+import type { Finding, NodeHeader, RunsReply, SeriesHeader, StepHeader } from "./contract";
+import { parseFrame } from "./frame";
+import { parseNodeSeries, parseRecord, parseRuns, type NodeSeries } from "./parse";
+
+export type Params = Readonly<Record<string, string | number>>;
+
+export class Client {
+  constructor(private readonly base = "./") {}
+
+  async runs(): Promise<Result<readonly Run[]>> {
+    const reply = await this.json<RunsReply>("runs", {});
+    return reply.ok ? success(parseRuns(reply.value)) : reply;
+  }
+
+  async graph(run: string, hash: string): Promise<Result<Graph>> {
+    const reply = await this.json<GraphColumns>("graph", { run, hash });
+    return reply.ok ? parseGraph(reply.value) : reply;
+  }
+
+  async step(run: string, tag: string, step: number, backwardPass: number): Promise<Result<RecordedStep>> {
+    const reply = await this.frame<StepHeader>("step", { run, tag, step, backward_pass: backwardPass });
+    return reply.ok ? parseRecord(reply.value) : reply;
+  }
+
+  // Least and greatest positive magnitude over all records of a graph, if there is one.
+  async domain(run: string, tag: string, hash: string, statistic: string): Promise<Result<readonly [number, number] | undefined>> {
+    const reply = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic, from: 0, count: 1 });
+    return reply.ok ? success(reply.value.header.domain ?? undefined) : reply;
+  }
+
+  async node(run: string, tag: string, hash: string, row: number): Promise<Result<NodeSeries>> {
+    const reply = await this.frame<NodeHeader>("node", { run, tag, hash, row });
+    return reply.ok ? parseNodeSeries(reply.value) : reply;
+  }
+
+  async findings(run: string, tag: string, step: number, backwardPass: number): Promise<Result<readonly Finding[]>> {
+    const reply = await this.json<{ findings: readonly Finding[] }>("findings", { run, tag, step, backward_pass: backwardPass });
+    return reply.ok ? success(reply.value.findings) : reply;
+  }
+
+  private async json<T>(route: string, params: Params): Promise<Result<T>> {
+    const reply = await this.ask(route, params);
+    if (!reply.ok) return reply;
+    try {
+      return success((await reply.value.json()) as T);
+    } catch {
+      return failure(`The answer of "${route}" is not JSON.`);
+    }
+  }
+
+  private async frame<H>(route: string, params: Params): Promise<Result<{ header: H; arrays: ReadonlyMap<string, Float32Array | Uint16Array | Uint8Array> }>> {
+    const reply = await this.ask(route, params);
+    if (!reply.ok) return reply;
+    try {
+      return parseFrame<H>(await reply.value.arrayBuffer());
+    } catch {
+      return failure(`The answer of "${route}" was cut off.`);
+    }
+  }
+
+  private async ask(route: string, params: Params): Promise<Result<Response>> {
+    const query = new URLSearchParams(Object.entries(params).map(([name, value]) => [name, String(value)]));
+    const url = `${this.base}${route}${query.size > 0 ? `?${query}` : ""}`;
+    try {
+      const response = await fetch(url, { credentials: "same-origin" });
+      return response.ok ? success(response) : failure(await sentenceOf(response, route));
+    } catch {
+      return failure("TensorBoard does not answer. Is it still running?");
+    }
+  }
+}
+
+// The server's own sentence, where it sent one.
+async function sentenceOf(response: Response, route: string): Promise<string> {
+  const fallback = `TensorBoard answered ${response.status} to "${route}".`;
+  try {
+    const body: unknown = await response.json();
+    const sentence = typeof body === "object" && body !== null && "error" in body ? body.error : undefined;
+    return typeof sentence === "string" ? sentence : fallback;
+  } catch {
+    return fallback;
+  }
+}

@@ -1,0 +1,79 @@
+// The shapes that http_api.md states. These are the wire's, not the model's.
+
+export interface TagReply {
+  readonly tag: string;
+  readonly hashes: readonly string[];
+  readonly steps: readonly number[];
+  readonly backward_passes: readonly number[];
+  readonly wall_times: readonly number[];
+  readonly hash_index: readonly number[];
+  readonly objectives: readonly string[];
+  readonly has_gradients: readonly boolean[];
+}
+
+export interface RunReply {
+  readonly run: string;
+  readonly warnings: readonly string[];
+  readonly tags: readonly TagReply[];
+}
+
+export interface RunsReply {
+  readonly version: string;
+  readonly runs: readonly RunReply[];
+}
+
+export interface ArrayHeader {
+  readonly name: string;
+  readonly dtype: "float32" | "uint16" | "uint8";
+  readonly shape: readonly number[];
+}
+
+// A number as JSON can carry it: non-finite ones are strings.
+export type WireNumber = number | "NaN" | "Infinity" | "-Infinity";
+
+export interface WholeReply {
+  readonly gradient?: readonly WireNumber[];
+  readonly value?: readonly WireNumber[];
+}
+
+export interface StepHeader {
+  readonly hash: string;
+  readonly step: number;
+  readonly backward_pass: number;
+  readonly wall_time: number;
+  readonly stage: string;
+  readonly objective: string;
+  readonly rows: number;
+  readonly has_gradients: boolean;
+  readonly statistics: readonly string[];
+  readonly whole: readonly (WholeReply & { readonly row: number })[];
+}
+
+export interface SeriesHeader {
+  readonly statistic: string;
+  readonly rows: number;
+  readonly from: number;
+  readonly total: number;
+  readonly steps: readonly number[];
+  readonly backward_passes: readonly number[];
+  readonly domain: readonly [number, number] | null;
+}
+
+export interface NodeHeader {
+  readonly key: string;
+  readonly statistics: readonly string[];
+  readonly steps: readonly number[];
+  readonly backward_passes: readonly number[];
+  readonly wall_times: readonly number[];
+  readonly histogram_low: number;
+  readonly histogram_width: number;
+  readonly whole: readonly (WholeReply & { readonly record: number })[];
+}
+
+export interface Finding {
+  readonly severity: "error" | "warning" | "note";
+  readonly kind: string;
+  readonly row: number | null;
+  readonly node: string;
+  readonly text: string;
+}

@@ -1,0 +1,96 @@
+// Turns frames of the routes `step` and `node` into what the model reads.
+
+import { failure, success, type Result } from "../base/result";
+import type { RecordedStep, Whole } from "../model/record";
+import type { RecordRef, Run } from "../model/run";
+import type { NodeHeader, RunsReply, StepHeader, TagReply, WholeReply, WireNumber } from "./contract";
+import type { Frame } from "./frame";
+
+export interface NodeSeries {
+  readonly key: string;
+  readonly statistics: readonly string[];
+  readonly steps: readonly number[];
+  readonly backwardPasses: readonly number[];
+  readonly values: Float32Array; // [statistics, records]
+  readonly present: Uint8Array; // [records]
+  readonly histogram: Uint16Array; // [records, HISTOGRAM_BINS]
+  readonly histogramLow: number;
+  readonly histogramWidth: number;
+}
+
+export const HISTOGRAM_BINS = 32;
+
+export function parseRuns(reply: RunsReply): readonly Run[] {
+  return reply.runs.map(({ run, warnings, tags }) => ({
+    run,
+    warnings: warnings ?? [],
+    tags: tags.map((tag) => ({ tag: tag.tag, hashes: tag.hashes, records: parseRecords(tag) })),
+  }));
+}
+
+function parseRecords(tag: TagReply): readonly RecordRef[] {
+  return tag.steps.map((step, i) => ({
+    step,
+    backwardPass: tag.backward_passes[i] ?? 0,
+    wallTime: tag.wall_times[i] ?? NaN,
+    hash: tag.hashes[tag.hash_index[i] ?? 0] ?? "",
+    objective: tag.objectives[i] ?? "",
+    hasGradients: tag.has_gradients[i] ?? false,
+  }));
+}
+
+export function parseRecord({ header, arrays }: Frame<StepHeader>): Result<RecordedStep> {
+  const values = arrays.get("values");
+  const present = arrays.get("present");
+  const expected = header.statistics.length * header.rows;
+  if (!(values instanceof Float32Array) || values.length !== expected) {
+    return failure(`step: expected ${expected} float32 values, got ${values?.length ?? "none"}.`);
+  }
+  if (!(present instanceof Uint8Array) || present.length !== header.rows) {
+    return failure(`step: expected ${header.rows} marks of presence, got ${present?.length ?? "none"}.`);
+  }
+  return success({
+    hash: header.hash,
+    step: header.step,
+    backwardPass: header.backward_pass,
+    wallTime: header.wall_time,
+    stage: header.stage,
+    objective: header.objective,
+    rows: header.rows,
+    hasGradients: header.has_gradients,
+    statistics: header.statistics,
+    values,
+    present,
+    whole: new Map(header.whole.map((entry) => [entry.row, parseWhole(entry)])),
+  });
+}
+
+export function parseNodeSeries({ header, arrays }: Frame<NodeHeader>): Result<NodeSeries> {
+  const values = arrays.get("values");
+  const present = arrays.get("present");
+  const histogram = arrays.get("histogram");
+  const records = header.steps.length;
+  const fits =
+    values instanceof Float32Array && values.length === header.statistics.length * records &&
+    present instanceof Uint8Array && present.length === records &&
+    histogram instanceof Uint16Array && histogram.length === records * HISTOGRAM_BINS;
+  if (!fits) return failure(`node: the arrays do not fit ${records} records.`);
+  return success({
+    key: header.key,
+    statistics: header.statistics,
+    steps: header.steps,
+    backwardPasses: header.backward_passes,
+    values, present, histogram,
+    histogramLow: header.histogram_low,
+    histogramWidth: header.histogram_width,
+  });
+}
+
+function parseWhole({ gradient, value }: WholeReply): Whole {
+  return { gradient: gradient?.map(parseNumber), value: value?.map(parseNumber) };
+}
+
+// JSON spells non-finite numbers as strings; Number() reads exactly those.
+export function parseNumber(wire: WireNumber): number {
+  return Number(wire);
+}

@@ -1,0 +1,82 @@
+// From a number to a color. Lightness changes one way only, away from the
+// background: the greater the number, the more it stands out, in both themes.
+
+import { interpolateYlGnBu } from "d3-scale-chromatic";
+import { State } from "../model/values";
+import type { Statistic } from "../model/statistics";
+import type { Theme } from "./theme";
+
+export type Domain = readonly [number, number];
+
+export interface ColorScale {
+  // Ends of the ramp, in the statistic's unit.
+  readonly domain: Domain;
+  // 0..1 along the ramp, clamped.
+  position(value: number): number;
+  fill(value: number, state: State): string;
+}
+
+const STEPS = 256;
+const RAMP_LOW = 0.1;
+
+// A domain of less than one decade is widened, so that rounding noise is not painted as contrast.
+export function makeScale(statistic: Statistic, domain: Domain | undefined, theme: Theme): ColorScale {
+  const ends: Domain = statistic.scale === "unit" ? [0, 1] : widen(domain ?? [1e-3, 1]);
+  const low = Math.log10(ends[0]);
+  const span = Math.log10(ends[1]) - low;
+  const position = (value: number): number => {
+    const t = statistic.scale === "unit" ? value : (Math.log10(Math.abs(value)) - low) / span;
+    return Math.max(0, Math.min(1, t));
+  };
+  const ramp = rampOf(theme.dark);
+  return {
+    domain: ends,
+    position,
+    fill: (value, state) => {
+      if (state === State.nonfinite) return theme.nonfinite;
+      if (state === State.zero) return theme.zero;
+      if (state === State.number) return ramp[Math.round(position(value) * (STEPS - 1))]!;
+      return theme.none;
+    },
+  };
+}
+
+function widen([low, high]: Domain): Domain {
+  const factor = Math.sqrt(Math.max(1, 10 / (high / low)));
+  return [low / factor, high * factor];
+}
+
+const ramps = new Map<boolean, readonly string[]>();
+
+export function rampOf(dark: boolean): readonly string[] {
+  const known = ramps.get(dark) ?? Array.from({ length: STEPS }, (_, i) => rampColor(i / (STEPS - 1), dark));
+  ramps.set(dark, known);
+  return known;
+}
+
+function rampColor(t: number, dark: boolean): string {
+  const along = RAMP_LOW + (1 - RAMP_LOW) * (dark ? 0.94 * (1 - t) : t);
+  return toHex(interpolateYlGnBu(along));
+}
+
+function toHex(rgb: string): string {
+  const parts = rgb.match(/\d+/g) ?? [];
+  return `#${parts.slice(0, 3).map((part) => Number(part).toString(16).padStart(2, "0")).join("")}`;
+}
+
+// W3C relative luminance of "#rrggbb".
+export function luminance(hex: string): number {
+  const channel = (at: number): number => {
+    const c = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  };
+  return 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
+}
+
+// Whichever of the two inks contrasts more with the fill.
+export function inkOn(fill: string, theme: Theme): string {
+  const light = luminance(fill);
+  const white = 1.05 / (light + 0.05);
+  const black = (light + 0.05) / (luminance(theme.inkOnLight) + 0.05);
+  return white > black ? theme.inkOnDark : theme.inkOnLight;
+}

@@ -1,0 +1,176 @@
+// Draws boxes: frames of open groups first, then everything closed.
+
+import type { Rect } from "../base/geometry";
+import { TITLE_HEIGHT } from "../layout/elk_graph";
+import { State } from "../model/values";
+import type { BoxPaint, SceneBox } from "./scene";
+import { outline } from "./shapes";
+import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "./text";
+import type { Theme } from "./theme";
+
+// Below this zoom text is dust: it is left out.
+const TEXT_FROM = 0.42;
+
+export interface Marks {
+  readonly selected: boolean;
+  readonly hovered: boolean;
+  readonly near: boolean; // a neighbor of the hovered or selected box
+}
+
+export function paintFrame(
+  context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint, marks: Marks, theme: Theme, zoom: number,
+): void {
+  const { x, y, width } = box.rectWorld;
+  outline(context, "frame", box.rectWorld);
+  context.fillStyle = theme.groupFill[box.depth % 2]!;
+  context.fill();
+  context.lineWidth = (marks.selected ? 2 : 1) / Math.min(1, zoom);
+  context.strokeStyle = marks.selected ? theme.accent : marks.hovered ? theme.inkSoft : theme.groupBorder;
+  context.stroke();
+  if (zoom < TEXT_FROM) return;
+  const right = width - 44 - widthOf(paint.detail, DETAIL_FONT);
+  const middle = y + TITLE_HEIGHT / 2 + 3;
+  chevron(context, x + 14, middle, theme.inkSoft);
+  const end = text(context, box.title, TITLE_FONT, theme.ink, x + 24, middle, right);
+  if (box.subtitle) text(context, box.subtitle, DETAIL_FONT, theme.inkSoft, end + 7, middle, right - (end - x - 20));
+  context.textAlign = "right";
+  text(context, paint.detail, DETAIL_FONT, theme.inkSoft, x + width - 28, middle, width);
+  context.textAlign = "left";
+  swatch(context, { x: x + width - 22, y: middle - 5.5, width: 11, height: 11 }, paint, theme);
+}
+
+function swatch(context: CanvasRenderingContext2D, rect: Rect, paint: BoxPaint, theme: Theme): void {
+  context.beginPath();
+  context.roundRect(rect.x, rect.y, rect.width, rect.height, 3);
+  context.fillStyle = paint.fill;
+  context.fill();
+  context.lineWidth = 1;
+  context.strokeStyle = theme.border;
+  context.stroke();
+}
+
+function chevron(context: CanvasRenderingContext2D, x: number, y: number, color: string): void {
+  context.beginPath();
+  context.moveTo(x - 3.5, y - 2);
+  context.lineTo(x, y + 2);
+  context.lineTo(x + 3.5, y - 2);
+  context.lineWidth = 1.5;
+  context.strokeStyle = color;
+  context.stroke();
+}
+
+export function paintBox(
+  context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint, marks: Marks, theme: Theme, zoom: number,
+): void {
+  const { rectWorld, shape } = box;
+  if (shape === "group" && zoom > 0.3) paintSheets(context, rectWorld, theme);
+  outline(context, shape, rectWorld);
+  context.fillStyle = paint.fill;
+  context.fill();
+  if (paint.state === State.none && zoom > 0.3) hatch(context, rectWorld, theme);
+  paintBorder(context, box, marks, theme, zoom);
+  if (zoom >= TEXT_FROM) paintText(context, box, paint);
+}
+
+function paintBorder(
+  context: CanvasRenderingContext2D, box: SceneBox, marks: Marks, theme: Theme, zoom: number,
+): void {
+  const { rectWorld, shape } = box;
+  const thin = 1 / Math.min(1, Math.max(zoom, 0.4));
+  outline(context, shape, rectWorld);
+  context.setLineDash(shape === "constant" ? [3, 3] : box.order > 1 ? [6, 3] : []);
+  context.lineWidth = shape === "operation" || shape === "group" || shape === "constant" ? thin : 2 * thin;
+  context.strokeStyle = box.order > 1 ? theme.secondOrder : borderColor(box, theme);
+  context.stroke();
+  context.setLineDash([]);
+  if (shape === "root") {
+    outline(context, shape, rectWorld, 4);
+    context.lineWidth = thin;
+    context.stroke();
+  }
+  if (!marks.selected && !marks.hovered && !marks.near) return;
+  outline(context, shape, rectWorld, marks.selected ? -3 : -2);
+  context.lineWidth = (marks.selected ? 2.5 : 1.5) * thin;
+  context.strokeStyle = marks.near && !marks.hovered ? `${theme.accent}99` : theme.accent;
+  context.stroke();
+}
+
+function borderColor({ shape }: SceneBox, theme: Theme): string {
+  if (shape === "parameter" || shape === "leaf") return theme.leaf;
+  if (shape === "input" || shape === "buffer") return theme.input;
+  return shape === "root" ? theme.root : theme.border;
+}
+
+// Two sheets below a closed group say that there is more inside.
+function paintSheets(context: CanvasRenderingContext2D, rect: Rect, theme: Theme): void {
+  context.strokeStyle = theme.border;
+  context.fillStyle = theme.groupFill[1];
+  context.lineWidth = 1;
+  for (const shift of [6, 3]) {
+    context.beginPath();
+    context.roundRect(rect.x + shift, rect.y + shift, rect.width - 2 * shift, rect.height, 7);
+    context.fill();
+    context.stroke();
+  }
+}
+
+function hatch(context: CanvasRenderingContext2D, rect: Rect, theme: Theme): void {
+  context.save();
+  context.clip();
+  context.beginPath();
+  for (let x = rect.x - rect.height; x < rect.x + rect.width; x += 7) {
+    context.moveTo(x, rect.y + rect.height);
+    context.lineTo(x + rect.height, rect.y);
+  }
+  context.lineWidth = 1;
+  context.strokeStyle = theme.noneLine;
+  context.stroke();
+  context.restore();
+}
+
+function paintText(context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint): void {
+  const { x, y, width, height } = box.rectWorld;
+  const room = width - (box.shape === "operation" || box.shape === "group" ? 14 : 24);
+  const gap = box.shape === "constant" ? 6.5 : 8;
+  const middle = y + height / 2;
+  context.textAlign = "center";
+  const title = box.copied ? `${box.title} ↗` : box.title;
+  const alone = paint.detail === "";
+  if (box.subtitle) paintPair(context, box, paint.ink, room, middle - gap);
+  else text(context, title, TITLE_FONT, paint.ink, x + width / 2, alone ? middle : middle - gap, room);
+  if (!alone) {
+    context.globalAlpha = 0.82;
+    text(context, paint.detail, DETAIL_FONT, paint.ink, x + width / 2, middle + gap, room);
+    context.globalAlpha = 1;
+  }
+  context.textAlign = "left";
+}
+
+// Title in bold and class name beside it, centered together.
+function paintPair(context: CanvasRenderingContext2D, box: SceneBox, ink: string, room: number, y: number): void {
+  const title = fitText(box.title, TITLE_FONT, room);
+  const titleWidth = widthOf(title, TITLE_FONT);
+  const subtitle = room - titleWidth > 40 ? fitText(box.subtitle, DETAIL_FONT, room - titleWidth - 6) : "";
+  const total = titleWidth + (subtitle ? 6 + widthOf(subtitle, DETAIL_FONT) : 0);
+  const left = box.rectWorld.x + (box.rectWorld.width - total) / 2;
+  context.textAlign = "left";
+  const end = text(context, title, TITLE_FONT, ink, left, y, room);
+  if (subtitle) {
+    context.globalAlpha = 0.75;
+    text(context, subtitle, DETAIL_FONT, ink, end + 6, y, room);
+    context.globalAlpha = 1;
+  }
+  context.textAlign = "center";
+}
+
+// Returns where left-aligned text ends.
+function text(
+  context: CanvasRenderingContext2D, content: string, font: string, color: string, x: number, y: number, room: number,
+): number {
+  if (room <= 8) return x;
+  const fitted = fitText(content, font, room);
+  context.font = font;
+  context.fillStyle = color;
+  context.fillText(fitted, x, y);
+  return x + widthOf(fitted, font);
+}

@@ -1,0 +1,98 @@
+// Draws edges. Forward they run with the data; backward the same lines are
+// turned around and carry the gradient: the arrow, the width, the label.
+
+import type { Point } from "../base/geometry";
+import { State } from "../model/values";
+import { LABEL_HEIGHT } from "./edge_labels";
+import type { EdgePaint, SceneEdge } from "./scene";
+import { fitText, LABEL_FONT, widthOf } from "./text";
+import type { Theme } from "./theme";
+
+const BEND = 7;
+const HEAD = 7;
+const LABEL_FROM = 0.55;
+const LABEL_ROOM = 96;
+
+export interface EdgeLook {
+  readonly backward: boolean;
+  readonly marked: boolean;
+}
+
+export function paintEdge(
+  context: CanvasRenderingContext2D, edge: SceneEdge, paint: EdgePaint, look: EdgeLook, theme: Theme, zoom: number,
+): void {
+  const thin = 1 / Math.min(1, Math.max(zoom, 0.35));
+  const width = look.backward && paint.state === State.number ? 1 + 3.5 * paint.weight : 1.2;
+  const color = colorOf(paint, look, theme);
+  context.strokeStyle = color;
+  context.lineWidth = (look.marked ? Math.max(width, 2) : width) * thin;
+  context.setLineDash(look.backward && paint.state === State.none ? [4, 4] : []);
+  strokePath(context, edge.pathWorld);
+  context.setLineDash([]);
+  if (zoom < 0.2) return;
+  const path = edge.pathWorld;
+  const [tip, before] = look.backward ? [path[0]!, path[1]!] : [path[path.length - 1]!, path[path.length - 2]!];
+  paintHead(context, tip, before, color, HEAD + (look.backward ? 2 * paint.weight : 0));
+}
+
+function colorOf(paint: EdgePaint, look: EdgeLook, theme: Theme): string {
+  if (look.marked) return theme.accent;
+  if (!look.backward) return theme.edge;
+  if (paint.state === State.nonfinite) return theme.nonfinite;
+  return paint.state === State.number ? theme.edge : theme.edgeSoft;
+}
+
+function strokePath(context: CanvasRenderingContext2D, path: readonly Point[]): void {
+  context.beginPath();
+  const first = path[0]!;
+  context.moveTo(first.x, first.y);
+  for (let i = 1; i < path.length - 1; i++) {
+    const corner = path[i]!;
+    const next = path[i + 1]!;
+    const before = path[i - 1]!;
+    const reach = Math.min(distance(before, corner), distance(corner, next)) / 2;
+    context.arcTo(corner.x, corner.y, next.x, next.y, Math.min(BEND, reach));
+  }
+  const last = path[path.length - 1]!;
+  context.lineTo(last.x, last.y);
+  context.stroke();
+}
+
+function paintHead(context: CanvasRenderingContext2D, tip: Point, before: Point, color: string, size: number): void {
+  const length = distance(before, tip) || 1;
+  const dx = ((tip.x - before.x) / length) * size;
+  const dy = ((tip.y - before.y) / length) * size;
+  context.beginPath();
+  context.moveTo(tip.x, tip.y);
+  context.lineTo(tip.x - dx - dy * 0.5, tip.y - dy + dx * 0.5);
+  context.lineTo(tip.x - dx + dy * 0.5, tip.y - dy - dx * 0.5);
+  context.closePath();
+  context.fillStyle = color;
+  context.fill();
+}
+
+function distance(a: Point, b: Point): number {
+  return Math.hypot(a.x - b.x, a.y - b.y);
+}
+
+export function paintEdgeLabel(
+  context: CanvasRenderingContext2D, edge: SceneEdge, paint: EdgePaint, look: EdgeLook, theme: Theme, zoom: number,
+): void {
+  const content = look.backward ? paint.label : edge.shapeLabel;
+  if (edge.labelWorld === undefined || content === "" || zoom < LABEL_FROM) return;
+  const { x, y } = edge.labelWorld;
+  const fitted = fitText(content, LABEL_FONT, LABEL_ROOM);
+  const width = widthOf(fitted, LABEL_FONT) + 8;
+  context.beginPath();
+  context.roundRect(x - width / 2, y - LABEL_HEIGHT / 2, width, LABEL_HEIGHT, 4);
+  context.fillStyle = theme.surface;
+  context.globalAlpha = 0.92;
+  context.fill();
+  context.globalAlpha = 1;
+  context.font = LABEL_FONT;
+  context.textAlign = "center";
+  const bad = look.backward && paint.state === State.nonfinite;
+  context.fillStyle = bad ? theme.nonfinite : look.marked ? theme.accent : look.backward ? theme.ink : theme.inkSoft;
+  context.fillText(fitted, x, y);
+  context.textAlign = "left";
+}

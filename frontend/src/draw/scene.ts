@@ -1,0 +1,131 @@
+// What the painter needs, in two parts: the fixed one changes with the layout,
+// the painted one with the step. Recoloring makes only the second anew.
+
+import { distanceToPath, intersects, type Point, type Rect } from "../base/geometry";
+import { formatShape } from "../base/format";
+import type { VisibleGraph, VisibleEdge } from "../model/collapse";
+import type { Hierarchy } from "../model/hierarchy";
+import { slotRowOf, type NodeKind } from "../model/graph";
+import type { RecordedStep } from "../model/record";
+import { scalarOf } from "../model/record";
+import type { Statistic } from "../model/statistics";
+import { State, summarizeRows, type StepValues } from "../model/values";
+import type { LaidOut } from "../layout/laid_out";
+import { captionOf, detailOf, valueText } from "./caption";
+import { inkOn, type ColorScale } from "./color_scale";
+import { placeLabels } from "./edge_labels";
+import type { Theme } from "./theme";
+import { formatNumber } from "../base/format";
+
+export type Shape = NodeKind | "group" | "frame";
+
+export interface SceneBox {
+  readonly id: string;
+  readonly rectWorld: Rect;
+  readonly shape: Shape;
+  readonly depth: number;
+  readonly title: string;
+  readonly subtitle: string;
+  readonly order: number;
+  readonly copied: boolean;
+}
+
+export interface SceneEdge {
+  readonly pathWorld: readonly Point[];
+  readonly labelWorld: Point | undefined;
+  readonly source: number;
+  readonly target: number;
+  readonly shapeLabel: string;
+}
+
+export interface Scene {
+  readonly boxes: readonly SceneBox[];
+  readonly edges: readonly SceneEdge[];
+  readonly boundsWorld: Rect;
+  readonly indexOf: ReadonlyMap<string, number>;
+}
+
+export interface BoxPaint {
+  readonly fill: string;
+  readonly ink: string;
+  readonly state: State;
+  readonly detail: string;
+}
+
+export interface EdgePaint {
+  readonly state: State;
+  readonly weight: number; // 0..1 along the color scale
+  readonly label: string;
+}
+
+export interface Paints {
+  readonly boxes: readonly BoxPaint[];
+  readonly edges: readonly EdgePaint[];
+}
+
+export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: LaidOut): Scene {
+  const { columns } = hierarchy.graph;
+  const boxes = visible.boxes.map((box, index): SceneBox => {
+    const node = box.node;
+    return {
+      id: box.id,
+      rectWorld: layout.boxes[index]!,
+      shape: node !== -1 ? columns.nodes.kind[node]! : box.open ? "frame" : "group",
+      depth: box.depth,
+      ...captionOf(hierarchy, box),
+      order: node === -1 ? 1 : columns.nodes.order[node]!,
+      copied: node !== -1 && box.item !== node,
+    };
+  });
+  const labels = placeLabels(layout, boxes.filter(({ shape }) => shape !== "frame").map((box) => box.rectWorld));
+  const edges = visible.edges.map((edge, index): SceneEdge => ({
+    pathWorld: layout.edges[index]!,
+    labelWorld: labels[index],
+    source: edge.source,
+    target: edge.target,
+    shapeLabel: shapeLabelOf(hierarchy, edge),
+  }));
+  return { boxes, edges, boundsWorld: layout.bounds, indexOf: new Map(boxes.map((box, index) => [box.id, index])) };
+}
+
+function shapeLabelOf(hierarchy: Hierarchy, { edges }: VisibleEdge): string {
+  const { graph } = hierarchy;
+  const shapes = new Set(edges.map((edge) => formatShape(graph.columns.slots.shape[slotRowOf(graph, edge)] ?? [])));
+  return shapes.size === 1 ? [...shapes][0]! : `${edges.length} tensors`;
+}
+
+export function paintScene(
+  hierarchy: Hierarchy, visible: VisibleGraph, scale: ColorScale, statistic: Statistic, theme: Theme,
+  values: StepValues | undefined, record: RecordedStep | undefined,
+): Paints {
+  const boxes = visible.boxes.map((box): BoxPaint => {
+    const source = box.kind === "group" ? values?.groups : values?.nodes;
+    const index = box.kind === "group" ? box.group : box.node;
+    const state = (source?.state[index] ?? State.none) as State;
+    const fill = scale.fill(source?.value[index] ?? NaN, state);
+    return { fill, ink: inkOn(fill, theme), state, detail: detailOf(hierarchy, box, values, record) };
+  });
+  const edges = visible.edges.map(({ edges: merged }): EdgePaint => {
+    if (values === undefined) return { state: State.none, weight: 0, label: "" };
+    const rows = merged.map((edge) => hierarchy.graph.edgeRow[edge]!);
+    const { value, state } = summarizeRows(values.rows, rows, statistic);
+    const scalar = rows.length === 1 ? scalarOf(record?.whole.get(rows[0]!)?.gradient) : undefined;
+    const label = scalar === undefined ? (valueText(value, state) ?? "") : formatNumber(scalar);
+    return { state, weight: state === State.number ? scale.position(value) : 0, label };
+  });
+  return { boxes, edges };
+}
+
+// Innermost box under a point, then an edge within reach of it.
+export function edgeNear(scene: Scene, pointWorld: Point, reachWorld: number): number {
+  const around = { x: pointWorld.x - reachWorld, y: pointWorld.y - reachWorld, width: 2 * reachWorld, height: 2 * reachWorld };
+  return scene.edges.findIndex(
+    ({ pathWorld }) =>
+      pathWorld.some((point, i) => i > 0 && intersects(around, spanOf(pathWorld[i - 1]!, point))) &&
+      distanceToPath(pointWorld, pathWorld) <= reachWorld,
+  );
+}
+
+function spanOf(a: Point, b: Point): Rect {
+  return { x: Math.min(a.x, b.x), y: Math.min(a.y, b.y), width: Math.abs(a.x - b.x), height: Math.abs(a.y - b.y) };
+}

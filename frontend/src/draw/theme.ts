@@ -1,0 +1,73 @@
+// Every color that is drawn, for both themes. Magenta means NaN or infinity and nothing else.
+
+export interface Theme {
+  readonly dark: boolean;
+  readonly background: string;
+  readonly surface: string;
+  readonly border: string;
+  readonly ink: string;
+  readonly inkSoft: string;
+  readonly inkOnDark: string;
+  readonly inkOnLight: string;
+  readonly accent: string;
+  readonly leaf: string;
+  readonly input: string;
+  readonly root: string;
+  readonly secondOrder: string;
+  readonly edge: string;
+  readonly edgeSoft: string;
+  readonly groupFill: readonly [string, string];
+  readonly groupBorder: string;
+  readonly none: string;
+  readonly noneLine: string;
+  readonly zero: string;
+  readonly nonfinite: string;
+}
+
+export const LIGHT: Theme = {
+  dark: false,
+  background: "#f6f7f9",
+  surface: "#ffffff",
+  border: "#c3c9d2",
+  ink: "#1b1f26",
+  inkSoft: "#667080",
+  inkOnDark: "#ffffff",
+  inkOnLight: "#14181f",
+  accent: "#3056d3",
+  leaf: "#1f9254",
+  input: "#7a6bc4",
+  root: "#d9730d",
+  secondOrder: "#8b5cf6",
+  edge: "#8d96a5",
+  edgeSoft: "#c9ced6",
+  groupFill: ["#ffffff", "#f1f3f6"],
+  groupBorder: "#d3d8df",
+  none: "#e6e9ed",
+  noneLine: "#cfd4db",
+  zero: "#ffffff",
+  nonfinite: "#e6007e",
+};
+
+export const DARK: Theme = {
+  dark: true,
+  background: "#15171b",
+  surface: "#1e2126",
+  border: "#454c57",
+  ink: "#e8eaee",
+  inkSoft: "#98a2b1",
+  inkOnDark: "#ffffff",
+  inkOnLight: "#101318",
+  accent: "#7ea2ff",
+  leaf: "#3fbf7f",
+  input: "#a99cf0",
+  root: "#f0964a",
+  secondOrder: "#b794f6",
+  edge: "#76808f",
+  edgeSoft: "#3d444e",
+  groupFill: ["#1b1e23", "#22262c"],
+  groupBorder: "#343a43",
+  none: "#2a2e35",
+  noneLine: "#3c424b",
+  zero: "#000000",
+  nonfinite: "#ff2d95",
+};

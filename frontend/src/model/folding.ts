@@ -1,0 +1,57 @@
+// Folds long rows of siblings so that no level is wider or deeper than can be drawn.
+//
+// First equal neighbours (48 blocks, 512 steps of a loop) become one "×48" group;
+// then what is still more than FOLD_ABOVE children is cut into numbered chunks.
+
+export const FOLD_ABOVE = 300;
+export const REPEAT_FROM = 16;
+const CHUNK = 100;
+const CHUNKS = 50;
+const LONGEST_PERIOD = 6;
+
+// A sibling: `signature` is equal for equal structures.
+export interface Sibling {
+  readonly signature: number;
+}
+
+export type Fold<T> =
+  | { readonly kind: "one"; readonly sibling: T }
+  | { readonly kind: "repeat"; readonly count: number; readonly children: readonly Fold<T>[] }
+  | { readonly kind: "chunk"; readonly from: number; readonly to: number; readonly children: readonly Fold<T>[] };
+
+export function foldSiblings<T extends Sibling>(siblings: readonly T[]): readonly Fold<T>[] {
+  const folded: Fold<T>[] = [];
+  for (let at = 0; at < siblings.length; ) {
+    const run = siblings.length > REPEAT_FROM ? longestRun(siblings, at) : undefined;
+    const end = run === undefined ? at + 1 : at + run.period * run.count;
+    const ones = siblings.slice(at, end).map((sibling): Fold<T> => ({ kind: "one", sibling }));
+    if (run === undefined) folded.push(ones[0]!);
+    else folded.push({ kind: "repeat", count: run.count, children: cut(ones, 1) });
+    at = end;
+  }
+  const only = folded[0];
+  // A level that is nothing but one run needs no second frame around it.
+  return folded.length === 1 && only?.kind === "repeat" ? only.children : cut(folded, 1);
+}
+
+function longestRun(siblings: readonly Sibling[], at: number): { period: number; count: number } | undefined {
+  for (let period = 1; period <= LONGEST_PERIOD; period++) {
+    let end = at + period;
+    while (end < siblings.length && siblings[end]!.signature === siblings[end - period]!.signature) end++;
+    const count = Math.floor((end - at) / period);
+    if (count >= REPEAT_FROM) return { period, count };
+  }
+  return undefined;
+}
+
+function cut<T>(row: readonly Fold<T>[], first: number): readonly Fold<T>[] {
+  if (row.length <= FOLD_ABOVE) return row;
+  const size = Math.max(CHUNK, Math.ceil(row.length / CHUNKS));
+  const chunks: Fold<T>[] = [];
+  for (let at = 0; at < row.length; at += size) {
+    const part = row.slice(at, at + size);
+    const from = first + at;
+    chunks.push({ kind: "chunk", from, to: from + part.length - 1, children: cut(part, from) });
+  }
+  return chunks;
+}

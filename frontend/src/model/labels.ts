@@ -1,0 +1,21 @@
+// Names as people read them, made from the names autograd and modules have.
+
+// "AddmmBackward0" -> "addmm"; a custom Function's "MyReLUBackward" keeps its spelling.
+export function operationLabel(operation: string): string {
+  const builtIn = /^(.+)Backward\d+$/.exec(operation);
+  if (builtIn) return snakeCase(builtIn[1]!);
+  return operation.replace(/Backward$/, "") || operation;
+}
+
+function snakeCase(name: string): string {
+  return name
+    .replace(/([a-z\d])([A-Z])/g, "$1_$2")
+    .replace(/([A-Z])([A-Z][a-z])/g, "$1_$2")
+    .toLowerCase();
+}
+
+// The part of a qualified name that its surrounding scope does not say already.
+export function nameWithin(name: string, scopePath: string): string {
+  const prefix = `${scopePath}.`;
+  return scopePath !== "" && name.startsWith(prefix) ? name.slice(prefix.length) : name;
+}

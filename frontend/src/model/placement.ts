@@ -1,0 +1,87 @@
+// Decides where each node is drawn: in which scope, and whether once or beside each consumer.
+//
+// A tensor used all over the graph (tied weights, an LSTM's parameters) drawn
+// once makes long edges through everything and a layout that does not end; so
+// beyond COPY_ABOVE consumers each consumer gets its own copy of it.
+
+import { edgesOut, NO_SCOPE, type Graph } from "./graph";
+
+export const COPY_ABOVE = 8;
+
+export interface Placement {
+  // Items 0..nodeCount-1 are the nodes; the rest are further copies.
+  readonly itemNode: Int32Array;
+  readonly itemScope: Int32Array;
+  // Place in forward order: sources stand just before their first consumer.
+  readonly itemPosition: Float64Array;
+  // Item at which each edge starts; it ends at the item of its target node.
+  readonly edgeSourceItem: Int32Array;
+}
+
+export function placeNodes(graph: Graph): Placement {
+  const nodes: number[] = Array.from({ length: graph.nodeCount }, (_, n) => n);
+  const scopes: number[] = Array.from(graph.nodeScope);
+  const positions: number[] = nodes.slice();
+  const edgeSourceItem = graph.edgeSource.slice();
+  const depth = scopeDepths(graph.scopeParent);
+  for (let node = 0; node < graph.nodeCount; node++) {
+    if (!isSource(graph, node)) continue;
+    const edges = edgesOut(graph, node);
+    const consumers = [...new Set(Array.from(edges, (edge) => graph.edgeTarget[edge]!))].sort((a, b) => a - b);
+    if (consumers.length === 0) continue;
+    positions[node] = consumers[0]! - 0.5;
+    if (consumers.length > COPY_ABOVE) {
+      const itemOf = new Map<number, number>();
+      consumers.forEach((consumer, i) => {
+        const item = i === 0 ? node : nodes.push(node) - 1;
+        scopes[item] = graph.nodeScope[consumer]!;
+        positions[item] = consumer - 0.5;
+        itemOf.set(consumer, item);
+      });
+      for (const edge of edges) edgeSourceItem[edge] = itemOf.get(graph.edgeTarget[edge]!)!;
+    } else if (graph.columns.nodes.kind[node] !== "input") {
+      scopes[node] = commonScope(consumers, graph, depth);
+    }
+  }
+  return {
+    itemNode: Int32Array.from(nodes),
+    itemScope: Int32Array.from(scopes),
+    itemPosition: Float64Array.from(positions),
+    edgeSourceItem,
+  };
+}
+
+function isSource(graph: Graph, node: number): boolean {
+  const kind = graph.columns.nodes.kind[node];
+  return kind !== "operation" && kind !== "root" && graph.inStart[node] === graph.inStart[node + 1];
+}
+
+// Depth of each scope; a cycle of parents (a malformed graph) is cut where it closes.
+export function scopeDepths(parent: Int32Array): Int32Array {
+  const depth = new Int32Array(parent.length).fill(-1);
+  for (let scope = 0; scope < parent.length; scope++) {
+    const chain: number[] = [];
+    let at = scope;
+    while (at !== NO_SCOPE && depth[at] === -1 && chain.length <= parent.length) {
+      depth[at] = -2;
+      chain.push(at);
+      at = parent[at]!;
+    }
+    let base = at === NO_SCOPE || depth[at]! < 0 ? 0 : depth[at]! + 1;
+    for (const link of chain.reverse()) depth[link] = base++;
+  }
+  return depth;
+}
+
+function commonScope(consumers: readonly number[], graph: Graph, depth: Int32Array): number {
+  let common = graph.nodeScope[consumers[0]!]!;
+  for (const consumer of consumers) {
+    let other = graph.nodeScope[consumer]!;
+    while (common !== other && common !== NO_SCOPE && other !== NO_SCOPE) {
+      if (depth[common]! >= depth[other]!) common = graph.scopeParent[common]!;
+      else other = graph.scopeParent[other]!;
+    }
+    if (common !== other) return NO_SCOPE;
+  }
+  return common;
+}

@@ -1,0 +1,34 @@
+// One recorded backward pass as the panel reads it.
+
+export interface Whole {
+  readonly gradient: readonly number[] | undefined;
+  readonly value: readonly number[] | undefined;
+}
+
+export interface RecordedStep {
+  readonly hash: string;
+  readonly step: number;
+  readonly backwardPass: number;
+  readonly wallTime: number;
+  readonly stage: string;
+  readonly objective: string;
+  readonly rows: number;
+  readonly hasGradients: boolean;
+  readonly statistics: readonly string[];
+  readonly values: Float32Array; // [statistics, rows]
+  readonly present: Uint8Array; // [rows]
+  readonly whole: ReadonlyMap<number, Whole>;
+}
+
+// The number of one row, or undefined where there is no such number.
+export function numberAt(record: RecordedStep, statistic: string, row: number): number | undefined {
+  const column = record.statistics.indexOf(statistic);
+  if (column === -1 || record.present[row] !== 1) return undefined;
+  const value = record.values[column * record.rows + row]!;
+  return Number.isNaN(value) ? undefined : value;
+}
+
+// The only element of a gradient (value) of one element, if it was kept whole.
+export function scalarOf(array: readonly number[] | undefined): number | undefined {
+  return array?.length === 1 ? array[0] : undefined;
+}

@@ -1,0 +1,48 @@
+// The statistics that can be drawn, and how each is read, summarized and compared.
+
+export interface Statistic {
+  readonly id: string;
+  readonly label: string;
+  // Columns of the wire that are added up to give it; for most, the one of its own name.
+  readonly columns: readonly string[];
+  // log: by magnitude on a logarithmic scale; unit: linear from 0 to 1.
+  readonly scale: "log" | "unit";
+  // How a group or a node of several tensors is summarized.
+  readonly summary: "greatest" | "sum";
+  readonly meaning: string;
+}
+
+function log(id: string, label: string, meaning: string): Statistic {
+  return { id, label, columns: [id], scale: "log", summary: "greatest", meaning };
+}
+
+function count(id: string, label: string, columns: readonly string[], meaning: string): Statistic {
+  return { id, label, columns, scale: "log", summary: "sum", meaning };
+}
+
+export const STATISTICS: readonly Statistic[] = [
+  log("l2_norm", "L2 norm", "Square root of the sum of squares"),
+  log("abs_max", "abs max", "Greatest magnitude of an element"),
+  log("mean", "mean", "Mean of the elements, colored by magnitude"),
+  log("std", "std", "Standard deviation of the elements"),
+  log("min", "min", "Least element, colored by magnitude"),
+  log("max", "max", "Greatest element, colored by magnitude"),
+  {
+    id: "zero_fraction",
+    label: "zero fraction",
+    columns: ["zero_fraction"],
+    scale: "unit",
+    summary: "greatest",
+    meaning: "Part of the elements that are exactly zero",
+  },
+  count("nonfinite", "NaN + inf", ["nan", "posinf", "neginf"], "Elements that are NaN or infinite"),
+  count("nan", "NaN", ["nan"], "Elements that are NaN"),
+  count("posinf", "+inf", ["posinf"], "Elements that are +infinity"),
+  count("neginf", "−inf", ["neginf"], "Elements that are −infinity"),
+];
+
+export const DEFAULT_STATISTIC = STATISTICS[0]!;
+
+export function statisticOf(id: string): Statistic | undefined {
+  return STATISTICS.find((statistic) => statistic.id === id);
+}

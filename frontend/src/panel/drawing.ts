@@ -1,0 +1,72 @@
+// Ties store, layout and draw: the scene follows what is visible, the paints follow the step.
+
+import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { Disposer, type Dispose } from "../base/disposer";
+import { makeScale, type ColorScale } from "../draw/color_scale";
+import { sizeOf } from "../draw/caption";
+import { buildScene, paintScene, type Paints, type Scene } from "../draw/scene";
+import { DARK, LIGHT, type Theme } from "../draw/theme";
+import type { LayoutEngine } from "../layout/engine";
+import type { VisibleGraph } from "../model/collapse";
+import type { Hierarchy } from "../model/hierarchy";
+import type { Store } from "../state/store";
+
+// What was laid out, together: indices of one fit the others.
+export interface Drawn {
+  readonly hierarchy: Hierarchy;
+  readonly visible: VisibleGraph;
+  readonly scene: Scene;
+}
+
+export interface Drawing {
+  readonly drawn: Signal<Drawn | undefined>;
+  readonly busy: Signal<boolean>;
+  readonly theme: ReadonlySignal<Theme>;
+  readonly scale: ReadonlySignal<ColorScale>;
+  readonly paints: ReadonlySignal<Paints | undefined>;
+  readonly close: Dispose;
+}
+
+export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
+  const drawn = signal<Drawn | undefined>(undefined);
+  const busy = signal(false);
+  const theme = computed(() => (store.dark.value ? DARK : LIGHT));
+  const scale = computed(() => makeScale(store.statistic.value, store.domain.value, theme.value));
+  let last: { of: Drawn; paints: Paints } | undefined;
+  const paints = computed(() => {
+    const now = drawn.value;
+    const values = store.values.value;
+    if (now === undefined) return undefined;
+    const matches = store.hierarchy.value === now.hierarchy;
+    // While the next graph is laid out, the old one keeps its colors.
+    if (!matches && last?.of === now) return last.paints;
+    const began = performance.now();
+    const made = paintScene(
+      now.hierarchy, now.visible, scale.value, store.statistic.value, theme.value,
+      matches ? values : undefined, matches ? store.record.value : undefined,
+    );
+    performance.measure("gradgraph:recolor", { start: began, end: performance.now() });
+    last = { of: now, paints: made };
+    return made;
+  });
+  const disposer = new Disposer();
+  disposer.add(effect(() => layOut(store, engine, drawn, busy)));
+  return { drawn, busy, theme, scale, paints, close: () => disposer.dispose() };
+}
+
+function layOut(store: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefined>, busy: Signal<boolean>): void {
+  const hierarchy = store.hierarchy.value;
+  const visible = store.visible.value;
+  if (hierarchy === undefined || visible === undefined) return;
+  const groups = visible.boxes.filter(({ open }) => open).map(({ group }) => group);
+  const key = `${hierarchy.graph.hash} ${groups.join()}`;
+  const began = performance.now();
+  busy.value = true;
+  void engine.layOut(key, visible, visible.boxes.map((box) => sizeOf(hierarchy, box))).then((reply) => {
+    if (store.visible.peek() !== visible) return;
+    busy.value = false;
+    performance.measure("gradgraph:layout", { start: began, end: performance.now() });
+    if (reply.ok) drawn.value = { hierarchy, visible, scene: buildScene(hierarchy, visible, reply.value) };
+    else store.notice.value = reply.error;
+  });
+}

@@ -1,0 +1,35 @@
+// The edges for screen readers and tests, as a plain list (attributes: see tree.tsx).
+
+import type { JSX } from "preact";
+import { plainNumber } from "../base/format";
+import type { Paints } from "../draw/scene";
+import { scalarOf } from "../model/record";
+import { State, summarizeRows } from "../model/values";
+import type { Store } from "../state/store";
+import type { Drawn } from "./drawing";
+import { keyOf } from "./tree";
+
+export function edgeItems(store: Store, drawn: Drawn, paints: Paints): readonly JSX.Element[] {
+  const backward = store.direction.value === "backward";
+  return drawn.visible.edges.map(({ source, target, edges }, index) => {
+    const scene = drawn.scene.edges[index]!;
+    const label = backward ? paints.edges[index]!.label : scene.shapeLabel;
+    const [from, to] = [drawn.scene.boxes[source]!.title, drawn.scene.boxes[target]!.title];
+    return (
+      <li key={index} data-source={keyOf(drawn, source)} data-target={keyOf(drawn, target)} data-label={label}
+        data-grad={gradientOf(store, drawn, edges)} data-shape={scene.shapeLabel}>
+        {backward ? `${to} gives ${from} a gradient of ${label || "none"}` : `${from} to ${to}, ${label}`}
+      </li>
+    );
+  });
+}
+
+function gradientOf(store: Store, { hierarchy }: Drawn, edges: readonly number[]): string {
+  const values = store.values.value;
+  if (values === undefined || store.hierarchy.value !== hierarchy) return "none";
+  const rows = edges.map((edge) => hierarchy.graph.edgeRow[edge]!);
+  const scalar = rows.length === 1 ? scalarOf(store.record.value?.whole.get(rows[0]!)?.gradient) : undefined;
+  if (scalar !== undefined) return plainNumber(scalar);
+  const { value, state } = summarizeRows(values.rows, rows, store.statistic.value);
+  return state === State.none ? "none" : plainNumber(value);
+}

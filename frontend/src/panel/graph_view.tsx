@@ -1,0 +1,51 @@
+// The drawing with what floats over it.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import type { Drawing } from "./drawing";
+import { GraphCanvas, type Pointed } from "./graph_canvas";
+import { FitIcon, MinusIcon, PlusIcon } from "./icons";
+import { Legend } from "./legend";
+import { Loading, NoGradients } from "./messages";
+import type { Store } from "../state/store";
+import { IconButton } from "./toolbar";
+import { Tooltip } from "./tooltip";
+import { Tree } from "./tree";
+
+export interface CanvasRef {
+  current: GraphCanvas | undefined;
+}
+
+export function GraphView({ store, drawing, canvas }: {
+  readonly store: Store;
+  readonly drawing: Drawing;
+  readonly canvas: CanvasRef;
+}): JSX.Element {
+  const element = useRef<HTMLCanvasElement>(null);
+  const [pointed, setPointed] = useState<Pointed | undefined>(undefined);
+  useEffect(() => {
+    if (element.current === null) return undefined;
+    const made = new GraphCanvas(element.current, store, drawing, setPointed);
+    canvas.current = made;
+    return () => {
+      made.close();
+      canvas.current = undefined;
+    };
+  }, []);
+  const waiting = drawing.drawn.value === undefined || drawing.busy.value;
+  return (
+    <div class="stage">
+      <canvas ref={element} data-testid="canvas" aria-label="Drawing of the graph; the tree after it holds the same" tabIndex={0} />
+      <Tree store={store} drawing={drawing} />
+      <NoGradients store={store} />
+      <Legend store={store} drawing={drawing} />
+      <div class="zoom" role="group" aria-label="Zoom">
+        <IconButton id="zoom-in" label="Zoom in" onClick={() => canvas.current?.zoomBy(1.3)}><PlusIcon /></IconButton>
+        <IconButton id="zoom-out" label="Zoom out" onClick={() => canvas.current?.zoomBy(1 / 1.3)}><MinusIcon /></IconButton>
+        <IconButton id="fit" label="Fit to window (F)" onClick={() => canvas.current?.fit()}><FitIcon /></IconButton>
+      </div>
+      {waiting && <Loading what={drawing.drawn.value === undefined ? "Loading graph…" : "Laying out…"} />}
+      {pointed && <Tooltip store={store} drawing={drawing} pointed={pointed} widthPx={element.current?.clientWidth ?? 0} />}
+    </div>
+  );
+}

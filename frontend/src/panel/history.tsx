@@ -1,0 +1,74 @@
+// A row over all records: the chosen statistic as a line, the step's elements as a histogram.
+
+import { useEffect, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import { HISTOGRAM_BINS, type NodeSeries } from "../api/parse";
+import type { Result } from "../base/result";
+import { goToStep } from "../state/actions";
+import { Section } from "./card";
+import { Chart } from "./chart";
+import type { Drawing } from "./drawing";
+import { Histogram } from "./histogram";
+import type { Session } from "./session";
+
+export function History({ session, drawing, row }: {
+  readonly session: Session;
+  readonly drawing: Drawing;
+  readonly row: number;
+}): JSX.Element {
+  const { store } = session;
+  const reply = useSeries(session, row);
+  const [log, setLog] = useState(true);
+  const ref = store.ref.value;
+  if (reply === undefined) return <Section title="Over steps"><p class="faint">Loading…</p></Section>;
+  if (!reply.ok) return <Section title="Over steps"><p class="faint" data-testid="chart-error">{reply.error}</p></Section>;
+  const series = reply.value;
+  const statistic = store.statistic.value;
+  const at = series.steps.findIndex((step, i) => step === ref?.step && series.backwardPasses[i] === ref?.backwardPass);
+  return (
+    <>
+      <Section title={`${statistic.label} over steps`} id="history">
+        <label class="check">
+          <input type="checkbox" data-testid="log-scale" checked={log} onChange={(event) => setLog(event.currentTarget.checked)} />
+          log scale
+        </label>
+        <Chart steps={series.steps} values={statisticOver(series, statistic.columns)} log={log}
+          step={ref?.step} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
+      </Section>
+      {at !== -1 && series.present[at] === 1 && (
+        <Section title="Elements by magnitude" id="histogram-section">
+          <Histogram counts={series.histogram.subarray(at * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS)}
+            low={series.histogramLow} width={series.histogramWidth} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+// Asked again when the runs were read again: new records may be there.
+function useSeries(session: Session, row: number): Result<NodeSeries> | undefined {
+  const { store } = session;
+  const [reply, setReply] = useState<Result<NodeSeries> | undefined>(undefined);
+  const run = store.run.value?.run;
+  const tag = store.tag.value;
+  const hash = store.hierarchy.value?.graph.hash;
+  useEffect(() => {
+    if (run === undefined || tag === undefined || hash === undefined) return undefined;
+    let current = true;
+    void session.client.node(run, tag.tag, hash, row).then((answer) => current && setReply(answer));
+    return () => {
+      current = false;
+    };
+  }, [run, tag, hash, row]);
+  return reply;
+}
+
+function statisticOver(series: NodeSeries, columns: readonly string[]): readonly (number | null)[] {
+  const indices = columns.map((column) => series.statistics.indexOf(column)).filter((index) => index !== -1);
+  const records = series.steps.length;
+  return series.steps.map((_, record) => {
+    if (series.present[record] !== 1 || indices.length === 0) return null;
+    const value = indices.reduce((sum, index) => sum + series.values[index * records + record]!, 0);
+    return Number.isNaN(value) ? null : value;
+  });
+}

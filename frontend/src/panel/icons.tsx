@@ -1,0 +1,25 @@
+// Icons, drawn here: TensorBoard's policy allows no font or image from elsewhere.
+
+import type { JSX } from "preact";
+
+function icon(path: string): () => JSX.Element {
+  return () => (
+    <svg width="16" height="16" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.5"
+      stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  );
+}
+
+export const PlayIcon = icon("M5 3.5v9l7-4.5z");
+export const PauseIcon = icon("M5.5 3.5v9M10.5 3.5v9");
+export const FirstIcon = icon("M12 4 7.5 8l4.5 4M4.5 4v8");
+export const PreviousIcon = icon("M9.5 4 5.5 8l4 4");
+export const NextIcon = icon("M6.5 4l4 4-4 4");
+export const LastIcon = icon("M4 4l4.5 4L4 12M11.5 4v8");
+export const FitIcon = icon("M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10");
+export const ExpandIcon = icon("M4 6.5 8 2.5l4 4M4 9.5l4 4 4-4");
+export const CollapseIcon = icon("M4 2.5l4 4 4-4M4 13.5l4-4 4 4");
+export const CloseIcon = icon("M4 4l8 8M12 4l-8 8");
+export const PlusIcon = icon("M8 3.5v9M3.5 8h9");
+export const MinusIcon = icon("M3.5 8h9");

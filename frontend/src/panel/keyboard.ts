@@ -1,0 +1,48 @@
+// Keys that work anywhere in the panel, except where a control has its own use for them.
+
+import { listen, type Dispose } from "../base/disposer";
+import { moveSteps, toggleGroup } from "../state/actions";
+import type { Store } from "../state/store";
+import { togglePlay } from "./steps";
+
+const OWN_KEYS = "input, select, textarea, [contenteditable]";
+
+export function watchKeyboard(store: Store, fit: () => void): Dispose {
+  return listen<KeyboardEvent>(document, "keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const target = event.target instanceof Element ? event.target : undefined;
+    if (event.key === "Escape") store.selected.value = undefined;
+    else if (target?.closest(OWN_KEYS) != null) return;
+    else if (!act(store, event, target, fit)) return;
+    event.preventDefault();
+  });
+}
+
+// Tells whether the key meant something.
+function act(store: Store, event: KeyboardEvent, target: Element | undefined, fit: () => void): boolean {
+  const stride = event.shiftKey ? 10 : 1;
+  const item = target?.closest<HTMLElement>("[role=treeitem]") ?? undefined;
+  switch (event.key) {
+    case "ArrowLeft": moveSteps(store, -stride); return true;
+    case "ArrowRight": moveSteps(store, stride); return true;
+    case "Home": moveSteps(store, -Infinity); return true;
+    case "End": moveSteps(store, Infinity); return true;
+    case "f": fit(); return true;
+    case "Enter": return enter(store, item, target);
+    case " ":
+      if (target?.closest("button") != null) return false;
+      togglePlay(store);
+      return true;
+    default: return false;
+  }
+}
+
+// Enter opens or closes a group; on a node in the tree it selects it.
+function enter(store: Store, item: HTMLElement | undefined, target: Element | undefined): boolean {
+  if (target?.closest("button, summary") != null) return false;
+  const key = item?.dataset.key ?? store.selected.value;
+  if (key === undefined) return false;
+  if (store.hierarchy.value?.groupOf.has(key) === true) toggleGroup(store, key);
+  else store.selected.value = key;
+  return true;
+}

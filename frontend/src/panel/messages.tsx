@@ -1,0 +1,79 @@
+// What is said instead of a drawing, or over it.
+
+import { useEffect } from "preact/hooks";
+import type { JSX } from "preact";
+import type { Store } from "../state/store";
+import { CloseIcon } from "./icons";
+import { IconButton } from "./toolbar";
+
+const SNIPPET = `from tb_gradgraph import SummaryWriter
+
+writer = SummaryWriter()
+writer.add_grad_graph(model, x)            # once: the graph and its gradients
+writer.watch(model, optimizer=optimizer)   # or while training: every 50th step`;
+
+const NOTICE_MS = 8000;
+
+export function Empty(): JSX.Element {
+  return (
+    <main class="message" data-testid="empty">
+      <h1>No gradient graphs here yet</h1>
+      <p>Add these lines to a training script, run it with this log directory, and reload:</p>
+      <pre><code>{SNIPPET}</code></pre>
+      <p class="faint">The graph shown is the one that autograd ran, with the gradient of every node at every recorded step.</p>
+    </main>
+  );
+}
+
+export function Failure({ sentence, retry }: { readonly sentence: string; readonly retry: () => void }): JSX.Element {
+  return (
+    <div class="message" data-testid="error" role="alert">
+      <h1>This could not be shown</h1>
+      <p>{sentence}</p>
+      <button type="button" class="action" data-testid="retry" onClick={retry}>Try again</button>
+    </div>
+  );
+}
+
+export function Loading({ what }: { readonly what: string }): JSX.Element {
+  return <div class="loading" data-testid="loading" role="status">{what}</div>;
+}
+
+// A sentence that goes away by itself.
+export function Notice({ store }: { readonly store: Store }): JSX.Element | null {
+  const sentence = store.notice.value;
+  useEffect(() => {
+    if (sentence === undefined) return undefined;
+    const timer = setTimeout(() => (store.notice.value = undefined), NOTICE_MS);
+    return () => clearTimeout(timer);
+  }, [sentence]);
+  if (sentence === undefined) return null;
+  return (
+    <div class="notice" data-testid="notice" role="status">
+      {sentence}
+      <IconButton id="notice-close" label="Dismiss" onClick={() => (store.notice.value = undefined)}><CloseIcon /></IconButton>
+    </div>
+  );
+}
+
+export function Warnings({ store }: { readonly store: Store }): JSX.Element | null {
+  const warnings = store.run.value?.warnings ?? [];
+  if (warnings.length === 0) return null;
+  const [first, ...others] = warnings;
+  return (
+    <details class="warnings" data-testid="warnings">
+      <summary>{first}{others.length > 0 && ` (and ${others.length} more)`}</summary>
+      {others.length > 0 && <ul>{others.map((warning, i) => <li key={i}>{warning}</li>)}</ul>}
+    </details>
+  );
+}
+
+export function NoGradients({ store }: { readonly store: Store }): JSX.Element | null {
+  const record = store.record.value;
+  if (record === undefined || record.hasGradients) return null;
+  return (
+    <div class="banner" data-testid="no-gradients">
+      No backward has run over this graph yet: the structure is shown, gradients are not there.
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+// Puts the panel into a document and connects it to what is around it.
+
+import { render } from "preact";
+import uPlotStyle from "uplot/dist/uPlot.min.css?inline";
+import { Client } from "../api/client";
+import { Disposer, type Dispose } from "../base/disposer";
+import { LayoutEngine } from "../layout/engine";
+import { createStore } from "../state/store";
+import { App } from "./app";
+import { createDrawing } from "./drawing";
+import type { CanvasRef } from "./graph_view";
+import { watchDarkMode, watchReload } from "./host";
+import { watchKeyboard } from "./keyboard";
+import { Session } from "./session";
+import style from "./style.css?inline";
+import { applyAddress, syncAddress } from "./sync_address";
+
+export function mount(place: HTMLElement, base = "./"): Dispose {
+  const disposer = new Disposer();
+  const sheet = document.createElement("style");
+  sheet.textContent = uPlotStyle + style;
+  document.head.append(sheet);
+  disposer.add(() => sheet.remove());
+
+  const store = createStore();
+  const engine = new LayoutEngine();
+  const drawing = createDrawing(store, engine);
+  const session = new Session(store, new Client(base));
+  const canvas: CanvasRef = { current: undefined };
+  disposer.add(() => engine.close());
+  disposer.add(drawing.close);
+  disposer.add(session.close);
+  disposer.add(watchDarkMode((dark) => (store.dark.value = dark)));
+  disposer.add(watchKeyboard(store, () => canvas.current?.fit()));
+
+  const { step, pass, hash } = applyAddress(store);
+  render(<App session={session} drawing={drawing} canvas={canvas} />, place);
+  disposer.add(() => render(null, place));
+  void session.start({ step, pass, hash }).then(() => {
+    disposer.add(watchReload(() => void session.reload()));
+    disposer.add(syncAddress(store));
+  });
+  return () => disposer.dispose();
+}

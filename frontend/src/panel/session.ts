@@ -1,0 +1,172 @@
+// Fetches what the store's choices ask for, and puts it into the store.
+//
+// Answers that come too late for the present choice are dropped, and what is
+// shown stays until its successor is there, so stepping never blinks.
+
+import { batch, effect, signal } from "@preact/signals";
+import type { Client } from "../api/client";
+import { Disposer, type Dispose } from "../base/disposer";
+import { success, type Result } from "../base/result";
+import { buildHierarchy, type Hierarchy } from "../model/hierarchy";
+import type { RecordedStep } from "../model/record";
+import { nearestRecord, type RecordRef } from "../model/run";
+import { openAtStart } from "../state/actions";
+import type { Store } from "../state/store";
+
+const KEPT_GRAPHS = 4;
+const KEPT_BYTES = 96 * 2 ** 20;
+
+export interface Wanted {
+  readonly step?: number | undefined;
+  readonly pass?: number | undefined;
+  readonly hash?: string | undefined;
+}
+
+export class Session {
+  private readonly disposer = new Disposer();
+  private readonly graphs = new Map<string, Promise<Result<Hierarchy>>>();
+  private readonly records = new Map<string, RecordedStep>();
+  private readonly generation = signal(0);
+  private wanted: Wanted | undefined;
+
+  constructor(readonly store: Store, readonly client: Client) {}
+
+  // `wanted` is what the address asks for; without it the last record is shown.
+  async start(wanted: Wanted): Promise<void> {
+    this.wanted = wanted;
+    await this.reload();
+    this.disposer.add(effect(() => this.followGraph()));
+    this.disposer.add(effect(() => this.followRecord()));
+    this.disposer.add(effect(() => this.followDomain()));
+  }
+
+  readonly close: Dispose = () => this.disposer.dispose();
+
+  // New records appear; the record that is shown stays the one it was.
+  async reload(): Promise<void> {
+    const { store } = this;
+    const reply = await this.client.runs();
+    if (!reply.ok) {
+      // A failed refresh does not take away what is on the screen.
+      if (store.runs.peek().length === 0) store.phase.value = { kind: "error", sentence: reply.error };
+      else store.notice.value = reply.error;
+      return;
+    }
+    const shown = store.ref.peek();
+    batch(() => {
+      store.runs.value = reply.value;
+      store.phase.value = { kind: "ready" };
+      const records = store.tag.value?.records ?? [];
+      if (shown !== undefined) store.recordIndex.value = nearestRecord(records, shown.step, shown.backwardPass);
+      else store.recordIndex.value = firstShown(records, this.wanted);
+      this.generation.value++;
+    });
+  }
+
+  // Tries everything again after an error.
+  async retry(): Promise<void> {
+    this.graphs.clear();
+    this.store.phase.value = { kind: "loading" };
+    await this.reload();
+  }
+
+  private fail(sentence: string): void {
+    batch(() => {
+      this.store.playing.value = false;
+      this.store.phase.value = { kind: "error", sentence };
+    });
+  }
+
+  private followGraph(): void {
+    const run = this.store.run.value?.run;
+    const hash = this.store.ref.value?.hash;
+    this.generation.value;
+    if (run === undefined || hash === undefined) return;
+    if (this.store.hierarchy.peek()?.graph.hash === hash) return;
+    void this.loadGraph(run, hash).then((reply) => {
+      const { store } = this;
+      if (store.run.peek()?.run !== run || store.ref.peek()?.hash !== hash) return;
+      if (!reply.ok) return this.fail(reply.error);
+      batch(() => {
+        if (store.open.peek() === undefined) openAtStart(store, reply.value);
+        store.hierarchy.value = reply.value;
+      });
+    });
+  }
+
+  private loadGraph(run: string, hash: string): Promise<Result<Hierarchy>> {
+    // The hash is of the structure, so runs with the same one share it.
+    const known = this.graphs.get(hash);
+    if (known !== undefined) return known;
+    const loading = this.client.graph(run, hash).then((reply) => {
+      if (reply.ok) return success(buildHierarchy(reply.value));
+      this.graphs.delete(hash);
+      return reply;
+    });
+    this.graphs.set(hash, loading);
+    const oldest = this.graphs.keys().next().value;
+    if (this.graphs.size > KEPT_GRAPHS && oldest !== undefined) this.graphs.delete(oldest);
+    return loading;
+  }
+
+  private followRecord(): void {
+    const run = this.store.run.value?.run;
+    const tag = this.store.tag.value;
+    const ref = this.store.ref.value;
+    this.generation.value;
+    if (run === undefined || tag === undefined || ref === undefined) return;
+    void this.loadRecord(run, tag.tag, ref).then((reply) => {
+      if (this.store.ref.peek() !== ref || this.store.run.peek()?.run !== run) return;
+      if (!reply.ok) return this.fail(reply.error);
+      this.store.record.value = reply.value;
+      this.prefetch(run, tag.tag, tag.records[this.store.recordIndex.peek() + 1]);
+    });
+  }
+
+  private prefetch(run: string, tag: string, ref: RecordRef | undefined): void {
+    if (ref !== undefined) void this.loadRecord(run, tag, ref);
+  }
+
+  private async loadRecord(run: string, tag: string, ref: RecordRef): Promise<Result<RecordedStep>> {
+    // With the wall time, a step that was recorded anew after a restart is another one.
+    const key = [run, tag, ref.step, ref.backwardPass, ref.wallTime].join("\n");
+    const known = this.records.get(key);
+    if (known !== undefined) return success(known);
+    const reply = await this.client.step(run, tag, ref.step, ref.backwardPass);
+    if (reply.ok) this.keep(key, reply.value);
+    return reply;
+  }
+
+  private keep(key: string, record: RecordedStep): void {
+    this.records.set(key, record);
+    const each = Math.max(1, record.values.byteLength);
+    for (const oldest of this.records.keys()) {
+      if (this.records.size * each <= KEPT_BYTES || this.records.size <= 2) break;
+      this.records.delete(oldest);
+    }
+  }
+
+  private followDomain(): void {
+    const run = this.store.run.value?.run;
+    const tag = this.store.tag.value?.tag;
+    const hash = this.store.ref.value?.hash;
+    const statistic = this.store.statistic.value;
+    this.generation.value;
+    if (run === undefined || tag === undefined || hash === undefined) return;
+    const columns = statistic.columns;
+    void Promise.all(columns.map((column) => this.client.domain(run, tag, hash, column))).then((replies) => {
+      if (this.store.statistic.peek() !== statistic || this.store.ref.peek()?.hash !== hash) return;
+      const known = replies.flatMap((reply) => (reply.ok && reply.value !== undefined ? [reply.value] : []));
+      this.store.domain.value = known.length === 0
+        ? undefined
+        : [Math.min(...known.map(([low]) => low)), Math.max(...known.map(([, high]) => high))];
+    });
+  }
+}
+
+// The last record, or what a link asked for.
+function firstShown(records: readonly RecordRef[], wanted: Wanted | undefined): number {
+  if (wanted?.step !== undefined) return nearestRecord(records, wanted.step, wanted.pass ?? 0);
+  const ofHash = records.findLastIndex((record) => record.hash === wanted?.hash);
+  return ofHash !== -1 ? ofHash : Math.max(0, records.length - 1);
+}

@@ -1,0 +1,52 @@
+// All statistics of one row at the step.
+
+import type { JSX } from "preact";
+import { formatCount, formatNumber, plainNumber } from "../base/format";
+import { numberAt, type RecordedStep } from "../model/record";
+import type { Statistic } from "../model/statistics";
+import { Section } from "./card";
+
+const COUNTS = new Set(["nan", "posinf", "neginf", "numel"]);
+const NAMES: Readonly<Record<string, string>> = {
+  l2_norm: "L2 norm", abs_max: "abs max", zero_fraction: "zero fraction",
+  nan: "NaN", posinf: "+inf", neginf: "−inf", numel: "elements",
+};
+
+export function StatisticsTable({ record, row, statistic }: {
+  readonly record: RecordedStep | undefined;
+  readonly row: number;
+  readonly statistic: Statistic;
+}): JSX.Element {
+  const arrived = record?.present[row] === 1;
+  return (
+    <Section title="Gradient at this step" id="statistics">
+      {arrived && record !== undefined ? (
+        <table class="numbers">
+          <tbody>
+            {record.statistics.map((name) => (
+              <Line key={name} name={name} value={numberAt(record, name, row)} marked={statistic.columns.includes(name)} />
+            ))}
+          </tbody>
+        </table>
+      ) : (
+        <p class="faint">No gradient arrived here.</p>
+      )}
+    </Section>
+  );
+}
+
+function Line({ name, value, marked }: {
+  readonly name: string;
+  readonly value: number | undefined;
+  readonly marked: boolean;
+}): JSX.Element {
+  const count = COUNTS.has(name);
+  const bad = count && name !== "numel" && (value ?? 0) > 0;
+  const text = value === undefined ? "–" : count ? formatCount(value) : formatNumber(value);
+  return (
+    <tr class={marked ? "marked" : ""} data-statistic={name} data-value={value === undefined ? "none" : plainNumber(value)}>
+      <th scope="row">{NAMES[name] ?? name}</th>
+      <td class={bad ? "bad" : ""}>{text}</td>
+    </tr>
+  );
+}

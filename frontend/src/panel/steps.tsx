@@ -1,0 +1,82 @@
+// The bar below the drawing: which recorded step is shown.
+
+import { useEffect } from "preact/hooks";
+import type { JSX } from "preact";
+import { distinctSteps, passesAt } from "../model/run";
+import { goToStep, moveSteps } from "../state/actions";
+import type { Store } from "../state/store";
+import { FirstIcon, LastIcon, NextIcon, PauseIcon, PlayIcon, PreviousIcon } from "./icons";
+import { IconButton } from "./toolbar";
+
+const PLAY_MS = 220;
+
+export function Steps({ store }: { readonly store: Store }): JSX.Element | null {
+  usePlaying(store);
+  const ref = store.ref.value;
+  const records = store.tag.value?.records ?? [];
+  if (ref === undefined) return null;
+  const steps = distinctSteps(records);
+  const at = steps.indexOf(ref.step);
+  const passes = passesAt(records, ref.step);
+  const playing = store.playing.value;
+  return (
+    <footer class="bar steps" role="group" aria-label="Recorded step">
+      <IconButton id="first" label="First step (Home)" disabled={at === 0} onClick={() => moveSteps(store, -Infinity)}><FirstIcon /></IconButton>
+      <IconButton id="previous" label="Previous step (Left)" disabled={at === 0} onClick={() => moveSteps(store, -1)}><PreviousIcon /></IconButton>
+      <IconButton id="play" label={playing ? "Pause" : "Play"} disabled={steps.length < 2} onClick={() => togglePlay(store)}>
+        {playing ? <PauseIcon /> : <PlayIcon />}
+      </IconButton>
+      <IconButton id="next" label="Next step (Right)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, 1)}><NextIcon /></IconButton>
+      <IconButton id="last" label="Last step (End)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, Infinity)}><LastIcon /></IconButton>
+      <input type="range" class="slider" data-testid="slider" aria-label="Step" min={0} max={Math.max(0, steps.length - 1)} step={1}
+        value={at} aria-valuetext={`step ${ref.step}`} disabled={steps.length < 2}
+        onInput={(event) => goToStep(store, steps[event.currentTarget.valueAsNumber] ?? ref.step, ref.backwardPass)} />
+      <label class="choice">
+        <span>Step</span>
+        <input type="text" inputMode="numeric" class="number" data-testid="step" value={ref.step} size={7}
+          onChange={(event) => typeStep(store, event.currentTarget)} />
+      </label>
+      <span class="faint" data-testid="step-count">{at + 1} of {steps.length}</span>
+      {passes.length > 1 && (
+        <label class="choice">
+          <span>Pass</span>
+          <select data-testid="pass" value={ref.backwardPass}
+            onChange={(event) => goToStep(store, ref.step, Number(event.currentTarget.value))}>
+            {passes.map((pass) => <option key={pass} value={pass}>{pass + 1} of {passes.length}</option>)}
+          </select>
+        </label>
+      )}
+    </footer>
+  );
+}
+
+// Goes to the nearest recorded step; what is no number is put back.
+function typeStep(store: Store, input: HTMLInputElement): void {
+  const step = Number(input.value);
+  if (input.value.trim() !== "" && Number.isFinite(step)) goToStep(store, step);
+  input.value = String(store.ref.value?.step ?? "");
+}
+
+export function togglePlay(store: Store): void {
+  const records = store.tag.value?.records ?? [];
+  const atEnd = store.ref.value?.step === records[records.length - 1]?.step;
+  // At the end, playing starts over.
+  if (!store.playing.value && atEnd) moveSteps(store, -Infinity);
+  store.playing.value = !store.playing.value;
+}
+
+// Moves on only when the step before has arrived, so a slow server slows the film and skips nothing.
+function usePlaying(store: Store): void {
+  const playing = store.playing.value;
+  useEffect(() => {
+    if (!playing) return undefined;
+    const timer = setInterval(() => {
+      const ref = store.ref.peek();
+      const record = store.record.peek();
+      if (record?.step !== ref?.step) return;
+      moveSteps(store, 1);
+      if (store.ref.peek() === ref) store.playing.value = false;
+    }, PLAY_MS);
+    return () => clearInterval(timer);
+  }, [playing]);
+}

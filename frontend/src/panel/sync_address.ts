@@ -1,0 +1,62 @@
+// Keeps the store and the address the same, in both directions.
+
+import { batch, effect } from "@preact/signals";
+import { Disposer, type Dispose } from "../base/disposer";
+import { formatAddress, parseAddress, type Address } from "../state/address";
+import { goToStep } from "../state/actions";
+import { setStatistic, type Store } from "../state/store";
+import { readHash, watchHash, writeHash } from "./host";
+
+const SETTLED_MS = 250;
+
+// Applies what does not need runs to be known; the step is returned for the session.
+export function applyAddress(store: Store): Address {
+  const address = parseAddress(readHash());
+  batch(() => {
+    if (address.run !== undefined) store.runName.value = address.run;
+    if (address.tag !== undefined) store.tagName.value = address.tag;
+    if (address.stat !== undefined) setStatistic(store, address.stat);
+    if (address.dir !== undefined) store.direction.value = address.dir;
+    if (address.open !== undefined) store.open.value = new Set(address.open);
+    store.selected.value = address.sel;
+  });
+  return address;
+}
+
+export function addressOf(store: Store): Address {
+  const ref = store.ref.value;
+  return {
+    run: store.run.value?.run,
+    tag: store.tag.value?.tag,
+    step: ref?.step,
+    pass: ref === undefined || ref.backwardPass === 0 ? undefined : ref.backwardPass,
+    hash: (store.tag.value?.hashes.length ?? 0) > 1 ? ref?.hash : undefined,
+    stat: store.statistic.value.id,
+    dir: store.direction.value,
+    sel: store.selected.value,
+    open: store.open.value && [...store.open.value],
+  };
+}
+
+// Writes after things have settled: playing would otherwise write many times a second.
+export function syncAddress(store: Store): Dispose {
+  const disposer = new Disposer();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let written = "";
+  disposer.add(effect(() => {
+    const address = addressOf(store);
+    if (address.run === undefined) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      written = formatAddress(readHash(), address);
+      writeHash(written);
+    }, SETTLED_MS);
+  }));
+  disposer.add(() => clearTimeout(timer));
+  disposer.add(watchHash(() => {
+    if (readHash().replace(/^#/, "") === written || !readHash().includes("p.gradgraph.")) return;
+    const { step, pass } = applyAddress(store);
+    if (step !== undefined) goToStep(store, step, pass);
+  }));
+  return () => disposer.dispose();
+}

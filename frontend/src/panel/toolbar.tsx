@@ -1,0 +1,83 @@
+// The bar above the drawing: what is shown, and how.
+
+import type { ComponentChildren, JSX } from "preact";
+import { STATISTICS } from "../model/statistics";
+import { chooseHash, chooseRun, chooseTag, collapseAll, expandAll } from "../state/actions";
+import { setStatistic, type Store } from "../state/store";
+import { CollapseIcon, ExpandIcon } from "./icons";
+
+interface Option {
+  readonly value: string;
+  readonly text: string;
+}
+
+export function Toolbar({ store }: { readonly store: Store }): JSX.Element {
+  const tag = store.tag.value;
+  const hashes = tag?.hashes ?? [];
+  return (
+    <div class="bar toolbar" role="toolbar" aria-label="Gradient graph">
+      <Choice id="run" label="Run" value={store.run.value?.run ?? ""} choose={(run) => chooseRun(store, run)}
+        options={store.runs.value.map(({ run }) => ({ value: run, text: run || "." }))} />
+      <Choice id="tag" label="Graph" value={tag?.tag ?? ""} choose={(name) => chooseTag(store, name)}
+        options={(store.run.value?.tags ?? []).map((one) => ({ value: one.tag, text: one.tag }))} />
+      {hashes.length > 1 && (
+        <Choice id="hash" label="Structure" value={store.ref.value?.hash ?? ""} choose={(hash) => chooseHash(store, hash)}
+          options={hashes.map((hash, i) => ({ value: hash, text: `${i + 1} of ${hashes.length} (${hash.slice(0, 6)})` }))} />
+      )}
+      <Choice id="statistic" label="Gradient" value={store.statistic.value.id} choose={(id) => setStatistic(store, id)}
+        title={store.statistic.value.meaning}
+        options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))} />
+      <DirectionSwitch store={store} />
+      <span class="spring" />
+      <IconButton id="expand-all" label="Expand all" onClick={() => expandAll(store)}><ExpandIcon /></IconButton>
+      <IconButton id="collapse-all" label="Collapse all" onClick={() => collapseAll(store)}><CollapseIcon /></IconButton>
+    </div>
+  );
+}
+
+function Choice({ id, label, value, options, choose, title }: {
+  readonly id: string;
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly Option[];
+  readonly choose: (value: string) => void;
+  readonly title?: string;
+}): JSX.Element {
+  return (
+    <label class="choice" title={title}>
+      <span>{label}</span>
+      <select data-testid={id} value={value} onChange={(event) => choose(event.currentTarget.value)}>
+        {options.map((option) => <option key={option.value} value={option.value}>{option.text}</option>)}
+      </select>
+    </label>
+  );
+}
+
+function DirectionSwitch({ store }: { readonly store: Store }): JSX.Element {
+  const direction = store.direction.value;
+  return (
+    <div class="switch" role="radiogroup" aria-label="Direction of the drawing" data-testid="direction" data-value={direction}>
+      {(["forward", "backward"] as const).map((one) => (
+        <button key={one} type="button" role="radio" aria-checked={one === direction} data-testid={`direction-${one}`}
+          title={one === "forward" ? "Edges follow the data" : "Edges follow the gradient"}
+          onClick={() => (store.direction.value = one)}>
+          {one === "forward" ? "Forward" : "Backward"}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function IconButton({ id, label, onClick, children, disabled = false }: {
+  readonly id: string;
+  readonly label: string;
+  readonly onClick: () => void;
+  readonly children: ComponentChildren;
+  readonly disabled?: boolean;
+}): JSX.Element {
+  return (
+    <button type="button" class="icon" data-testid={id} aria-label={label} title={label} disabled={disabled} onClick={onClick}>
+      {children}
+    </button>
+  );
+}

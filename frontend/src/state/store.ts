@@ -1,0 +1,91 @@
+// The one mutable thing of the panel: what is shown, as signals.
+
+import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { showGraph, type VisibleGraph } from "../model/collapse";
+import type { Hierarchy } from "../model/hierarchy";
+import type { RecordedStep } from "../model/record";
+import type { RecordRef, Run, Tag } from "../model/run";
+import { DEFAULT_STATISTIC, statisticOf, type Statistic } from "../model/statistics";
+import { computeValues, type StepValues } from "../model/values";
+import type { Direction } from "./address";
+
+export type Phase =
+  | { readonly kind: "loading" }
+  | { readonly kind: "ready" }
+  | { readonly kind: "error"; readonly sentence: string };
+
+export interface Store {
+  readonly phase: Signal<Phase>;
+  readonly runs: Signal<readonly Run[]>;
+  readonly runName: Signal<string | undefined>;
+  readonly tagName: Signal<string | undefined>;
+  readonly recordIndex: Signal<number>;
+  readonly statistic: Signal<Statistic>;
+  readonly direction: Signal<Direction>;
+  readonly selected: Signal<string | undefined>; // id of a box, whether it is visible or not
+  readonly hovered: Signal<string | undefined>;
+  readonly open: Signal<ReadonlySet<string> | undefined>; // ids of open groups; undefined: not chosen yet
+  readonly dark: Signal<boolean>;
+  readonly playing: Signal<boolean>;
+  readonly notice: Signal<string | undefined>;
+  readonly hierarchy: Signal<Hierarchy | undefined>;
+  readonly record: Signal<RecordedStep | undefined>;
+  readonly domain: Signal<readonly [number, number] | undefined>;
+
+  readonly run: ReadonlySignal<Run | undefined>;
+  readonly tag: ReadonlySignal<Tag | undefined>;
+  readonly ref: ReadonlySignal<RecordRef | undefined>;
+  readonly openGroups: ReadonlySignal<ReadonlySet<number>>;
+  readonly visible: ReadonlySignal<VisibleGraph | undefined>;
+  readonly values: ReadonlySignal<StepValues | undefined>;
+}
+
+export function createStore(): Store {
+  const runs = signal<readonly Run[]>([]);
+  const runName = signal<string | undefined>(undefined);
+  const tagName = signal<string | undefined>(undefined);
+  const recordIndex = signal(0);
+  const statistic = signal(DEFAULT_STATISTIC);
+  const open = signal<ReadonlySet<string> | undefined>(undefined);
+  const hierarchy = signal<Hierarchy | undefined>(undefined);
+  const record = signal<RecordedStep | undefined>(undefined);
+  const run = computed(() => runs.value.find((one) => one.run === runName.value) ?? runs.value[0]);
+  const tag = computed(() => run.value?.tags.find((one) => one.tag === tagName.value) ?? run.value?.tags[0]);
+  const openGroups = computed(() => groupNumbers(hierarchy.value, open.value));
+  return {
+    phase: signal<Phase>({ kind: "loading" }),
+    runs, runName, tagName, recordIndex, statistic, open, hierarchy, record, run, tag, openGroups,
+    direction: signal<Direction>("backward"),
+    selected: signal<string | undefined>(undefined),
+    hovered: signal<string | undefined>(undefined),
+    dark: signal(false),
+    playing: signal(false),
+    notice: signal<string | undefined>(undefined),
+    domain: signal<readonly [number, number] | undefined>(undefined),
+    ref: computed(() => {
+      const records = tag.value?.records ?? [];
+      return records[Math.min(recordIndex.value, records.length - 1)];
+    }),
+    visible: computed(() => hierarchy.value && showGraph(hierarchy.value, openGroups.value)),
+    values: computed(() => {
+      const [shown, numbers] = [hierarchy.value, record.value];
+      // While a new graph loads, the old record is of another structure.
+      if (shown === undefined || numbers === undefined || numbers.hash !== shown.graph.hash) return undefined;
+      return numbers.rows === shown.graph.rows ? computeValues(shown, numbers, statistic.value) : undefined;
+    }),
+  };
+}
+
+function groupNumbers(hierarchy: Hierarchy | undefined, open: ReadonlySet<string> | undefined): ReadonlySet<number> {
+  const numbers = new Set<number>();
+  for (const id of open ?? []) {
+    const group = hierarchy?.groupOf.get(id);
+    if (group !== undefined) numbers.add(group);
+  }
+  return numbers;
+}
+
+export function setStatistic(store: Store, id: string): void {
+  const statistic = statisticOf(id);
+  if (statistic !== undefined) store.statistic.value = statistic;
+}
