@@ -23,10 +23,10 @@ class Finding:
 
 
 def describe_node(graph: Graph, node: Node) -> str:
-    """Name a node with its scope and source line, where they are known."""
+    """Name a node with its scope, unless its name says it, and its source line."""
     text = node.name
-    if node.scope != NO_SCOPE:
-        scope = graph.scopes[node.scope]
+    scope = graph.scopes[node.scope] if node.scope != NO_SCOPE else None
+    if scope is not None and not node.name.startswith(scope.path or "/"):
         call = f"#{scope.call}" if scope.call else ""
         text += f" in {scope.path or scope.module}{call}"
     return f"{text} ({node.source})" if node.source else text

@@ -108,7 +108,8 @@ class ChunkWriter:
             return
         if graph_hash not in self._graphs_written:
             self._graphs_written.add(graph_hash)
-            self._write(graph_tag(self.session, graph_hash), encode_graph(graph), 0)
+            size = self._write(graph_tag(self.session, graph_hash), encode_graph(graph), 0)
+            self._schedule.spend(size)
         key = (record.tag, graph_hash)
         published = sum(tag == record.tag for tag, _ in self._dashboard_written)
         if key not in self._dashboard_written and published < MAX_DASHBOARD_GRAPHS:

@@ -15,7 +15,7 @@ LAST_AGE = 300.0
 
 #: Each time another so much is written, only every second of the steps kept so far is kept on.
 BUDGET_BYTES = 200 * 10**6
-BUDGET_CHUNKS = 2000
+BUDGET_RECORDS = 2000
 
 _ROW_BYTES = 4 * len(STATISTICS) + 2 * HISTOGRAM_BINS + 1
 _NONFINITE = [STATISTICS.index(name) for name in ("nan", "posinf", "neginf")]
@@ -46,7 +46,7 @@ class ChunkSchedule:
         self._opened: float | None = None  # when the open chunk got its first record
         self._pending_bytes = 0
         self._bytes_written = 0
-        self._chunks_written = 0
+        self._records_written = 0
         self._ratio = 1.0  # compressed size of the last chunk, over the estimate
         self._steps: dict[str, tuple[int, int]] = {}  # tag -> (last step, how many before it)
         self._nonfinite: set[str] = set()  # tags whose last record was not finite
@@ -55,7 +55,7 @@ class ChunkSchedule:
     @property
     def stride(self) -> int:
         """Every so many-th recorded step is kept."""
-        spent = max(self._bytes_written / BUDGET_BYTES, self._chunks_written / BUDGET_CHUNKS)
+        spent = max(self._bytes_written / BUDGET_BYTES, self._records_written / BUDGET_RECORDS)
         return 2 ** min(int(spent), 30)
 
     def admits(self, record: Record) -> bool:
@@ -93,11 +93,15 @@ class ChunkSchedule:
         age = min(max(FIRST_AGE, AGE_SHARE * (now - self._start)), LAST_AGE) * self.stride
         return max(0.0, self._opened + age - now)
 
+    def spend(self, size: int) -> None:
+        """Take note that a record of ``size`` bytes was written, a graph or a chunk."""
+        self._bytes_written += size
+        self._records_written += 1
+
     def close(self, size: int) -> None:
         """Take note that the open chunk was written with ``size`` bytes."""
+        self.spend(size)
         self._ratio = min(1.0, max(0.2, size / max(1, self._pending_bytes)))
-        self._bytes_written += size
-        self._chunks_written += 1
         self._pending_bytes = 0
         self._opened = None
         self._urgent = False

@@ -45,6 +45,10 @@ class WriterSink:
         self._writer = writer
         self._caller = caller
         self._accelerated: Any = None
+        self.check_open()
+
+    def check_open(self) -> None:
+        """Raise WriterError if the writer was closed."""
         self._file_writer()
 
     def add_summary(self, summary: Summary, step: int | None) -> None:
@@ -55,10 +59,6 @@ class WriterSink:
     def flush(self) -> None:
         """Wait until everything is in the file; WriterError if the writer was closed."""
         self._file_writer().flush()
-
-    def check_open(self) -> None:
-        """Raise WriterError if the writer was closed."""
-        self._file_writer()
 
     def _file_writer(self) -> Any:
         if getattr(self._writer, "file_writer", self._writer) is None:

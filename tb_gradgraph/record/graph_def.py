@@ -75,10 +75,12 @@ def _scope_name(scope: Scope, scopes: Sequence[Scope], prefixes: Sequence[str]) 
 
 
 def _node_name(node: Node, scopes: Sequence[Scope], prefixes: Sequence[str]) -> str:
-    if node.scope == NO_SCOPE:
-        return "/".join(_safe(part) for part in node.name.split(".") if part) or node.kind
-    own = _safe(_below(node.name, scopes[node.scope].path)) or node.kind
-    return f"{prefixes[node.scope]}/{own}"
+    own = node.name.rpartition("/")[2]
+    if node.scope != NO_SCOPE:
+        own = _below(own, scopes[node.scope].path)
+        return f"{prefixes[node.scope]}/{_safe(own) or node.kind}"
+    parts = own.split(".") if node.kind in ("parameter", "buffer") else [own]
+    return "/".join(_safe(part) for part in parts if part) or node.kind
 
 
 def _below(path: str, parent: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
+import logging
+import math
 import queue
 import threading
 import time
@@ -13,6 +14,8 @@ from tb_gradgraph.record.chunk_writer import ChunkWriter
 
 #: Records that wait for the disk; beyond it new ones are left out rather than memory filled.
 MAX_QUEUED_BYTES = 256 * 2**20
+
+_logger = logging.getLogger(__name__)
 
 Job = Callable[[ChunkWriter], None]
 
@@ -56,9 +59,9 @@ class SessionThread:
             return
         done = threading.Event()
         self._jobs.put((ChunkWriter.write_pending, 0, done))
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while thread.is_alive() and not done.wait(0.2):
-            if deadline is not None and time.monotonic() > deadline:
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        while thread.is_alive() and (left := deadline - time.monotonic()) > 0:
+            if done.wait(min(left, 0.2)):  # in parts, for the thread may end
                 return
 
     def stop(self) -> None:
@@ -111,5 +114,7 @@ def _stop(writer: ChunkWriter) -> None:
 
 
 def _warn(text: str) -> None:
-    with contextlib.suppress(RuntimeWarning):  # an error by the user's filters; training goes on
+    try:
         warnings.warn(f"tb_gradgraph: {text}", RuntimeWarning, stacklevel=2)
+    except RuntimeWarning:  # an error by the user's filters; training goes on all the same
+        _logger.error("tb_gradgraph: %s", text)

@@ -131,12 +131,11 @@ class RunIndex:
                     fitting.append(entry)
                 else:
                     misfits.add(entry.chunk)
-        records: dict[str, dict[tuple[int, int, str], Entry]] = {}
+        records: dict[str, list[Entry]] = {}
         for entry in join_sessions(sessions[session] for session in sorted(sessions)):
-            key = (entry.step, entry.backward_pass, entry.stage)
-            records.setdefault(entry.tag, {})[key] = entry  # said twice: the later counts
+            records.setdefault(entry.tag, []).append(entry)
         graphs = {graph_hash: tag for tag, (graph_hash, _) in self._graphs.items()}
-        by_tag = {tag: tuple(entries.values()) for tag, entries in records.items()}
+        by_tag = {tag: tuple(entries) for tag, entries in records.items()}
         warnings = tuple(self._list_warnings(misfits, by_tag, graphs))
         return RunView(self._name, warnings, graphs, by_tag)
 
