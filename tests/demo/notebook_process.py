@@ -1,4 +1,7 @@
-"""Execute a notebook in a process of its own: ``python -m tests.demo.notebook_process IN OUT``."""
+"""Execute a notebook and keep its kernel: ``python -m tests.demo.notebook_process IN OUT``.
+
+The servers that cells start end with the kernel; it lives until standard input closes.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,15 @@ from nbclient import NotebookClient
 
 
 def execute(source: str, target: str) -> None:
-    """Run all cells of ``source`` and write the notebook with its outputs to ``target``."""
+    """Run all cells of ``source``, write the result to ``target``, say so and wait."""
     notebook = nbformat.read(source, as_version=4)
-    NotebookClient(notebook, timeout=180, kernel_name="python3").execute()
-    nbformat.write(notebook, target)
+    client = NotebookClient(notebook, timeout=180, kernel_name="python3")
+    with client.setup_kernel():
+        for index, cell in enumerate(notebook.cells):
+            client.execute_cell(cell, index)
+        nbformat.write(notebook, target)
+        print("executed", flush=True)
+        sys.stdin.read()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,111 @@
+"""The panel as a test sees it: the tree below the canvas, and the controls around it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import urllib.parse
+from collections.abc import Callable
+
+from playwright.sync_api import FrameLocator, Locator, Page
+
+FRAME = 'iframe[src*="name=gradgraph"]'
+LIMIT_S = 20.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """One box of the drawing; numbers as the panel wrote them."""
+
+    key: str
+    name: str
+    kind: str
+    state: str
+    color: str
+    value: str
+    gradient: str | None
+    whole_value: str | None
+
+
+class Panel:
+    """The Grad Graph tab in one frame of a page."""
+
+    def __init__(self, page: Page, frame: FrameLocator) -> None:
+        self.page = page
+        self.frame = frame
+
+    @classmethod
+    def open(cls, page: Page, address: str, **state: str) -> Panel:
+        """Open the tab of the TensorBoard at ``address``, ``state`` as in a link (``run=``, ``step=``)."""
+        keys = (f"p.gradgraph.{key}={urllib.parse.quote(value)}" for key, value in state.items())
+        page.goto(f"{address}#{'&'.join(['gradgraph', *keys])}")
+        panel = cls(page, page.frame_locator(FRAME))
+        panel.wait_for_picture()
+        return panel
+
+    @classmethod
+    def of_notebook(cls, page: Page) -> Panel:
+        """Open the tab of the TensorBoard that a notebook's cell shows in a frame."""
+        outer = page.frame_locator("iframe")
+        outer.get_by_text("Grad Graph", exact=True).first.click()
+        panel = cls(page, outer.frame_locator(FRAME))
+        panel.wait_for_picture()
+        return panel
+
+    def control(self, name: str) -> Locator:
+        """Find a part of the panel by its test id."""
+        return self.frame.get_by_test_id(name)
+
+    def wait_for_picture(self) -> None:
+        """Wait until a graph is drawn."""
+        self.frame.get_by_role("treeitem").first.wait_for(state="attached")
+
+    def items(self) -> dict[str, Item]:
+        """Read every visible box, by key."""
+        read = "items => items.map(item => ({...item.dataset}))"
+        found = self.frame.locator('[role="treeitem"]').evaluate_all(read)
+        return {
+            data["key"]: Item(
+                data["key"],
+                data["name"],
+                data["kind"],
+                data["state"],
+                data["color"],
+                data["value"],
+                data.get("grad"),
+                data.get("wholeValue"),
+            )
+            for data in found
+        }
+
+    def list_names(self) -> list[str]:
+        """List the titles of all visible boxes, in reading order."""
+        return [item.name for item in self.items().values()]
+
+    def colors(self) -> dict[str, str]:
+        """Read the color of every visible box, by key."""
+        return {key: item.color for key, item in self.items().items()}
+
+    def places(self) -> dict[str, str]:
+        """Read the rectangle of every visible box, by key."""
+        read = "items => items.map(item => [item.dataset.key, item.dataset.rect])"
+        return dict(self.frame.locator('[role="treeitem"]').evaluate_all(read))
+
+    def select(self, key: str) -> Locator:
+        """Click a box and give the card that opens."""
+        self.frame.locator(f'[role="treeitem"][data-key="{key}"]').dispatch_event("click")
+        card = self.control("card")
+        card.wait_for()
+        self.wait_until(lambda: card.get_attribute("data-key") == key)
+        return card
+
+    def move_slider(self, position: int) -> None:
+        """Drag the slider to the ``position``-th recorded step, counted from 0."""
+        self.control("slider").fill(str(position))
+
+    def wait_until(self, holds: Callable[[], bool]) -> None:
+        """Poll until ``holds()``; the message of the failure is the panel's text."""
+        until = time.monotonic() + LIMIT_S
+        while not holds():
+            assert time.monotonic() < until, self.control("panel").inner_text()
+            self.page.wait_for_timeout(30)
