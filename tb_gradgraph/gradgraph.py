@@ -41,7 +41,9 @@ class TensorView:
     def status(self) -> str:
         """``"ok"``, ``"zero"``, or why there is no gradient."""
         if self.statistics is not None:
-            return "zero" if self.statistics.abs_max == 0 and not self.statistics.nonfinite else "ok"
+            return (
+                "zero" if self.statistics.abs_max == 0 and not self.statistics.nonfinite else "ok"
+            )
         if not self.slot.requires_grad:
             return "needs no gradient"
         return "not reached by the backward" if self.ran else "backward has not run yet"
@@ -53,7 +55,7 @@ class TensorView:
 
     @property
     def dtype(self) -> str:
-        """torch's name of the element type."""
+        """Torch's name of the element type."""
         return self.slot.dtype
 
     @property

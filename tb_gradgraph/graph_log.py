@@ -76,9 +76,7 @@ class GraphLog:
         """Give what captures and writes one graph at ``global_step``, or at the tag's next step."""
         step = _checked_step(global_step, request.where)
         place = _Place(self, model, tag, step)
-        return GraphRecorder(
-            place.name, model, request, place.write_structure, place.write_pass
-        )
+        return GraphRecorder(place.name, model, request, place.write_structure, place.write_pass)
 
     def flush(self) -> None:
         """Put what was recorded into the writer's file."""

@@ -17,7 +17,7 @@ from tb_gradgraph.gradgraph import BackwardPass, GradGraph
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.statistics import WHOLE_LIMIT, StatisticsTable
 from tb_gradgraph.summarize import StatisticsBatch
-from tb_gradgraph.summarize.whole import whole_array
+from tb_gradgraph.summarize.whole import whole_arrays
 
 #: A tensor that ``retain`` names is kept whole up to this many elements.
 RETAIN_LIMIT = 65_536
@@ -61,8 +61,7 @@ class GraphRecorder:
             built, self._model, request.select, request.exclude, request.level, request.where
         )
         retained = matching_rows(built, self._model, request.retain, request.where)
-        values = {row: whole_array(value) for row, value in built.values.items()}
-        result = GradGraph(built.graph, self._tag(built.graph), values)
+        result = GradGraph(built.graph, self._tag(built.graph), whole_arrays(built.values))
         result.objective = objective
         self.result = result
         if self._on_graph is not None:
@@ -90,19 +89,15 @@ class _PassSink:
         self._retained = retained
         self._on_pass = on_pass
         self._batch = StatisticsBatch(result.graph.row_count)
-        self._whole: dict[int, torch.Tensor] = {}
 
     def add(self, row: int, gradient: torch.Tensor) -> None:
         """Reduce one gradient; copy it where it is kept whole."""
-        self._batch.add(row, gradient)
         limit = RETAIN_LIMIT if row in self._retained else WHOLE_LIMIT
-        if gradient.numel() <= limit:
-            self._whole[row] = gradient.detach().clone()
+        self._batch.add(row, gradient, keep=gradient.numel() <= limit)
 
     def finish(self) -> None:
         """Add the pass to the graph and pass it on."""
-        gradients = {row: whole_array(tensor) for row, tensor in self._whole.items()}
-        found = BackwardPass(self._batch.finish(), gradients)
+        found = BackwardPass(*self._batch.finish())
         self._result.backward_passes.append(found)
         if self._on_pass is not None:
             self._on_pass(self._result, self._number, found)
@@ -116,5 +111,13 @@ def record_of(
     table = StatisticsTable.empty(result.graph.row_count) if found is None else found.table
     gradients: Mapping[int, Any] = {} if found is None else found.gradients
     return Record(
-        result.tag, result.hash, step, time.time(), number, result.objective, table, gradients, values
+        result.tag,
+        result.hash,
+        step,
+        time.time(),
+        number,
+        result.objective,
+        table,
+        gradients,
+        values,
     )

@@ -14,7 +14,7 @@ _COLUMNS = ("name", "operation", "shape", "dtype", "leaf", "l2_norm", "mean", "a
 _ROW_LIMIT = 200
 
 _DOT_SHAPES = {
-    "operation": 'shape=box style=rounded',
+    "operation": "shape=box style=rounded",
     "parameter": 'shape=ellipse style=filled fillcolor="#cfe8cf"',
     "leaf": 'shape=ellipse style=filled fillcolor="#cfe8cf"',
     "input": "shape=parallelogram",
@@ -28,7 +28,9 @@ def text_table(graph: GradGraph) -> str:
     """Lay out one line a tensor in columns, with a headline."""
     rows = [_COLUMNS, *_rows(graph)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
+    ]
     return "\n".join([_headline(graph), *lines, *_cut(graph)])
 
 

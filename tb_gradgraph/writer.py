@@ -153,4 +153,3 @@ def _not_a_model(got: Any, where: str) -> str:
         f"{where}: expected a torch.nn.Module, a tensor or several tensors, got "
         f"{type(got).__name__}. Pass the module, not its forward method, or the loss before .item()."
     )
-

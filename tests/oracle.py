@@ -64,7 +64,5 @@ def slot_gradients(
     edges = [
         GradientEdge(node, nr) for node in operations for nr in range(len(node._input_metadata))
     ]
-    gradients = iter(
-        torch.autograd.grad(roots, edges, seeds, allow_unused=True, retain_graph=True)
-    )
+    gradients = iter(torch.autograd.grad(roots, edges, seeds, allow_unused=True, retain_graph=True))
     return [[next(gradients) for _ in node._input_metadata] for node in operations]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch
@@ -10,7 +11,7 @@ from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd import engine
 from tb_gradgraph.autograd.forward import Forward, NamedTensor
-from tb_gradgraph.autograd.trace import Origin, SlotKey, TracedSource
+from tb_gradgraph.autograd.trace import Origin, TracedSource
 from tb_gradgraph.autograd.walk import Walk
 from tb_gradgraph.graph import NO_SCOPE, Edge, Graph, Node, NodeKind, Scope, Slot
 
@@ -93,12 +94,20 @@ class GraphBuilder:
         name, key = self._operation_names(scope, operation)
         names = self._forward.names
         slots = tuple(
-            Slot(names.get((number, nr), ""), shape, dtype, True, (number, nr) in self._forward.retaining)
+            Slot(
+                names.get((number, nr), ""),
+                shape,
+                dtype,
+                True,
+                (number, nr) in self._forward.retaining,
+            )
             for nr, (shape, dtype) in enumerate(engine.input_metadata(node))
         )
         index = len(self._nodes)
         line = self._forward.lines.get(number, "")
-        self._nodes.append(Node(key, name, "operation", operation, scope, slots, False, line, note=note))
+        self._nodes.append(
+            Node(key, name, "operation", operation, scope, slots, False, line, note=note)
+        )
         self._node_of[node] = self._slot_of[number] = index
         produced = () if engine.custom_function(node) else (self._forward.made,)
         for nr in range(len(slots)):
@@ -125,7 +134,16 @@ class GraphBuilder:
         )  # fmt: skip
         index = len(self._nodes)
         self._nodes.append(
-            Node(f"{kind}:{name}", name, kind, "", scope, (slot,), tensor.is_leaf, aliases=tuple(names[1:]))
+            Node(
+                f"{kind}:{name}",
+                name,
+                kind,
+                "",
+                scope,
+                (slot,),
+                tensor.is_leaf,
+                aliases=tuple(names[1:]),
+            )
         )
         if tensor.numel() <= self._forward.whole_limit:
             self._values[index, 0] = tensor.detach().clone()
@@ -170,7 +188,15 @@ class GraphBuilder:
         made = self._nodes[source].slots[slot]
         index = len(self._nodes)
         self._nodes.append(
-            Node(f"root:{name}", name, "root", "", NO_SCOPE, (dataclasses.replace(made, name=name),), False)
+            Node(
+                f"root:{name}",
+                name,
+                "root",
+                "",
+                NO_SCOPE,
+                (dataclasses.replace(made, name=name),),
+                False,
+            )
         )
         self._edges.append(Edge(source, slot, index, 0))
         if root.tensor.numel() <= self._forward.whole_limit:
@@ -230,6 +256,7 @@ class GraphBuilder:
         return candidate
 
 
+@functools.lru_cache(maxsize=1024)
 def readable(operation: str) -> str:
     """Turn autograd's name of an operation into torch's: ``AddmmBackward0`` into ``addmm``."""
     stem = operation.rstrip("0123456789").removesuffix("Backward")

@@ -12,6 +12,7 @@ from tb_gradgraph.autograd.forward import KnownTensor
 from tb_gradgraph.autograd.values import named_tensors
 from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
 
+
 def names_of_modules(model: torch.nn.Module) -> Mapping[int, str]:
     """Give the qualified name of each module by ``id``; "" is the model itself."""
     return {id(module): name for name, module in model.named_modules()}
@@ -61,6 +62,4 @@ def _named_inputs(
         bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):  # the model's own call will say what is wrong with them
         bound = {f"input{nr}": value for nr, value in enumerate(args)} | dict(kwargs)
-    return [
-        found for name, value in bound.items() for found in named_tensors(value, name)
-    ]
+    return [found for name, value in bound.items() for found in named_tensors(value, name)]

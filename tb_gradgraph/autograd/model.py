@@ -133,9 +133,7 @@ def _seed_rows(built: BuiltGraph, objective: Objective) -> dict[int, torch.Tenso
     return seeds
 
 
-def _name_roots(
-    roots: Sequence[torch.Tensor], frame: FrameType | None
-) -> tuple[NamedTensor, ...]:
+def _name_roots(roots: Sequence[torch.Tensor], frame: FrameType | None) -> tuple[NamedTensor, ...]:
     names = {
         id(value): name
         for name, value in reversed(variables_of(frame).items())

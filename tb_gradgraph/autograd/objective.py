@@ -115,8 +115,11 @@ def _seeds(
 def _nothing(output: Any, where: str) -> str:
     found = _floating(output, "output")
     if not found:
+        got = type(output).__name__
+        if isinstance(output, torch.Tensor):
+            got = f"a tensor of {str(output.dtype).removeprefix('torch.')}"
         return (
-            f"{where}: expected an output with a floating tensor, got {type(output).__name__}. "
+            f"{where}: expected an output with a floating tensor, got {got}. "
             "Pass loss_fn=, a function from the output to a scalar tensor."
         )
     names = ", ".join(root.name for root in found[:5])

@@ -97,10 +97,15 @@ class BackwardObserver:
             sink = self._active.get(task)
             if sink is None and begins:
                 sink = self._begin(task)
-            if sink is not None:
+            if sink is None:
+                return
+            if torch.is_grad_enabled():  # a backward with create_graph
                 with torch.no_grad():
                     for row in rows:
                         sink.add(row, gradient)
+            else:
+                for row in rows:
+                    sink.add(row, gradient)
         except Exception as error:
             self._disarm(error)
 

@@ -27,23 +27,28 @@ def preserved(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> Iterato
     """
     tensors = [*model.parameters(), *model.buffers(), *inputs]
     devices = {tensor.device.index for tensor in tensors if tensor.device.type == "cuda"}
-    with torch.random.fork_rng(devices=sorted(devices)), _host_random_state(), torch.enable_grad():
-        with _inputs_kept(inputs), _modules_kept(model):
+    with (
+        torch.random.fork_rng(devices=sorted(devices)),
+        _host_random_state(),
+        torch.enable_grad(),
+        _inputs_kept(inputs),
+        _modules_kept(model),
+    ):
+        torch.clear_autocast_cache()
+        try:
+            yield
+        finally:
             torch.clear_autocast_cache()
-            try:
-                yield
-            finally:
-                torch.clear_autocast_cache()
 
 
 @contextlib.contextmanager
 def _host_random_state() -> Iterator[None]:
-    python, numpy = random.getstate(), np.random.get_state()
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  the user's code may use it
     try:
         yield
     finally:
         random.setstate(python)
-        np.random.set_state(numpy)
+        np.random.set_state(numpy)  # noqa: NPY002
 
 
 @contextlib.contextmanager

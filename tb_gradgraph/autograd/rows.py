@@ -45,9 +45,7 @@ def rows_of_leaves(
             yield leaf, rows
 
 
-def _slot_rows(
-    built: BuiltGraph, wanted: frozenset[int] | None
-) -> Mapping[int, tuple[int, ...]]:
+def _slot_rows(built: BuiltGraph, wanted: frozenset[int] | None) -> Mapping[int, tuple[int, ...]]:
     """Give the rows that a slot's gradient fills: its own, and that of a root only it feeds."""
     graph = built.graph
     offsets = graph.slot_offsets.tolist()
@@ -62,9 +60,7 @@ def _slot_rows(
     return rows
 
 
-def _edge_rows(
-    built: BuiltGraph, wanted: frozenset[int] | None
-) -> Mapping[int, Mapping[int, int]]:
+def _edge_rows(built: BuiltGraph, wanted: frozenset[int] | None) -> Mapping[int, Mapping[int, int]]:
     """Give the rows of edges with a share of their own, by target node and input."""
     graph = built.graph
     shared: dict[int, dict[int, int]] = {}

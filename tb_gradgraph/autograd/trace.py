@@ -101,7 +101,7 @@ class ForwardTrace(TorchDispatchMode):
             self.untracked_inputs[number] = list(self._untracked(arguments))
             for nr, tensor in enumerate(_tensors(result)):
                 if tensor.numel() <= WHOLE_LIMIT:
-                    self.made[number, nr] = tensor.detach().clone()
+                    self.made[number, nr] = tensor.clone()
         else:
             self._note_source(func, arguments, result, source_line(frame))
 
@@ -112,7 +112,7 @@ class ForwardTrace(TorchDispatchMode):
             elif tensor.numel() <= WHOLE_LIMIT and tensor.grad_fn is not None:
                 key = (sequence_nr(tensor.grad_fn), tensor.output_nr)
                 if key not in self.used:
-                    self.used[key] = tensor.detach().clone()
+                    self.used[key] = tensor.clone()
 
     def _note_source(self, func: Any, arguments: Any, result: Any, line: str) -> None:
         outputs = [tensor for tensor in _tensors(result) if not tensor.requires_grad]
@@ -120,7 +120,9 @@ class ForwardTrace(TorchDispatchMode):
             return
         inputs = [(nr, self._origin(tensor)) for nr, tensor in enumerate(_tensors(arguments))]
         name = func.overloadpacket.__name__
-        source = TracedSource(name, self._spans.current, line, [_traced(t) for t in outputs], inputs)
+        source = TracedSource(
+            name, self._spans.current, line, [_traced(t) for t in outputs], inputs
+        )
         for nr, tensor in enumerate(outputs):
             self._register(tensor, ("source", len(self.sources), nr))
         self.sources.append(source)
@@ -197,7 +199,7 @@ def _tensors(values: Any) -> Iterator[torch.Tensor]:
 
 
 def _traced(tensor: torch.Tensor) -> TracedTensor:
-    value = tensor.detach().clone() if tensor.numel() <= WHOLE_LIMIT else None
+    value = tensor.clone() if tensor.numel() <= WHOLE_LIMIT else None
     return TracedTensor(id(tensor), tuple(tensor.shape), dtype_name(tensor.dtype), value)
 
 

@@ -19,8 +19,11 @@ from tb_gradgraph.statistics import WHOLE_LIMIT
 #: Inputs that an operation saves for its backward, by autograd's names; what else it saves
 #: (results, batch statistics) it has made itself.
 _SAVED_INPUTS = frozenset(
-    "self other input weight mat1 mat2 vec1 vec2 batch1 batch2 tensor1 tensor2 target indices "
-    "index mask condition exponent tensors query key value attn_mask attn_bias".split()
+    (
+        *("self", "other", "input", "weight", "mat1", "mat2", "vec1", "vec2", "batch1", "batch2"),
+        *("tensor1", "tensor2", "target", "indices", "index", "mask", "condition", "exponent"),
+        *("tensors", "query", "key", "value", "attn_mask", "attn_bias"),
+    )
 )
 
 

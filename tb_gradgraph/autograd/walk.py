@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 
 import torch
-from torch.autograd.graph import Node as AutogradNode, get_gradient_edge
+from torch.autograd.graph import Node as AutogradNode
+from torch.autograd.graph import get_gradient_edge
 
 from tb_gradgraph.autograd.engine import sequence_nr
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_LOW, HISTOGRAM_WIDTH
+
 #: Columns of a moments row, all float64. Sums are of finite elements divided by ``abs_max``,
 #: so that neither 1e200 nor 1e-200 overflows or vanishes when squared.
 COLUMNS = ("finite", "nan", "posinf", "neginf", "zero", "mean", "spread", "square", "min", "max")
@@ -30,9 +32,7 @@ def large_moments(values: torch.Tensor) -> torch.Tensor:
     )[0]
 
 
-def _finite_moments(
-    values: torch.Tensor, low: torch.Tensor, high: torch.Tensor
-) -> torch.Tensor:
+def _finite_moments(values: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
     """Reduce a tensor known to be finite without making a wider copy of it."""
     count = values.numel()
     scale = max(abs(float(low)), abs(float(high)))
@@ -90,6 +90,20 @@ def segment_moments(values: torch.Tensor, segment: torch.Tensor, count: int) -> 
         high,
     )
     return torch.stack(columns, 1)
+
+
+def histogram_of(values: torch.Tensor, segment: torch.Tensor, count: int) -> torch.Tensor:
+    """Count the finite nonzero elements of each segment by log2 of their magnitude.
+
+    Returns:
+        int64 of shape ``[count, HISTOGRAM_BINS]`` on the device of ``values``.
+    """
+    exponent = torch.frexp(values).exponent - 1  # floor of log2|g|
+    bins = (exponent - HISTOGRAM_LOW).div_(HISTOGRAM_WIDTH, rounding_mode="floor")
+    counted = torch.isfinite(values) & (values != 0)
+    places = segment * HISTOGRAM_BINS + bins.clamp_(0, HISTOGRAM_BINS - 1)
+    counts = torch.bincount(places[counted], minlength=count * HISTOGRAM_BINS)
+    return counts.reshape(count, HISTOGRAM_BINS)
 
 
 def wide_dtype(device: torch.device) -> torch.dtype:

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import tb_gradgraph
-from tb_gradgraph.gradgraph import GradGraph
 from tb_gradgraph.autograd.model import split_input
+from tb_gradgraph.gradgraph import GradGraph
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.summarize.whole import whole_array
 from tests.autograd.models import CASES, Case
@@ -74,7 +74,7 @@ def _assert_same(graph: GradGraph, row: int, gradient: torch.Tensor) -> None:
     (found,) = graph.backward_passes
     batch = StatisticsBatch(1)  # checked against its own oracle elsewhere
     batch.add(0, gradient)
-    np.testing.assert_array_equal(found.table.values[row], batch.finish().values[0])
+    np.testing.assert_array_equal(found.table.values[row], batch.finish()[0].values[0])
     if gradient.numel() <= 16:
         np.testing.assert_array_equal(found.gradients[row], whole_array(gradient))
 
@@ -111,7 +111,7 @@ def test_every_leaf_has_the_gradient_that_backward_accumulates(name: str) -> Non
         if gradient is not None:
             batch = StatisticsBatch(1)
             batch.add(0, gradient)
-            assert view.statistics == batch.finish().row(0)
+            assert view.statistics == batch.finish()[0].row(0)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -52,9 +52,7 @@ def _state(model: torch.nn.Module) -> dict[str, Any]:
 
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
 @pytest.mark.parametrize("name", CASES)
-def test_model_and_process_are_as_before(
-    name: str, training: bool, tmp_path: pathlib.Path
-) -> None:
+def test_model_and_process_are_as_before(name: str, training: bool, tmp_path: pathlib.Path) -> None:
     case = CASES[name]
     model = case.make().train(training)
     before = _state(model)

@@ -107,9 +107,7 @@ def test_inputs_without_gradient_are_drawn() -> None:
     l1 = given * w1
     loss = l1.mean()
     graph = tb_gradgraph.capture(loss)
-    found = {
-        (graph.nodes[edge.source].name, graph.nodes[edge.target].name) for edge in graph.edges
-    }
+    found = {(graph.nodes[edge.source].name, graph.nodes[edge.target].name) for edge in graph.edges}
     assert ("given", "mul") in found
     assert graph["given"].status == "needs no gradient"
     assert graph["given"].value.tolist() == [[1.0, 1.0], [1.0, 1.0]]

@@ -91,7 +91,7 @@ def _close(got: float | None, expected: float | int | None) -> bool:
 def test_statistics_equal_the_oracle(tensor: torch.Tensor) -> None:
     batch = StatisticsBatch(3)
     batch.add(1, tensor)
-    table = batch.finish()
+    table, _ = batch.finish()
     found, expected = table.row(1), statistics_of(tensor)
     assert found is not None
     wrong = {
@@ -111,11 +111,11 @@ def test_all_at_once_give_the_same_as_one_by_one() -> None:
     together = StatisticsBatch(len(TENSORS))
     for row, tensor in enumerate(TENSORS.values()):
         together.add(row, tensor)
-    table = together.finish()
+    table, _ = together.finish()
     for row, tensor in enumerate(TENSORS.values()):
         alone = StatisticsBatch(1)
         alone.add(0, tensor)
-        expected = alone.finish()
+        expected, _ = alone.finish()
         np.testing.assert_allclose(table.values[row], expected.values[0], rtol=1e-12)
         np.testing.assert_array_equal(table.histogram[row], expected.histogram[0])
 
@@ -149,7 +149,7 @@ def test_histogram_counts_a_strided_sample(count: int) -> None:
     batch.add(0, tensor)
     stride = max(1, math.ceil(count / HISTOGRAM_SAMPLE))
     expected = _histogram_of(tensor[::stride].tolist())
-    assert batch.finish().histogram[0].tolist() == expected
+    assert batch.finish()[0].histogram[0].tolist() == expected
     assert sum(expected) <= HISTOGRAM_SAMPLE
 
 
@@ -157,7 +157,7 @@ def test_a_row_added_again_replaces_the_first() -> None:
     batch = StatisticsBatch(1)
     batch.add(0, torch.ones(3))
     batch.add(0, torch.full((2,), 5.0))
-    row = batch.finish().row(0)
+    row = batch.finish()[0].row(0)
     assert row is not None and (row.numel, row.mean) == (2, 5.0)
 
 
@@ -166,14 +166,14 @@ def test_a_tensor_changed_after_it_was_added_counts_as_it_was() -> None:
     batch = StatisticsBatch(1)
     batch.add(0, tensor)
     tensor.zero_()
-    row = batch.finish().row(0)
+    row = batch.finish()[0].row(0)
     assert row is not None and row.l2_norm == 2.0
 
 
 def test_no_gradient_and_zero_gradient_differ() -> None:
     batch = StatisticsBatch(2)
     batch.add(0, torch.zeros(3))
-    table = batch.finish()
+    table, _ = batch.finish()
     assert table.row(0) is not None and table.row(0).l2_norm == 0.0
     assert table.row(1) is None
 
