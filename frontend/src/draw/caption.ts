@@ -6,7 +6,7 @@ import type { Box } from "../model/collapse";
 import type { Graph } from "../model/graph";
 import type { Hierarchy } from "../model/hierarchy";
 import { nameWithin, operationLabel } from "../model/labels";
-import { scalarOf, type RecordedStep } from "../model/record";
+import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep } from "../model/record";
 import { State, type StepValues } from "../model/values";
 import { DETAIL_FONT, TITLE_FONT, widthOf } from "./text";
 
@@ -36,8 +36,8 @@ export function nameOfNode(graph: Graph, node: number): string {
   if (slot) return slot;
   const own = name[node]!;
   if (operation[node] === "") return own;
-  // "l.0/addmm_1": module, operation, ordinal.
-  const last = own.slice(own.lastIndexOf("/") + 1).replace(/_\d+$/, "");
+  // "l.0/addmm.1": module, operation, ordinal.
+  const last = own.slice(own.lastIndexOf("/") + 1).replace(/[._]\d+$/, "");
   return last === operation[node] || last === operationLabel(operation[node]!) ? "" : own;
 }
 
@@ -55,23 +55,24 @@ export function sizeOf(hierarchy: Hierarchy, box: Box): Size {
   const text = widthOf(title, TITLE_FONT) + (subtitle ? widthOf(subtitle, DETAIL_FONT) + 8 : 0);
   if (box.kind === "group") {
     return box.open
-      ? { width: Math.min(360, text + 110), height: 60 }
+      ? { width: Math.min(360, Math.ceil(text) + 112), height: 60 }
       : { width: clamp(text + 34, 128, 240), height: 46 };
   }
   const { kind } = hierarchy.graph.columns.nodes;
   if (kind[box.node] === "constant") return { width: clamp(text + 24, 64, 180), height: 34 };
   const slant = kind[box.node] === "operation" ? 24 : 38;
-  const least = isScalar(hierarchy.graph, box.node) ? 132 : 88;
-  return { width: clamp(text + slant, least, 230), height: 42 };
+  const least = isSmall(hierarchy.graph, box.node) ? 140 : 88;
+  return { width: clamp(text + slant, least, 230), height: kind[box.node] === "root" ? 50 : 42 };
 }
 
 function clamp(value: number, low: number, high: number): number {
   return Math.ceil(Math.max(low, Math.min(high, value)));
 }
 
-function isScalar(graph: Graph, node: number): boolean {
+// Tensors that may be kept whole need room for value and gradient.
+function isSmall(graph: Graph, node: number): boolean {
   const shape = graph.columns.slots.shape[graph.slotOffset[node]!];
-  return shape !== undefined && shape.every((size) => size === 1);
+  return shape !== undefined && shape.reduce((product, size) => product * size, 1) <= WHOLE_LIMIT;
 }
 
 export interface Scalars {
@@ -84,17 +85,20 @@ export function scalarsOf(graph: Graph, record: RecordedStep | undefined, node: 
   return { value: scalarOf(whole?.value), gradient: scalarOf(whole?.gradient) };
 }
 
-// The second line of a box: scalars themselves, else the statistic, else why there is none.
+// The second line of a box: value and gradient of a scalar (or of each element, where all are equal), else the statistic, else why there is none.
 export function detailOf(
   hierarchy: Hierarchy, box: Box, values: StepValues | undefined, record: RecordedStep | undefined,
 ): string {
   const number = numberText(box, values);
   if (box.kind === "group") {
     const inside = hierarchy.nodesInside[box.group]!;
+    if (box.open) return number ?? "";
     const nodes = inside === 1 ? "1 node" : `${formatCount(inside)} nodes`;
     return number === undefined ? nodes : `${nodes} · ${number}`;
   }
-  const { value, gradient } = scalarsOf(hierarchy.graph, record, box.node);
+  const whole = record?.whole.get(hierarchy.graph.slotOffset[box.node]!);
+  const value = elementOf(whole?.value);
+  const gradient = elementOf(whole?.gradient);
   const scalars = [
     ...(value === undefined ? [] : [`value ${formatNumber(value)}`]),
     ...(gradient === undefined ? [] : [`grad ${formatNumber(gradient)}`]),
@@ -112,7 +116,7 @@ export function numberText(box: Box, values: StepValues | undefined): string | u
 export function valueText(value: number, state: State): string | undefined {
   if (state === State.none) return undefined;
   if (state === State.unknown) return "–";
-  if (state === State.nonfinite) return Number.isNaN(value) ? "NaN/inf" : `NaN/inf, ${formatNumber(value)}`;
+  if (state === State.nonfinite) return "NaN/inf";
   return formatNumber(value);
 }
 

@@ -41,7 +41,12 @@ export function makeScale(statistic: Statistic, domain: Domain | undefined, them
   };
 }
 
-function widen([low, high]: Domain): Domain {
+// Beyond that many decades below the greatest, differences no longer matter:
+// one underflow would otherwise flatten everything else to one color.
+const MOST_DECADES = 10;
+
+function widen([least, high]: Domain): Domain {
+  const low = Math.max(least, high / 10 ** MOST_DECADES);
   const factor = Math.sqrt(Math.max(1, 10 / (high / low)));
   return [low / factor, high * factor];
 }

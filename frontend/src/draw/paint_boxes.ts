@@ -18,17 +18,24 @@ export interface Marks {
 }
 
 export function paintFrame(
-  context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint, marks: Marks, theme: Theme, zoom: number,
+  context: CanvasRenderingContext2D, box: SceneBox, marks: Marks, theme: Theme, zoom: number,
 ): void {
-  const { x, y, width } = box.rectWorld;
   outline(context, "frame", box.rectWorld);
   context.fillStyle = theme.groupFill[box.depth % 2]!;
   context.fill();
   context.lineWidth = (marks.selected ? 2 : 1) / Math.min(1, zoom);
   context.strokeStyle = marks.selected ? theme.accent : marks.hovered ? theme.inkSoft : theme.groupBorder;
   context.stroke();
+}
+
+// Over the edges, each letter with a rim in the frame's color: edges pass below titles.
+export function paintFrameTitle(
+  context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint, theme: Theme, zoom: number,
+): void {
   if (zoom < TEXT_FROM) return;
-  const right = width - 44 - widthOf(paint.detail, DETAIL_FONT);
+  const { x, y, width } = box.rectWorld;
+  const right = width - 60 - widthOf(paint.detail, DETAIL_FONT);
+  rim = theme.groupFill[box.depth % 2]!;
   const middle = y + TITLE_HEIGHT / 2 + 3;
   chevron(context, x + 14, middle, theme.inkSoft);
   const end = text(context, box.title, TITLE_FONT, theme.ink, x + 24, middle, right);
@@ -36,8 +43,11 @@ export function paintFrame(
   context.textAlign = "right";
   text(context, paint.detail, DETAIL_FONT, theme.inkSoft, x + width - 28, middle, width);
   context.textAlign = "left";
-  swatch(context, { x: x + width - 22, y: middle - 5.5, width: 11, height: 11 }, paint, theme);
+  swatch(context, { x: x + width - 22, y: middle - 6.5, width: 11, height: 11 }, paint, theme);
+  rim = undefined;
 }
+
+let rim: string | undefined;
 
 function swatch(context: CanvasRenderingContext2D, rect: Rect, paint: BoxPaint, theme: Theme): void {
   context.beginPath();
@@ -84,7 +94,7 @@ function paintBorder(
   context.stroke();
   context.setLineDash([]);
   if (shape === "root") {
-    outline(context, shape, rectWorld, 4);
+    outline(context, shape, rectWorld, 3.5);
     context.lineWidth = thin;
     context.stroke();
   }
@@ -132,7 +142,7 @@ function paintText(context: CanvasRenderingContext2D, box: SceneBox, paint: BoxP
   const { x, y, width, height } = box.rectWorld;
   const room = width - (box.shape === "operation" || box.shape === "group" ? 14 : 24);
   const gap = box.shape === "constant" ? 6.5 : 8;
-  const middle = y + height / 2;
+  const middle = y + height / 2 + 1;
   context.textAlign = "center";
   const title = box.copied ? `${box.title} ↗` : box.title;
   const alone = paint.detail === "";
@@ -170,6 +180,12 @@ function text(
   if (room <= 8) return x;
   const fitted = fitText(content, font, room);
   context.font = font;
+  if (rim !== undefined) {
+    context.strokeStyle = rim;
+    context.lineWidth = 3.5;
+    context.lineJoin = "round";
+    context.strokeText(fitted, x, y);
+  }
   context.fillStyle = color;
   context.fillText(fitted, x, y);
   return x + widthOf(fitted, font);

@@ -1,7 +1,7 @@
 // One frame of the drawing: what is in view, back to front.
 
 import { intersects, type Rect, type Size } from "../base/geometry";
-import { paintBox, paintFrame, type Marks } from "./paint_boxes";
+import { paintBox, paintFrame, paintFrameTitle, type Marks } from "./paint_boxes";
 import { paintEdge, paintEdgeLabel } from "./paint_edges";
 import type { Paints, Scene } from "./scene";
 import type { Theme } from "./theme";
@@ -34,9 +34,12 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, paints: P
   const marks = markBoxes(scene, view);
   const shown = scene.boxes.map((box) => intersects(box.rectWorld, viewWorld));
   scene.boxes.forEach((box, i) => {
-    if (shown[i] && box.shape === "frame") paintFrame(context, box, paints.boxes[i]!, marks[i]!, theme, camera.k);
+    if (shown[i] && box.shape === "frame") paintFrame(context, box, marks[i]!, theme, camera.k);
   });
   paintEdges(context, scene, paints, theme, view, viewWorld);
+  scene.boxes.forEach((box, i) => {
+    if (shown[i] && box.shape === "frame") paintFrameTitle(context, box, paints.boxes[i]!, theme, camera.k);
+  });
   scene.boxes.forEach((box, i) => {
     if (shown[i] && box.shape !== "frame") paintBox(context, box, paints.boxes[i]!, marks[i]!, theme, camera.k);
   });

@@ -2,20 +2,19 @@
 // the painted one with the step. Recoloring makes only the second anew.
 
 import { distanceToPath, intersects, type Point, type Rect } from "../base/geometry";
-import { formatShape } from "../base/format";
+import { formatNumber, formatShape } from "../base/format";
 import type { VisibleGraph, VisibleEdge } from "../model/collapse";
 import type { Hierarchy } from "../model/hierarchy";
 import { slotRowOf, type NodeKind } from "../model/graph";
-import type { RecordedStep } from "../model/record";
-import { scalarOf } from "../model/record";
+import { elementOf, type RecordedStep } from "../model/record";
 import type { Statistic } from "../model/statistics";
 import { State, summarizeRows, type StepValues } from "../model/values";
+import { TITLE_HEIGHT } from "../layout/elk_graph";
 import type { LaidOut } from "../layout/laid_out";
 import { captionOf, detailOf, valueText } from "./caption";
 import { inkOn, type ColorScale } from "./color_scale";
 import { placeLabels } from "./edge_labels";
 import type { Theme } from "./theme";
-import { formatNumber } from "../base/format";
 
 export type Shape = NodeKind | "group" | "frame";
 
@@ -77,7 +76,7 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
       copied: node !== -1 && box.item !== node,
     };
   });
-  const labels = placeLabels(layout, boxes.filter(({ shape }) => shape !== "frame").map((box) => box.rectWorld));
+  const labels = placeLabels(layout, boxes.map(({ shape, rectWorld }) => (shape === "frame" ? titleOf(rectWorld) : rectWorld)));
   const edges = visible.edges.map((edge, index): SceneEdge => ({
     pathWorld: layout.edges[index]!,
     labelWorld: labels[index],
@@ -86,6 +85,10 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
     shapeLabel: shapeLabelOf(hierarchy, edge),
   }));
   return { boxes, edges, boundsWorld: layout.bounds, indexOf: new Map(boxes.map((box, index) => [box.id, index])) };
+}
+
+function titleOf(frame: Rect): Rect {
+  return { ...frame, height: TITLE_HEIGHT + 4 };
 }
 
 function shapeLabelOf(hierarchy: Hierarchy, { edges }: VisibleEdge): string {
@@ -109,7 +112,7 @@ export function paintScene(
     if (values === undefined) return { state: State.none, weight: 0, label: "" };
     const rows = merged.map((edge) => hierarchy.graph.edgeRow[edge]!);
     const { value, state } = summarizeRows(values.rows, rows, statistic);
-    const scalar = rows.length === 1 ? scalarOf(record?.whole.get(rows[0]!)?.gradient) : undefined;
+    const scalar = rows.length === 1 ? elementOf(record?.whole.get(rows[0]!)?.gradient) : undefined;
     const label = scalar === undefined ? (valueText(value, state) ?? "") : formatNumber(scalar);
     return { state, weight: state === State.number ? scale.position(value) : 0, label };
   });

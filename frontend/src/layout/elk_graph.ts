@@ -14,7 +14,7 @@ const SPACING: LayoutOptions = {
   "elk.edgeRouting": "ORTHOGONAL",
   "elk.layered.nodePlacement.strategy": "BRANDES_KOEPF",
   "elk.layered.nodePlacement.bk.fixedAlignment": "BALANCED",
-  "elk.layered.spacing.nodeNodeBetweenLayers": "38",
+  "elk.layered.spacing.nodeNodeBetweenLayers": "44",
   "elk.layered.spacing.edgeNodeBetweenLayers": "14",
   "elk.layered.spacing.edgeEdgeBetweenLayers": "12",
   "elk.spacing.nodeNode": "22",
@@ -66,7 +66,8 @@ function elkNode(open: boolean, index: number, size: Size): ElkNode {
       ...SPACING,
       "elk.padding": `[top=${TITLE_HEIGHT + 16},left=16,bottom=16,right=16]`,
       "elk.nodeSize.constraints": "MINIMUM_SIZE",
-      "elk.nodeSize.minimum": `(${size.width},${size.height})`,
+      // With INCLUDE_CHILDREN and direction DOWN, ELK 0.12 reads this pair transposed.
+      "elk.nodeSize.minimum": `(${size.height},${size.width})`,
     },
   };
 }

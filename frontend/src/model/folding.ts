@@ -16,8 +16,14 @@ export interface Sibling {
 
 export type Fold<T> =
   | { readonly kind: "one"; readonly sibling: T }
-  | { readonly kind: "repeat"; readonly count: number; readonly children: readonly Fold<T>[] }
-  | { readonly kind: "chunk"; readonly from: number; readonly to: number; readonly children: readonly Fold<T>[] };
+  | { readonly kind: "repeat"; readonly count: number; readonly ends: Ends<T>; readonly children: readonly Fold<T>[] }
+  | { readonly kind: "chunk"; readonly from: number; readonly to: number; readonly ends: Ends<T>; readonly children: readonly Fold<T>[] };
+
+// The siblings of the first and of the last repetition, to name a fold by.
+export interface Ends<T> {
+  readonly first: readonly T[];
+  readonly last: readonly T[];
+}
 
 export function foldSiblings<T extends Sibling>(siblings: readonly T[]): readonly Fold<T>[] {
   const folded: Fold<T>[] = [];
@@ -26,12 +32,12 @@ export function foldSiblings<T extends Sibling>(siblings: readonly T[]): readonl
     const end = run === undefined ? at + 1 : at + run.period * run.count;
     const ones = siblings.slice(at, end).map((sibling): Fold<T> => ({ kind: "one", sibling }));
     if (run === undefined) folded.push(ones[0]!);
-    else folded.push({ kind: "repeat", count: run.count, children: cut(ones, 1) });
+    else folded.push({ kind: "repeat", count: run.count, ends: endsOf(ones, run.period), children: cut(ones, 1, run.period) });
     at = end;
   }
   const only = folded[0];
   // A level that is nothing but one run needs no second frame around it.
-  return folded.length === 1 && only?.kind === "repeat" ? only.children : cut(folded, 1);
+  return folded.length === 1 && only?.kind === "repeat" ? only.children : cut(folded, 1, 1);
 }
 
 function longestRun(siblings: readonly Sibling[], at: number): { period: number; count: number } | undefined {
@@ -44,14 +50,25 @@ function longestRun(siblings: readonly Sibling[], at: number): { period: number;
   return undefined;
 }
 
-function cut<T>(row: readonly Fold<T>[], first: number): readonly Fold<T>[] {
+// Cuts between repetitions only; `from` and `to` count repetitions.
+function cut<T>(row: readonly Fold<T>[], first: number, period: number): readonly Fold<T>[] {
   if (row.length <= FOLD_ABOVE) return row;
-  const size = Math.max(CHUNK, Math.ceil(row.length / CHUNKS));
+  const repetitions = Math.max(1, Math.round(Math.max(CHUNK, row.length / CHUNKS) / period));
+  const size = repetitions * period;
   const chunks: Fold<T>[] = [];
   for (let at = 0; at < row.length; at += size) {
     const part = row.slice(at, at + size);
-    const from = first + at;
-    chunks.push({ kind: "chunk", from, to: from + part.length - 1, children: cut(part, from) });
+    const from = first + at / period;
+    const to = from + Math.ceil(part.length / period) - 1;
+    chunks.push({ kind: "chunk", from, to, ends: endsOf(part, period), children: cut(part, from, period) });
   }
   return chunks;
+}
+
+function endsOf<T>(row: readonly Fold<T>[], period: number): Ends<T> {
+  return { first: row.slice(0, period).flatMap(firstOf), last: row.slice(-period).flatMap(firstOf) };
+}
+
+function firstOf<T>(fold: Fold<T>): readonly T[] {
+  return fold.kind === "one" ? [fold.sibling] : fold.ends.first;
 }

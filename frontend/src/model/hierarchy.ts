@@ -89,7 +89,9 @@ function sortChildren(graph: Graph, placement: Placement): readonly (readonly Ch
     const signature = intern(`${graph.columns.scopes.module[scope]}(${own.map((child) => child.signature).join()})`);
     // A cut cycle of parents hangs at the top.
     const parent = depth[scope] === 0 ? NO_SCOPE : scopeParent[scope]!;
-    const position = own.find((child) => Number.isInteger(child.position))?.position ?? own[0]!.position;
+    // By its last node: then whatever a group uses stands before it, and cutting
+    // a level into chunks makes no cycle.
+    const { position } = own[own.length - 1]!;
     listOf(parent).push({ signature, position, scope, item: -1 });
   }
   lists[scopeCount]!.sort((a, b) => a.position - b.position);
@@ -121,15 +123,16 @@ function describe(
       subtitle: title ? module[scope]! : "",
     };
   }
-  const first = edgeName(graph, placement, fold, "first");
-  const last = edgeName(graph, placement, fold, "last");
+  const first = nameOf(graph, placement, fold.ends.first);
+  const last = nameOf(graph, placement, fold.ends.last);
+  const names = first.name === last.name ? first.name : `${first.name} … ${last.name}`;
   const repeat = fold.kind === "repeat";
   return {
     id: `${within?.id ?? ""}~${fold.kind}:${first.key}`,
     kind: fold.kind, scope: NO_SCOPE, parent, children,
     signature: -1 - parent,
-    title: repeat ? `${first.name} … ${last.name}` : `${fold.from}–${fold.to}`,
-    subtitle: repeat ? `×${fold.count}` : `${first.name} … ${last.name}`,
+    title: repeat ? names : `${fold.from}–${fold.to}`,
+    subtitle: repeat ? `×${fold.count}` : names,
   };
 }
 
@@ -142,21 +145,18 @@ function calledAgain(graph: Graph, scope: number): boolean {
 
 const calls = new WeakMap<Graph, Set<string>>();
 
-function edgeName(
-  graph: Graph, placement: Placement, fold: Fold<Child>, which: "first" | "last",
-): { name: string; key: string } {
-  let at = fold;
-  while (at.kind !== "one") at = at.children[which === "first" ? 0 : at.children.length - 1]!;
-  const { scope, item } = at.sibling;
-  if (scope !== NO_SCOPE) {
+// A repetition is called after the module in it, if there is one.
+function nameOf(graph: Graph, placement: Placement, repetition: readonly Child[]): { name: string; key: string } {
+  const child = repetition.find(({ scope }) => scope !== NO_SCOPE) ?? repetition[0]!;
+  if (child.scope !== NO_SCOPE) {
     const { path, call } = graph.columns.scopes;
-    const short = path[scope]!.split(".").slice(-2).join(".");
+    const short = path[child.scope]!.split(".").slice(-2).join(".");
     return {
-      name: calledAgain(graph, scope) ? `${short}#${call[scope]}` : short,
-      key: `${path[scope]}#${call[scope]}`,
+      name: calledAgain(graph, child.scope) ? `${short}#${call[child.scope]}` : short,
+      key: `${path[child.scope]}#${call[child.scope]}`,
     };
   }
-  const node = placement.itemNode[item]!;
+  const node = placement.itemNode[child.item]!;
   const { name, operation, key } = graph.columns.nodes;
   return { name: operation[node] ? operationLabel(operation[node]!) : name[node]!, key: key[node]! };
 }

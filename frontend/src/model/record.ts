@@ -28,6 +28,15 @@ export function numberAt(record: RecordedStep, statistic: string, row: number): 
   return Number.isNaN(value) ? undefined : value;
 }
 
+// A tensor of at most this many elements is kept whole.
+export const WHOLE_LIMIT = 16;
+
+// The element of a small array whose elements are all equal: the array is as readable as a scalar.
+export function elementOf(array: readonly number[] | undefined): number | undefined {
+  const first = array?.[0];
+  return array !== undefined && array.length <= WHOLE_LIMIT && array.every((one) => Object.is(one, first)) ? first : undefined;
+}
+
 // The only element of a gradient (value) of one element, if it was kept whole.
 export function scalarOf(array: readonly number[] | undefined): number | undefined {
   return array?.length === 1 ? array[0] : undefined;

@@ -5,7 +5,7 @@ import { formatNumber, plainNumber } from "../base/format";
 import { nameOfNode } from "../draw/caption";
 import { edgesIn, edgesOut, type Graph } from "../model/graph";
 import { operationLabel } from "../model/labels";
-import { numberAt, scalarOf, type RecordedStep } from "../model/record";
+import { elementOf, numberAt, type RecordedStep } from "../model/record";
 import { Section, type CardProps } from "./card";
 
 const MOST = 50;
@@ -51,8 +51,15 @@ function NodeLink({ graph, node, select }: {
   readonly node: number;
   readonly select: (id: string) => void;
 }): JSX.Element {
-  const key = graph.columns.nodes.key[node]!;
-  return <button type="button" class="link" data-key={key} onClick={() => select(key)}>{titleOf(graph, node)}</button>;
+  const { key, scope, operation } = graph.columns.nodes;
+  const { path, call } = graph.columns.scopes;
+  const inside = operation[node] === "" ? -1 : scope[node]!;
+  return (
+    <button type="button" class="link" data-key={key[node]} onClick={() => select(key[node]!)}>
+      {titleOf(graph, node)}
+      {inside !== -1 && path[inside] !== "" && <span class="faint"> {`${path[inside]}#${call[inside]}`}</span>}
+    </button>
+  );
 }
 
 // Only a slot with several consumers has shares: each edge's own, and their sum.
@@ -64,12 +71,13 @@ export function Shares({ hierarchy, row, edges, record, session, select }: CardP
   const { graph } = hierarchy;
   if (edges.length < 2 || record === undefined) return null;
   const statistic = session.store.statistic.value;
-  const scalars = edges.map((edge) => scalarOf(record.whole.get(graph.edgeRow[edge]!)?.gradient));
-  const exact = scalars.every((scalar) => scalar !== undefined);
-  const read = (at: number): number | undefined =>
-    exact ? scalarOf(record.whole.get(at)?.gradient) : numberAt(record, statistic.columns[0]!, at);
+  // Gradients that are one number, or one number throughout, add up visibly: -4 + 8 = 4.
+  const element = (at: number): number | undefined => elementOf(record.whole.get(at)?.gradient);
+  const exact = [row, ...edges.map((edge) => graph.edgeRow[edge]!)].every((at) => element(at) !== undefined);
+  const read = (at: number): number | undefined => (exact ? element(at) : numberAt(record, statistic.columns[0]!, at));
+  const each = (record.whole.get(row)?.gradient?.length ?? 1) > 1 ? ", each element" : "";
   return (
-    <Section title={exact ? "Shares of the gradient" : `Shares of the gradient, ${statistic.label}`} id="shares">
+    <Section title={exact ? `Shares of the gradient${each}` : `Shares of the gradient, ${statistic.label}`} id="shares">
       <table class="numbers">
         <tbody>
           {edges.slice(0, MOST).map((edge) => (

@@ -21,7 +21,7 @@ export function StatisticsTable({ record, row, statistic }: {
   return (
     <Section title="Gradient at this step" id="statistics">
       {arrived && record !== undefined ? (
-        <table class="numbers">
+        <table class="numbers two">
           <tbody>
             {record.statistics.map((name) => (
               <Line key={name} name={name} value={numberAt(record, name, row)} marked={statistic.columns.includes(name)} />

@@ -1,0 +1,24 @@
+import { existsSync } from "node:fs";
+import { playwright } from "@vitest/browser-playwright";
+import { defineConfig } from "vitest/config";
+
+// The system's Chromium where there is one: CHROMIUM_PATH names another.
+const system = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+const launchOptions = {
+  ...(existsSync(system) ? { executablePath: system } : {}),
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+};
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
+    testTimeout: 20_000,
+    browser: {
+      enabled: true,
+      headless: true,
+      screenshotFailures: false,
+      provider: playwright({ launchOptions }),
+      instances: [{ browser: "chromium", viewport: { width: 1200, height: 800 } }],
+    },
+  },
+});
