@@ -146,7 +146,8 @@ class RunIndex:
         graphs: Mapping[str, str],
     ) -> list[str]:
         damaged = [
-            f"{tag} is damaged and was skipped: {text}" for tag, text in self._problems.items()
+            f"{tag} is damaged and was skipped: {text}"
+            for tag, text in sorted(self._problems.items())
         ]
         damaged += [f"{tag} does not fit its graph and was skipped." for tag in sorted(misfits)]
         used = {entry.graph_hash for entries in records.values() for entry in entries}

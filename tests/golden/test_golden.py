@@ -1,0 +1,77 @@
+"""Records of every version that was ever released are still read, and are still written so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tb_gradgraph.record import gradgraph_pb2 as pb
+from tb_gradgraph.record.decode import decode_chunk, decode_graph, decode_manifest
+from tb_gradgraph.record.envelope import seal, unseal
+from tests.golden.write_golden import make_golden_messages, make_golden_records, read_golden
+from tests.record.samples import make_graph
+
+
+def test_manifest_is_read():
+    manifest = decode_manifest(read_golden("manifest_v1.bin"))
+    assert manifest.session == "00000000000000abcdef"
+    assert (manifest.writer_version, manifest.torch_version) == ("0.1.0", "2.13.0")
+    assert manifest.start_time == 1.7e9
+
+
+def test_graph_is_read():
+    graph = decode_graph(read_golden("graph_v1.bin"), "8d588976fec3098f")
+    expected = make_graph()
+    assert (graph.nodes, graph.edges, graph.scopes) == (
+        expected.nodes,
+        expected.edges,
+        expected.scopes,
+    )
+
+
+def test_statistics_are_read():
+    chunk = decode_chunk(read_golden("statistics_v1.bin"))
+    assert chunk.stride == 2
+    records = make_golden_records()
+    got = [
+        (
+            segment.tag,
+            segment.steps[at],
+            segment.backward_passes[at],
+            segment.stages[at],
+            table,
+            *whole,
+        )
+        for segment in chunk.segments
+        for at, (table, *whole) in enumerate(zip(segment.tables(), *segment.whole()))
+    ]
+    assert len(got) == len(records)
+    for (tag, step, number, stage, table, gradients, values), record in zip(got, records):
+        place = (record.tag, record.step, record.backward_pass, record.stage)
+        assert (tag, step, number, stage) == place
+        np.testing.assert_array_equal(table.values, record.table.values)
+        np.testing.assert_array_equal(table.present, record.table.present)
+        np.testing.assert_array_equal(table.histogram, record.table.histogram)
+        assert {row: array.tobytes() for row, array in gradients.items()} == {
+            row: array.tobytes() for row, array in record.gradients.items()
+        }
+        assert values.keys() == record.values.keys()
+
+
+@pytest.mark.parametrize("kind", ["manifest", "graph", "statistics"])
+def test_writer_still_writes_the_same(kind: str):
+    """Compare decompressed: builds of zlib compress to different bytes."""
+    message = make_golden_messages()[kind]
+    golden = unseal(read_golden(f"{kind}_v1.bin"), type(message))
+    again = unseal(seal(message), type(message))
+    assert strip_compressed(again) == strip_compressed(golden)
+
+
+def strip_compressed(message: pb.Manifest | pb.GraphRecord | pb.StatisticsChunk):
+    """Leave out what zlib made; the other tests compare what is in it."""
+    if isinstance(message, pb.StatisticsChunk):
+        for segment in message.segments:
+            segment.present = segment.whole.data = b""
+            for column in segment.columns:
+                column.data = b""
+    return message

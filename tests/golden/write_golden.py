@@ -1,0 +1,72 @@
+"""Write the golden records of this format version: ``python -m tests.golden.write_golden``.
+
+Only for a new format version, or a new statistic: old files stay, for they must be read forever.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import struct
+
+import numpy as np
+
+from tb_gradgraph.graph import Record
+from tb_gradgraph.record import gradgraph_pb2 as pb
+from tb_gradgraph.record.encode import encode_chunk, encode_graph
+from tb_gradgraph.record.envelope import Strings, seal
+from tb_gradgraph.statistics import StatisticsTable
+from tests.record.samples import make_graph, make_record, with_count
+
+HERE = pathlib.Path(__file__).parent
+_LENGTHS = struct.Struct("<II")
+
+
+def make_golden_records() -> list[Record]:
+    """Give two tags, three stages, a structure without gradients, float64 and whole tensors of all types."""
+    graph = make_graph()
+    whole = {
+        0: np.array([[1.5, np.nan], [np.inf, -np.inf]], np.float32),
+        2: np.array([1 / 3, -0.0, 1e-320]),
+        3: np.array(2 + 1j, np.complex64),
+        4: np.zeros((0, 3), np.complex128),
+        5: np.array([2**63 - 1]),
+        6: np.array([True, False]),
+        7: np.array([2**64 - 1], np.uint64),
+    }
+    wide = make_record(graph, 2, stage="clipped", backward_pass=1)
+    wide.table.values[0, 0] = 1e300
+    return [
+        make_record(graph, 0, table=StatisticsTable.empty(graph.row_count)),
+        make_record(graph, 1, gradients=whole, values={6: np.float32(0.25)}),
+        wide,
+        with_count(make_record(graph, -3, tag="other", objective="größer"), 2, "nan", 2**33),
+    ]
+
+
+def make_golden_messages() -> dict[str, pb.Manifest | pb.GraphRecord | pb.StatisticsChunk]:
+    """Give one message of each kind."""
+    session = "00000000000000abcdef"
+    manifest = pb.Manifest(
+        session=session, writer_version="0.1.0", torch_version="2.13.0", start_time=1.7e9
+    )
+    return {
+        "manifest": manifest,
+        "graph": encode_graph(make_graph()),
+        "statistics": encode_chunk(make_golden_records(), stride=2),
+    }
+
+
+def read_golden(name: str) -> Strings:
+    """Read header and payload of a golden record: two lengths, then the two strings."""
+    content = (HERE / name).read_bytes()
+    header, payload = _LENGTHS.unpack_from(content)
+    start = _LENGTHS.size
+    assert len(content) == start + header + payload
+    return content[start : start + header], content[start + header :]
+
+
+if __name__ == "__main__":
+    for kind, message in make_golden_messages().items():
+        strings = seal(message)
+        lengths = _LENGTHS.pack(*map(len, strings))
+        (HERE / f"{kind}_v1.bin").write_bytes(lengths + b"".join(strings))
