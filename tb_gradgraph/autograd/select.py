@@ -13,7 +13,7 @@ from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Edge, Graph, Node
 
 #: Glob patterns on node and tensor names, a predicate, or tensors and modules themselves.
-Selector = Union[str, Callable[[Node], bool], Sequence[str | torch.Tensor | torch.nn.Module]]
+Selector = str | Callable[[Node], bool] | Sequence[str | torch.Tensor | torch.nn.Module]
 LEVELS = ("param", "module", "op")
 
 
