@@ -38,6 +38,7 @@ def _make_parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_summary(commands)
     _add_doctor(commands)
+    _add_export(commands)
     return parser
 
 
@@ -68,6 +69,47 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "doctor", help="find out why the panel does not show", description=text
     )
     doctor.set_defaults(run=_run_doctor)
+
+
+def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = (
+        "Write what was recorded of one graph: json (structure and all statistics), csv (one line "
+        "a record and tensor) or dot (a drawing for Graphviz, with the norms of the last record)."
+    )
+    export = commands.add_parser(
+        "export", help="write records as json, csv or dot", description=text
+    )
+    export.add_argument("logdir", help="directory of a run, or of several")
+    export.add_argument("--format", choices=("json", "csv", "dot"), default="json")
+    export.add_argument(
+        "--run", dest="run_name", help="which run, as 'summary' lists it, if there are several"
+    )
+    export.add_argument("--tag", help="which tag of the run, if it has several")
+    export.add_argument("--step", help="only records of this step")
+    export.add_argument("--graph", help="only records of the graph with this hash")
+    export.add_argument("--backward-pass", help="only this backward pass of a step, counted from 0")
+    export.add_argument("--output", help="file to write (default: standard output)")
+    export.set_defaults(run=_run_export)
+
+
+def _run_export(arguments: argparse.Namespace) -> int:
+    from tb_gradgraph.export import export
+
+    parts = export(
+        arguments.logdir,
+        arguments.format,
+        arguments.run_name,
+        arguments.tag,
+        step=arguments.step,
+        hash=arguments.graph,
+        backward_pass=arguments.backward_pass,
+    )
+    if arguments.output is None:
+        sys.stdout.buffer.writelines(parts)
+        return 0
+    with open(arguments.output, "wb") as stream:
+        stream.writelines(parts)
+    return 0
 
 
 def _run_demo(arguments: argparse.Namespace) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import pathlib
 import shutil
 
@@ -99,3 +102,46 @@ def test_doctor_compares_versions(versions, text, monkeypatch, capsys):
     monkeypatch.setattr(doctor, "_find_version", {**found, **versions}.get)
     cli.main(["doctor"])
     assert text in capsys.readouterr().out
+
+
+def test_export_as_csv_has_one_line_a_tensor(logdir, capfdbinary):
+    assert cli.main(["export", str(logdir), "--run", "chain_rule", "--format", "csv"]) == 0
+    header, *rows = csv.reader(io.StringIO(capfdbinary.readouterr().out.decode()))
+    named = {row[header.index("key")]: dict(zip(header, row)) for row in rows}
+    assert float(named["/AddBackward0.0:0"]["mean"]) == -4
+    assert float(named["leaf:x:0"]["l2_norm"]) == 4
+
+
+def test_export_as_json_into_a_file(logdir, tmp_path):
+    target = tmp_path / "out.json"
+    arguments = ["export", str(logdir / "two_drawings"), "--tag", "module"]
+    assert cli.main([*arguments, "--output", str(target)]) == 0
+    content = json.loads(target.read_text())
+    assert content["tag"] == "module"
+    (record,) = content["records"]
+    assert 28 in record["statistics"]["mean"]
+
+
+def test_export_as_dot_draws_the_graph(logdir, capfdbinary):
+    assert cli.main(["export", str(logdir), "--run", "chain_rule", "--format", "dot"]) == 0
+    assert capfdbinary.readouterr().out.startswith(b"digraph {")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "expected --run with one of chain_rule, two_drawings; got none."),
+        (["--run", "x"], "expected --run with one of chain_rule, two_drawings; got 'x'."),
+        (["--run", "two_drawings"], "expected --tag with one of module, tensors; got none."),
+        (["--run", "chain_rule", "--step", "7"], "Expected hash, step and backward pass of a"),
+        (["--run", "chain_rule", "--step", "x"], "Expected 'step' to be a whole number"),
+    ],
+)
+def test_export_of_what_is_not_there_says_what_is(options, message, logdir, capsys):
+    assert cli.main(["export", str(logdir), *options]) == 1
+    assert capsys.readouterr().err.startswith(f"tb-gradgraph export: {message}")
+
+
+def test_export_from_an_empty_directory_says_so(tmp_path, capsys):
+    assert cli.main(["export", str(tmp_path)]) == 1
+    assert "expected a run with recorded graphs, found none" in capsys.readouterr().err

@@ -1,0 +1,41 @@
+"""Make the README's pictures from the digits demo: ``python -m tests.browser.make_screenshots``."""
+
+from __future__ import annotations
+
+import pathlib
+import tempfile
+
+from playwright.sync_api import Browser
+
+from tests.browser.chromium import launch_chromium
+from tests.browser.panel import Panel
+from tests.demo.run_demo import ROOT, run_demo
+from tests.tensorboard_process import run_tensorboard
+
+SIZE = {"width": 1360, "height": 860}
+
+
+def make_screenshots() -> None:
+    """Run the demo, open its last step in both color schemes, and write both pictures."""
+    with tempfile.TemporaryDirectory() as directory:
+        logdir = pathlib.Path(directory) / "digits"
+        run_demo("digits", logdir)
+        with run_tensorboard(directory) as address, launch_chromium() as browser:
+            for scheme, name in (("light", "panel-light.png"), ("dark", "panel-dark.png")):
+                make_picture(browser, address, scheme, ROOT / "docs" / name)
+
+
+def make_picture(browser: Browser, address: str, scheme: str, path: pathlib.Path) -> None:
+    """Take one picture: everything open, one parameter selected."""
+    with browser.new_context(viewport=SIZE, color_scheme=scheme) as context:
+        page = context.new_page()
+        panel = Panel.open(page, address, run="digits", step="0", sel="parameter:stem.0.weight")
+        panel.control("expand-all").click()
+        panel.wait_until(lambda: "parameter:head.weight" in panel.items())
+        panel.control("fit").click()
+        page.wait_for_timeout(1500)  # the last animation ends
+        page.screenshot(path=path)
+
+
+if __name__ == "__main__":
+    make_screenshots()
