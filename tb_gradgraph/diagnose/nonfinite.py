@@ -26,6 +26,10 @@ class _State:
 
 
 _FINITE = _State(False, False)
+_CAME_IN = {
+    "nonfinite_origin": "the gradient came in finite",
+    "nan_victim": "infinity came in",
+}
 
 
 def find_nonfinite(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
@@ -87,27 +91,27 @@ def _find_turns(
 ) -> Iterator[Finding]:
     yield from _find_bad_roots(graph, table, states)
     told: set[tuple[int, str]] = set()
-    edges = sorted(zip(graph.edges, graph.edge_rows.tolist()), key=lambda pair: -pair[0].target)
-    for edge, row in edges:
-        source_row = int(graph.slot_offsets[edge.source]) + edge.source_slot
-        outgoing = states.get(row) or states.get(source_row) or _FINITE
-        before = incoming[edge.target]
-        node = graph.nodes[edge.target]
-        where = f"{describe_node(graph, node)}"
-        counted = _count(table, row if row in states else source_row)
-        if outgoing.nonfinite and not before.nonfinite:
-            kind, text = (
-                "nonfinite_origin",
-                f"{where}: the gradient came in finite, and {counted} left it.",
-            )
-        elif outgoing.nan and not before.nan and before.nonfinite:
-            kind, text = "nan_victim", f"{where}: infinity came in, and {counted} left it."
-        else:
-            continue
-        if (edge.target, kind) not in told:
-            told.add((edge.target, kind))
-            at = row if row in states else source_row
-            yield Finding("error", kind, at, node.name, text)
+    in_backward_order = sorted(
+        zip(graph.edges, graph.edge_rows.tolist()), key=lambda pair: -pair[0].target
+    )
+    for edge, row in in_backward_order:
+        if row not in states:
+            row = int(graph.slot_offsets[edge.source]) + edge.source_slot
+        turn = _turn(incoming[edge.target], states.get(row, _FINITE))
+        if turn is not None and (edge.target, turn) not in told:
+            told.add((edge.target, turn))
+            node = graph.nodes[edge.target]
+            what = f"{_CAME_IN[turn]}, and {_count(table, row)} left it."
+            yield Finding("error", turn, row, node.name, f"{describe_node(graph, node)}: {what}")
+
+
+def _turn(incoming: _State, outgoing: _State) -> str | None:
+    """Say what a node made of the gradient, if it made it worse."""
+    if outgoing.nonfinite and not incoming.nonfinite:
+        return "nonfinite_origin"
+    if outgoing.nan and not incoming.nan:
+        return "nan_victim"
+    return None
 
 
 def _find_bad_roots(
