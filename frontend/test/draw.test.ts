@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import { chainRule, states } from "../fixtures/examples.mjs";
+import { inkOn, luminance, makeScale, rampOf } from "../src/draw/color_scale";
+import { sizeOf } from "../src/draw/caption";
+import { fitCamera, startCamera, toScreen, toWorld } from "../src/draw/camera";
+import { paint } from "../src/draw/painter";
+import { Picker } from "../src/draw/picking";
+import { buildScene, paintScene, type Paints, type Scene } from "../src/draw/scene";
+import { fitText, TITLE_FONT, widthOf } from "../src/draw/text";
+import { DARK, LIGHT, type Theme } from "../src/draw/theme";
+import { stackBoxes } from "../src/layout/stack";
+import { openUpTo, showGraph } from "../src/model/collapse";
+import { statisticOf } from "../src/model/statistics";
+import { computeValues, State } from "../src/model/values";
+import { hierarchyOf, recordAt, type FixtureRun } from "./fixture";
+
+const norm = statisticOf("l2_norm")!;
+
+describe.each([["light", LIGHT], ["dark", DARK]] as const)("colors, %s", (_, theme) => {
+  const scale = makeScale(norm, [1e-4, 1], theme);
+
+  test("lightness goes one way along the ramp, away from the background", () => {
+    const lights = rampOf(theme.dark).map(luminance);
+    const steps = lights.slice(1).map((light, i) => light - lights[i]!);
+    expect(steps.every((step) => (theme.dark ? step > -0.004 : step < 0.004))).toBe(true);
+    const away = Math.abs(lights.at(-1)! - luminance(theme.background)) - Math.abs(lights[0]! - luminance(theme.background));
+    expect(away).toBeGreaterThan(0.3);
+  });
+
+  test("NaN, zero, none and every number have different colors", () => {
+    const special = [State.nonfinite, State.zero, State.none].map((state) => scale.fill(NaN, state));
+    expect(new Set(special).size).toBe(3);
+    for (const color of rampOf(theme.dark)) expect(special).not.toContain(color);
+  });
+
+  test("text contrasts with every fill (WCAG AA for its size)", () => {
+    for (const fill of [...rampOf(theme.dark), theme.zero, theme.none, theme.nonfinite]) {
+      const [a, b] = [luminance(fill), luminance(inkOn(fill, theme))].sort((x, y) => y - x);
+      expect((a! + 0.05) / (b! + 0.05)).toBeGreaterThan(4.2);
+    }
+  });
+});
+
+test("equal numbers have equal colors at every step; a narrow domain is widened", () => {
+  const scale = makeScale(norm, [1, 1], LIGHT);
+  expect(scale.domain[1] / scale.domain[0]).toBeCloseTo(10);
+  expect(makeScale(norm, [1e-45, 1], LIGHT).domain[0]).toBeCloseTo(1e-10);
+  expect(makeScale(statisticOf("zero_fraction")!, [0.2, 0.3], LIGHT).domain).toEqual([0, 1]);
+  expect(makeScale(norm, undefined, LIGHT).fill(5, State.number)).toMatch(/^#[0-9a-f]{6}$/);
+});
+
+interface Set {
+  readonly scene: Scene;
+  readonly paints: Paints;
+}
+
+function setOf(run: FixtureRun, step: number, theme: Theme): Set {
+  const hierarchy = hierarchyOf(run);
+  const visible = showGraph(hierarchy, openUpTo(hierarchy, 100));
+  const layout = stackBoxes(visible, visible.boxes.map((box) => sizeOf(hierarchy, box)));
+  const record = recordAt(run, step);
+  const values = computeValues(hierarchy, record, norm);
+  const scene = buildScene(hierarchy, visible, layout);
+  return { scene, paints: paintScene(hierarchy, visible, makeScale(norm, [1e-3, 1], theme), norm, theme, values, record) };
+}
+
+test("a box is painted in the color that is reported for it; NaN is magenta", () => {
+  const { scene, paints } = setOf(states(), 10, LIGHT);
+  const canvas = document.createElement("canvas");
+  const size = { width: 900, height: 1400 };
+  Object.assign(canvas, size);
+  const context = canvas.getContext("2d")!;
+  const camera = { x: 0, y: 0, k: 1 };
+  paint(context, scene, paints, LIGHT, { camera, size, pixelRatio: 1, backward: true, selected: -1, hovered: -1 });
+  scene.boxes.forEach(({ rectWorld, shape }, i) => {
+    // Three pixels inside of the left border, clear of text, arrows and hatching.
+    const { data } = context.getImageData(Math.round(rectWorld.x + 8), Math.round(rectWorld.y + rectWorld.height / 2), 1, 1);
+    const color = `#${[...data.subarray(0, 3)].map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+    if (shape === "operation" && paints.boxes[i]!.state !== State.none) expect(color).toBe(paints.boxes[i]!.fill);
+  });
+  expect(paints.boxes.some(({ fill }) => fill === LIGHT.nonfinite)).toBe(true);
+});
+
+test("scalars are written on their boxes and shares on their edges", () => {
+  const { scene, paints } = setOf(chainRule(), 0, LIGHT);
+  const detail = (title: string): string | undefined => paints.boxes[scene.boxes.findIndex((box) => box.title === title)]?.detail;
+  expect(detail("x")).toBe("value 3  grad 4");
+  expect(detail("y1 · add")).toBe("value 4  grad −4");
+  expect(paints.edges.slice(0, 2).map(({ label }) => label)).toEqual(["−4", "8"]);
+});
+
+test("the innermost box is picked; outside is none", () => {
+  const { scene } = setOf(states(), 0, LIGHT);
+  const picker = new Picker(scene);
+  scene.boxes.forEach(({ rectWorld, shape }, i) => {
+    if (shape !== "frame") expect(picker.boxAt({ x: rectWorld.x + 2, y: rectWorld.y + 2 })).toBe(i);
+  });
+  expect(picker.boxAt({ x: -50, y: -50 })).toBe(-1);
+});
+
+test("camera: world to screen and back; a tall drawing starts readable at its top", () => {
+  const bounds = { x: 10, y: 20, width: 300, height: 9000 };
+  const size = { width: 1000, height: 700 };
+  expect(fitCamera(bounds, size).k).toBeLessThan(0.1);
+  const start = startCamera(bounds, size);
+  expect(start.k).toBeGreaterThanOrEqual(0.5);
+  expect(toScreen(start, { x: 160, y: 20 })).toEqual({ x: 500, y: 28 });
+  const back = toWorld(start, toScreen(start, { x: 5, y: 7 }));
+  expect(back.x).toBeCloseTo(5);
+  expect(back.y).toBeCloseTo(7);
+});
+
+test("text is cut to fit, in the middle", () => {
+  const long = "a_very_long_operation_name_that_does_not_fit";
+  const cut = fitText(long, TITLE_FONT, 120);
+  expect(widthOf(cut, TITLE_FONT)).toBeLessThanOrEqual(120);
+  expect(cut).toMatch(/^a_very.*….*fit$/);
+});

@@ -1,0 +1,60 @@
+// Typed access to the made-up runs, and a fetch that answers from them.
+
+import { parseFrame } from "../src/api/frame";
+import { parseRecord } from "../src/api/parse";
+import type { StepHeader } from "../src/api/contract";
+import { buildHierarchy, type Hierarchy } from "../src/model/hierarchy";
+import { parseGraph, type GraphColumns } from "../src/model/graph";
+import type { RecordedStep } from "../src/model/record";
+import { answer as answerUntyped } from "../fixtures/build.mjs";
+
+export interface FixtureRun {
+  readonly run: string;
+  readonly tag: string;
+  readonly graph: GraphColumns;
+  readonly records: readonly { readonly step: number }[];
+}
+
+interface Found {
+  readonly json?: unknown;
+  readonly frame?: Uint8Array<ArrayBuffer>;
+}
+
+const answer = answerUntyped as (runs: readonly FixtureRun[], route: string, params: URLSearchParams) => Found | undefined;
+
+export function hierarchyOf(run: FixtureRun): Hierarchy {
+  const graph = parseGraph(run.graph);
+  if (!graph.ok) throw new Error(graph.error);
+  return buildHierarchy(graph.value);
+}
+
+export function frameBytes(run: FixtureRun, route: string, params: Record<string, string>): ArrayBuffer {
+  const found = answer([run], route, new URLSearchParams({ run: run.run, tag: run.tag, ...params }));
+  if (found?.frame === undefined) throw new Error(`no frame for ${route}`);
+  return found.frame.buffer;
+}
+
+export function recordAt(run: FixtureRun, step: number): RecordedStep {
+  const frame = parseFrame<StepHeader>(frameBytes(run, "step", { step: String(step) }));
+  if (!frame.ok) throw new Error(frame.error);
+  const record = parseRecord(frame.value);
+  if (!record.ok) throw new Error(record.error);
+  return record.value;
+}
+
+// Answers the plugin's routes from fixtures; everything else goes through. Returns its removal.
+export function serveFixtures(runs: () => readonly FixtureRun[], fail: () => string | undefined = () => undefined): () => void {
+  const original = window.fetch;
+  window.fetch = async (input, init) => {
+    const url = new URL(String(input), "http://panel/");
+    if (!String(input).startsWith("./fixture/")) return original(input, init);
+    const sentence = fail();
+    if (sentence !== undefined) return Response.json({ error: sentence }, { status: 404 });
+    const found = answer(runs(), url.pathname.split("/fixture/")[1] ?? "", url.searchParams);
+    if (found?.frame !== undefined) return new Response(found.frame);
+    return found === undefined ? Response.json({ error: "There is no such thing." }, { status: 404 }) : Response.json(found.json);
+  };
+  return () => {
+    window.fetch = original;
+  };
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { chain, chainRule, states, transformer } from "../fixtures/examples.mjs";
+import { countBoxes, MOST_BOXES, openUpTo, showGraph, START_BOXES } from "../src/model/collapse";
+import { FOLD_ABOVE } from "../src/model/folding";
+import { parseGraph } from "../src/model/graph";
+import { operationLabel } from "../src/model/labels";
+import { nearestRecord, type RecordRef } from "../src/model/run";
+import { statisticOf } from "../src/model/statistics";
+import { computeValues, State, summarizeRows } from "../src/model/values";
+import { hierarchyOf, recordAt } from "./fixture";
+
+const norm = statisticOf("l2_norm")!;
+
+describe("collapse", () => {
+  test("a small graph opens fully, with one box a node and group", () => {
+    const hierarchy = hierarchyOf(states());
+    const visible = showGraph(hierarchy, openUpTo(hierarchy, START_BOXES));
+    expect(visible.boxes).toHaveLength(hierarchy.graph.nodeCount + hierarchy.groups.length);
+    expect(visible.edges).toHaveLength(hierarchy.graph.edgeCount);
+  });
+
+  test("a module called three times is three groups, numbered", () => {
+    const titles = hierarchyOf(states()).groups.map((group) => group.title);
+    expect(titles).toEqual(["Net", "lin#0", "lin#1", "lin#2"]);
+  });
+
+  test("edges between closed groups are merged, none is lost", () => {
+    const hierarchy = hierarchyOf(transformer(12, 1));
+    const open = new Set([hierarchy.groupOf.get("#0")!]);
+    const visible = showGraph(hierarchy, open);
+    const pairs = visible.edges.map(({ source, target }) => `${source}>${target}`);
+    expect(new Set(pairs).size).toBe(pairs.length);
+    const stood = visible.edges.flatMap(({ edges }) => edges);
+    expect(new Set(stood).size).toBe(stood.length);
+  });
+
+  test("equal blocks open together or not at all, within the limit", () => {
+    const hierarchy = hierarchyOf(transformer(12, 1));
+    const open = openUpTo(hierarchy, START_BOXES);
+    expect(countBoxes(hierarchy, open)).toBeLessThanOrEqual(START_BOXES);
+    const blocks = hierarchy.groups.filter(({ subtitle }) => subtitle === "Block");
+    expect(new Set(blocks.map(({ id }) => open.has(hierarchy.groupOf.get(id)!))).size).toBe(1);
+    expect(countBoxes(hierarchy, open)).toBe(showGraph(hierarchy, open).boxes.length);
+  });
+
+  test("48 equal blocks fold into one group that says so", () => {
+    const fold = hierarchyOf(transformer(48, 1)).groups.find(({ kind }) => kind === "repeat");
+    expect(fold).toMatchObject({ title: "h.0 … h.47", subtitle: "×48" });
+    expect(fold?.children).toHaveLength(48);
+  });
+
+  test("a chain of 30,000 folds so that no level is above the limit; a shared weight is beside each user", () => {
+    const hierarchy = hierarchyOf(chain(30_000));
+    for (const { children } of hierarchy.groups) expect(children.length).toBeLessThanOrEqual(2 * FOLD_ABOVE);
+    expect(hierarchy.itemNode.length).toBe(60_000);
+    expect(countBoxes(hierarchy, openUpTo(hierarchy, MOST_BOXES))).toBeLessThanOrEqual(MOST_BOXES);
+  });
+
+  test("a chunk never feeds one before it", () => {
+    const hierarchy = hierarchyOf(chain(5000));
+    const { boxes, edges } = showGraph(hierarchy, openUpTo(hierarchy, START_BOXES));
+    expect(boxes.length).toBeGreaterThan(5);
+    for (const { source, target } of edges) expect(source).toBeLessThan(target);
+  });
+
+  test("graphs with indices that lead nowhere are refused with a sentence", () => {
+    const { graph } = chainRule();
+    const broken = { ...graph, edges: { ...graph.edges, target: graph.edges.target.map(() => 99) } };
+    expect(parseGraph(broken)).toEqual({ ok: false, error: "graph: edges.target holds 99, expected 0..6." });
+  });
+});
+
+describe("values", () => {
+  test("a group is summarized by the greatest magnitude inside", () => {
+    const run = transformer(12, 1);
+    const hierarchy = hierarchyOf(run);
+    const values = computeValues(hierarchy, recordAt(run, 0), norm);
+    const all = [...values.nodes.value].filter((value) => !Number.isNaN(value));
+    expect(values.groups.value[hierarchy.groupOf.get("#0")!]).toBe(
+      Math.max(...all.slice(0, hierarchy.graph.nodeCount - 2)),
+    );
+  });
+
+  test("NaN, zero, missing and plain are four states; NaN wins in groups", () => {
+    const run = states();
+    const hierarchy = hierarchyOf(run);
+    const values = computeValues(hierarchy, recordAt(run, 10), norm);
+    expect([...values.nodes.state.subarray(0, 6)]).toEqual([
+      State.none, State.number, State.nonfinite, State.zero, State.none, State.nonfinite,
+    ]);
+    expect(values.nodes.value[2]).toBe(1);
+    expect(values.nodes.value[5]).toBeNaN();
+    expect(values.groups.state[hierarchy.groupOf.get("#0")!]).toBe(State.nonfinite);
+  });
+
+  test("std of one element does not exist, which is neither zero nor missing", () => {
+    const run = chainRule();
+    const values = computeValues(hierarchyOf(run), recordAt(run, 0), statisticOf("std")!);
+    expect(values.nodes.state[0]).toBe(State.unknown);
+    expect(values.nodes.state[1]).toBe(State.none);
+  });
+
+  test("a negative mean keeps its sign; counts are added up", () => {
+    const run = states();
+    const hierarchy = hierarchyOf(run);
+    const one = computeValues(hierarchyOf(chainRule()), recordAt(chainRule(), 0), statisticOf("mean")!);
+    expect(one.nodes.value[2]).toBe(-4);
+    const bad = computeValues(hierarchy, recordAt(run, 10), statisticOf("nonfinite")!);
+    expect(bad.groups.value[hierarchy.groupOf.get("#0")!]).toBe(2);
+  });
+
+  test("the two paths into x carry their own shares", () => {
+    const run = chainRule();
+    const { graph } = hierarchyOf(run);
+    const { rows } = computeValues(hierarchyOf(run), recordAt(run, 0), statisticOf("mean")!);
+    const shares = [0, 1].map((edge) => summarizeRows(rows, [graph.edgeRow[edge]!], norm).value);
+    expect(shares).toEqual([-4, 8]);
+  });
+});
+
+test("operations are named as people write them", () => {
+  expect(["AddmmBackward0", "NativeLayerNormBackward0", "TBackward0", "MyReLUBackward", "AccumulateGrad", ""].map(operationLabel))
+    .toEqual(["addmm", "native_layer_norm", "t", "MyReLU", "AccumulateGrad", ""]);
+});
+
+test("a step that was not recorded leads to the one before it", () => {
+  const records = [0, 10, 10, 20].map((step, i) => ({ step, backwardPass: i === 2 ? 1 : 0 }) as RecordRef);
+  expect([[-5, 0], [10, 0], [10, 1], [15, 0], [99, 0]].map(([step, pass]) => nearestRecord(records, step!, pass!)))
+    .toEqual([0, 1, 2, 2, 3]);
+});

@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { chainRule, hostile, HOSTILE, states, transformer, withoutGradients } from "../fixtures/examples.mjs";
+import { mount } from "../src/panel/mount";
+import { readHash, writeHash } from "../src/panel/host";
+import { serveFixtures, type FixtureRun } from "./fixture";
+
+let runs: readonly FixtureRun[] = [];
+let failing: string | undefined;
+let place: HTMLElement;
+let unmount: () => void = () => undefined;
+let unserve: () => void = () => undefined;
+
+beforeEach(() => {
+  failing = undefined;
+  unserve = serveFixtures(() => runs, () => failing);
+  place = document.createElement("div");
+  place.style.height = "700px";
+  document.body.append(place);
+  writeHash("");
+});
+
+afterEach(() => {
+  unmount();
+  unserve();
+  place.remove();
+});
+
+function show(...shown: readonly FixtureRun[]): void {
+  runs = shown;
+  unmount = mount(place, "./fixture/");
+}
+
+const one = (id: string): HTMLElement | null => place.querySelector(`[data-testid="${id}"]`);
+const item = (key: string): HTMLElement => {
+  const found = [...place.querySelectorAll<HTMLElement>("[role=treeitem]")].find((li) => li.dataset.key === key);
+  if (found === undefined) throw new Error(`no ${key}`);
+  return found;
+};
+const waitFor = <T>(check: () => T): Promise<T> => vi.waitFor(check, { timeout: 8000, interval: 20 });
+const drawn = (key: string): Promise<void> => waitFor(() => expect(item(key).dataset.state).not.toBe("none"));
+const press = (key: string, shiftKey = false): boolean =>
+  document.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true, cancelable: true }));
+
+function choose(id: string, value: string): void {
+  const control = one(id) as HTMLSelectElement;
+  control.value = value;
+  control.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+test("the chain rule: values, gradients and both shares are in the tree", async () => {
+  show(chainRule());
+  await drawn("leaf:x");
+  expect(item("leaf:x").dataset).toMatchObject({ name: "x", kind: "leaf", grad: "4", wholeValue: "3", state: "number" });
+  expect(item("/AddBackward0.0").dataset).toMatchObject({ grad: "-4", operation: "AddBackward0" });
+  expect(item("constant:2").dataset).toMatchObject({ state: "none", value: "none" });
+  const shares = [...place.querySelectorAll<HTMLElement>("[data-testid=edges] li")].filter((li) => li.dataset.source === "leaf:x");
+  expect(shares.map((li) => li.dataset.grad)).toEqual(["-4", "8"]);
+});
+
+test("selecting shows the card: facts, arrays, shares with their sum, chart; Escape closes it", async () => {
+  show(chainRule());
+  await drawn("leaf:x");
+  item("leaf:x").click();
+  await waitFor(() => expect(one("chart")).not.toBeNull());
+  expect(one("card")?.querySelector("[data-fact='is leaf']")?.textContent).toBe("yes");
+  expect(one("whole-gradient")?.dataset.whole).toBe("4");
+  const shares = [...place.querySelectorAll<HTMLElement>("[data-share]")].map((row) => row.dataset.share);
+  expect([shares, place.querySelector<HTMLElement>("[data-sum]")?.dataset.sum]).toEqual([["-4", "8"], "4"]);
+  expect(item("leaf:x").getAttribute("aria-selected")).toBe("true");
+  const link = one("consumers")?.querySelector<HTMLElement>("[data-key='/AddBackward0.0']");
+  link?.click();
+  await waitFor(() => expect(one("card")?.dataset.key).toBe("/AddBackward0.0"));
+  press("Escape");
+  await waitFor(() => expect(one("card")).toBeNull());
+});
+
+test("stepping recolors without a new layout, quickly; keys move the step", async () => {
+  show(transformer(12, 50));
+  await drawn("h.0#0");
+  performance.clearMeasures();
+  const rects = item("h.0#0").dataset.rect;
+  const colors = new Set<string | undefined>();
+  press("Home");
+  for (const expected of ["0", "1", "11", "10"]) {
+    await waitFor(() => expect((one("step") as HTMLInputElement).value).toBe(expected));
+    await waitFor(() => colors.add(item("h.5#0").dataset.value));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    colors.add(item("h.5#0").dataset.value);
+    if (expected === "0") press("ArrowRight");
+    if (expected === "1") press("ArrowRight", true);
+    if (expected === "11") press("ArrowLeft");
+  }
+  expect(colors.size).toBeGreaterThanOrEqual(4);
+  expect(item("h.0#0").dataset.rect).toBe(rects);
+  expect(performance.getEntriesByName("gradgraph:layout")).toHaveLength(0);
+  const recolors = performance.getEntriesByName("gradgraph:recolor").map(({ duration }) => duration);
+  expect(Math.max(...recolors)).toBeLessThan(50);
+});
+
+test("NaN, zero, missing: three colors of their own; the run's warning is shown", async () => {
+  show(states());
+  await drawn("parameter:lin.weight");
+  press("ArrowLeft");
+  await waitFor(() => expect(item("lin#0/MmBackward0.0").dataset.state).toBe("nonfinite"));
+  const colors = ["lin#0/MmBackward0.0", "#0/ReluBackward0.0", "lin#1/MmBackward0.0", "parameter:lin.weight"].map((key) => item(key).dataset.color);
+  expect(new Set(colors).size).toBe(4);
+  expect(one("warnings")?.textContent).toContain("A chunk could not be read.");
+});
+
+test("groups close and open; the statistic and the direction change what is written", async () => {
+  show(states());
+  await drawn("parameter:lin.weight");
+  item("lin#1").dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+  await waitFor(() => expect(item("lin#1").getAttribute("aria-expanded")).toBe("false"));
+  expect(() => item("lin#1/MmBackward0.0")).toThrow();
+  one("expand-all")?.click();
+  await waitFor(() => expect(item("lin#1").getAttribute("aria-expanded")).toBe("true"));
+  choose("statistic", "zero_fraction");
+  await waitFor(() => expect(one("legend")?.dataset.high).toBe("1"));
+  one("direction-forward")?.click();
+  await waitFor(() => expect(place.querySelector<HTMLElement>("[data-testid=edges] li")?.dataset.label).toBe("4×3"));
+});
+
+test("the view is in the address, and an address opens the view", async () => {
+  writeHash("other=1&p.gradgraph.run=states&p.gradgraph.step=10&p.gradgraph.stat=mean&p.gradgraph.dir=forward&p.gradgraph.sel=lin%231");
+  show(chainRule(), states());
+  await waitFor(() => expect(one("card")?.dataset.key).toBe("lin#1"));
+  expect((one("run") as HTMLSelectElement).value).toBe("states");
+  expect((one("step") as HTMLInputElement).value).toBe("10");
+  expect((one("statistic") as HTMLSelectElement).value).toBe("mean");
+  choose("run", "chain_rule");
+  await waitFor(() => expect(readHash()).toContain("p.gradgraph.run=chain_rule"));
+  expect(readHash()).toContain("other=1");
+});
+
+test("an empty log directory says which lines to add", async () => {
+  show();
+  await waitFor(() => expect(one("empty")?.textContent).toContain("writer.add_grad_graph(model, x)"));
+});
+
+test("an error is the server's sentence, with a way to try again", async () => {
+  failing = "There is no run 'x'; known are 'a' and 'b'.";
+  show(chainRule());
+  await waitFor(() => expect(one("error")?.textContent).toContain("There is no run 'x'"));
+  failing = undefined;
+  one("retry")?.click();
+  await drawn("leaf:x");
+});
+
+test("a graph without gradients says so", async () => {
+  show(withoutGradients());
+  await waitFor(() => expect(one("no-gradients")?.textContent).toContain("No backward has run"));
+  await waitFor(() => expect(item("leaf:x").dataset.value).toBe("none"));
+});
+
+test("names are text, never markup", async () => {
+  show(hostile());
+  await drawn(`parameter:${HOSTILE}`);
+  item(`parameter:${HOSTILE}`).click();
+  await waitFor(() => expect(one("note")?.textContent).toBe(HOSTILE));
+  expect(place.querySelectorAll("img")).toHaveLength(0);
+  expect("hacked" in window).toBe(false);
+});
+
+test("every control has a name", async () => {
+  show(states());
+  await drawn("parameter:lin.weight");
+  for (const control of place.querySelectorAll<HTMLElement>("button, select, input, [role=tree], [role=img]")) {
+    const label = control.getAttribute("aria-label") ?? control.closest("label")?.textContent ?? control.textContent;
+    expect(label?.trim()).not.toBe("");
+  }
+});
