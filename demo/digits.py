@@ -17,8 +17,9 @@ EPOCHS, BATCH, EVERY_N_STEPS = 8, 64, 20
 class Net(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU())
-        self.body = nn.Sequential(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))
+        conv = partial(nn.Conv2d, kernel_size=3, padding=1)
+        self.stem = nn.Sequential(conv(1, 16, bias=False), nn.BatchNorm2d(16), nn.ReLU())
+        self.body = nn.Sequential(conv(16, 32), nn.ReLU(), nn.MaxPool2d(2))
         self.head = nn.Linear(32 * 4 * 4, 10)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

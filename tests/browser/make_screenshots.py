@@ -12,7 +12,7 @@ from tests.browser.panel import Panel
 from tests.demo.run_demo import ROOT, run_demo
 from tests.tensorboard_process import run_tensorboard
 
-SIZE = {"width": 1360, "height": 860}
+SIZE = {"width": 1360, "height": 960}
 
 
 def make_screenshots() -> None:
@@ -26,12 +26,16 @@ def make_screenshots() -> None:
 
 
 def make_picture(browser: Browser, address: str, scheme: str, path: pathlib.Path) -> None:
-    """Take one picture: everything open, one parameter selected."""
+    """Take one picture: two modules open, one parameter selected."""
     with browser.new_context(viewport=SIZE, color_scheme=scheme) as context:
         page = context.new_page()
-        panel = Panel.open(page, address, run="digits", step="0", sel="parameter:stem.0.weight")
-        panel.control("expand-all").click()
-        panel.wait_until(lambda: "parameter:head.weight" in panel.items())
+        panel = Panel.open(page, address, run="digits", step="40")
+        panel.control("collapse-all").click()
+        panel.wait_until(lambda: "stem.0#0" not in panel.items())
+        for group, inside in (("head#0", "parameter:head.weight"), ("stem#0", "stem.0#0")):
+            panel.toggle(group)
+            panel.wait_until(lambda inside=inside: inside in panel.items())
+        panel.select("parameter:head.weight")
         panel.control("fit").click()
         page.wait_for_timeout(1500)  # the last animation ends
         page.screenshot(path=path)

@@ -99,6 +99,10 @@ class Panel:
         self.wait_until(lambda: card.get_attribute("data-key") == key)
         return card
 
+    def toggle(self, key: str) -> None:
+        """Open or close a group by a double click."""
+        self.frame.locator(f'[role="treeitem"][data-key="{key}"]').dispatch_event("dblclick")
+
     def move_slider(self, position: int) -> None:
         """Drag the slider to the ``position``-th recorded step, counted from 0."""
         self.control("slider").fill(str(position))
