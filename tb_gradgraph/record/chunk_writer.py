@@ -23,8 +23,9 @@ AddSummary = Callable[[Summary, "int | None"], None]
 #: Graphs that wait for a record to be kept; beyond it the oldest is forgotten.
 MAX_WAITING_GRAPHS = 256
 
-#: A graph that changes at every step would flood the standard dashboard.
+#: A graph that changes at every step would flood the standard dashboard, and it cannot draw large ones.
 MAX_DASHBOARD_GRAPHS = 8
+MAX_DASHBOARD_NODES = 20_000
 
 
 class ChunkWriter:
@@ -47,7 +48,7 @@ class ChunkWriter:
         self._pending: list[Record] = []
         self._graphs: collections.OrderedDict[str, Graph] = collections.OrderedDict()
         self._graphs_written: set[str] = set()
-        self._dashboard_written: set[tuple[str, str]] = set()
+        self._published: dict[str, set[str]] = {}  # hashes by tag
         self._started = False
         self.chunks_written = 0
 
@@ -110,10 +111,15 @@ class ChunkWriter:
             self._graphs_written.add(graph_hash)
             size = self._write(graph_tag(self.session, graph_hash), encode_graph(graph), 0)
             self._schedule.spend(size)
-        key = (record.tag, graph_hash)
-        published = sum(tag == record.tag for tag, _ in self._dashboard_written)
-        if key not in self._dashboard_written and published < MAX_DASHBOARD_GRAPHS:
-            self._dashboard_written.add(key)
+        self._publish_graph(record, graph)
+
+    def _publish_graph(self, record: Record, graph: Graph) -> None:
+        """Show the graph in the standard dashboard too, once a tag."""
+        published = self._published.setdefault(record.tag, set())
+        if record.graph_hash in published or len(published) >= MAX_DASHBOARD_GRAPHS:
+            return
+        published.add(record.graph_hash)
+        if len(graph.nodes) <= MAX_DASHBOARD_NODES:
             summary = dashboard_summary(f"gradgraph/{record.tag}", encode_run_metadata(graph))
             self._add_summary(summary, record.step)
 

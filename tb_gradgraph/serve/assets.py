@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tb_gradgraph.serve.answers import Answer
+from tb_gradgraph.serve.answer import Answer
 from tb_gradgraph.serve.parameters import not_found
 
 if TYPE_CHECKING:

@@ -10,19 +10,12 @@ from tensorboard.plugins import base_plugin
 from werkzeug import wrappers
 
 from tb_gradgraph.record.tags import PLUGIN_NAME
-from tb_gradgraph.serve.answers import (
-    JSON,
-    Answer,
-    answer_findings,
-    answer_graph,
-    answer_node,
-    answer_runs,
-    answer_series,
-    answer_step,
-)
+from tb_gradgraph.serve.answer import JSON, Answer
 from tb_gradgraph.serve.assets import answer_asset
+from tb_gradgraph.serve.catalog import answer_findings, answer_graph, answer_runs
 from tb_gradgraph.serve.export import answer_export
 from tb_gradgraph.serve.frames import to_json
+from tb_gradgraph.serve.numbers import answer_node, answer_series, answer_step
 from tb_gradgraph.serve.parameters import Parameters, RequestError, not_found
 from tb_gradgraph.serve.reader import DamagedRecordError, Reader
 

@@ -1,0 +1,20 @@
+"""What a route answers, before it becomes an HTTP response."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+JSON = "application/json"
+BINARY = "application/octet-stream"
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """Content of an answer; an iterable is sent piece by piece."""
+
+    content: bytes | Iterable[bytes]
+    content_type: str
+    is_gzip: bool = False
+    expires_seconds: int = 0
+    file_name: str = ""  # of a download

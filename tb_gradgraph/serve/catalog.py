@@ -1,0 +1,79 @@
+"""Answers in JSON: which records there are, structures, findings."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from typing import Any
+
+from tb_gradgraph import __version__
+from tb_gradgraph.diagnose import findings
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.serve.answer import JSON, Answer
+from tb_gradgraph.serve.find import find_entry, find_graph, find_run
+from tb_gradgraph.serve.frames import to_json
+from tb_gradgraph.serve.index import Entry
+from tb_gradgraph.serve.parameters import Parameters
+from tb_gradgraph.serve.reader import Reader
+from tb_gradgraph.serve.structure import graph_columns
+
+
+def answer_runs(reader: Reader, parameters: Parameters) -> Answer:
+    """List runs, tags, graphs and steps."""
+    runs = [
+        {
+            "run": run.name,
+            "warnings": list(run.warnings),
+            "tags": [_tag_columns(tag, entries) for tag, entries in run.records.items()],
+        }
+        for run in reader.runs().values()
+    ]
+    return Answer(to_json({"version": __version__, "runs": runs}).encode(), JSON)
+
+
+def _tag_columns(tag: str, entries: Sequence[Entry]) -> dict[str, Any]:
+    hashes = list(dict.fromkeys(entry.graph_hash for entry in entries))
+    number = {graph_hash: index for index, graph_hash in enumerate(hashes)}
+    return {
+        "tag": tag,
+        "hashes": hashes,
+        "steps": [entry.step for entry in entries],
+        "backward_passes": [entry.backward_pass for entry in entries],
+        "wall_times": [entry.wall_time for entry in entries],
+        "hash_index": [number[entry.graph_hash] for entry in entries],
+        "objectives": [entry.objective for entry in entries],
+        "stages": [entry.stage for entry in entries],
+        "has_gradients": [entry.has_gradients for entry in entries],
+    }
+
+
+def answer_graph(reader: Reader, parameters: Parameters) -> Answer:
+    """Give the structure of a graph."""
+    run = find_run(reader, parameters)
+    graph_hash = parameters.text("hash")
+    content = reader.keep(
+        (run.name, graph_hash, "json"),
+        lambda: _graph_json(find_graph(reader, run, graph_hash), graph_hash),
+    )
+    return Answer(content, JSON, is_gzip=True)
+
+
+def _graph_json(graph: Graph, graph_hash: str) -> bytes:
+    return gzip.compress(to_json(graph_columns(graph, graph_hash)).encode(), 5, mtime=0)
+
+
+def answer_findings(reader: Reader, parameters: Parameters) -> Answer:
+    """Say what looks wrong in one record."""
+    run, entry = find_entry(reader, parameters)
+    graph = find_graph(reader, run, entry.graph_hash)
+    found = [
+        {
+            "severity": finding.severity,
+            "kind": finding.kind,
+            "row": finding.row,
+            "node": finding.node,
+            "text": finding.text,
+        }
+        for finding in findings(graph, reader.table(run, entry))
+    ]
+    return Answer(to_json({"findings": found}).encode(), JSON)
