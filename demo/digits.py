@@ -26,15 +26,12 @@ class Net(nn.Module):
         return self.head(self.body(self.stem(x)).flatten(1))
 
 
-def load() -> list[torch.Tensor]:
-    images, labels = load_digits(return_X_y=True)
-    images = torch.from_numpy(images / 16).float().view(-1, 1, 8, 8)
-    return train_test_split(images, torch.from_numpy(labels), test_size=0.2, random_state=0)
-
-
 def main(logdir: str = "runs/digits") -> None:
     torch.manual_seed(0)
-    images, test_images, labels, test_labels = load()
+    images, labels = map(torch.from_numpy, load_digits(return_X_y=True))
+    images = (images / 16).float().view(-1, 1, 8, 8)
+    parts = train_test_split(images, labels, test_size=0.2, random_state=0)
+    images, test_images, labels, test_labels = parts
     net = Net()
     optimizer = torch.optim.Adam(net.parameters(), lr=2e-3)
     step = 0
