@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,9 @@ from tb_gradgraph.serve.reader import DamagedRecordError, Reader
 from tb_gradgraph.serve.structure import graph_columns
 from tb_gradgraph.statistics import STATISTICS
 
+Graphs = Mapping[str, Graph]
+Tables = Iterator[tuple[Entry, np.ndarray]]
+
 _FORMATS = ("json", "csv", "dot")
 _RECORD_COLUMNS = ("tag", "hash", "step", "backward_pass", "stage", "wall_time")
 
@@ -33,10 +36,17 @@ def answer_export(reader: Reader, parameters: Parameters) -> Answer:
     if form == "dot":
         content: Iterable[bytes] = [_dot(reader, run, entries).encode()]
         return Answer(content, "text/vnd.graphviz; charset=utf-8", file_name="gradgraph.dot")
+    graphs = {
+        graph_hash: reader.graph(run, graph_hash)
+        for graph_hash in dict.fromkeys(entry.graph_hash for entry in entries)
+        if graph_hash in run.graphs
+    }
+    records = _tables(reader, run, entries)
     if form == "csv":
-        lines = _csv_lines(reader, run, entries)
+        lines = _csv_lines(graphs, records)
         return Answer(lines, "text/csv; charset=utf-8", file_name="gradgraph.csv")
-    return Answer(_json_parts(reader, run, entries), JSON, file_name="gradgraph.json")
+    head = {"version": __version__, "run": run.name, "tag": entries[0].tag}
+    return Answer(_json_parts(head, graphs, records), JSON, file_name="gradgraph.json")
 
 
 def _choose(entries: Sequence[Entry], parameters: Parameters) -> list[Entry]:
@@ -62,16 +72,10 @@ def _dot(reader: Reader, run: RunView, entries: Sequence[Entry]) -> str:
     return to_dot(graph, reader.statistic(run, entry, "l2_norm"))
 
 
-def _json_parts(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Iterator[bytes]:
-    hashes = dict.fromkeys(entry.graph_hash for entry in entries)
-    graphs = {
-        graph_hash: graph_columns(reader.graph(run, graph_hash), graph_hash)
-        for graph_hash in hashes
-        if graph_hash in run.graphs
-    }
-    head = {"version": __version__, "run": run.name, "tag": entries[0].tag, "graphs": graphs}
-    yield to_json(head)[:-1].encode() + b',"records":['
-    for index, (entry, values) in enumerate(_tables(reader, run, entries)):
+def _json_parts(head: dict[str, str], graphs: Graphs, records: Tables) -> Iterator[bytes]:
+    columns = {graph_hash: graph_columns(graph, graph_hash) for graph_hash, graph in graphs.items()}
+    yield to_json({**head, "graphs": columns})[:-1].encode() + b',"records":['
+    for index, (entry, values) in enumerate(records):
         yield b"," * (index > 0) + to_json(_json_record(entry, values)).encode()
     yield b"]}"
 
@@ -88,10 +92,11 @@ def _json_record(entry: Entry, values: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _csv_lines(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Iterator[bytes]:
+def _csv_lines(graphs: Graphs, records: Tables) -> Iterator[bytes]:
     yield _csv_text([[*_RECORD_COLUMNS, "row", "key", *STATISTICS]])
-    for entry, values in _tables(reader, run, entries):
-        keys = _row_keys(reader, run, entry)
+    for entry, values in records:
+        graph = graphs.get(entry.graph_hash)
+        keys = graph.row_keys if graph else [""] * entry.rows
         numbers = np.where(np.isnan(values), None, values.astype(object)).tolist()
         head = _record_cells(entry)
         yield _csv_text(
@@ -107,16 +112,7 @@ def _csv_text(rows: Iterable[Sequence[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _row_keys(reader: Reader, run: RunView, entry: Entry) -> Sequence[str]:
-    if entry.graph_hash not in run.graphs:
-        return [""] * entry.rows
-    graph: Graph = reader.graph(run, entry.graph_hash)
-    return graph.row_keys
-
-
-def _tables(
-    reader: Reader, run: RunView, entries: Sequence[Entry]
-) -> Iterator[tuple[Entry, np.ndarray]]:
+def _tables(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Tables:
     """Read records one by one; a damaged one is left out, for the answer has already begun."""
     for entry in entries:
         try:

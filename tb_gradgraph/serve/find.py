@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.serve.index import Entry, RunView
 from tb_gradgraph.serve.parameters import Parameters, not_found
@@ -48,10 +47,7 @@ def find_entry(reader: Reader, parameters: Parameters) -> tuple[RunView, Entry]:
 
 
 def find_graph(reader: Reader, run: RunView, graph_hash: str) -> Graph:
-    """Find a graph by its hash; 404 if the run has none such or it is damaged."""
+    """Find a graph by its hash; 404 if the run has none such."""
     if graph_hash not in run.graphs:
         raise not_found(f"Expected the hash of a graph of the run, got {graph_hash[:40]!r}.")
-    try:
-        return reader.graph(run, graph_hash)
-    except FormatError as error:
-        raise not_found(f"Expected a readable graph, got a damaged one: {error}") from error
+    return reader.graph(run, graph_hash)

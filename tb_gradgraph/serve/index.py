@@ -96,7 +96,8 @@ class RunIndex:
         return None
 
     def discard(self, tag: str, error: FormatError) -> None:
-        """Drop a chunk whose numbers turned out to be damaged."""
+        """Drop a graph or chunk that turned out to be damaged."""
+        self._graphs.pop(tag, None)
         self._chunks.pop(tag, None)
         self._problems[tag] = str(error)
         self._view = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -29,7 +30,7 @@ Value = TypeVar("Value")
 
 
 class DamagedRecordError(FormatError):
-    """A chunk was found damaged and dropped from the index: the question may be asked again."""
+    """A record was found damaged and dropped from the index: the question may be asked again."""
 
 
 class Reader:
@@ -60,11 +61,12 @@ class Reader:
     def graph(self, run: RunView, graph_hash: str) -> Graph:
         """Read a graph; KeyError if the run has none of that hash."""
         tag = run.graphs[graph_hash]
-        return self._cache.get(
-            (run.name, tag),
-            lambda: decode_graph(self._read(run.name, tag), graph_hash),
-            _graph_bytes,
-        )
+        with self._dropping_damaged(run.name, tag):
+            return self._cache.get(
+                (run.name, tag),
+                lambda: decode_graph(self._read(run.name, tag), graph_hash),
+                _graph_bytes,
+            )
 
     def keep(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
         """Give what was made for ``key`` before, while there is room to keep it."""
@@ -125,15 +127,19 @@ class Reader:
         def make() -> Value:
             return decode(self._chunk(run.name, entry.chunk).segments[entry.segment])
 
-        try:
+        with self._dropping_damaged(run.name, entry.chunk):
             return self._cache.get((run.name, entry.chunk, entry.segment, name), make, size_of)
-        except (FormatError, IndexError) as error:
-            damage = (
-                error if isinstance(error, FormatError) else FormatError("its segments changed")
-            )
+
+    @contextlib.contextmanager
+    def _dropping_damaged(self, run: str, tag: str) -> Iterator[None]:
+        """Drop a record from the index if it cannot be decoded after all."""
+        try:
+            yield
+        except FormatError as error:
             with self._lock:
-                self._indices[run.name].discard(entry.chunk, damage)
-            raise DamagedRecordError(str(damage)) from error
+                if run in self._indices:
+                    self._indices[run].discard(tag, error)
+            raise DamagedRecordError(str(error)) from error
 
     def _chunk(self, run: str, tag: str) -> Chunk:
         return self._cache.get((run, tag), lambda: decode_chunk(self._read(run, tag)), _chunk_bytes)

@@ -54,7 +54,10 @@ class Client:
 
     def get(self, path: str, plugin: str = "gradgraph", method: str = "GET", **query: Any) -> Reply:
         text = f"?{urllib.parse.urlencode(query)}" if query else ""
-        url = f"{self._address}data/plugin/{plugin}/{path}{text}"
+        return self.fetch(f"data/plugin/{plugin}/{path}{text}", method)
+
+    def fetch(self, path: str, method: str = "GET") -> Reply:
+        url = self._address + path
         try:
             answer = urllib.request.urlopen(urllib.request.Request(url, method=method))
         except urllib.error.HTTPError as error:

@@ -42,9 +42,7 @@ def test_frame_of_nothing():
     assert len(content) == 4 + length
 
 
-@pytest.mark.parametrize(
-    "header", [{}, {"k": "ü" * number} if (number := 3) else {}, {"k": "a" * 7}]
-)
+@pytest.mark.parametrize("header", [{}, {"k": "ü"}, {"k": "a" * 7}])
 def test_data_begins_at_a_multiple_of_eight(header: dict):
     content = encode_frame(header, {"values": np.ones(1, np.float32)})
     assert content.endswith(struct.pack("<f", 1) + bytes(4))

@@ -165,8 +165,12 @@ def test_record_that_vanished_is_damage_not_a_crash(fake: FakeProvider, monkeypa
     reader = Reader(fake)
     run = reader.runs()["run"]
     fake.runs["run"].clear()
-    with pytest.raises(DamagedRecordError):
-        reader.table(run, run.records["net"][0])
+    for read in (
+        lambda: reader.table(run, run.records["net"][0]),
+        lambda: reader.graph(run, GRAPH.hash),
+    ):
+        with pytest.raises(DamagedRecordError):
+            read()
 
 
 @pytest.mark.parametrize("limit", [0, 10_000, 2**30])

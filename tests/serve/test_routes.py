@@ -233,6 +233,13 @@ def test_export_dot_draws_the_graph(client: Client):
     assert "n3 -> n4" in text
 
 
+def test_tab_is_active_where_there_are_records(client: Client):
+    listed = client.fetch("data/plugins_listing").json()["gradgraph"]
+    assert listed["enabled"]
+    assert listed["tab_name"] == "Grad Graph"
+    assert listed["loading_mechanism"]["module_path"].endswith("/gradgraph/static/index.js")
+
+
 def test_graph_appears_in_the_standard_dashboard_beside_the_users(client: Client):
     info = client.get("info", plugin="graphs").json()["standard"]
     assert info["run_graph"]
