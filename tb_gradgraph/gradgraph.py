@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tb_gradgraph.graph import NO_SCOPE, Edge, Graph, Node, Scope, Slot
-from tb_gradgraph.statistics import Statistics, StatisticsTable
+from tb_gradgraph.statistics import STATISTICS, Statistics, StatisticsTable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,11 +39,11 @@ class TensorView:
 
     @property
     def status(self) -> str:
-        """``"ok"``, ``"zero"``, or why there is no gradient."""
+        """``"ok"``, ``"zero"``, ``"not finite"``, or why there is no gradient."""
         if self.statistics is not None:
-            return (
-                "zero" if self.statistics.abs_max == 0 and not self.statistics.nonfinite else "ok"
-            )
+            if self.statistics.nonfinite:
+                return "not finite"
+            return "zero" if self.statistics.abs_max == 0 else "ok"
         if not self.slot.requires_grad:
             return "needs no gradient"
         return "not reached by the backward" if self.ran else "backward has not run yet"
@@ -171,10 +171,13 @@ class GradGraph:
         return list(findings(self.graph, self.backward_passes[-1].table))
 
     def to_dot(self) -> str:
-        """Spell the drawing in Graphviz's language."""
-        from tb_gradgraph.render import dot
+        """Spell the drawing in Graphviz's language, the gradients' norms on the edges."""
+        from tb_gradgraph.record.dot import to_dot
 
-        return dot(self)
+        norms = np.full(self.graph.row_count, np.nan)
+        if self.backward_passes:
+            norms = self.backward_passes[-1].table.values[:, STATISTICS.index("l2_norm")]
+        return to_dot(self.graph, norms)
 
     def to_networkx(self) -> Any:
         """Give a ``networkx.MultiDiGraph``, nodes by key.

@@ -1,4 +1,4 @@
-"""A graph as text, as HTML for notebooks, and in Graphviz's language."""
+"""A graph as text, and as HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -12,16 +12,6 @@ if TYPE_CHECKING:
 _COLUMNS = ("name", "operation", "shape", "dtype", "leaf", "l2_norm", "mean", "abs_max", "status")
 #: Longer graphs are cut in print and in notebooks; the panel is for them.
 _ROW_LIMIT = 200
-
-_DOT_SHAPES = {
-    "operation": "shape=box style=rounded",
-    "parameter": 'shape=ellipse style=filled fillcolor="#cfe8cf"',
-    "leaf": 'shape=ellipse style=filled fillcolor="#cfe8cf"',
-    "input": "shape=parallelogram",
-    "buffer": "shape=box3d",
-    "constant": "shape=plaintext",
-    "root": "shape=doubleoctagon",
-}
 
 
 def text_table(graph: GradGraph) -> str:
@@ -43,20 +33,6 @@ def html_table(graph: GradGraph) -> str:
     )
     caption = html.escape(" ".join([_headline(graph), *_cut(graph)]))
     return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def dot(graph: GradGraph) -> str:
-    """Spell nodes and edges for ``dot``, gradient norms as edge labels."""
-    lines = ["digraph {"]
-    for index, node in enumerate(graph.nodes):
-        label = _quote(f"{node.name}\n{node.operation}".strip())
-        lines.append(f"  n{index} [label={label} {_DOT_SHAPES[node.kind]}]")
-    for index, edge in enumerate(graph.edges):
-        statistics = graph.edge_gradient(index)
-        norm = None if statistics is None else statistics.l2_norm
-        label = "" if norm is None else f' [label="{norm:.3g}"]'
-        lines.append(f"  n{edge.source} -> n{edge.target}{label}")
-    return "\n".join([*lines, "}", ""])
 
 
 def _headline(graph: GradGraph) -> str:
@@ -87,8 +63,3 @@ def _cells(view: TensorView) -> tuple[str, ...]:
         *("" if number is None else f"{number:.4g}" for number in numbers),
         view.status,
     )
-
-
-def _quote(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

@@ -95,6 +95,8 @@ def _find_turns(
         zip(graph.edges, graph.edge_rows.tolist()), key=lambda pair: -pair[0].target
     )
     for edge, row in in_backward_order:
+        if not graph.nodes[edge.target].requires_grad:
+            continue  # it uses the slot's values and sends no gradient back
         if row not in states:
             row = int(graph.slot_offsets[edge.source]) + edge.source_slot
         turn = _turn(incoming[edge.target], states.get(row, _FINITE))

@@ -173,3 +173,18 @@ def test_deep_graph_needs_no_recursion():
     graph = make_chain(*(f"n{index}" for index in range(5000)))
     found = findings(graph, make_table(graph, {0: {"nan": 1}}, absent=range(1, 4999)))
     assert briefly(found) == [("error", "nonfinite_origin", "n1")]
+
+
+def test_operation_without_gradient_is_no_origin():
+    """``h`` is used by ``mul`` and by ``detach``; only what came back through ``mul`` is NaN."""
+    nodes = (
+        make_node("h"),
+        make_node("detach", requires_grad=False),
+        make_node("mul"),
+    )
+    graph = Graph(nodes, (Edge(0, 0, 1, 0), Edge(0, 0, 2, 0)), ())
+    nan = {"nan": NUMEL}
+    shares = graph.edge_rows.tolist()
+    table = make_table(graph, {0: nan, shares[1]: nan}, absent=[1, shares[0]])
+    origins = [found.node for found in findings(graph, table) if found.kind == "nonfinite_origin"]
+    assert origins == ["mul"]
