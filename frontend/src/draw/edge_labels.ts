@@ -3,7 +3,7 @@
 import { intersects, type Point, type Rect } from "../base/geometry";
 import type { LaidOut } from "../layout/laid_out";
 
-export const LABEL_WIDTH = 52;
+export const LABEL_WIDTH = 44;
 export const LABEL_HEIGHT = 14;
 
 // The middle of the longest piece is tried first, then other pieces and other
@@ -37,7 +37,7 @@ function* candidates(path: readonly Point[]): Generator<Point> {
   pieces.sort((p, q) => q.length - p.length);
   for (const { a, b, length } of pieces.slice(0, 4)) {
     if (length < LABEL_HEIGHT) continue;
-    for (const t of [0.5, 0.35, 0.65, 0.2, 0.8]) yield { x: a.x + t * (b.x - a.x), y: a.y + t * (b.y - a.y) };
+    for (const t of [0.5, 0.32, 0.68, 0.2, 0.8]) yield { x: a.x + t * (b.x - a.x), y: a.y + t * (b.y - a.y) };
   }
 }
 

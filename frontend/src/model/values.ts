@@ -39,15 +39,22 @@ function rowValues(record: RecordedStep, statistic: Statistic): Values {
   const result = emptyValues(rows);
   const columns = statistic.columns.flatMap((name) => columnOf(record, name));
   const bad = ["nan", "posinf", "neginf"].flatMap((name) => columnOf(record, name));
+  const [column] = columns;
   for (let row = 0; row < rows; row++) {
-    if (present[row] !== 1) continue;
-    const value = columns.length === 0 ? NaN : columns.reduce((sum, column) => sum + column[row]!, 0);
+    if (present[row] !== 1 || column === undefined) continue;
+    let value = column[row]!;
+    for (let i = 1; i < columns.length; i++) value += columns[i]![row]!;
     result.value[row] = value;
-    if (bad.some((column) => column[row]! > 0)) result.state[row] = State.nonfinite;
+    if (positiveAt(bad, row)) result.state[row] = State.nonfinite;
     else if (Number.isNaN(value)) result.state[row] = State.unknown;
     else result.state[row] = value === 0 ? State.zero : State.number;
   }
   return result;
+}
+
+function positiveAt(columns: readonly Float32Array[], row: number): boolean {
+  for (const column of columns) if (column[row]! > 0) return true;
+  return false;
 }
 
 function columnOf(record: RecordedStep, name: string): Float32Array[] {

@@ -32,7 +32,7 @@ function content(session: Session, drawing: Drawing, canvas: CanvasRef): JSX.Ele
   };
   return (
     <>
-      <Toolbar store={store} />
+      <Toolbar session={session} select={select} />
       <Warnings store={store} />
       <div class="middle">
         <GraphView store={store} drawing={drawing} canvas={canvas} />

@@ -7,7 +7,7 @@ import type { Drawing } from "./drawing";
 import { GroupCard } from "./group_card";
 import { CloseIcon } from "./icons";
 import { NodeCard } from "./node_card";
-import { IconButton } from "./toolbar";
+import { IconButton } from "./icon_button";
 
 export interface CardProps {
   readonly session: Session;

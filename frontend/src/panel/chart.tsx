@@ -60,7 +60,7 @@ function goToCursor(plot: uPlot, { steps, goTo }: ChartProps): void {
 function optionsOf(latest: { readonly current: ChartProps }, width: number): uPlot.Options {
   const { theme, log } = latest.current;
   const grid = { stroke: theme.groupBorder, width: 1 };
-  const axis = { stroke: theme.inkSoft, grid, ticks: { ...grid, size: 4 }, font: "10.5px system-ui" };
+  const axis = { stroke: theme.inkSoft, grid, ticks: { ...grid, size: 4 }, font: "11px system-ui" };
   return {
     width,
     height: HEIGHT_PX,
@@ -69,7 +69,7 @@ function optionsOf(latest: { readonly current: ChartProps }, width: number): uPl
     scales: { x: { time: false }, y: log ? { distr: 3 } : {} },
     axes: [
       { ...axis, size: 22, space: 50 },
-      { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : formatNumber(tick))) },
+      { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : formatNumber(tick))) },
     ],
     series: [{}, { stroke: theme.accent, width: 1.5, spanGaps: false, points: { show: latest.current.steps.length <= 60, size: 4, fill: theme.accent } }],
     hooks: { draw: [(plot) => drawStep(plot, latest.current)] },

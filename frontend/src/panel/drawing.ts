@@ -35,12 +35,12 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
   let last: { of: Drawn; paints: Paints } | undefined;
   const paints = computed(() => {
     const now = drawn.value;
+    const began = performance.now();
     const values = store.values.value;
     if (now === undefined) return undefined;
     const matches = store.hierarchy.value === now.hierarchy;
     // While the next graph is laid out, the old one keeps its colors.
     if (!matches && last?.of === now) return last.paints;
-    const began = performance.now();
     const made = paintScene(
       now.hierarchy, now.visible, scale.value, store.statistic.value, theme.value,
       matches ? values : undefined, matches ? store.record.value : undefined,

@@ -8,7 +8,7 @@ import { FitIcon, MinusIcon, PlusIcon } from "./icons";
 import { Legend } from "./legend";
 import { Loading, NoGradients } from "./messages";
 import type { Store } from "../state/store";
-import { IconButton } from "./toolbar";
+import { IconButton } from "./icon_button";
 import { Tooltip } from "./tooltip";
 import { Tree } from "./tree";
 

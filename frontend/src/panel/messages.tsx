@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Store } from "../state/store";
 import { CloseIcon } from "./icons";
-import { IconButton } from "./toolbar";
+import { IconButton } from "./icon_button";
 
 const SNIPPET = `from tb_gradgraph import SummaryWriter
 

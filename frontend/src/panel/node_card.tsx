@@ -31,7 +31,7 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       </h2>
       {columns.nodes.note[node] && <p class="note" data-testid="note">{columns.nodes.note[node]}</p>}
       {slots > 1 && <SlotPicker graph={graph} node={node} slot={slot} choose={setSlot} />}
-      <Facts facts={factsOf(graph, node, row)} />
+      <Facts facts={[...factsOf(graph, node, row), ...aboutRoot(record, columns.nodes.kind[node])]} />
       {slots > 0 && (
         <>
           <Wholes record={record} graph={graph} row={row} />
@@ -71,6 +71,12 @@ function factsOf(graph: Graph, node: number, row: number): readonly (readonly [s
     ["key", nodes.key[node]],
   ];
   return facts.filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== "");
+}
+
+// What was differentiated is told where the gradient starts.
+function aboutRoot(record: RecordedStep | undefined, kind: string | undefined): readonly (readonly [string, string])[] {
+  if (kind !== "root" || record === undefined) return [];
+  return [["differentiated", record.objective || "itself"], ["stage", record.stage]];
 }
 
 function yesNo(value: boolean | undefined): string | undefined {

@@ -6,7 +6,7 @@ import { distinctSteps, passesAt } from "../model/run";
 import { goToStep, moveSteps } from "../state/actions";
 import type { Store } from "../state/store";
 import { FirstIcon, LastIcon, NextIcon, PauseIcon, PlayIcon, PreviousIcon } from "./icons";
-import { IconButton } from "./toolbar";
+import { IconButton } from "./icon_button";
 
 const PLAY_MS = 220;
 

@@ -2,7 +2,7 @@
 
 import { batch, effect } from "@preact/signals";
 import { Disposer, type Dispose } from "../base/disposer";
-import { formatAddress, parseAddress, type Address } from "../state/address";
+import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
 import { goToStep } from "../state/actions";
 import { setStatistic, type Store } from "../state/store";
 import { readHash, watchHash, writeHash } from "./host";
@@ -54,7 +54,13 @@ export function syncAddress(store: Store): Dispose {
   }));
   disposer.add(() => clearTimeout(timer));
   disposer.add(watchHash(() => {
-    if (readHash().replace(/^#/, "") === written || !readHash().includes("p.gradgraph.")) return;
+    const hash = readHash().replace(/^#/, "");
+    if (hash === written) return;
+    // Back from another tab of TensorBoard the address has lost our keys: they are written again.
+    if (!hash.includes(PREFIX)) {
+      if (hash.startsWith("gradgraph")) writeHash((written = formatAddress(hash, addressOf(store))));
+      return;
+    }
     const { step, pass } = applyAddress(store);
     if (step !== undefined) goToStep(store, step, pass);
   }));

@@ -1,17 +1,25 @@
 // The bar above the drawing: what is shown, and how.
 
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { STATISTICS } from "../model/statistics";
 import { chooseHash, chooseRun, chooseTag, collapseAll, expandAll } from "../state/actions";
 import { setStatistic, type Store } from "../state/store";
+import { Finder } from "./finder";
+import { Findings } from "./findings";
+import { IconButton } from "./icon_button";
 import { CollapseIcon, ExpandIcon } from "./icons";
+import type { Session } from "./session";
 
 interface Option {
   readonly value: string;
   readonly text: string;
 }
 
-export function Toolbar({ store }: { readonly store: Store }): JSX.Element {
+export function Toolbar({ session, select }: {
+  readonly session: Session;
+  readonly select: (id: string) => void;
+}): JSX.Element {
+  const { store } = session;
   const tag = store.tag.value;
   const hashes = tag?.hashes ?? [];
   return (
@@ -29,6 +37,8 @@ export function Toolbar({ store }: { readonly store: Store }): JSX.Element {
         options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))} />
       <DirectionSwitch store={store} />
       <span class="spring" />
+      <Findings session={session} select={select} />
+      <Finder hierarchy={store.hierarchy.value} select={select} />
       <IconButton id="expand-all" label="Expand all" onClick={() => expandAll(store)}><ExpandIcon /></IconButton>
       <IconButton id="collapse-all" label="Collapse all" onClick={() => collapseAll(store)}><CollapseIcon /></IconButton>
     </div>
@@ -65,19 +75,5 @@ function DirectionSwitch({ store }: { readonly store: Store }): JSX.Element {
         </button>
       ))}
     </div>
-  );
-}
-
-export function IconButton({ id, label, onClick, children, disabled = false }: {
-  readonly id: string;
-  readonly label: string;
-  readonly onClick: () => void;
-  readonly children: ComponentChildren;
-  readonly disabled?: boolean;
-}): JSX.Element {
-  return (
-    <button type="button" class="icon" data-testid={id} aria-label={label} title={label} disabled={disabled} onClick={onClick}>
-      {children}
-    </button>
   );
 }

@@ -16,7 +16,7 @@
 // Other data-testid: run tag hash statistic direction direction-forward
 // direction-backward expand-all collapse-all fit zoom-in zoom-out; step slider
 // play first previous next last pass step-count; legend card chart histogram
-// log-scale shares statistics note slot; empty error retry loading notice
+// log-scale shares statistics note slot find found findings finding-list; empty error retry loading notice
 // warnings no-gradients canvas tree.
 
 import type { JSX } from "preact";
