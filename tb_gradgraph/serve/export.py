@@ -11,8 +11,8 @@ import numpy as np
 
 from tb_gradgraph import __version__
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.serve.answer import JSON, Answer
 from tb_gradgraph.record.dot import to_dot
+from tb_gradgraph.serve.answer import JSON, Answer
 from tb_gradgraph.serve.find import find_graph, find_records, find_run
 from tb_gradgraph.serve.frames import to_json
 from tb_gradgraph.serve.index import Entry, RunView
