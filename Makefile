@@ -34,7 +34,7 @@ test: .venv/installed-test browser lint frontend
 lint: .venv/installed-test
 	$(BIN)/ruff check .
 
-frontend:
+frontend: browser
 	.ci/check_frontend
 
 browser: .venv/installed-test
