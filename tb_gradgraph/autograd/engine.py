@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import inspect
 from collections.abc import Callable, Iterator
 
 import torch
 from torch.autograd.graph import Node as AutogradNode
+from torch.multiprocessing.reductions import StorageWeakRef
 
 #: Number that the next autograd node made on this thread will be given.
 next_sequence_nr: Callable[[], int] = torch.autograd._get_sequence_nr
@@ -35,6 +35,23 @@ def sequence_nr(node: AutogradNode) -> int:
     return node._sequence_nr()
 
 
+def node_name(node: AutogradNode) -> str:
+    """Give autograd's name of ``node`` without namespaces."""
+    return node.name().rpartition("::")[2]
+
+
+#: Identity of a tensor's memory; while it is held, no other memory has the same.
+StorageRef = StorageWeakRef
+
+
+def storage_ref(tensor: torch.Tensor) -> StorageRef | None:
+    """Give the identity of the memory behind ``tensor``; ``None`` where it has none of its own."""
+    try:
+        return StorageWeakRef(tensor.untyped_storage())
+    except (NotImplementedError, RuntimeError):  # sparse, or a subclass without storage
+        return None
+
+
 def input_metadata(node: AutogradNode) -> tuple[tuple[tuple[int, ...], str], ...]:
     """Give shape and dtype of each slot of ``node``, as far as autograd keeps them."""
     return tuple(
@@ -51,14 +68,6 @@ def dtype_name(dtype: torch.dtype) -> str:
 def custom_function(node: AutogradNode) -> type | None:
     """Give the user's torch.autograd.Function that made ``node``, else ``None``."""
     return getattr(type(node), "_forward_cls", None)
-
-
-def defined_at(cls: type) -> str:
-    """Give ``file:line`` of a class, or "" where Python does not know (a notebook's past cell)."""
-    try:
-        return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
-    except (OSError, TypeError):
-        return ""
 
 
 def saved_tensors(node: AutogradNode) -> Iterator[tuple[str, torch.Tensor]]:

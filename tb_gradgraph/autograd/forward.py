@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 
 import torch
 
-from tb_gradgraph.autograd.trace import Origin, SlotKey, TracedSource
+from tb_gradgraph.autograd.origins import Origin, SlotKey, TracedSource
 from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
 from tb_gradgraph.statistics import WHOLE_LIMIT
 
@@ -41,6 +41,8 @@ class Forward:
     scope_at: Callable[[int], int] = _nowhere
     lines: Mapping[int, str] = dataclasses.field(default_factory=dict)
     names: Mapping[SlotKey, str] = dataclasses.field(default_factory=dict)
+    source_names: Mapping[tuple[int, int], str] = dataclasses.field(default_factory=dict)
+    second_order: Set[int] = frozenset()  # numbers of nodes made while a backward ran
     known: Mapping[int, KnownTensor] = dataclasses.field(default_factory=dict)  # by id
     sources: Sequence[TracedSource] = ()
     untracked_inputs: Mapping[int, Sequence[tuple[int, Origin]]] = dataclasses.field(

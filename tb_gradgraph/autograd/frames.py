@@ -1,4 +1,4 @@
-"""Source lines and variable names, read from the frames of the user's code."""
+"""Source lines and variables, read from the frames of the user's code."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ import torch
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = tuple(os.path.join(_PACKAGE, room) for room in ("autograd", "writer.py", "recorder.py"))
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
-_is_foreign: dict[CodeType, bool] = {}
+_is_users: dict[str, bool] = {}  # by file name, which has its hash at hand; a code object has not
 
 
-def _users(code: CodeType) -> bool:
+def is_users(code: CodeType) -> bool:
     """Whether ``code`` is the user's: not torch's, not ours, not an import frame."""
-    known = _is_foreign.get(code)
+    name = code.co_filename
+    known = _is_users.get(name)
     if known is None:
-        name = code.co_filename
-        known = not name.startswith((_TORCH, *_OURS, "<frozen", "<string>"))
-        _is_foreign[code] = known
+        known = _is_users[name] = not name.startswith((_TORCH, *_OURS, "<frozen", "<string>"))
     return known
 
 
 def user_frame(depth: int = 1) -> FrameType | None:
-    """Give the innermost frame of the user's own code."""
+    """Give the innermost frame of the user's own code, from ``depth`` callers up."""
     frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and not _users(frame.f_code):
+    while frame is not None and not is_users(frame.f_code):
         frame = frame.f_back
     return frame
 
@@ -40,6 +39,23 @@ def source_line(frame: FrameType | None) -> str:
     if frame is None:
         return ""
     return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+
+
+def tensors_of(frame: FrameType) -> Iterator[tuple[str, torch.Tensor]]:
+    """Give the local variables of ``frame`` that hold a tensor; containers are not entered."""
+    for name, value in local_variables(frame).items():
+        if isinstance(value, torch.Tensor):
+            yield name, value
+
+
+def variables_of(frame: FrameType | None) -> dict[str, Any]:
+    """Give every variable that code in ``frame`` can reach, local ones before global ones."""
+    if frame is None:
+        return {}
+    found = local_variables(frame)
+    for name, value in list(frame.f_globals.items()):
+        found.setdefault(name, value)
+    return found
 
 
 def local_variables(frame: FrameType) -> dict[str, Any]:
@@ -59,20 +75,3 @@ def local_variables(frame: FrameType) -> dict[str, Any]:
 
 #: The frame's, our variable's, and that of the call that counts.
 _FRAMES_OWN_REFERENCES = 3
-
-
-def tensors_of(frame: FrameType) -> Iterator[tuple[str, torch.Tensor]]:
-    """Give the local variables of ``frame`` that hold a tensor; containers are not entered."""
-    for name, value in local_variables(frame).items():
-        if isinstance(value, torch.Tensor):
-            yield name, value
-
-
-def variables_of(frame: FrameType | None) -> dict[str, Any]:
-    """Give every variable that code in ``frame`` can reach, local ones before global ones."""
-    if frame is None:
-        return {}
-    found = local_variables(frame)
-    for name, value in list(frame.f_globals.items()):
-        found.setdefault(name, value)
-    return found

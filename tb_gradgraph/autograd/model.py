@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.autograd.build import BuiltGraph, GraphBuilder
+from tb_gradgraph.autograd.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.engine import collector_paused
 from tb_gradgraph.autograd.forward import Forward, NamedTensor
 from tb_gradgraph.autograd.frames import user_frame, variables_of
@@ -55,7 +55,7 @@ def capture_model(
     with collector_paused(), preserved(model, inputs):
         objective, forward = _watch_forward(model, args, kwargs, loss_fn, grad_outputs, where)
         walked = walk([root.tensor for root in objective.roots])
-        built = GraphBuilder(walked, forward).build(objective.roots)
+        built = build_graph(walked, forward, objective.roots)
         observer, rows = prepare(built, objective.text)
         observer.attach(built, rows, _seed_rows(built, objective))
         try:
@@ -76,7 +76,7 @@ def capture_tensors(
     check_roots(named, where)
     with collector_paused():
         walked = walk([root.tensor for root in named])
-        built = GraphBuilder(walked, forward_of_frame(walked, frame, named)).build(named)
+        built = build_graph(walked, forward_of_frame(walked, frame, named), named)
         observer, rows = prepare(built, "the user's own backward")
         observer.attach(built, rows)
 
@@ -90,8 +90,8 @@ def _watch_forward(
     where: str,
 ) -> tuple[Objective, Forward]:
     known = known_tensors(model, args, kwargs)
-    spans = ModuleSpans(names_of_modules(model), lambda: trace.look_at(user_frame()))
-    trace = ForwardTrace(spans)
+    spans = ModuleSpans(names_of_modules(model))
+    trace = ForwardTrace(spans, user_frame())
     with spans, trace:
         objective = choose_objective(model(*args, **kwargs), loss_fn, grad_outputs, where)
     trace.close()
@@ -99,9 +99,11 @@ def _watch_forward(
         scopes=spans.scopes,
         scope_at=spans.scope_at,
         lines=trace.lines,
+        second_order=trace.second_order,
         names=trace.names.found(),
+        source_names=trace.names.found_sources(),
         known=in_scopes(known, spans.scopes),
-        sources=trace.sources,
+        sources=trace.origins.sources,
         untracked_inputs=trace.untracked_inputs,
         made=trace.made,
         used=trace.used,

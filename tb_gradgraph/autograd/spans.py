@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import torch
 from torch.nn.modules import module as torch_module
@@ -21,14 +21,11 @@ class ModuleSpans:
     given. Nothing is put on the user's modules.
     """
 
-    def __init__(
-        self, names: Mapping[int, str], on_enter: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, names: Mapping[int, str]) -> None:
         """Prepare to name modules by ``id`` from ``names``; others go by their class."""
         self.scopes: list[Scope] = []
         self.current = NO_SCOPE
         self._names = names
-        self._on_enter = on_enter
         self._calls: dict[str, int] = {}
         self._stack: list[tuple[int, int]] = []  # id of the module, scope before it
         self._starts = [0]
@@ -53,8 +50,6 @@ class ModuleSpans:
     def _enter(self, module: torch.nn.Module, _inputs: object) -> None:
         if threading.get_ident() != self._thread:
             return
-        if self._on_enter is not None:
-            self._on_enter()
         path = self._names.get(id(module))
         if path is None:
             path = self._unregistered(module)

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.autograd.engine import dtype_name, saved_tensors, sequence_nr
+from tb_gradgraph.autograd.engine import saved_tensors, sequence_nr
 from tb_gradgraph.autograd.forward import Forward, KnownTensor, NamedTensor
 from tb_gradgraph.autograd.frames import variables_of
-from tb_gradgraph.autograd.trace import Origin, SlotKey, TracedSource, TracedTensor
+from tb_gradgraph.autograd.origins import Origin, SlotKey, TracedSource, traced
 from tb_gradgraph.autograd.walk import Walk
 from tb_gradgraph.graph import NO_SCOPE
 from tb_gradgraph.statistics import WHOLE_LIMIT
@@ -104,13 +104,7 @@ def _saved_inputs(
                 continue
             if place not in seen:
                 seen[place] = (len(sources), tensor)
-                sources.append(_given(tensor))
+                sources.append(TracedSource("", NO_SCOPE, "", [traced(tensor)], []))
             found = inputs.setdefault(sequence_nr(node), [])
             found.append((len(found), ("source", seen[place][0], 0)))
     return sources, inputs
-
-
-def _given(tensor: torch.Tensor) -> TracedSource:
-    value = tensor.detach().clone() if tensor.numel() <= WHOLE_LIMIT else None
-    output = TracedTensor(id(tensor), tuple(tensor.shape), dtype_name(tensor.dtype), value)
-    return TracedSource("", NO_SCOPE, "", [output], [])

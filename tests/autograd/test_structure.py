@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.autograd.build import readable
+from tb_gradgraph.autograd.naming import readable
 from tests.autograd.models import CASES, Case
 
 

@@ -1,0 +1,75 @@
+"""The user's torch.autograd.Functions: what they are called, were given, and ask of a backward."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.engine import custom_function, node_name
+from tb_gradgraph.autograd.frames import local_variables
+
+_APPLY = torch.autograd.Function.apply.__func__.__code__
+#: How deep below ``apply`` the first operation of a forward is looked for.
+_DEPTH_LIMIT = 64
+
+
+def operation_of(node: AutogradNode) -> tuple[str, str]:
+    """Give the name of what ``node`` does, and a note for the reader."""
+    cls = custom_function(node)
+    if cls is None:
+        return node_name(node), ""
+    place = defined_at(cls)
+    return cls.__name__, f"torch.autograd.Function {cls.__qualname__}" + (place and f", {place}")
+
+
+def defined_at(cls: type) -> str:
+    """Give ``file:line`` of a class, or "" where Python does not know (a notebook's past cell)."""
+    try:
+        return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
+    except (OSError, TypeError):
+        return ""
+
+
+def function_arguments() -> tuple[Any, ...]:
+    """Give the arguments of the innermost ``Function.forward`` that is running; () if none is."""
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(_DEPTH_LIMIT):
+        if frame is None or frame.f_back is None:
+            break
+        if frame.f_back.f_code is _APPLY:
+            return _arguments_of(frame)
+        frame = frame.f_back
+    return ()
+
+
+def refuses_inputs(nodes: Iterable[AutogradNode]) -> bool:
+    """Whether a Function behind the graph works only in a backward that accumulates into leaves.
+
+    Reentrant checkpointing (torch's, and those that follow it) runs a backward of
+    its own, and asks the engine whether ``inputs=`` was given.
+    """
+    classes = {custom_function(node) for node in nodes} - {None}
+    return any(_asks_the_engine(cls) for cls in classes)
+
+
+def _asks_the_engine(cls: type | None) -> bool:
+    code = getattr(getattr(cls, "backward", None), "__code__", None)
+    return code is not None and "_is_checkpoint_valid" in code.co_names
+
+
+def _arguments_of(frame: FrameType) -> tuple[Any, ...]:
+    """Read a forward's arguments after ``ctx``, also where it takes none (``setup_context``)."""
+    code = frame.f_code
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames[:count])
+    found = local_variables(frame)
+    given = [found.get(name) for name in names]
+    if code.co_flags & inspect.CO_VARARGS:
+        given.extend(found.get(code.co_varnames[count], ()))
+    return tuple(given)

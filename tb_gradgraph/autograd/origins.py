@@ -1,0 +1,99 @@
+"""Where tensors without gradient came from, while a forward runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+
+import torch
+
+from tb_gradgraph.autograd.engine import StorageRef, dtype_name, sequence_nr, storage_ref
+from tb_gradgraph.statistics import WHOLE_LIMIT
+
+#: A tensor with gradient, by what made it: (sequence number, output number).
+SlotKey = tuple[int, int]
+#: Where a tensor came from: a slot of the autograd graph, a leaf by id, or a traced source.
+Origin = tuple[str, int, int]
+
+
+@dataclasses.dataclass(slots=True)
+class TracedTensor:
+    """One output of a traced operation without gradient, or a tensor from outside."""
+
+    identity: int
+    shape: tuple[int, ...]
+    dtype: str
+    value: torch.Tensor | None
+
+
+@dataclasses.dataclass(slots=True)
+class TracedSource:
+    """A forward operation whose outputs need no gradient, or ("" as operation) a given tensor."""
+
+    operation: str
+    scope: int
+    source: str
+    outputs: list[TracedTensor]
+    inputs: list[tuple[int, Origin]]  # position among the tensor arguments, where it came from
+
+
+class Origins:
+    """Knows the origin of every tensor that an operation was given or made.
+
+    A tensor is found again as the same object, or by its memory (autograd hands
+    out views as objects of their own). Tensors are not kept, but the identity of
+    their memory is reserved, so that memory used anew is not taken for the old.
+    """
+
+    def __init__(self) -> None:
+        self.sources: list[TracedSource] = []
+        self._by_id: dict[int, tuple[weakref.ref[torch.Tensor], Origin]] = {}
+        self._by_storage: dict[int, tuple[StorageRef, Origin]] = {}
+
+    def of(self, tensor: torch.Tensor, scope: int) -> Origin:
+        """Give the origin of an argument; one never seen before is noted as given in ``scope``."""
+        if tensor.requires_grad:
+            node = tensor.grad_fn
+            if node is None:
+                return ("leaf", id(tensor), 0)
+            return ("slot", sequence_nr(node), tensor.output_nr)
+        return self.known(tensor) or self._given(tensor, scope)
+
+    def known(self, tensor: torch.Tensor) -> Origin | None:
+        """Give the origin of a tensor without gradient, ``None`` if it was not seen yet."""
+        found = self._by_id.get(id(tensor))
+        if found is not None and found[0]() is tensor:
+            return found[1]
+        storage = storage_ref(tensor)
+        held = None if storage is None else self._by_storage.get(storage.cdata)
+        return None if held is None else held[1]
+
+    def add(self, source: TracedSource, outputs: list[torch.Tensor]) -> None:
+        """Note an operation and the tensors that it made."""
+        for nr, tensor in enumerate(outputs):
+            self.put(tensor, ("source", len(self.sources), nr))
+        self.sources.append(source)
+
+    def put(self, tensor: torch.Tensor, origin: Origin) -> None:
+        """Note where ``tensor``, and any view of it, comes from."""
+        self._by_id[id(tensor)] = (weakref.ref(tensor), origin)
+        storage = storage_ref(tensor)
+        if storage is not None:
+            self._by_storage[storage.cdata] = (storage, origin)
+
+    def close(self) -> None:
+        """Let go of every tensor's identity; the sources stay."""
+        self._by_id.clear()
+        self._by_storage.clear()
+
+    def _given(self, tensor: torch.Tensor, scope: int) -> Origin:
+        origin: Origin = ("source", len(self.sources), 0)
+        self.sources.append(TracedSource("", scope, "", [traced(tensor)], []))
+        self.put(tensor, origin)
+        return origin
+
+
+def traced(tensor: torch.Tensor) -> TracedTensor:
+    """Describe a tensor without gradient, with a copy if it is small."""
+    value = tensor.detach().clone() if tensor.numel() <= WHOLE_LIMIT else None
+    return TracedTensor(id(tensor), tuple(tensor.shape), dtype_name(tensor.dtype), value)

@@ -1,0 +1,126 @@
+"""Names of the variables that held a tensor while a forward ran."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from types import CodeType, FrameType
+
+import torch
+
+from tb_gradgraph.autograd.engine import sequence_nr
+from tb_gradgraph.autograd.frames import is_users, tensors_of
+from tb_gradgraph.autograd.origins import Origin, SlotKey
+
+#: Frames of these are not held: one thrown away unfinished has no variables left to read.
+_SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+class VariableNames:
+    """Reads the variables of the user's frames at every operation, and once more when they end.
+
+    A frame that is held keeps its variables after it has returned. So the user's
+    frames on the stack are held until the next operation, or ``close``, finds
+    them gone, and what they were left with is read then: without that the last
+    ``y = x * w`` before ``return y`` would have no name. Names are read, never
+    inferred. Frames of the caller of the whole forward are not looked at.
+    """
+
+    def __init__(
+        self, outermost: FrameType | None, origin_of: Callable[[torch.Tensor], Origin | None]
+    ) -> None:
+        """Prepare to read frames entered from ``outermost``.
+
+        Args:
+            outermost: Where the user asked for the capture; ``None`` if not from his code.
+            origin_of: Where a tensor without gradient came from, if that is known.
+        """
+        self._outermost = outermost
+        self._origin_of = origin_of
+        self._held: list[_HeldFrame] = []
+        self._names: dict[SlotKey, tuple[int, str]] = {}  # rank (0 best) and name
+        self._source_names: dict[SlotKey, tuple[int, str]] = {}
+        self._code: dict[int, CodeType] = {}
+
+    def read(self, frame: FrameType) -> None:
+        """Read the frame that an operation was called from, and those that ended before it."""
+        held = self._held
+        if not held or held[-1].frame is not frame:
+            self._move_to(frame)
+        if held and held[-1].frame is frame:
+            self._look(held[-1])
+        elif frame is not self._outermost:
+            self._look(_HeldFrame(frame))
+
+    def made_in(self, number: int, code: CodeType) -> None:
+        """Note in whose code a node was made: names given there are preferred."""
+        self._code[number] = code
+
+    def found(self) -> dict[SlotKey, str]:
+        """Give the best name found for each slot."""
+        return {key: name for key, (_, name) in self._names.items()}
+
+    def found_sources(self) -> dict[tuple[int, int], str]:
+        """Give the best name found for each output of a traced source."""
+        return {key: name for key, (_, name) in self._source_names.items()}
+
+    def close(self) -> None:
+        """Read what the last frames were left with, and let go of them."""
+        self._release(0)
+
+    def _move_to(self, frame: FrameType) -> None:
+        """Release the frames that have ended, hold those entered since."""
+        depths = {id(held.frame): depth for depth, held in enumerate(self._held, 1)}
+        entered = []
+        at: FrameType | None = frame
+        while at is not None and at is not self._outermost and id(at) not in depths:
+            if is_users(at.f_code) and not at.f_code.co_flags & _SUSPENDING:
+                entered.append(_HeldFrame(at))
+            at = at.f_back
+        depth = depths.get(id(at), 0)
+        self._release(depth)
+        self._held += reversed(entered)
+        for held in self._held[max(depth - 1, 0) : -1]:  # those that wait for the innermost
+            self._look(held)
+
+    def _release(self, depth: int) -> None:
+        """Read the frames held below ``depth`` a last time, the innermost first."""
+        while len(self._held) > depth:
+            self._look(self._held.pop())
+
+    def _look(self, held: _HeldFrame) -> None:
+        if held.place == held.frame.f_lasti:
+            return  # nothing was executed there since
+        held.place = held.frame.f_lasti
+        for name, tensor in tensors_of(held.frame):
+            version = tensor._version if tensor.requires_grad else -1
+            if held.seen.get(name) != (id(tensor), version):
+                held.seen[name] = (id(tensor), version)
+                self._offer(name, tensor, held.frame.f_code)
+
+    def _offer(self, name: str, tensor: torch.Tensor, code: CodeType) -> None:
+        node = tensor.grad_fn
+        if node is not None:
+            number = sequence_nr(node)
+            rank = 0 if self._code.get(number) is code else 1
+            _keep_best(self._names, (number, tensor.output_nr), rank, name)
+        elif not tensor.requires_grad:
+            origin = self._origin_of(tensor)
+            if origin is not None and origin[0] == "source":
+                _keep_best(self._source_names, origin[1:], 0, name)
+
+
+class _HeldFrame:
+    """A frame, where it was when last read, and the tensors (with version) that it had."""
+
+    __slots__ = ("frame", "place", "seen")
+
+    def __init__(self, frame: FrameType) -> None:
+        self.frame = frame
+        self.place = -1
+        self.seen: dict[str, tuple[int, int]] = {}
+
+
+def _keep_best(names: dict[SlotKey, tuple[int, str]], key: SlotKey, rank: int, name: str) -> None:
+    if key not in names or rank < names[key][0]:
+        names[key] = (rank, name)
