@@ -4,13 +4,17 @@ export type Dispose = () => void;
 
 export class Disposer {
   private releases: Dispose[] = [];
+  private disposed = false;
 
+  // What is acquired too late, after an answer that was waited for, is released at once.
   add(release: Dispose): void {
-    this.releases.push(release);
+    if (this.disposed) release();
+    else this.releases.push(release);
   }
 
   // Releases in reverse order; calling it twice is harmless.
   dispose(): void {
+    this.disposed = true;
     const releases = this.releases.reverse();
     this.releases = [];
     for (const release of releases) release();

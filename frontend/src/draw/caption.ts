@@ -6,9 +6,11 @@ import type { Box } from "../model/collapse";
 import type { Graph } from "../model/graph";
 import type { Hierarchy } from "../model/hierarchy";
 import { nameWithin, operationLabel } from "../model/labels";
-import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep } from "../model/record";
+import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../model/record";
 import { State, type StepValues } from "../model/values";
 import { DETAIL_FONT, TITLE_FONT, widthOf } from "./text";
+
+const MOST_WRITTEN = 3;
 
 export interface Caption {
   readonly title: string;
@@ -32,8 +34,9 @@ export function captionOf(hierarchy: Hierarchy, box: Box): Caption {
 // A variable's name where one was found, else the node's own unless that only repeats the operation.
 export function nameOfNode(graph: Graph, node: number): string {
   const { name, operation } = graph.columns.nodes;
-  const slot = graph.columns.slots.name[graph.slotOffset[node]!];
-  if (slot) return slot;
+  const slots = graph.columns.slots.name.slice(graph.slotOffset[node], graph.slotOffset[node + 1]).filter((slot) => slot !== "");
+  // Outputs of one operation, as in q, k, v = x.chunk(3).
+  if (slots.length > 0) return slots.length > 3 ? `${slots.slice(0, 3).join(", ")}, …` : slots.join(", ");
   const own = name[node]!;
   if (operation[node] === "") return own;
   // "l.0/addmm.1": module, operation, ordinal.
@@ -59,9 +62,9 @@ export function sizeOf(hierarchy: Hierarchy, box: Box): Size {
       : { width: clamp(text + 34, 128, 240), height: 46 };
   }
   const { kind } = hierarchy.graph.columns.nodes;
-  if (kind[box.node] === "constant") return { width: clamp(text + 24, 64, 180), height: 34 };
+  if (kind[box.node] === "constant") return { width: clamp(text + 24, 92, 180), height: 34 };
   const slant = kind[box.node] === "operation" ? 24 : 38;
-  const least = isSmall(hierarchy.graph, box.node) ? 140 : 88;
+  const least = leastWidth(hierarchy.graph, box.node);
   return { width: clamp(text + slant, least, 230), height: kind[box.node] === "root" ? 50 : 42 };
 }
 
@@ -70,9 +73,11 @@ function clamp(value: number, low: number, high: number): number {
 }
 
 // Tensors that may be kept whole need room for value and gradient.
-function isSmall(graph: Graph, node: number): boolean {
-  const shape = graph.columns.slots.shape[graph.slotOffset[node]!];
-  return shape !== undefined && shape.reduce((product, size) => product * size, 1) <= WHOLE_LIMIT;
+function leastWidth(graph: Graph, node: number): number {
+  const shape = graph.columns.slots.shape[graph.slotOffset[node]!] ?? [];
+  const elements = shape.reduce((product, size) => product * size, 1);
+  if (graph.columns.nodes.slot_count[node] !== 1 || elements > WHOLE_LIMIT) return 88;
+  return elements === 1 ? 140 : 168;
 }
 
 export interface Scalars {
@@ -81,8 +86,21 @@ export interface Scalars {
 }
 
 export function scalarsOf(graph: Graph, record: RecordedStep | undefined, node: number): Scalars {
-  const whole = record?.whole.get(graph.slotOffset[node]!);
+  const whole = wholeOf(graph, record, node);
   return { value: scalarOf(whole?.value), gradient: scalarOf(whole?.gradient) };
+}
+
+// Of a node with several outputs no single one speaks for it.
+function wholeOf(graph: Graph, record: RecordedStep | undefined, node: number): Whole | undefined {
+  return graph.columns.nodes.slot_count[node] === 1 ? record?.whole.get(graph.slotOffset[node]!) : undefined;
+}
+
+// A small array as it is read best: one number where all are equal, the elements
+// where they are few.
+export function arrayText(array: readonly number[] | undefined): string | undefined {
+  const element = elementOf(array);
+  if (element !== undefined) return formatNumber(element);
+  return array !== undefined && array.length <= MOST_WRITTEN ? `[${array.map(formatNumber).join(", ")}]` : undefined;
 }
 
 // The second line of a box: value and gradient of a scalar (or of each element, where all are equal), else the statistic, else why there is none.
@@ -96,14 +114,13 @@ export function detailOf(
     const nodes = inside === 1 ? "1 node" : `${formatCount(inside)} nodes`;
     return number === undefined ? nodes : `${nodes} · ${number}`;
   }
-  const whole = record?.whole.get(hierarchy.graph.slotOffset[box.node]!);
-  const value = elementOf(whole?.value);
-  const gradient = elementOf(whole?.gradient);
-  const scalars = [
-    ...(value === undefined ? [] : [`value ${formatNumber(value)}`]),
-    ...(gradient === undefined ? [] : [`grad ${formatNumber(gradient)}`]),
-  ];
-  if (scalars.length > 0) return scalars.join("  ");
+  const whole = wholeOf(hierarchy.graph, record, box.node);
+  const value = arrayText(whole?.value);
+  const gradient = arrayText(whole?.gradient);
+  const parts = [...(value === undefined ? [] : [`value ${value}`]), ...(gradient === undefined ? [] : [`grad ${gradient}`])];
+  const uniform = elementOf(whole?.gradient ?? whole?.value) !== undefined;
+  const each = uniform && (whole?.gradient ?? whole?.value)?.length !== 1 ? " each" : "";
+  if (parts.length > 0) return parts.join("  ") + each;
   return number ?? shapeText(hierarchy.graph, box.node);
 }
 

@@ -1,25 +1,26 @@
 // Finds a free place for the label of each edge, once per layout.
 
-import { intersects, type Point, type Rect } from "../base/geometry";
+import { boundsOf, intersects, type Point, type Rect } from "../base/geometry";
 import type { LaidOut } from "../layout/laid_out";
 
 export const LABEL_WIDTH = 44;
 export const LABEL_HEIGHT = 14;
 
 // The middle of the longest piece is tried first, then other pieces and other
-// places on them; an edge with no free place has no label. Labels lie on their
-// edge, so where several edges run together the label says which one is meant.
+// places on them, first clear of other edges, then across them; an edge with no
+// free place has no label.
 export function placeLabels(layout: LaidOut, obstacles: readonly Rect[]): readonly (Point | undefined)[] {
   const taken = new Cells();
-  for (const obstacle of obstacles) taken.add(obstacle);
-  return layout.edges.map((path) => {
-    for (const place of candidates(path)) {
-      const rect = labelRect(place);
-      if (taken.hits(rect)) continue;
-      taken.add(rect);
-      return place;
-    }
-    return undefined;
+  for (const obstacle of obstacles) taken.add(obstacle, -1);
+  const lines = new Cells();
+  layout.edges.forEach((path, edge) => {
+    for (let i = 1; i < path.length; i++) lines.add(boundsOf([path[i - 1]!, path[i]!]), edge);
+  });
+  return layout.edges.map((path, edge) => {
+    const free = [...candidates(path)].filter((place) => !taken.hits(labelRect(place), -2));
+    const place = free.find((one) => !lines.hits(labelRect(one), edge)) ?? free[0];
+    if (place !== undefined) taken.add(labelRect(place), -1);
+    return place;
   });
 }
 
@@ -41,21 +42,27 @@ function* candidates(path: readonly Point[]): Generator<Point> {
   }
 }
 
+interface Owned {
+  readonly rect: Rect;
+  readonly owner: number;
+}
+
 // A coarse grid of rectangles, so that placing stays linear.
 class Cells {
-  private readonly cells = new Map<string, Rect[]>();
+  private readonly cells = new Map<string, Owned[]>();
 
-  add(rect: Rect): void {
+  add(rect: Rect, owner: number): void {
     for (const key of this.keys(rect)) {
       const cell = this.cells.get(key);
-      if (cell === undefined) this.cells.set(key, [rect]);
-      else cell.push(rect);
+      if (cell === undefined) this.cells.set(key, [{ rect, owner }]);
+      else cell.push({ rect, owner });
     }
   }
 
-  hits(rect: Rect): boolean {
+  // Whether anything lies there that is not the asker's own.
+  hits(rect: Rect, asker: number): boolean {
     for (const key of this.keys(rect)) {
-      if (this.cells.get(key)?.some((other) => intersects(rect, other))) return true;
+      if (this.cells.get(key)?.some((other) => other.owner !== asker && intersects(rect, other.rect))) return true;
     }
     return false;
   }

@@ -2,16 +2,16 @@
 // the painted one with the step. Recoloring makes only the second anew.
 
 import { distanceToPath, intersects, type Point, type Rect } from "../base/geometry";
-import { formatNumber, formatShape } from "../base/format";
+import { formatShape } from "../base/format";
 import type { VisibleGraph, VisibleEdge } from "../model/collapse";
 import type { Hierarchy } from "../model/hierarchy";
 import { slotRowOf, type NodeKind } from "../model/graph";
-import { elementOf, type RecordedStep } from "../model/record";
+import type { RecordedStep } from "../model/record";
 import type { Statistic } from "../model/statistics";
 import { State, summarizeRows, type StepValues } from "../model/values";
 import { TITLE_HEIGHT } from "../layout/elk_graph";
 import type { LaidOut } from "../layout/laid_out";
-import { captionOf, detailOf, valueText } from "./caption";
+import { arrayText, captionOf, detailOf, valueText } from "./caption";
 import { inkOn, type ColorScale } from "./color_scale";
 import { placeLabels } from "./edge_labels";
 import type { Theme } from "./theme";
@@ -112,8 +112,8 @@ export function paintScene(
     if (values === undefined) return { state: State.none, weight: 0, label: "" };
     const rows = merged.map((edge) => hierarchy.graph.edgeRow[edge]!);
     const { value, state } = summarizeRows(values.rows, rows, statistic);
-    const scalar = rows.length === 1 ? elementOf(record?.whole.get(rows[0]!)?.gradient) : undefined;
-    const label = scalar === undefined ? (valueText(value, state) ?? "") : formatNumber(scalar);
+    const whole = rows.length === 1 ? arrayText(record?.whole.get(rows[0]!)?.gradient) : undefined;
+    const label = whole ?? valueText(value, state) ?? "";
     return { state, weight: state === State.number ? scale.position(value) : 0, label };
   });
   return { boxes, edges };

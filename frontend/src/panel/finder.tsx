@@ -27,7 +27,10 @@ export function Finder({ hierarchy, select }: {
     <div class="finder">
       <input type="search" data-testid="find" aria-label="Find a node or module" placeholder="Find…" value={text}
         onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => event.key === "Enter" && hits[0] !== undefined && choose(hits[0].id)} />
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && hits[0] !== undefined) choose(hits[0].id);
+          if (event.key === "Escape") setText("");
+        }} />
       {text.trim() !== "" && (
         <ul class="popover" data-testid="found">
           {hits.map((hit) => (

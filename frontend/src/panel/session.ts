@@ -60,7 +60,20 @@ export class Session {
       if (shown !== undefined) store.recordIndex.value = nearestRecord(records, shown.step, shown.backwardPass);
       else store.recordIndex.value = firstShown(records, this.wanted);
       this.generation.value++;
+      this.tellMissing();
     });
+  }
+
+  // A link may name a run or tag that is not here: what is shown instead is said.
+  private tellMissing(): void {
+    const { runName, run, tagName, tag, notice } = this.store;
+    if (runName.value !== undefined && run.value !== undefined && run.value.run !== runName.value) {
+      notice.value = `There is no run "${runName.value}" here; "${run.value.run}" is shown.`;
+      runName.value = run.value.run;
+    } else if (tagName.value !== undefined && tag.value !== undefined && tag.value.tag !== tagName.value) {
+      notice.value = `Run "${run.value?.run}" has no graph "${tagName.value}"; "${tag.value.tag}" is shown.`;
+      tagName.value = tag.value.tag;
+    }
   }
 
   // Tries everything again after an error.
@@ -79,13 +92,13 @@ export class Session {
 
   private followGraph(): void {
     const run = this.store.run.value?.run;
-    const hash = this.store.ref.value?.hash;
+    const hash = this.store.hash.value;
     this.generation.value;
     if (run === undefined || hash === undefined) return;
     if (this.store.hierarchy.peek()?.graph.hash === hash) return;
     void this.loadGraph(run, hash).then((reply) => {
       const { store } = this;
-      if (store.run.peek()?.run !== run || store.ref.peek()?.hash !== hash) return;
+      if (store.run.peek()?.run !== run || store.hash.peek() !== hash) return;
       if (!reply.ok) return this.fail(reply.error);
       batch(() => {
         if (store.open.peek() === undefined) openAtStart(store, reply.value);
@@ -149,13 +162,13 @@ export class Session {
   private followDomain(): void {
     const run = this.store.run.value?.run;
     const tag = this.store.tag.value?.tag;
-    const hash = this.store.ref.value?.hash;
+    const hash = this.store.hash.value;
     const statistic = this.store.statistic.value;
     this.generation.value;
     if (run === undefined || tag === undefined || hash === undefined) return;
     const columns = statistic.columns;
     void Promise.all(columns.map((column) => this.client.domain(run, tag, hash, column))).then((replies) => {
-      if (this.store.statistic.peek() !== statistic || this.store.ref.peek()?.hash !== hash) return;
+      if (this.store.statistic.peek() !== statistic || this.store.hash.peek() !== hash) return;
       const known = replies.flatMap((reply) => (reply.ok && reply.value !== undefined ? [reply.value] : []));
       this.store.domain.value = known.length === 0
         ? undefined

@@ -35,6 +35,7 @@ export interface Store {
   readonly run: ReadonlySignal<Run | undefined>;
   readonly tag: ReadonlySignal<Tag | undefined>;
   readonly ref: ReadonlySignal<RecordRef | undefined>;
+  readonly hash: ReadonlySignal<string | undefined>; // of the graph of that record
   readonly openGroups: ReadonlySignal<ReadonlySet<number>>;
   readonly visible: ReadonlySignal<VisibleGraph | undefined>;
   readonly values: ReadonlySignal<StepValues | undefined>;
@@ -51,6 +52,10 @@ export function createStore(): Store {
   const record = signal<RecordedStep | undefined>(undefined);
   const run = computed(() => runs.value.find((one) => one.run === runName.value) ?? runs.value[0]);
   const tag = computed(() => run.value?.tags.find((one) => one.tag === tagName.value) ?? run.value?.tags[0]);
+  const ref = computed(() => {
+    const records = tag.value?.records ?? [];
+    return records[Math.min(recordIndex.value, records.length - 1)];
+  });
   const openGroups = computed(() => groupNumbers(hierarchy.value, open.value));
   return {
     phase: signal<Phase>({ kind: "loading" }),
@@ -62,10 +67,9 @@ export function createStore(): Store {
     playing: signal(false),
     notice: signal<string | undefined>(undefined),
     domain: signal<readonly [number, number] | undefined>(undefined),
-    ref: computed(() => {
-      const records = tag.value?.records ?? [];
-      return records[Math.min(recordIndex.value, records.length - 1)];
-    }),
+    ref,
+    // A signal of its own: most steps change the record but not the graph.
+    hash: computed(() => ref.value?.hash),
     visible: computed(() => hierarchy.value && showGraph(hierarchy.value, openGroups.value)),
     values: computed(() => {
       const [shown, numbers] = [hierarchy.value, record.value];
