@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 
 import torch
@@ -88,6 +90,22 @@ def saved_tensors(node: AutogradNode) -> Iterator[tuple[str, torch.Tensor]]:
             continue
         if isinstance(tensor, torch.Tensor):
             yield name, tensor
+
+
+@contextlib.contextmanager
+def compiled_regions_eager() -> Iterator[None]:
+    """Run what torch.compile made from its eager source in the block, compiling nothing.
+
+    Where the compiler was not imported there is nothing compiled, and it is not
+    imported for this (2 s). Its warning that global module hooks also fire for
+    the wrapper is not for the user: the hooks are ours, and know wrappers.
+    """
+    if "torch._dynamo" not in sys.modules:
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global")
+        yield
 
 
 @contextlib.contextmanager

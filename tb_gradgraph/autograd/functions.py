@@ -24,6 +24,8 @@ def operation_of(node: AutogradNode) -> tuple[str, str]:
     cls = custom_function(node)
     if cls is None:
         return node_name(node), ""
+    if _asks_the_engine(cls):
+        return cls.__name__, "reentrant checkpoint: what it recomputes in its backward is not drawn"
     place = defined_at(cls)
     return cls.__name__, f"torch.autograd.Function {cls.__qualname__}" + (place and f", {place}")
 

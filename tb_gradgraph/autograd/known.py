@@ -9,13 +9,21 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd.forward import KnownTensor
+from tb_gradgraph.autograd.spans import WRAPPED
 from tb_gradgraph.autograd.values import named_tensors
 from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
 
 
 def names_of_modules(model: torch.nn.Module) -> Mapping[int, str]:
     """Give the qualified name of each module by ``id``; "" is the model itself."""
-    return {id(module): name for name, module in model.named_modules()}
+    return {id(module): eager_name(name) for name, module in model.named_modules()}
+
+
+def eager_name(name: str) -> str:
+    """Give a qualified name without the wrappers that torch.compile puts in between."""
+    if WRAPPED not in name:
+        return name
+    return ".".join(part for part in name.split(".") if part != WRAPPED)
 
 
 def known_tensors(
@@ -31,7 +39,7 @@ def known_tensors(
         ("buffer", model.named_buffers(remove_duplicate=False)),
     ):
         for name, tensor in tensors:
-            owned.setdefault(id(tensor), (kind, []))[1].append(name)
+            owned.setdefault(id(tensor), (kind, []))[1].append(eager_name(name))
     for name, tensor in _named_inputs(model, args, kwargs):
         owned.setdefault(id(tensor), ("input", []))[1].append(name)
     return {identity: KnownTensor(kind, tuple(names)) for identity, (kind, names) in owned.items()}

@@ -12,10 +12,16 @@ from tb_gradgraph.autograd.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.engine import collector_paused
 from tb_gradgraph.autograd.forward import Forward, NamedTensor
 from tb_gradgraph.autograd.frames import user_frame, variables_of
+from tb_gradgraph.autograd.functions import refuses_inputs
 from tb_gradgraph.autograd.known import in_scopes, known_tensors, names_of_modules
-from tb_gradgraph.autograd.objective import Objective, check_roots, choose_objective
+from tb_gradgraph.autograd.objective import (
+    Objective,
+    check_devices,
+    check_roots,
+    choose_objective,
+)
 from tb_gradgraph.autograd.observe import BackwardObserver
-from tb_gradgraph.autograd.preserve import preserved
+from tb_gradgraph.autograd.preserve import gradients_lent, preserved, without_inference_tensors
 from tb_gradgraph.autograd.spans import ModuleSpans
 from tb_gradgraph.autograd.trace import ForwardTrace
 from tb_gradgraph.autograd.unwatched import forward_of_frame
@@ -52,14 +58,17 @@ def capture_model(
     """
     args, kwargs = split_input(input_to_model)
     inputs = [tensor for _, tensor in named_tensors([args, kwargs], "")]
+    check_devices(model, inputs, where)
     with collector_paused(), preserved(model, inputs):
+        args, kwargs = without_inference_tensors((args, kwargs))
         objective, forward = _watch_forward(model, args, kwargs, loss_fn, grad_outputs, where)
         walked = walk([root.tensor for root in objective.roots])
         built = build_graph(walked, forward, objective.roots)
         observer, rows = prepare(built, objective.text)
-        observer.attach(built, rows, _seed_rows(built, objective))
+        accumulates = refuses_inputs(built.node_of)
+        observer.attach(built, rows, _seed_rows(built, objective), accumulates)
         try:
-            _differentiate(objective, built)
+            _differentiate(objective, built, model if accumulates else None)
         finally:
             observer.remove()
 
@@ -111,14 +120,24 @@ def _watch_forward(
     return objective, forward
 
 
-def _differentiate(objective: Objective, built: BuiltGraph) -> None:
-    """Run the backward without accumulating: ``.grad`` and post-accumulate hooks are not touched."""
-    torch.autograd.grad(
-        [root.tensor for root in objective.roots],
-        [leaf for _, leaf in built.leaves],
-        list(objective.seeds),
-        allow_unused=True,
-    )
+def _differentiate(
+    objective: Objective, built: BuiltGraph, accumulating: torch.nn.Module | None
+) -> None:
+    """Run the backward; ``.grad`` and post-accumulate hooks are as if it had not run.
+
+    Args:
+        objective: What to differentiate.
+        built: Its graph.
+        accumulating: The model, if its graph works only in a backward that
+            accumulates; then ``.grad`` of its parameters is lent to that.
+    """
+    roots = [root.tensor for root in objective.roots]
+    leaves = [leaf for _, leaf in built.leaves]
+    if accumulating is None:
+        torch.autograd.grad(roots, leaves, list(objective.seeds), allow_unused=True)
+    else:
+        with gradients_lent([*leaves, *accumulating.parameters()]):
+            torch.autograd.backward(roots, list(objective.seeds))
 
 
 def _seed_rows(built: BuiltGraph, objective: Objective) -> dict[int, torch.Tensor]:

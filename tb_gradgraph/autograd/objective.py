@@ -44,6 +44,22 @@ def choose_objective(
     return Objective(tuple(roots), tuple(torch.ones_like(root.tensor) for root in roots), text)
 
 
+def check_devices(model: torch.nn.Module, inputs: Sequence[torch.Tensor], where: str) -> None:
+    """Check that parameters and inputs have values.
+
+    Raises:
+        CaptureError: One of them is on the meta device.
+    """
+    owned = [*model.named_parameters(), *model.named_buffers()]
+    named = [*owned, *((f"input {nr}", tensor) for nr, tensor in enumerate(inputs))]
+    for name, tensor in named:
+        if tensor.is_meta:
+            raise CaptureError(
+                f"{where}: expected tensors with values, got {name} on the meta device. Give the "
+                "model memory first, as with model.to_empty(device=...) and its initialisation."
+            )
+
+
 def check_roots(roots: Sequence[NamedTensor], where: str) -> None:
     """Check that tensors computed by the user can be differentiated.
 

@@ -44,6 +44,7 @@ class BackwardObserver:
         self._attached: list[_Attached] = []
         self._active: dict[int, GradientSink] = {}
         self._seeds: Mapping[int, torch.Tensor] = {}
+        self._accumulated: Sequence[tuple[torch.Tensor, tuple[int, ...]]] = ()
         self._passes = 0
         self._armed = False
         self._lock = threading.Lock()
@@ -55,6 +56,7 @@ class BackwardObserver:
         built: BuiltGraph,
         wanted: frozenset[int] | None = None,
         seeds: Mapping[int, torch.Tensor] | None = None,
+        accumulates: bool = False,
     ) -> None:
         """Hook the graph's nodes and leaves; either all is attached or nothing.
 
@@ -62,6 +64,8 @@ class BackwardObserver:
             built: The graph; its autograd nodes are hooked but not kept.
             wanted: The rows to read, ``None`` for all.
             seeds: Gradients by row that every pass begins with, where known.
+            accumulates: Whether ``.grad`` of each leaf, at the end of a pass, is its
+                gradient; for then part of it comes from a backward within the backward.
         """
         self._armed = True
         self._seeds = {
@@ -73,7 +77,9 @@ class BackwardObserver:
                     self._attached.append((node.register_prehook(_SlotHook(self, slots)), None))
                 if edges:
                     self._attached.append((node.register_hook(_EdgeHook(self, edges)), None))
-            for leaf, rows in rows_of_leaves(built, wanted):
+            leaves = list(rows_of_leaves(built, wanted))
+            self._accumulated = leaves if accumulates else []
+            for leaf, rows in leaves:
                 self._attached.append((leaf.register_hook(_LeafHook(self, rows)), leaf))
         except BaseException:
             self.remove()
@@ -82,6 +88,7 @@ class BackwardObserver:
     def remove(self) -> None:
         """Take every hook away. Harmless when done twice."""
         self._armed = False
+        self._accumulated = ()
         _detach(self._attached)
 
     def see(self, rows: Iterable[int], gradient: torch.Tensor, begins: bool = True) -> None:
@@ -126,6 +133,9 @@ class BackwardObserver:
             return
         try:
             with torch.no_grad():
+                for leaf, rows in self._accumulated:
+                    for row in rows if leaf.grad is not None else ():
+                        sink.add(row, leaf.grad)
                 sink.finish()
         except Exception as error:
             self._disarm(error)

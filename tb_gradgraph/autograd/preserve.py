@@ -4,41 +4,65 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.parameter import is_lazy
+from torch.utils._pytree import tree_map
 
-_TABLES = ("_parameters", "_buffers", "_modules")
+from tb_gradgraph.autograd.attributes import attributes_kept, elements_kept
+from tb_gradgraph.autograd.engine import compiled_regions_eager
 
 
 @contextlib.contextmanager
 def preserved(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> Iterator[None]:
     """Undo, at the end of the block, what a forward of ``model`` changes.
 
-    Buffers are replaced by copies while the block runs, so that the originals
-    are never written. Attributes that a forward sets (counters, caches, hidden
-    states) are set back. An input changed in place gets its values back.
-    Random state of Python, numpy, the CPU and every device in use is restored.
-    Parameters are not copied: a forward that writes to them is not undone. A
-    lazily initialised model keeps the parameters that its first forward makes.
+    Buffers and attributes are given back as ``attributes_kept`` says. An input
+    changed in place gets its values back. Random state of Python, numpy, the CPU
+    and every device in use is restored. Gradients are computed in the block even
+    under the caller's ``no_grad`` or ``inference_mode``, and what was compiled
+    runs from its eager source. Parameters are not copied: a forward that writes
+    to them is not undone.
     """
     tensors = [*model.parameters(), *model.buffers(), *inputs]
     devices = {tensor.device.index for tensor in tensors if tensor.device.type == "cuda"}
     with (
         torch.random.fork_rng(devices=sorted(devices)),
         _host_random_state(),
+        torch.inference_mode(False),
         torch.enable_grad(),
-        _inputs_kept(inputs),
-        _modules_kept(model),
+        elements_kept(list(inputs)),
+        attributes_kept(model),
+        compiled_regions_eager(),
     ):
         torch.clear_autocast_cache()
         try:
             yield
         finally:
             torch.clear_autocast_cache()
+
+
+@contextlib.contextmanager
+def gradients_lent(leaves: Iterable[torch.Tensor]) -> Iterator[None]:
+    """Let a backward accumulate into empty ``.grad`` in the block; give back what was there.
+
+    Post-accumulate hooks do not fire meanwhile: an optimizer may step in them.
+    """
+    owned = {id(leaf): leaf for leaf in leaves}.values()
+    kept = [(leaf, leaf.grad, dict(leaf._post_accumulate_grad_hooks or {})) for leaf in owned]
+    for leaf, _, hooks in kept:
+        leaf.grad = None
+        if hooks:
+            leaf._post_accumulate_grad_hooks.clear()
+    try:
+        yield
+    finally:
+        for leaf, gradient, hooks in kept:
+            leaf.grad = gradient
+            if hooks:
+                leaf._post_accumulate_grad_hooks.update(hooks)
 
 
 @contextlib.contextmanager
@@ -51,59 +75,12 @@ def _host_random_state() -> Iterator[None]:
         np.random.set_state(numpy)  # noqa: NPY002
 
 
-@contextlib.contextmanager
-def _inputs_kept(inputs: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Give back the values of inputs that the block changes in place."""
-    copies = [(tensor, tensor._version, tensor.detach().clone()) for tensor in inputs]
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            for tensor, version, copy in copies:
-                if tensor._version != version:
-                    tensor.detach().copy_(copy)
+def without_inference_tensors(arguments: Any) -> Any:
+    """Copy the inference tensors among arguments, for autograd refuses to save them."""
 
+    def usable(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.is_inference():
+            return value.clone()
+        return value
 
-@contextlib.contextmanager
-def _modules_kept(model: torch.nn.Module) -> Iterator[None]:
-    """Give back every attribute of every module, with buffers never written."""
-    if any(is_lazy(parameter) for parameter in model.parameters()):
-        yield
-        return
-    saved = [(module, _attributes(module)) for module in model.modules()]
-    copies: dict[int, torch.Tensor] = {}
-    try:
-        for module, _ in saved:
-            _lend_buffers(module, copies)
-        yield
-    finally:
-        for module, attributes in saved:
-            _restore(module, attributes)
-
-
-def _attributes(module: torch.nn.Module) -> dict[str, Any]:
-    attributes = dict(module.__dict__)
-    for table in _TABLES:
-        attributes[table] = (module.__dict__[table], dict(module.__dict__[table]))
-    return attributes
-
-
-def _lend_buffers(module: torch.nn.Module, copies: dict[int, torch.Tensor]) -> None:
-    """Replace each buffer by a copy, one for a buffer that several modules share."""
-    for name, buffer in module._buffers.items():
-        if buffer is not None:
-            if id(buffer) not in copies:
-                copies[id(buffer)] = buffer.detach().clone()
-            module._buffers[name] = copies[id(buffer)]
-
-
-def _restore(module: torch.nn.Module, attributes: dict[str, Any]) -> None:
-    for name in [name for name in module.__dict__ if name not in attributes]:
-        del module.__dict__[name]
-    for name, value in attributes.items():
-        if name in _TABLES:
-            table, entries = value
-            table.clear()
-            table.update(entries)
-            value = table
-        module.__dict__[name] = value
+    return tree_map(usable, arguments)

@@ -12,6 +12,14 @@ from torch.nn.modules import module as torch_module
 from tb_gradgraph.autograd.engine import next_sequence_nr
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
+#: Where torch.compile's wrapper of a module keeps it; the wrapper is no call of its own.
+WRAPPED = "_orig_mod"
+
+
+def is_wrapper(module: torch.nn.Module) -> bool:
+    """Whether ``module`` only stands before another that torch.compile took in."""
+    return WRAPPED in module._modules
+
 
 class ModuleSpans:
     """Follow module calls on this thread while the ``with`` block runs.
@@ -48,7 +56,7 @@ class ModuleSpans:
         return self._owners[bisect.bisect_right(self._starts, sequence_nr) - 1]
 
     def _enter(self, module: torch.nn.Module, _inputs: object) -> None:
-        if threading.get_ident() != self._thread:
+        if threading.get_ident() != self._thread or is_wrapper(module):
             return
         path = self._names.get(id(module))
         if path is None:
@@ -60,7 +68,7 @@ class ModuleSpans:
         self._switch(len(self.scopes) - 1)
 
     def _leave(self, module: torch.nn.Module, _inputs: object, _output: object) -> None:
-        if threading.get_ident() != self._thread:
+        if threading.get_ident() != self._thread or is_wrapper(module):
             return
         while self._stack:  # a call that raised may have left its submodules open
             identity, before = self._stack.pop()

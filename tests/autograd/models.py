@@ -10,6 +10,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from tests.autograd.modules import MODULES, SEQUENCE, X
+from tests.autograd.programs import PROGRAMS, model_of
+
 
 class Doubled(torch.autograd.Function):
     """A custom Function of several operations, one of them without gradient."""
@@ -229,6 +232,11 @@ def _randn(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(1))
 
 
+def _given(given: Any) -> Any:
+    shapes = {X: (2, 3), SEQUENCE: (2, 4, 3)}
+    return _randn(*shapes[given]) if isinstance(given, str) else given
+
+
 def _inplace() -> nn.Module:
     return nn.Sequential(nn.Linear(3, 3), nn.ReLU(inplace=True), nn.Linear(3, 1))
 
@@ -251,4 +259,6 @@ CASES = {
         lambda: nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), _randn(2, 3, 4), torch.sum
     ),
     "many outputs": Case(ManyOutputs, {"x": _randn(2, 3), "scale": 2}),
+    **{name: Case(model_of(program), _randn(2, 3)) for name, program in PROGRAMS.items()},
+    **{name: Case(make, _given(given)) for name, (make, given) in MODULES.items()},
 }  # fmt: skip
