@@ -121,6 +121,43 @@ test("groups close and open; the statistic and the direction change what is writ
   await waitFor(() => expect(place.querySelector<HTMLElement>("[data-testid=edges] li")?.dataset.label).toBe("4×3"));
 });
 
+// Where the middle of a box is in the window, from what the tree and the canvas tell.
+function pointOf(key: string): { clientX: number; clientY: number } {
+  const canvas = one("canvas")!;
+  const [x, y, width, height] = item(key).dataset.rect!.split(",").map(Number);
+  const [left, top, k] = canvas.dataset.camera!.split(",").map(Number);
+  const frame = canvas.getBoundingClientRect();
+  return { clientX: frame.x + left! + (x! + width! / 2) * k!, clientY: frame.y + top! + (y! + Math.min(height!, 24) / 2) * k! };
+}
+
+test("the canvas: a click selects, a double click opens, the pointer tells", async () => {
+  show(states());
+  await drawn("parameter:lin.weight");
+  await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
+  const canvas = one("canvas")!;
+  const send = (type: string, key: string): boolean =>
+    canvas.dispatchEvent(new PointerEvent(type, { ...pointOf(key), bubbles: true, cancelable: true }));
+  send("click", "lin#0/MmBackward0.0");
+  await waitFor(() => expect(one("card")?.dataset.key).toBe("lin#0/MmBackward0.0"));
+  await waitFor(() => expect(one("chart")).not.toBeNull());
+  send("pointermove", "parameter:lin.weight");
+  await waitFor(() => expect(place.querySelector("[role=tooltip]")?.textContent).toContain("lin.weight"));
+  send("dblclick", "lin#2");
+  await waitFor(() => expect(item("lin#2").getAttribute("aria-expanded")).toBe("false"));
+});
+
+test("finding a node opens what is around it and selects it", async () => {
+  show(transformer(12, 2));
+  await drawn("h.0#0");
+  const find = one("find") as HTMLInputElement;
+  find.value = "h.7.attn.c_proj.bias";
+  find.dispatchEvent(new Event("input", { bubbles: true }));
+  await waitFor(() => expect(one("found")?.querySelector("[data-key='parameter:h.7.attn.c_proj.bias']")).not.toBeNull());
+  find.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  await waitFor(() => expect(item("parameter:h.7.attn.c_proj.bias").getAttribute("aria-selected")).toBe("true"));
+  expect(item("h.7.attn#0").getAttribute("aria-expanded")).toBe("true");
+});
+
 test("the view is in the address, and an address opens the view", async () => {
   writeHash("other=1&p.gradgraph.run=states&p.gradgraph.step=10&p.gradgraph.stat=mean&p.gradgraph.dir=forward&p.gradgraph.sel=lin%231");
   show(chainRule(), states());
@@ -131,6 +168,64 @@ test("the view is in the address, and an address opens the view", async () => {
   choose("run", "chain_rule");
   await waitFor(() => expect(readHash()).toContain("p.gradgraph.run=chain_rule"));
   expect(readHash()).toContain("other=1");
+});
+
+test("a reload by TensorBoard brings new steps and moves nothing", async () => {
+  const ports: MessagePort[] = [];
+  const hear = (event: MessageEvent): void => {
+    if (event.data === "experimental.bootstrap" && event.ports[0] !== undefined) ports.push(event.ports[0]);
+  };
+  window.parent.addEventListener("message", hear);
+  const few = transformer(3, 4);
+  show({ ...few, records: few.records.slice(0, 2) });
+  await drawn("h.0#0");
+  await waitFor(() => expect(one("step-count")?.textContent).toBe("2 of 2"));
+  await waitFor(() => expect(ports).toHaveLength(1));
+  const camera = one("canvas")?.dataset.camera;
+  runs = [few];
+  ports[0]!.postMessage(JSON.stringify({ type: "experimental.DataReloaded", id: 1, payload: null, error: null, isReply: false }));
+  await waitFor(() => expect(one("step-count")?.textContent).toBe("2 of 4"));
+  expect((one("step") as HTMLInputElement).value).toBe("1");
+  expect(one("canvas")?.dataset.camera).toBe(camera);
+  window.parent.removeEventListener("message", hear);
+});
+
+test("the theme follows TensorBoard's", async () => {
+  const { classList } = window.parent.document.body;
+  show(chainRule());
+  await drawn("leaf:x");
+  const light = item("leaf:x").dataset.color;
+  classList.add("dark-mode");
+  await waitFor(() => expect(one("panel")?.dataset.theme).toBe("dark"));
+  expect(item("leaf:x").dataset.color).not.toBe(light);
+  classList.remove("dark-mode");
+  await waitFor(() => expect(one("panel")?.dataset.theme).toBe("light"));
+});
+
+test("a frame without height, as TensorBoard hides tabs, breaks nothing", async () => {
+  place.style.height = "0";
+  show(chainRule());
+  await drawn("leaf:x");
+  expect(one("canvas")?.dataset.camera).toBeUndefined();
+  place.style.height = "700px";
+  await waitFor(() => expect(one("canvas")?.dataset.camera).toMatch(/^[\d.]+,[\d.]+,[\d.]+$/));
+});
+
+test("playing goes on to the end and stops there", async () => {
+  show(transformer(2, 5));
+  await drawn("h.0#0");
+  one("play")?.click();
+  await waitFor(() => expect((one("step") as HTMLInputElement).value).toBe("0"));
+  await waitFor(() => expect(one("play")?.getAttribute("aria-label")).toBe("Pause"));
+  await waitFor(() => expect(one("play")?.getAttribute("aria-label")).toBe("Play"));
+  expect((one("step") as HTMLInputElement).value).toBe("4");
+});
+
+test("opening more than can be shown is refused with a sentence", async () => {
+  show(transformer(48, 1));
+  await drawn("root:loss");
+  one("expand-all")?.click();
+  await waitFor(() => expect(one("notice")?.textContent).toMatch(/fits in 500 boxes; \d+ groups stay closed/));
 });
 
 test("an empty log directory says which lines to add", async () => {

@@ -12,6 +12,9 @@ import { DETAIL_FONT, TITLE_FONT, widthOf } from "./text";
 
 const MOST_WRITTEN = 3;
 
+// Room below a closed group for the sheets that say there is more inside.
+export const SHEETS = 6;
+
 export interface Caption {
   readonly title: string;
   readonly subtitle: string;
@@ -59,10 +62,10 @@ export function sizeOf(hierarchy: Hierarchy, box: Box): Size {
   if (box.kind === "group") {
     return box.open
       ? { width: Math.min(360, Math.ceil(text) + 112), height: 60 }
-      : { width: clamp(text + 34, 128, 240), height: 46 };
+      : { width: clamp(text + 34, 128, 240), height: 46 + SHEETS };
   }
   const { kind } = hierarchy.graph.columns.nodes;
-  if (kind[box.node] === "constant") return { width: clamp(text + 24, 92, 180), height: 34 };
+  if (kind[box.node] === "constant") return { width: clamp(text + 24, 104, 180), height: 34 };
   const slant = kind[box.node] === "operation" ? 24 : 38;
   const least = leastWidth(hierarchy.graph, box.node);
   return { width: clamp(text + slant, least, 230), height: kind[box.node] === "root" ? 50 : 42 };
@@ -121,7 +124,15 @@ export function detailOf(
   const uniform = elementOf(whole?.gradient ?? whole?.value) !== undefined;
   const each = uniform && (whole?.gradient ?? whole?.value)?.length !== 1 ? " each" : "";
   if (parts.length > 0) return parts.join("  ") + each;
-  return number ?? shapeText(hierarchy.graph, box.node);
+  if (number !== undefined) return number;
+  const expected = record?.hasGradients === true && requiresGrad(hierarchy.graph, box.node);
+  return expected ? "no gradient" : shapeText(hierarchy.graph, box.node);
+}
+
+function requiresGrad(graph: Graph, node: number): boolean {
+  const { requires_grad: requires } = graph.columns.slots;
+  for (let row = graph.slotOffset[node]!; row < graph.slotOffset[node + 1]!; row++) if (requires[row]) return true;
+  return false;
 }
 
 export function numberText(box: Box, values: StepValues | undefined): string | undefined {

@@ -21,7 +21,7 @@ const RAMP_LOW = 0.1;
 
 // A domain of less than one decade is widened, so that rounding noise is not painted as contrast.
 export function makeScale(statistic: Statistic, domain: Domain | undefined, theme: Theme): ColorScale {
-  const ends: Domain = statistic.scale === "unit" ? [0, 1] : widen(domain ?? [1e-3, 1]);
+  const ends: Domain = statistic.scale === "unit" ? [0, 1] : widen(domain ?? (statistic.summary === "sum" ? [1, 10] : [1e-3, 1]));
   const low = Math.log10(ends[0]);
   const span = Math.log10(ends[1]) - low;
   const position = (value: number): number => {

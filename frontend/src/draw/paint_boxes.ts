@@ -3,6 +3,7 @@
 import type { Rect } from "../base/geometry";
 import { TITLE_HEIGHT } from "../layout/elk_graph";
 import { State } from "../model/values";
+import { SHEETS } from "./caption";
 import type { BoxPaint, SceneBox } from "./scene";
 import { outline } from "./shapes";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "./text";
@@ -72,34 +73,39 @@ function chevron(context: CanvasRenderingContext2D, x: number, y: number, color:
 export function paintBox(
   context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint, marks: Marks, theme: Theme, zoom: number,
 ): void {
-  const { rectWorld, shape } = box;
-  if (shape === "group" && zoom > 0.3) paintSheets(context, rectWorld, theme);
-  outline(context, shape, rectWorld);
+  const { shape } = box;
+  const face = faceOf(box);
+  if (shape === "group" && zoom > 0.3) paintSheets(context, face, theme);
+  outline(context, shape, face);
   context.fillStyle = paint.fill;
   context.fill();
-  if (paint.state === State.none && zoom > 0.3) hatch(context, rectWorld, theme);
-  paintBorder(context, box, marks, theme, zoom);
-  if (zoom >= TEXT_FROM) paintText(context, box, paint);
+  if (paint.state === State.none && zoom > 0.3) hatch(context, face, theme);
+  paintBorder(context, box, face, marks, theme, zoom);
+  if (zoom >= TEXT_FROM) paintText(context, box, face, paint);
+}
+
+function faceOf({ rectWorld, shape }: SceneBox): Rect {
+  return shape === "group" ? { ...rectWorld, height: rectWorld.height - SHEETS } : rectWorld;
 }
 
 function paintBorder(
-  context: CanvasRenderingContext2D, box: SceneBox, marks: Marks, theme: Theme, zoom: number,
+  context: CanvasRenderingContext2D, box: SceneBox, face: Rect, marks: Marks, theme: Theme, zoom: number,
 ): void {
-  const { rectWorld, shape } = box;
+  const { shape } = box;
   const thin = 1 / Math.min(1, Math.max(zoom, 0.4));
-  outline(context, shape, rectWorld);
+  outline(context, shape, face);
   context.setLineDash(shape === "constant" ? [3, 3] : box.order > 1 ? [6, 3] : []);
   context.lineWidth = shape === "operation" || shape === "group" || shape === "constant" ? thin : 2 * thin;
   context.strokeStyle = box.order > 1 ? theme.secondOrder : borderColor(box, theme);
   context.stroke();
   context.setLineDash([]);
   if (shape === "root") {
-    outline(context, shape, rectWorld, 3.5);
+    outline(context, shape, face, 3.5);
     context.lineWidth = thin;
     context.stroke();
   }
   if (!marks.selected && !marks.hovered && !marks.near) return;
-  outline(context, shape, rectWorld, marks.selected ? -3 : -2);
+  outline(context, shape, face, marks.selected ? -3 : -2);
   context.lineWidth = (marks.selected ? 2.5 : 1.5) * thin;
   context.strokeStyle = marks.near && !marks.hovered ? `${theme.accent}99` : theme.accent;
   context.stroke();
@@ -116,7 +122,7 @@ function paintSheets(context: CanvasRenderingContext2D, rect: Rect, theme: Theme
   context.strokeStyle = theme.border;
   context.fillStyle = theme.groupFill[1];
   context.lineWidth = 1;
-  for (const shift of [6, 3]) {
+  for (const shift of [SHEETS, SHEETS / 2]) {
     context.beginPath();
     context.roundRect(rect.x + shift, rect.y + shift, rect.width - 2 * shift, rect.height, 7);
     context.fill();
@@ -138,8 +144,8 @@ function hatch(context: CanvasRenderingContext2D, rect: Rect, theme: Theme): voi
   context.restore();
 }
 
-function paintText(context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint): void {
-  const { x, y, width, height } = box.rectWorld;
+function paintText(context: CanvasRenderingContext2D, box: SceneBox, face: Rect, paint: BoxPaint): void {
+  const { x, y, width, height } = face;
   const room = width - (box.shape === "operation" || box.shape === "group" ? 14 : 24);
   const gap = box.shape === "constant" ? 6.5 : 8;
   const middle = y + height / 2 + 1;

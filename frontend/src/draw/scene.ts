@@ -16,6 +16,9 @@ import { inkOn, type ColorScale } from "./color_scale";
 import { placeLabels } from "./edge_labels";
 import type { Theme } from "./theme";
 
+// An array written on an edge must be as short as a number.
+const LONGEST_ARRAY = 10;
+
 export type Shape = NodeKind | "group" | "frame";
 
 export interface SceneBox {
@@ -113,7 +116,7 @@ export function paintScene(
     const rows = merged.map((edge) => hierarchy.graph.edgeRow[edge]!);
     const { value, state } = summarizeRows(values.rows, rows, statistic);
     const whole = rows.length === 1 ? arrayText(record?.whole.get(rows[0]!)?.gradient) : undefined;
-    const label = whole ?? valueText(value, state) ?? "";
+    const label = (whole !== undefined && whole.length <= LONGEST_ARRAY ? whole : valueText(value, state)) ?? "";
     return { state, weight: state === State.number ? scale.position(value) : 0, label };
   });
   return { boxes, edges };

@@ -145,9 +145,13 @@ function calledAgain(graph: Graph, scope: number): boolean {
 
 const calls = new WeakMap<Graph, Set<string>>();
 
-// A repetition is called after the module in it, if there is one.
+// A repetition is called after the module in it, else after an operation.
 function nameOf(graph: Graph, placement: Placement, repetition: readonly Child[]): { name: string; key: string } {
-  const child = repetition.find(({ scope }) => scope !== NO_SCOPE) ?? repetition[0]!;
+  const { operation, name, key } = graph.columns.nodes;
+  const child =
+    repetition.find(({ scope }) => scope !== NO_SCOPE) ??
+    repetition.find(({ item }) => operation[placement.itemNode[item]!] !== "") ??
+    repetition[0]!;
   if (child.scope !== NO_SCOPE) {
     const { path, call } = graph.columns.scopes;
     const short = path[child.scope]!.split(".").slice(-2).join(".");
@@ -157,7 +161,6 @@ function nameOf(graph: Graph, placement: Placement, repetition: readonly Child[]
     };
   }
   const node = placement.itemNode[child.item]!;
-  const { name, operation, key } = graph.columns.nodes;
   return { name: operation[node] ? operationLabel(operation[node]!) : name[node]!, key: key[node]! };
 }
 

@@ -35,7 +35,7 @@ export function GraphView({ store, drawing, canvas }: {
   const waiting = drawing.drawn.value === undefined || drawing.busy.value;
   return (
     <div class="stage">
-      <canvas ref={element} data-testid="canvas" aria-label="Drawing of the graph; the tree after it holds the same" tabIndex={0} />
+      <canvas ref={element} data-testid="canvas" role="img" aria-label="Drawing of the graph; the tree after it holds the same" tabIndex={0} />
       <Tree store={store} drawing={drawing} />
       <NoGradients store={store} />
       <Legend store={store} drawing={drawing} />

@@ -60,10 +60,11 @@ export function Warnings({ store }: { readonly store: Store }): JSX.Element | nu
   const warnings = store.run.value?.warnings ?? [];
   if (warnings.length === 0) return null;
   const [first, ...others] = warnings;
+  if (others.length === 0) return <div class="warnings" data-testid="warnings" role="status">{first}</div>;
   return (
     <details class="warnings" data-testid="warnings">
-      <summary>{first}{others.length > 0 && ` (and ${others.length} more)`}</summary>
-      {others.length > 0 && <ul>{others.map((warning, i) => <li key={i}>{warning}</li>)}</ul>}
+      <summary>{first} (and {others.length} more)</summary>
+      <ul>{others.map((warning, i) => <li key={i}>{warning}</li>)}</ul>
     </details>
   );
 }

@@ -3,7 +3,7 @@
 import { batch, effect } from "@preact/signals";
 import { Disposer, type Dispose } from "../base/disposer";
 import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
-import { goToStep } from "../state/actions";
+import { chosenGroups, goToStep } from "../state/actions";
 import { setStatistic, type Store } from "../state/store";
 import { readHash, watchHash, writeHash } from "./host";
 
@@ -34,7 +34,7 @@ export function addressOf(store: Store): Address {
     stat: store.statistic.value.id,
     dir: store.direction.value,
     sel: store.selected.value,
-    open: store.open.value && [...store.open.value],
+    open: chosenGroups(store),
   };
 }
 

@@ -93,7 +93,23 @@ export function collapseAll(store: Store): void {
 }
 
 export function openAtStart(store: Store, hierarchy: Hierarchy): void {
-  store.open.value = idsOf(hierarchy, openUpTo(hierarchy, START_BOXES));
+  store.open.value = startIds(hierarchy);
+}
+
+const starts = new WeakMap<Hierarchy, ReadonlySet<string>>();
+
+function startIds(hierarchy: Hierarchy): ReadonlySet<string> {
+  const ids = starts.get(hierarchy) ?? idsOf(hierarchy, openUpTo(hierarchy, START_BOXES));
+  starts.set(hierarchy, ids);
+  return ids;
+}
+
+// The open groups as a link has to name them: undefined where they are as at the start.
+export function chosenGroups(store: Store): readonly string[] | undefined {
+  const [open, hierarchy] = [store.open.value, store.hierarchy.value];
+  if (open === undefined || hierarchy === undefined) return undefined;
+  const start = startIds(hierarchy);
+  return open.size === start.size && [...open].every((id) => start.has(id)) ? undefined : [...open];
 }
 
 function idsOf(hierarchy: Hierarchy, groups: ReadonlySet<number>): ReadonlySet<string> {

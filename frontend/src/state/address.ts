@@ -38,14 +38,14 @@ export function parseAddress(hash: string): Address {
     stat: values.get("stat"),
     dir: dir === "forward" || dir === "backward" ? dir : undefined,
     sel: values.get("sel"),
-    open: open === undefined ? undefined : open.split("|").filter((id) => id !== "").map(decode),
+    open: open === undefined ? undefined : open.split("\n").filter((id) => id !== ""),
   };
 }
 
 // The same hash with our keys replaced by those of `address`.
 export function formatAddress(hash: string, address: Address): string {
   const kept = splitHash(hash).filter((part) => !part.startsWith(PREFIX));
-  const open = address.open?.map(encodeURIComponent).join("|");
+  const open = address.open?.join("\n");
   const entries: readonly (readonly [string, string | number | undefined])[] = [
     ["run", address.run],
     ["tag", address.tag],
