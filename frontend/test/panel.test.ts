@@ -181,6 +181,7 @@ test("a reload by TensorBoard brings new steps and moves nothing", async () => {
   await drawn("h.0#0");
   await waitFor(() => expect(one("step-count")?.textContent).toBe("2 of 2"));
   await waitFor(() => expect(ports).toHaveLength(1));
+  await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
   const camera = one("canvas")?.dataset.camera;
   runs = [few];
   ports[0]!.postMessage(JSON.stringify({ type: "experimental.DataReloaded", id: 1, payload: null, error: null, isReply: false }));
