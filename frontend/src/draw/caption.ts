@@ -60,9 +60,11 @@ export function sizeOf(hierarchy: Hierarchy, box: Box): Size {
   const { title, subtitle } = captionOf(hierarchy, box);
   const text = widthOf(title, TITLE_FONT) + (subtitle ? widthOf(subtitle, DETAIL_FONT) + 8 : 0);
   if (box.kind === "group") {
+    // The longest detail that any step can bring.
+    const detail = widthOf(`${formatCount(hierarchy.nodesInside[box.group]!)} nodes · −1.23e−12`, DETAIL_FONT);
     return box.open
       ? { width: Math.min(360, Math.ceil(text) + 112), height: 60 }
-      : { width: clamp(text + 34, 128, 240), height: 46 + SHEETS };
+      : { width: clamp(Math.max(text + 34, detail + 20), 128, 240), height: 46 + SHEETS };
   }
   const { kind } = hierarchy.graph.columns.nodes;
   if (kind[box.node] === "constant") return { width: clamp(text + 24, 104, 180), height: 34 };

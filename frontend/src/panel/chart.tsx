@@ -69,11 +69,16 @@ function optionsOf(latest: { readonly current: ChartProps }, width: number): uPl
     scales: { x: { time: false }, y: log ? { distr: 3 } : {} },
     axes: [
       { ...axis, size: 22, space: 50 },
-      { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : formatNumber(tick))) },
+      { ...axis, size: 56, ...(log ? { grid: { ...grid, filter: wholePowers }, ticks: { ...grid, size: 4, filter: wholePowers } } : {}), values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : formatNumber(tick))) },
     ],
     series: [{}, { stroke: theme.accent, width: 1.5, spanGaps: false, points: { show: latest.current.steps.length <= 60, size: 4, fill: theme.accent } }],
     hooks: { draw: [(plot) => drawStep(plot, latest.current)] },
   };
+}
+
+// Over many decades the lines between powers of ten would be one grey block.
+function wholePowers(_: uPlot, splits: number[]): (number | null)[] {
+  return splits.map((split) => (Number.isInteger(Math.round(Math.log10(split) * 1e6) / 1e6) ? split : null));
 }
 
 function drawStep(plot: uPlot, { step, theme }: ChartProps): void {
