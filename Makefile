@@ -6,7 +6,7 @@
 #   PYTHON=python3.12    interpreter that .venv is made from
 #   SERVE=0              make demo without starting TensorBoard
 #   LOGDIR=runs/demo     where make demo writes
-#   PORT=6006            where make demo serves (0: any free one)
+#   PORT=8000            where make demo serves; without it 6006 or the next free one
 #   TORCH_INDEX=URL      further package index to find torch in, as that of its CPU builds
 
 SHELL := /bin/bash
@@ -17,7 +17,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 SERVE ?= 1
 LOGDIR ?= runs/demo
-PORT ?= 6006
+PORT ?=
 TORCH_INDEX ?=
 
 BIN := .venv/bin
@@ -26,7 +26,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 INPUTS := setup.cfg pyproject.toml constraints.txt
 
 demo: .venv/installed
-	$(BIN)/tb-gradgraph demo --logdir $(LOGDIR) --port $(PORT) $(if $(filter 0,$(SERVE)),--no-serve)
+	$(BIN)/tb-gradgraph demo --logdir $(LOGDIR) $(if $(PORT),--port $(PORT)) $(if $(filter 0,$(SERVE)),--no-serve)
 
 test: .venv/installed-test browser lint frontend
 	$(BIN)/python -m pytest

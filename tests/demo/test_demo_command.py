@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+
 import numpy as np
 import pytest
 import torch
@@ -46,3 +52,16 @@ def test_every_command_has_help(command: str, capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main([command, "--help"])
     assert f"usage: tb-gradgraph {command}" in capsys.readouterr().out
+
+
+def test_demo_serves_what_it_logged(tmp_path):
+    command = [sys.executable, "-m", "tb_gradgraph.cli", "demo", "--logdir", str(tmp_path)]
+    options = ["--port", "0", "--steps", "1"]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            found = (re.search(r"(http://\S+)#gradgraph", line) for line in process.stdout)
+            address = next(match for match in found if match)[1]
+            with urllib.request.urlopen(f"{address}data/plugin/gradgraph/runs") as answer:
+                assert "runs" in json.load(answer)
+        finally:
+            process.terminate()
