@@ -9,8 +9,8 @@ import { IconButton } from "./icon_button";
 const SNIPPET = `from tb_gradgraph import SummaryWriter
 
 writer = SummaryWriter()
-writer.add_grad_graph(model, x)            # once: the graph and its gradients
-writer.watch(model, optimizer=optimizer)   # or while training: every 50th step`;
+writer.add_grad_graph(model, x)  # x: what the model is called with
+writer.close()`;
 
 const NOTICE_MS = 8000;
 
@@ -20,7 +20,7 @@ export function Empty(): JSX.Element {
       <h1>No gradient graphs here yet</h1>
       <p>Add these lines to a training script, run it with this log directory, and reload:</p>
       <pre><code>{SNIPPET}</code></pre>
-      <p class="faint">The graph shown is the one that autograd ran, with the gradient of every node at every recorded step.</p>
+      <p class="faint">In a training loop, <code>writer.add_grad_graph(model, x, global_step=step)</code> records one step each time. The graph shown is the one that autograd ran, with the gradient of every node at every recorded step.</p>
     </main>
   );
 }
