@@ -22,6 +22,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (GradGraphError, OSError) as error:
         print(f"tb-gradgraph {arguments.command}: {error}", file=sys.stderr)
         return 1
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        message = 'expected torch, which is not installed. pip install "torch>=2.4"'
+        print(f"tb-gradgraph {arguments.command}: {message}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
 

@@ -7,6 +7,7 @@ import io
 import json
 import pathlib
 import shutil
+import sys
 
 import pytest
 
@@ -145,3 +146,11 @@ def test_export_of_what_is_not_there_says_what_is(options, message, logdir, caps
 def test_export_from_an_empty_directory_says_so(tmp_path, capsys):
     assert cli.main(["export", str(tmp_path)]) == 1
     assert "expected a run with recorded graphs, found none" in capsys.readouterr().err
+
+
+def test_demo_without_torch_says_what_to_install(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "tb_gradgraph.demo", raising=False)
+    monkeypatch.delattr("tb_gradgraph.demo", raising=False)
+    assert cli.main(["demo", "--logdir", str(tmp_path)]) == 1
+    assert 'pip install "torch>=2.4"' in capsys.readouterr().err
