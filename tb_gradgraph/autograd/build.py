@@ -16,8 +16,6 @@ from tb_gradgraph.autograd.sources import SourceNodes
 from tb_gradgraph.autograd.walk import Walk
 from tb_gradgraph.graph import NO_SCOPE, Graph, Slot
 
-_UNKNOWN_LEAF = KnownTensor("leaf", ("leaf",))
-
 
 @dataclasses.dataclass(frozen=True)
 class BuiltGraph:
@@ -32,15 +30,15 @@ class BuiltGraph:
 def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) -> BuiltGraph:
     """Make the graph behind ``roots``, which are the walk's roots with names."""
     draft = GraphDraft(forward.scopes, forward.whole_limit)
-    numbers = [engine.sequence_nr(node) for node in walked.nodes]
-    sources = SourceNodes(forward, draft, numbers)
-    added = _AutogradNodes(forward, draft)
-    for node, number in zip(walked.nodes, numbers):
-        sources.add_before(number)
-        added.add(node, number)
-    for edge in walked.edges:
+    sources = SourceNodes(forward, draft)
+    added = _AutogradNodes(forward, draft, sources)
+    for node in walked.nodes:
+        added.add(node)
+    for edge in walked.edges:  # these first: only they have to have autograd's own positions
         source, target = added.node_of[edge.source], added.node_of[edge.target]
         draft.add_edge(source, edge.source_slot, target, edge.target_input)
+    for leaf, user in added.hidden_uses:
+        draft.add_edge(leaf, 0, user, 0)
     sources.connect(added.by_number, added.by_leaf)
     for root, (node, slot) in zip(roots, walked.roots):
         _add_root(draft, root, added.node_of[node], slot)
@@ -51,23 +49,27 @@ def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) ->
 class _AutogradNodes:
     """Adds autograd's nodes, operations and leaves, and remembers where each went."""
 
-    def __init__(self, forward: Forward, draft: GraphDraft) -> None:
+    def __init__(self, forward: Forward, draft: GraphDraft, sources: SourceNodes) -> None:
         self.node_of: dict[AutogradNode, int] = {}
         self.by_number: dict[int, int] = {}
         self.by_leaf: dict[int, int] = {}  # by id of the tensor
+        self.hidden_uses: list[tuple[int, int]] = []  # leaf and the operation that uses it unseen
         self.leaves: list[tuple[int, torch.Tensor]] = []
         self._forward = forward
         self._draft = draft
+        self._sources = sources
 
-    def add(self, node: AutogradNode, number: int) -> None:
+    def add(self, node: AutogradNode) -> None:
         leaf = engine.accumulated_leaf(node)
         if leaf is None:
-            self.node_of[node] = self.by_number[number] = self._add_operation(node, number)
+            self.node_of[node] = self._add_operation(node, engine.sequence_nr(node))
         else:
-            self.node_of[node] = self.by_leaf[id(leaf)] = self._add_leaf(leaf)
+            self.node_of[node] = self._add_leaf(leaf)
 
     def _add_operation(self, node: AutogradNode, number: int) -> int:
         forward = self._forward
+        hidden = [self._add_leaf(leaf) for leaf in forward.hidden_leaves.get(number, {}).values()]
+        self._sources.add_for_operation(number)
         operation, note = operation_of(node)
         slots = [
             Slot(
@@ -87,17 +89,24 @@ class _AutogradNodes:
             note=note,
             order=2 if number in forward.second_order else 1,
         )
+        self.by_number[number] = index
+        self.hidden_uses += [(leaf, index) for leaf in hidden]
         for nr in range(len(slots)):
             self._draft.keep_value(index, nr, forward.made.get((number, nr)))
             self._draft.keep_value(index, nr, forward.used.get((number, nr)))
         return index
 
     def _add_leaf(self, leaf: torch.Tensor) -> int:
-        known = self._forward.known.get(id(leaf), _UNKNOWN_LEAF)
+        if id(leaf) in self.by_leaf:
+            return self.by_leaf[id(leaf)]
+        self._sources.add_for_leaf(id(leaf))
+        name = self._forward.leaf_names.get(id(leaf), "leaf")
+        known = self._forward.known.get(id(leaf)) or KnownTensor("leaf", (name,))
         index = self._draft.add_tensor(
             known.kind, known.names, slot_of(leaf), known.scope, leaf.is_leaf
         )
         self._draft.keep_value(index, 0, self._draft.copy_small(leaf))
+        self.by_leaf[id(leaf)] = index
         self.leaves.append((index, leaf))
         return index
 

@@ -42,12 +42,17 @@ class Forward:
     lines: Mapping[int, str] = dataclasses.field(default_factory=dict)
     names: Mapping[SlotKey, str] = dataclasses.field(default_factory=dict)
     source_names: Mapping[tuple[int, int], str] = dataclasses.field(default_factory=dict)
+    leaf_names: Mapping[int, str] = dataclasses.field(default_factory=dict)  # by id
     second_order: Set[int] = frozenset()  # numbers of nodes made while a backward ran
     known: Mapping[int, KnownTensor] = dataclasses.field(default_factory=dict)  # by id
     sources: Sequence[TracedSource] = ()
     untracked_inputs: Mapping[int, Sequence[tuple[int, Origin]]] = dataclasses.field(
         default_factory=dict
     )
+    leaf_origins: Mapping[int, Origin] = dataclasses.field(default_factory=dict)  # by id
+    hidden_leaves: Mapping[int, Mapping[int, torch.Tensor]] = dataclasses.field(
+        default_factory=dict
+    )  # that a custom Function uses without being given them, by sequence number, by id
     made: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
     used: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
     retaining: frozenset[SlotKey] = frozenset()

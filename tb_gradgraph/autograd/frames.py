@@ -26,12 +26,20 @@ def is_users(code: CodeType) -> bool:
     return known
 
 
-def user_frame(depth: int = 1) -> FrameType | None:
-    """Give the innermost frame of the user's own code, from ``depth`` callers up."""
-    frame: FrameType | None = sys._getframe(depth)
+def user_frame(frame: FrameType | None = None) -> FrameType | None:
+    """Give the innermost frame of the user's own code: ``frame`` (or ours) or one of its callers."""
+    return user_call(sys._getframe(1) if frame is None else frame)[0]
+
+
+def user_call(frame: FrameType | None) -> tuple[FrameType | None, FrameType | None]:
+    """Give the innermost frame of the user's own code, and the one that it called towards ``frame``.
+
+    The second is ``None`` where the first is ``frame`` itself.
+    """
+    called = None
     while frame is not None and not is_users(frame.f_code):
-        frame = frame.f_back
-    return frame
+        called, frame = frame, frame.f_back
+    return frame, called
 
 
 def source_line(frame: FrameType | None) -> str:

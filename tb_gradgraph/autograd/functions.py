@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import sys
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ import torch
 from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.engine import custom_function, node_name
-from tb_gradgraph.autograd.frames import local_variables
+from tb_gradgraph.autograd.frames import local_variables, user_frame
 
 _APPLY = torch.autograd.Function.apply.__func__.__code__
 #: How deep below ``apply`` the first operation of a forward is looked for.
@@ -38,16 +39,35 @@ def defined_at(cls: type) -> str:
         return ""
 
 
-def function_arguments() -> tuple[Any, ...]:
-    """Give the arguments of the innermost ``Function.forward`` that is running; () if none is."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunningFunction:
+    """A ``Function.forward`` that is being run."""
+
+    number: int  # sequence number of its node
+    arguments: tuple[Any, ...]  # after ctx
+    frame: FrameType  # of the forward
+    caller: FrameType | None  # the user's, that called apply
+
+    def is_running_in(self, frame: FrameType | None) -> bool:
+        """Whether the forward is ``frame`` or one of its callers."""
+        for _ in range(_DEPTH_LIMIT):
+            if frame is None or frame is self.frame:
+                break
+            frame = frame.f_back
+        return frame is self.frame
+
+
+def running_function(number: int) -> RunningFunction | None:
+    """Give the innermost ``Function.forward`` that is running, whose node has ``number``."""
     frame: FrameType | None = sys._getframe(1)
     for _ in range(_DEPTH_LIMIT):
         if frame is None or frame.f_back is None:
             break
         if frame.f_back.f_code is _APPLY:
-            return _arguments_of(frame)
+            caller = user_frame(frame.f_back)
+            return RunningFunction(number, _arguments_of(frame), frame, caller)
         frame = frame.f_back
-    return ()
+    return None
 
 
 def refuses_inputs(nodes: Iterable[AutogradNode]) -> bool:

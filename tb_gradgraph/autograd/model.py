@@ -111,9 +111,12 @@ def _watch_forward(
         second_order=trace.second_order,
         names=trace.names.found(),
         source_names=trace.names.found_sources(),
+        leaf_names=trace.names.found_leaves(),
         known=in_scopes(known, spans.scopes),
         sources=trace.origins.sources,
         untracked_inputs=trace.untracked_inputs,
+        leaf_origins=trace.origins.of_leaves,
+        hidden_leaves=trace.hidden_leaves,
         made=trace.made,
         used=trace.used,
     )

@@ -47,6 +47,7 @@ class Origins:
 
     def __init__(self) -> None:
         self.sources: list[TracedSource] = []
+        self.of_leaves: dict[int, Origin] = {}  # by id of the leaf
         self._by_id: dict[int, tuple[weakref.ref[torch.Tensor], Origin]] = {}
         self._by_storage: dict[int, tuple[StorageRef, Origin]] = {}
 
@@ -54,9 +55,11 @@ class Origins:
         """Give the origin of an argument; one never seen before is noted as given in ``scope``."""
         if tensor.requires_grad:
             node = tensor.grad_fn
-            if node is None:
+            if node is not None:
+                return ("slot", sequence_nr(node), tensor.output_nr)
+            if not tensor._is_view():
                 return ("leaf", id(tensor), 0)
-            return ("slot", sequence_nr(node), tensor.output_nr)
+            # A view of a leaf made under no_grad says that it requires grad, but has none.
         return self.known(tensor) or self._given(tensor, scope)
 
     def known(self, tensor: torch.Tensor) -> Origin | None:
@@ -85,6 +88,12 @@ class Origins:
         """Let go of every tensor's identity; the sources stay."""
         self._by_id.clear()
         self._by_storage.clear()
+
+    def note_leaf(self, leaf: torch.Tensor) -> None:
+        """Note where a tensor that was made to require grad afterwards came from."""
+        found = self._by_id.get(id(leaf))
+        if found is not None and found[0]() is leaf:
+            self.of_leaves.setdefault(id(leaf), found[1])
 
     def _given(self, tensor: torch.Tensor, scope: int) -> Origin:
         origin: Origin = ("source", len(self.sources), 0)

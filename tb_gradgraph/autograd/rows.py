@@ -65,6 +65,7 @@ def _edge_rows(built: BuiltGraph, wanted: frozenset[int] | None) -> Mapping[int,
     graph = built.graph
     shared: dict[int, dict[int, int]] = {}
     for edge, row in zip(graph.edges, graph.edge_rows.tolist()):
-        if row >= graph.slot_count and (wanted is None or row in wanted):
+        slot = graph.nodes[edge.source].slots[edge.source_slot]
+        if row >= graph.slot_count and slot.requires_grad and (wanted is None or row in wanted):
             shared.setdefault(edge.target, {})[edge.target_input] = row
     return shared

@@ -11,19 +11,21 @@ from tb_gradgraph.graph import Slot
 
 
 class SourceNodes:
-    """Adds each traced source that reaches an autograd node just before the first that it reaches."""
+    """Adds each traced source that reaches an autograd node, just before the first that it reaches."""
 
-    def __init__(self, forward: Forward, draft: GraphDraft, numbers: Iterable[int]) -> None:
-        """Find what is needed; ``numbers`` are those of the autograd nodes, in forward order."""
+    def __init__(self, forward: Forward, draft: GraphDraft) -> None:
         self._forward = forward
         self._draft = draft
         self._index_of: dict[int, int] = {}  # node by index of its source
-        self._needed = _needed_sources(forward, numbers)
 
-    def add_before(self, number: int) -> None:
+    def add_for_operation(self, number: int) -> None:
         """Add what the autograd node ``number`` is the first to need."""
-        for index in self._needed.get(number, ()):
-            self._index_of[index] = self._add(self._forward.sources[index], index)
+        self._add_all([origin for _, origin in self._forward.untracked_inputs.get(number, ())])
+
+    def add_for_leaf(self, identity: int) -> None:
+        """Add what computed a leaf before it was made to require grad, by ``id`` of the leaf."""
+        if identity in self._forward.leaf_origins:
+            self._add_all([self._forward.leaf_origins[identity]])
 
     def connect(self, slot_of: Mapping[int, int], leaf_of: Mapping[int, int]) -> None:
         """Add the edges into autograd nodes and into sources.
@@ -36,6 +38,9 @@ class SourceNodes:
         for number, inputs in self._forward.untracked_inputs.items():
             if number in slot_of:
                 self._connect(inputs, slot_of[number], places)
+        for identity, origin in self._forward.leaf_origins.items():
+            if identity in leaf_of:
+                self._connect([(0, origin)], leaf_of[identity], places)
         for index, target in self._index_of.items():
             self._connect(self._forward.sources[index].inputs, target, places)
 
@@ -50,6 +55,17 @@ class SourceNodes:
             if found is None or found == target or slot >= len(self._draft.nodes[found].slots):
                 continue
             self._draft.add_edge(found, slot, target, position)
+
+    def _add_all(self, pending: list[Origin]) -> None:
+        """Add the sources among ``pending`` and all that they stand on, in forward order."""
+        found: set[int] = set()
+        while pending:
+            kind, index, _ = pending.pop()
+            if kind == "source" and index not in found and index not in self._index_of:
+                found.add(index)
+                pending += [origin for _, origin in self._forward.sources[index].inputs]
+        for index in sorted(found):
+            self._index_of[index] = self._add(self._forward.sources[index], index)
 
     def _add(self, source: TracedSource, index: int) -> int:
         if source.operation:
@@ -75,22 +91,3 @@ class SourceNodes:
             return self._draft.add_tensor(known.kind, known.names, slot, known.scope, True)
         name = self._forward.source_names.get((index, 0), "constant")
         return self._draft.add_tensor("constant", (name,), slot, source.scope, True)
-
-
-def _needed_sources(forward: Forward, numbers: Iterable[int]) -> dict[int, list[int]]:
-    """Give the sources that reach a node, under the number of the first node they reach.
-
-    Sources are in forward order, so those that a source stands on come before it.
-    """
-    first_use: dict[int, int] = {}
-    for number in numbers:
-        pending = [origin for _, origin in forward.untracked_inputs.get(number, ())]
-        while pending:
-            kind, index, _ = pending.pop()
-            if kind == "source" and index not in first_use:
-                first_use[index] = number
-                pending.extend(origin for _, origin in forward.sources[index].inputs)
-    needed: dict[int, list[int]] = {}
-    for index in sorted(first_use):
-        needed.setdefault(first_use[index], []).append(index)
-    return needed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from types import CodeType, FrameType
@@ -11,8 +12,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr, sequence_nr
-from tb_gradgraph.autograd.frames import source_line, user_frame
-from tb_gradgraph.autograd.functions import function_arguments
+from tb_gradgraph.autograd.frames import source_line, user_call
+from tb_gradgraph.autograd.functions import RunningFunction, running_function
 from tb_gradgraph.autograd.origins import Origin, Origins, SlotKey, TracedSource, traced
 from tb_gradgraph.autograd.spans import ModuleSpans
 from tb_gradgraph.autograd.variables import VariableNames
@@ -37,12 +38,14 @@ class ForwardTrace(TorchDispatchMode):
         self.lines: dict[int, str] = {}  # by sequence number
         self.second_order: set[int] = set()  # numbers given while a backward ran
         self.untracked_inputs: dict[int, list[tuple[int, Origin]]] = {}  # by sequence number
+        self.hidden_leaves: dict[int, dict[int, torch.Tensor]] = {}  # by sequence number, by id
         self.made: dict[SlotKey, torch.Tensor] = {}  # values as the operation returned them
         self.used: dict[SlotKey, torch.Tensor] = {}  # values as a later operation received them
         self.names = VariableNames(outermost, self.origins.known)
         self._spans = spans
         self._thread = threading.get_ident()
         self._next = next_sequence_nr()
+        self._function: RunningFunction | None = None
         self._line: tuple[CodeType | None, int, str] = (None, -1, "")
 
     @classmethod
@@ -59,19 +62,24 @@ class ForwardTrace(TorchDispatchMode):
 
     def close(self) -> None:
         """Let go of the frames and tensors that were looked at; what was noted stays."""
+        self._function = None
+        self._line = (None, -1, "")
         self.names.close()
         self.origins.close()
 
     def _note(self, func: Any, arguments: tuple[Any, ...], result: Any) -> None:
         number, first = next_sequence_nr() - 1, self._next
         self._next = number + 1
-        frame = user_frame(3)
+        frame, called = user_call(sys._getframe(2))
         if frame is not None:
-            self.names.read(frame)
+            self.names.read(frame, called)
         line = self._line_of(frame)
         if number < first:
+            if self._function is not None:
+                self._note_inside(self._function, arguments)
             self._note_source(func, arguments, result, line)
             return
+        self._function = None
         for made in range(first, number + 1):
             self.lines[made] = line
             if frame is not None:
@@ -81,7 +89,7 @@ class ForwardTrace(TorchDispatchMode):
         if torch.is_grad_enabled():
             self._note_made(number, arguments, result)
         else:  # the first operation inside a torch.autograd.Function, which has the number
-            self._note_inputs(number, function_arguments())
+            self._note_function(number, arguments)
             self._note_source(func, arguments, result, line)
 
     def _line_of(self, frame: FrameType | None) -> str:
@@ -99,12 +107,31 @@ class ForwardTrace(TorchDispatchMode):
             if tensor.numel() <= WHOLE_LIMIT:
                 self.made[number, nr] = tensor.clone()
 
+    def _note_function(self, number: int, arguments: tuple[Any, ...]) -> None:
+        function = self._function = running_function(number)
+        if function is not None:
+            self.lines[number] = source_line(function.caller)
+            self._note_inputs(number, function.arguments)
+            self._note_inside(function, arguments)
+
+    def _note_inside(self, function: RunningFunction, arguments: tuple[Any, ...]) -> None:
+        """Note leaves that a Function uses though they are no argument of it, as checkpoints do."""
+        if not function.is_running_in(sys._getframe(1)):
+            self._function = None
+            return
+        for tensor in _tensors(arguments):
+            if self.origins.of(tensor, self._spans.current)[0] == "leaf":
+                if not any(tensor is argument for argument in function.arguments):
+                    self.hidden_leaves.setdefault(function.number, {})[id(tensor)] = tensor
+
     def _note_inputs(self, number: int, arguments: tuple[Any, ...]) -> None:
         untracked = []
         for position, tensor in enumerate(_tensors(arguments)):
-            if not tensor.requires_grad:
+            if tensor.grad_fn is None and tensor.requires_grad:
+                self.origins.note_leaf(tensor)
+            elif not tensor.requires_grad:
                 untracked.append((position, self.origins.of(tensor, self._spans.current)))
-            elif tensor.numel() <= WHOLE_LIMIT and tensor.grad_fn is not None:
+            elif tensor.numel() <= WHOLE_LIMIT:
                 key = (sequence_nr(tensor.grad_fn), tensor.output_nr)
                 if key not in self.made and key not in self.used:
                     self.used[key] = tensor.detach().clone()
@@ -116,13 +143,19 @@ class ForwardTrace(TorchDispatchMode):
         if not outputs:
             return
         scope = self._spans.current
-        inputs = [(nr, self.origins.of(t, scope)) for nr, t in enumerate(_tensors(arguments))]
         name = func.overloadpacket.__name__
+        read = () if _reads_no_elements(name) else _tensors(arguments)
+        inputs = [(nr, self.origins.of(tensor, scope)) for nr, tensor in enumerate(read)]
         if name in _TRANSPARENT and inputs and inputs[0][1][0] == "source":
             self.origins.put(outputs[0], inputs[0][1])
             return
         source = TracedSource(name, scope, line, [traced(t) for t in outputs], inputs)
         self.origins.add(source, outputs)
+
+
+def _reads_no_elements(operation: str) -> bool:
+    """Whether an operation takes only shape and type from a tensor: ``zeros_like``, ``new_ones``."""
+    return operation.endswith("_like") or operation.startswith("new_")
 
 
 def _tensors(values: Any) -> Iterator[torch.Tensor]:

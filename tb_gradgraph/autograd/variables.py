@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType
 
@@ -40,15 +41,24 @@ class VariableNames:
         self._held: list[_HeldFrame] = []
         self._names: dict[SlotKey, tuple[int, str]] = {}  # rank (0 best) and name
         self._source_names: dict[SlotKey, tuple[int, str]] = {}
+        self._leaf_names: dict[int, tuple[weakref.ref[torch.Tensor], str]] = {}
         self._code: dict[int, CodeType] = {}
 
-    def read(self, frame: FrameType) -> None:
-        """Read the frame that an operation was called from, and those that ended before it."""
+    def read(self, frame: FrameType, called: FrameType | None) -> None:
+        """Read the frame that an operation came from, and those that ended before it.
+
+        Args:
+            frame: The user's frame.
+            called: What it is calling, if that is Python: torch's code. As long as
+                it is the same call the frame's variables cannot change.
+        """
         held = self._held
         if not held or held[-1].frame is not frame:
             self._move_to(frame)
         if held and held[-1].frame is frame:
-            self._look(held[-1])
+            if called is None or held[-1].called is not called:
+                held[-1].called = called
+                self._look(held[-1])
         elif frame is not self._outermost:
             self._look(_HeldFrame(frame))
 
@@ -63,6 +73,10 @@ class VariableNames:
     def found_sources(self) -> dict[tuple[int, int], str]:
         """Give the best name found for each output of a traced source."""
         return {key: name for key, (_, name) in self._source_names.items()}
+
+    def found_leaves(self) -> dict[int, str]:
+        """Give the first name found of each leaf that is still there, by ``id``."""
+        return {key: name for key, (alive, name) in self._leaf_names.items() if alive() is not None}
 
     def close(self) -> None:
         """Read what the last frames were left with, and let go of them."""
@@ -89,9 +103,6 @@ class VariableNames:
             self._look(self._held.pop())
 
     def _look(self, held: _HeldFrame) -> None:
-        if held.place == held.frame.f_lasti:
-            return  # nothing was executed there since
-        held.place = held.frame.f_lasti
         for name, tensor in tensors_of(held.frame):
             version = tensor._version if tensor.requires_grad else -1
             if held.seen.get(name) != (id(tensor), version):
@@ -104,20 +115,22 @@ class VariableNames:
             number = sequence_nr(node)
             rank = 0 if self._code.get(number) is code else 1
             _keep_best(self._names, (number, tensor.output_nr), rank, name)
-        elif not tensor.requires_grad:
+        elif tensor.requires_grad:
+            self._leaf_names.setdefault(id(tensor), (weakref.ref(tensor), name))
+        else:
             origin = self._origin_of(tensor)
             if origin is not None and origin[0] == "source":
                 _keep_best(self._source_names, origin[1:], 0, name)
 
 
 class _HeldFrame:
-    """A frame, where it was when last read, and the tensors (with version) that it had."""
+    """A frame, what it called when last read, and the tensors (with version) that it had."""
 
-    __slots__ = ("frame", "place", "seen")
+    __slots__ = ("called", "frame", "seen")
 
     def __init__(self, frame: FrameType) -> None:
         self.frame = frame
-        self.place = -1
+        self.called: FrameType | None = None
         self.seen: dict[str, tuple[int, int]] = {}
 
 
