@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from torch import nn
 from torch.utils.tensorboard import SummaryWriter
 
 import tb_gradgraph
-from tests.benchmarks.measure import Figure, measure_in_turn
+from tests.benchmarks.measure import Figure, measure_in_turn, median_excess
 from tests.benchmarks.models import make_recurrent_loop, make_transformer
 
 
@@ -52,9 +53,10 @@ def measure_transformer() -> list[Figure]:
                 writer.add_graph(model, x)
 
         contenders = {**make_contenders(model, x), "add_graph": add_graph}
-        seconds = measure_in_turn(contenders, repetitions=7)
+        times = measure_in_turn(contenders, repetitions=9)
+    seconds = {name: statistics.median(values) for name, values in times.items()}
     step, add_graph_s = seconds["step"], seconds["add_graph"]
-    structure = seconds["structure"] - seconds["differentiate"]
+    structure = median_excess(times["structure"], over=times["differentiate"])
     return [
         _in_ms(f"transformer, {nodes} nodes: bare step", step, step),
         _in_ms("transformer: SummaryWriter.add_graph", add_graph_s, step),
@@ -72,7 +74,8 @@ def measure_transformer() -> list[Figure]:
 def measure_recurrent_loop() -> list[Figure]:
     model, x = make_recurrent_loop()
     nodes = len(tb_gradgraph.capture(model, x).nodes)
-    seconds = measure_in_turn(make_contenders(model, x), repetitions=3)
+    times = measure_in_turn(make_contenders(model, x), repetitions=3)
+    seconds = {name: statistics.median(values) for name, values in times.items()}
     step = seconds["step"]
     return [
         _in_ms(f"LSTMCell loop of 2,000 steps, {nodes:,} nodes: bare step", step, step),

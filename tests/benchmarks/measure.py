@@ -37,8 +37,8 @@ HEADER = "| what | measured | of a bare step | limit | kept |\n| --- | --- | ---
 
 def measure_in_turn(
     contenders: Mapping[str, Callable[[], object]], repetitions: int, warm_up: int = 1
-) -> dict[str, float]:
-    """Call the contenders in turn and return the median processor time of each, in seconds.
+) -> dict[str, list[float]]:
+    """Call the contenders in turn and return the processor times of each, in seconds.
 
     Taking turns lets a busy machine disturb all alike; the time of all threads
     of this process is counted, waiting is not.
@@ -52,4 +52,9 @@ def measure_in_turn(
             elapsed = time.process_time() - start
             if repetition >= warm_up:
                 times[name].append(elapsed)
-    return {name: statistics.median(values) for name, values in times.items()}
+    return times
+
+
+def median_excess(times: list[float], over: list[float]) -> float:
+    """Give the median of what one contender took beyond another in the same turn."""
+    return statistics.median(time - base for time, base in zip(times, over))
