@@ -33,6 +33,7 @@ test: .venv/installed-test browser lint frontend
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .
+	$(BIN)/python -m tests.count_lines
 
 frontend: browser
 	.ci/check_frontend

@@ -37,7 +37,7 @@ def test_program_runs_and_logs_what_it_says(program: str, tmp_path: pathlib.Path
 
 
 def test_files_that_the_readme_names_exist():
-    named = re.findall(r"!\[.*?\]\((\S+?)\)|`((?:demo|docs|tb_gradgraph)/\S*?)`", TEXT)
+    named = re.findall(r'(?:src|srcset)="(\S+?)"|`((?:demo|docs|tb_gradgraph)/\S*?)`', TEXT)
     paths = [image or code for image, code in named]
     assert paths
     assert [path for path in paths if not (ROOT / path).exists()] == []
