@@ -75,3 +75,25 @@ def demo_logdir(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], pat
         return ran[name]
 
     return run
+
+
+class _SkipsAreFailures:
+    """Under CI a skipped test is a failed run: a missing tool must not hide a test."""
+
+    def __init__(self) -> None:
+        self.skipped: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail"):
+            self.skipped.append(report.nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.skipped:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            print(f"\nskipped, though CI=true: {', '.join(self.skipped)}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if os.environ.get("CI") == "true":
+        config.pluginmanager.register(_SkipsAreFailures())
