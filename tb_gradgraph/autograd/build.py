@@ -62,7 +62,7 @@ class _AutogradNodes:
     def add(self, node: AutogradNode) -> None:
         leaf = engine.accumulated_leaf(node)
         if leaf is None:
-            self.node_of[node] = self._add_operation(node, engine.sequence_nr(node))
+            self.node_of[node] = self._add_operation(node, self._forward.number_of(node))
         else:
             self.node_of[node] = self._add_leaf(leaf)
 
@@ -82,7 +82,7 @@ class _AutogradNodes:
             for nr, (shape, dtype) in enumerate(engine.input_metadata(node))
         ]
         index = self._draft.add_operation(
-            forward.scope_at(number),
+            NO_SCOPE if number < 0 else forward.scope_at(number),
             operation,
             slots,
             source=forward.lines.get(number, ""),

@@ -6,7 +6,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence, Set
 
 import torch
+from torch.autograd.graph import Node as AutogradNode
 
+from tb_gradgraph.autograd.engine import sequence_nr
 from tb_gradgraph.autograd.origins import Origin, SlotKey, TracedSource
 from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
 from tb_gradgraph.statistics import WHOLE_LIMIT
@@ -35,8 +37,13 @@ def _nowhere(_sequence_nr: int) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Forward:
-    """Scopes, lines, names and values of one forward; empty where nothing was watched."""
+    """Scopes, lines, names and values of one forward; empty where nothing was watched.
 
+    Nodes go by the number that ``number_of`` gives: below zero, and in no table,
+    where a node is not of this forward.
+    """
+
+    number_of: Callable[[AutogradNode], int] = sequence_nr
     scopes: Sequence[Scope] = ()
     scope_at: Callable[[int], int] = _nowhere
     lines: Mapping[int, str] = dataclasses.field(default_factory=dict)

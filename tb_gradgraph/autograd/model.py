@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
 import torch
 
 from tb_gradgraph.autograd.build import BuiltGraph, build_graph
+from tb_gradgraph.autograd.call import ModelCall, split_input
 from tb_gradgraph.autograd.engine import collector_paused
 from tb_gradgraph.autograd.forward import Forward, NamedTensor
 from tb_gradgraph.autograd.frames import user_frame, variables_of
@@ -21,9 +22,9 @@ from tb_gradgraph.autograd.objective import (
     choose_objective,
 )
 from tb_gradgraph.autograd.observe import BackwardObserver
-from tb_gradgraph.autograd.preserve import gradients_lent, preserved, without_inference_tensors
+from tb_gradgraph.autograd.preserve import gradients_lent, preserved
 from tb_gradgraph.autograd.spans import ModuleSpans
-from tb_gradgraph.autograd.trace import ForwardTrace
+from tb_gradgraph.autograd.trace import ForwardTrace, forward_of_trace
 from tb_gradgraph.autograd.unwatched import forward_of_frame
 from tb_gradgraph.autograd.values import named_tensors
 from tb_gradgraph.autograd.walk import walk
@@ -31,15 +32,6 @@ from tb_gradgraph.autograd.walk import walk
 #: Called when the graph is known and before its backward; gives what observes the
 #: backward, and the rows to read (None: all).
 Prepare = Callable[[BuiltGraph, str], tuple[BackwardObserver, "frozenset[int] | None"]]
-
-
-def split_input(input_to_model: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Read ``input_to_model``: a tuple is positional, a dict keyword arguments, else one argument."""
-    if isinstance(input_to_model, tuple) and not hasattr(input_to_model, "_fields"):
-        return input_to_model, {}
-    if isinstance(input_to_model, dict) and all(isinstance(key, str) for key in input_to_model):
-        return (), dict(input_to_model)
-    return (() if input_to_model is None else (input_to_model,)), {}
 
 
 def capture_model(
@@ -60,15 +52,16 @@ def capture_model(
     inputs = [tensor for _, tensor in named_tensors([args, kwargs], "")]
     check_devices(model, inputs, where)
     with collector_paused(), preserved(model, inputs):
-        args, kwargs = without_inference_tensors((args, kwargs))
-        objective, forward = _watch_forward(model, args, kwargs, loss_fn, grad_outputs, where)
+        call = ModelCall(model, args, kwargs)
+        objective, forward = _watch_forward(call, loss_fn, grad_outputs, where)
         walked = walk([root.tensor for root in objective.roots])
         built = build_graph(walked, forward, objective.roots)
         observer, rows = prepare(built, objective.text)
         accumulates = refuses_inputs(built.node_of)
         observer.attach(built, rows, _seed_rows(built, objective), accumulates)
         try:
-            _differentiate(objective, built, model if accumulates else None)
+            earlier = any(forward.number_of(node) < 0 for node in built.node_of)
+            _differentiate(objective, built, model if accumulates else None, earlier)
         finally:
             observer.remove()
 
@@ -91,40 +84,19 @@ def capture_tensors(
 
 
 def _watch_forward(
-    model: torch.nn.Module,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    loss_fn: Callable[[Any], Any] | None,
-    grad_outputs: Any,
-    where: str,
+    call: ModelCall, loss_fn: Callable[[Any], Any] | None, grad_outputs: Any, where: str
 ) -> tuple[Objective, Forward]:
-    known = known_tensors(model, args, kwargs)
-    spans = ModuleSpans(names_of_modules(model))
+    known = known_tensors(call.model, call.args, call.kwargs)
+    spans = ModuleSpans(names_of_modules(call.model))
     trace = ForwardTrace(spans, user_frame())
     with spans, trace:
-        objective = choose_objective(model(*args, **kwargs), loss_fn, grad_outputs, where)
+        objective = choose_objective(call.run(), loss_fn, grad_outputs, where)
     trace.close()
-    forward = Forward(
-        scopes=spans.scopes,
-        scope_at=spans.scope_at,
-        lines=trace.lines,
-        second_order=trace.second_order,
-        names=trace.names.found(),
-        source_names=trace.names.found_sources(),
-        leaf_names=trace.names.found_leaves(),
-        known=in_scopes(known, spans.scopes),
-        sources=trace.origins.sources,
-        untracked_inputs=trace.untracked_inputs,
-        leaf_origins=trace.origins.of_leaves,
-        hidden_leaves=trace.hidden_leaves,
-        made=trace.made,
-        used=trace.used,
-    )
-    return objective, forward
+    return objective, forward_of_trace(trace, in_scopes(known, spans.scopes))
 
 
 def _differentiate(
-    objective: Objective, built: BuiltGraph, accumulating: torch.nn.Module | None
+    objective: Objective, built: BuiltGraph, accumulating: torch.nn.Module | None, earlier: bool
 ) -> None:
     """Run the backward; ``.grad`` and post-accumulate hooks are as if it had not run.
 
@@ -133,14 +105,17 @@ def _differentiate(
         built: Its graph.
         accumulating: The model, if its graph works only in a backward that
             accumulates; then ``.grad`` of its parameters is lent to that.
+        earlier: Whether part of the graph was there before (a hidden state that was
+            not detached); it is the user's, and is not freed.
     """
     roots = [root.tensor for root in objective.roots]
     leaves = [leaf for _, leaf in built.leaves]
+    seeds = list(objective.seeds)
     if accumulating is None:
-        torch.autograd.grad(roots, leaves, list(objective.seeds), allow_unused=True)
+        torch.autograd.grad(roots, leaves, seeds, retain_graph=earlier, allow_unused=True)
     else:
         with gradients_lent([*leaves, *accumulating.parameters()]):
-            torch.autograd.backward(roots, list(objective.seeds))
+            torch.autograd.backward(roots, seeds, retain_graph=earlier)
 
 
 def _seed_rows(built: BuiltGraph, objective: Objective) -> dict[int, torch.Tensor]:

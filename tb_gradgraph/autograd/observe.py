@@ -12,7 +12,12 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 from tb_gradgraph.autograd.build import BuiltGraph
-from tb_gradgraph.autograd.engine import call_after_backward, current_graph_task
+from tb_gradgraph.autograd.engine import (
+    call_after_backward,
+    current_graph_task,
+    next_sequence_nr,
+)
+from tb_gradgraph.autograd.orders import note_backward
 from tb_gradgraph.autograd.rows import rows_of_leaves, rows_of_nodes
 
 #: What is to be undone: a hook, and the leaf tensor it sits on (None: an autograd node).
@@ -43,6 +48,7 @@ class BackwardObserver:
         self._make_sink = make_sink
         self._attached: list[_Attached] = []
         self._active: dict[int, GradientSink] = {}
+        self._first_numbers: dict[int, tuple[int, int]] = {}  # of passes with create_graph
         self._seeds: Mapping[int, torch.Tensor] = {}
         self._accumulated: Sequence[tuple[torch.Tensor, tuple[int, ...]]] = ()
         self._passes = 0
@@ -120,14 +126,20 @@ class BackwardObserver:
         with self._lock:
             if task not in self._active:
                 sink = self._make_sink(self._passes)
-                call_after_backward(lambda: self._end(task))
+                call_after_backward(_EndOfPass(self, task))
                 self._passes += 1
+                if torch.is_grad_enabled():
+                    self._first_numbers[task] = (threading.get_ident(), next_sequence_nr())
                 self._active[task] = sink
                 for row, seed in self._seeds.items():
                     sink.add(row, seed)
             return self._active[task]
 
-    def _end(self, task: int) -> None:
+    def end(self, task: int) -> None:
+        """Finish the pass of a backward that has ended well."""
+        thread, first = self._first_numbers.pop(task, (0, 0))
+        if thread == threading.get_ident():
+            note_backward(first, next_sequence_nr())
         sink = self._active.pop(task, None)
         if sink is None or not self._armed:
             return
@@ -140,6 +152,11 @@ class BackwardObserver:
         except Exception as error:
             self._disarm(error)
 
+    def forget(self, task: int) -> None:
+        """Throw away what was collected of a backward that raised."""
+        self._active.pop(task, None)
+        self._first_numbers.pop(task, None)
+
     def _disarm(self, error: Exception) -> None:
         self.remove()
         self._active.clear()
@@ -150,6 +167,20 @@ class BackwardObserver:
             RuntimeWarning,
             stacklevel=2,
         )
+
+
+class _EndOfPass:
+    """Called by the engine when a backward has ended well; let go of by it in any case."""
+
+    def __init__(self, observer: BackwardObserver, task: int) -> None:
+        self._observer = observer
+        self._task = task
+
+    def __call__(self) -> None:
+        self._observer.end(self._task)
+
+    def __del__(self) -> None:
+        self._observer.forget(self._task)
 
 
 class _SlotHook:

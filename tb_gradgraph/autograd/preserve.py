@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._pytree import tree_map
 
 from tb_gradgraph.autograd.attributes import attributes_kept, elements_kept
 from tb_gradgraph.autograd.engine import compiled_regions_eager
@@ -73,14 +71,3 @@ def _host_random_state() -> Iterator[None]:
     finally:
         random.setstate(python)
         np.random.set_state(numpy)  # noqa: NPY002
-
-
-def without_inference_tensors(arguments: Any) -> Any:
-    """Copy the inference tensors among arguments, for autograd refuses to save them."""
-
-    def usable(value: Any) -> Any:
-        if isinstance(value, torch.Tensor) and value.is_inference():
-            return value.clone()
-        return value
-
-    return tree_map(usable, arguments)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
 import torch
+from torch.autograd.graph import Node as AutogradNode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr, sequence_nr
+from tb_gradgraph.autograd.forward import Forward, KnownTensor
 from tb_gradgraph.autograd.frames import source_line, user_call
 from tb_gradgraph.autograd.functions import RunningFunction, running_function
 from tb_gradgraph.autograd.origins import Origin, Origins, SlotKey, TracedSource, traced
@@ -42,9 +44,9 @@ class ForwardTrace(TorchDispatchMode):
         self.made: dict[SlotKey, torch.Tensor] = {}  # values as the operation returned them
         self.used: dict[SlotKey, torch.Tensor] = {}  # values as a later operation received them
         self.names = VariableNames(outermost, self.origins.known)
-        self._spans = spans
+        self.spans = spans
         self._thread = threading.get_ident()
-        self._next = next_sequence_nr()
+        self.first = self._next = next_sequence_nr()
         self._function: RunningFunction | None = None
         self._line: tuple[CodeType | None, int, str] = (None, -1, "")
 
@@ -120,7 +122,7 @@ class ForwardTrace(TorchDispatchMode):
             self._function = None
             return
         for tensor in _tensors(arguments):
-            if self.origins.of(tensor, self._spans.current)[0] == "leaf":
+            if self.origins.of(tensor, self.spans.current)[0] == "leaf":
                 if not any(tensor is argument for argument in function.arguments):
                     self.hidden_leaves.setdefault(function.number, {})[id(tensor)] = tensor
 
@@ -130,7 +132,7 @@ class ForwardTrace(TorchDispatchMode):
             if tensor.grad_fn is None and tensor.requires_grad:
                 self.origins.note_leaf(tensor)
             elif not tensor.requires_grad:
-                untracked.append((position, self.origins.of(tensor, self._spans.current)))
+                untracked.append((position, self.origins.of(tensor, self.spans.current)))
             elif tensor.numel() <= WHOLE_LIMIT:
                 key = (sequence_nr(tensor.grad_fn), tensor.output_nr)
                 if key not in self.made and key not in self.used:
@@ -142,7 +144,7 @@ class ForwardTrace(TorchDispatchMode):
         outputs = [tensor for tensor in _tensors(result) if not tensor.requires_grad]
         if not outputs:
             return
-        scope = self._spans.current
+        scope = self.spans.current
         name = func.overloadpacket.__name__
         read = () if _reads_no_elements(name) else _tensors(arguments)
         inputs = [(nr, self.origins.of(tensor, scope)) for nr, tensor in enumerate(read)]
@@ -165,3 +167,30 @@ def _tensors(values: Any) -> Iterator[torch.Tensor]:
             yield value
         elif isinstance(value, (list, tuple)):
             yield from _tensors(value)
+
+
+def forward_of_trace(trace: ForwardTrace, known: Mapping[int, KnownTensor]) -> Forward:
+    """Give what a closed trace has seen."""
+    spans, first, end = trace.spans, trace.first, next_sequence_nr()
+
+    def number_of(node: AutogradNode) -> int:
+        number = sequence_nr(node)
+        return number if first <= number < end else -1  # made before, or on another thread
+
+    return Forward(
+        number_of=number_of,
+        scopes=spans.scopes,
+        scope_at=spans.scope_at,
+        lines=trace.lines,
+        names=trace.names.found(),
+        source_names=trace.names.found_sources(),
+        leaf_names=trace.names.found_leaves(),
+        second_order=trace.second_order,
+        known=known,
+        sources=trace.origins.sources,
+        untracked_inputs=trace.untracked_inputs,
+        leaf_origins=trace.origins.of_leaves,
+        hidden_leaves=trace.hidden_leaves,
+        made=trace.made,
+        used=trace.used,
+    )

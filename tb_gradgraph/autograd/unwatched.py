@@ -7,10 +7,12 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.engine import saved_tensors, sequence_nr
 from tb_gradgraph.autograd.forward import Forward, KnownTensor, NamedTensor
 from tb_gradgraph.autograd.frames import variables_of
+from tb_gradgraph.autograd.orders import second_order
 from tb_gradgraph.autograd.origins import Origin, SlotKey, TracedSource, traced
 from tb_gradgraph.autograd.walk import Walk
 from tb_gradgraph.graph import NO_SCOPE
@@ -42,12 +44,16 @@ def forward_of_frame(
         for name, value in variables.items()
         if isinstance(value, torch.Tensor) and not name.startswith("_")
     ]
-    made = _by_slot([*roots, *tensors])
+    place = {node: index for index, node in enumerate(walked.nodes)}
+    made = _by_slot([*roots, *tensors], place)
     known = _owned(variables) | {id(named.tensor): _leaf(named) for named in reversed(tensors)}
     sources, inputs = _saved_inputs(walked, known)
+    second = second_order(map(sequence_nr, walked.nodes))
     return Forward(
+        number_of=place.__getitem__,
         names={key: named.name for key, named in made.items()},
         known=known,
+        second_order={place[node] for node in walked.nodes if sequence_nr(node) in second},
         sources=sources,
         untracked_inputs=inputs,
         used={
@@ -59,12 +65,14 @@ def forward_of_frame(
     )
 
 
-def _by_slot(tensors: Sequence[NamedTensor]) -> dict[SlotKey, NamedTensor]:
+def _by_slot(
+    tensors: Sequence[NamedTensor], place: Mapping[AutogradNode, int]
+) -> dict[SlotKey, NamedTensor]:
     found: dict[SlotKey, NamedTensor] = {}
     for named in tensors:
         node = named.tensor.grad_fn
-        if node is not None:
-            found.setdefault((sequence_nr(node), named.tensor.output_nr), named)
+        if node in place:
+            found.setdefault((place[node], named.tensor.output_nr), named)
     return found
 
 
@@ -95,7 +103,7 @@ def _saved_inputs(
     sources: list[TracedSource] = []
     inputs: dict[int, list[tuple[int, Origin]]] = {}
     seen: dict[int, tuple[int, torch.Tensor]] = {}  # by memory; the tensor keeps it taken
-    for node in walked.nodes:
+    for number, node in enumerate(walked.nodes):
         for name, tensor in saved_tensors(node):
             if name not in _SAVED_INPUTS or tensor.requires_grad:
                 continue
@@ -105,6 +113,6 @@ def _saved_inputs(
             if place not in seen:
                 seen[place] = (len(sources), tensor)
                 sources.append(TracedSource("", NO_SCOPE, "", [traced(tensor)], []))
-            found = inputs.setdefault(sequence_nr(node), [])
+            found = inputs.setdefault(number, [])
             found.append((len(found), ("source", seen[place][0], 0)))
     return sources, inputs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import heapq
 from collections.abc import Sequence
 
 import torch
@@ -68,4 +69,31 @@ def _forward_order(
         return (first_use[node], 0) if node in first_use else (numbers[node], 1)
 
     leaf_order = {edge.source: (numbers[edge.target], edge.target_input) for edge in edges[::-1]}
-    return tuple(sorted(nodes, key=lambda node: (position(node), leaf_order.get(node, (0, 0)))))
+    order = sorted(nodes, key=lambda node: (position(node), leaf_order.get(node, (0, 0))))
+    place = {node: index for index, node in enumerate(order)}
+    if any(place[edge.source] > place[edge.target] for edge in edges):
+        return _topological_order(place, edges)  # made on several threads: each counts for itself
+    return tuple(order)
+
+
+def _topological_order(
+    place: dict[AutogradNode, int], edges: Sequence[AutogradEdge]
+) -> tuple[AutogradNode, ...]:
+    """Sort sources before targets, and by ``place`` among those that are free."""
+    waiting = dict.fromkeys(place, 0)
+    users: dict[AutogradNode, list[AutogradNode]] = {node: [] for node in place}
+    for edge in edges:
+        waiting[edge.target] += 1
+        users[edge.source].append(edge.target)
+    nodes = list(place)
+    free = [place[node] for node in nodes if not waiting[node]]
+    heapq.heapify(free)
+    order = []
+    while free:
+        node = nodes[heapq.heappop(free)]
+        order.append(node)
+        for user in users[node]:
+            waiting[user] -= 1
+            if not waiting[user]:
+                heapq.heappush(free, place[user])
+    return tuple(order)

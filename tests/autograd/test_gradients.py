@@ -10,7 +10,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 import tb_gradgraph
-from tb_gradgraph.autograd.model import split_input
+from tb_gradgraph.autograd.call import split_input
 from tb_gradgraph.gradgraph import GradGraph
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.summarize.whole import whole_array

@@ -1,0 +1,62 @@
+"""A call of the user's model with his input, apart from the graph that his input may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_map
+
+from tb_gradgraph.autograd.values import named_tensors
+
+
+def split_input(input_to_model: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Read ``input_to_model``: a tuple is positional, a dict keyword arguments, else one argument."""
+    if isinstance(input_to_model, tuple) and not hasattr(input_to_model, "_fields"):
+        return input_to_model, {}
+    if isinstance(input_to_model, dict) and all(isinstance(key, str) for key in input_to_model):
+        return (), dict(input_to_model)
+    return (() if input_to_model is None else (input_to_model,)), {}
+
+
+class ModelCall:
+    """A model and its arguments, with leaves in the place of tensors that have a graph.
+
+    That graph is the user's: a backward over it would free it, and run his hooks.
+    Inference tensors are copied, for autograd refuses to save them.
+    """
+
+    def __init__(
+        self, model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> None:
+        self.model = model
+        self.args, self.kwargs = args, kwargs
+        self._given = (args, kwargs)
+        tensors = [tensor for _, tensor in named_tensors([args, kwargs], "")]
+        self._changes = any(_has_graph(tensor) or tensor.is_inference() for tensor in tensors)
+        if self._changes:  # otherwise the arguments are not even looked through
+            self.args, self.kwargs = tree_map(_separate, self._given)
+
+    def run(self) -> Any:
+        """Call the model; what stands for a tensor with a graph may be changed in place."""
+        args, kwargs = self.args, self.kwargs
+        if self._changes:
+            args, kwargs = tree_map(_join, self._given, (args, kwargs))
+        return self.model(*args, **kwargs)
+
+
+def _separate(value: Any) -> Any:
+    if _has_graph(value):
+        return value.detach().requires_grad_()
+    if isinstance(value, torch.Tensor) and value.is_inference():
+        return value.clone()
+    return value
+
+
+def _join(value: Any, separate: Any) -> Any:
+    return separate.clone() if _has_graph(value) else separate
+
+
+def _has_graph(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.grad_fn is not None
