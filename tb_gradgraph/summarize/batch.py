@@ -11,9 +11,11 @@ from tb_gradgraph.statistics import HISTOGRAM_SAMPLE, StatisticsTable
 from tb_gradgraph.summarize.columns import statistics_of_moments
 from tb_gradgraph.summarize.moments import (
     histogram_of,
+    in_memory_order,
     large_moments,
     segment_moments,
     wide_dtype,
+    without_repeats,
 )
 from tb_gradgraph.summarize.whole import flattened, whole_arrays
 
@@ -72,8 +74,7 @@ class StatisticsBatch:
         values = _real(values)
         alike.large_rows.append(row)
         alike.large.append(large_moments(values))
-        stride = -(-values.numel() // HISTOGRAM_SAMPLE)
-        alike.samples.append(values.reshape(-1)[::stride].to(torch.float64, copy=True))
+        alike.samples.append(_sample(values))
 
     def finish(self) -> tuple[StatisticsTable, dict[int, np.ndarray]]:
         """Reduce what was added; give the statistics, and the tensors kept whole by row.
@@ -92,6 +93,15 @@ class StatisticsBatch:
         self._alike.clear()
         self._whole.clear()
         return table, whole
+
+
+def _sample(values: torch.Tensor) -> torch.Tensor:
+    """Copy at most HISTOGRAM_SAMPLE elements, evenly spread over memory."""
+    if values.numel() > HISTOGRAM_SAMPLE and 0 in values.stride():
+        values = without_repeats(values)
+    flat = in_memory_order(values)
+    stride = -(-flat.numel() // HISTOGRAM_SAMPLE)
+    return flat[::stride].to(wide_dtype(flat.device), copy=True)
 
 
 def _stored(tensor: torch.Tensor) -> torch.Tensor:
