@@ -106,12 +106,13 @@ class _SavedContainers:
         self._copies: dict[int, tuple[Any, Any]] = {}
         tensors: dict[int, torch.Tensor] = {}
         pending = [v for m in modules for v in (*m.values.values(), *m.slots.values())]
-        tables = {id(m.values[name]) for m in modules for name in _TABLES if name in m.values}
+        seen = {id(m.values[name]) for m in modules for name in _TABLES if name in m.values}
         while pending:
             value = pending.pop()
             if isinstance(value, torch.Tensor):
                 tensors[id(value)] = value
-            elif type(value) in _CONTAINERS and id(value) not in tables | self._copies.keys():
+            elif type(value) in _CONTAINERS and id(value) not in seen:
+                seen.add(id(value))
                 self._copies[id(value)] = (value, value.copy())
                 pending += value.values() if isinstance(value, dict) else value
         self._elements = contextlib.ExitStack()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -67,19 +68,13 @@ class _AutogradNodes:
             self.node_of[node] = self._add_leaf(leaf)
 
     def _add_operation(self, node: AutogradNode, number: int) -> int:
-        forward = self._forward
+        forward, retaining = self._forward, self._forward.retaining
         hidden = [self._add_leaf(leaf) for leaf in forward.hidden_leaves.get(number, {}).values()]
         self._sources.add_for_operation(number)
         operation, note = operation_of(node)
         slots = [
-            Slot(
-                forward.names.get((number, nr), ""),
-                shape,
-                dtype,
-                True,
-                (number, nr) in forward.retaining,
-            )
-            for nr, (shape, dtype) in enumerate(engine.input_metadata(node))
+            _slot(forward.names.get((number, nr), ""), *described, (number, nr) in retaining)
+            for nr, described in enumerate(engine.input_metadata(node))
         ]
         index = self._draft.add_operation(
             NO_SCOPE if number < 0 else forward.scope_at(number),
@@ -109,6 +104,12 @@ class _AutogradNodes:
         self.by_leaf[id(leaf)] = index
         self.leaves.append((index, leaf))
         return index
+
+
+@functools.lru_cache(maxsize=4096)
+def _slot(name: str, shape: tuple[int, ...], dtype: str, retains_grad: bool) -> Slot:
+    """Give the slot of an operation with gradient; most are like another."""
+    return Slot(name, shape, dtype, True, retains_grad)
 
 
 def _add_root(draft: GraphDraft, root: NamedTensor, source: int, slot: int) -> None:

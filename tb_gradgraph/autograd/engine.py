@@ -6,6 +6,7 @@ A test calls every one of these, so that a torch that changes them fails loudly.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import sys
 import warnings
@@ -62,6 +63,7 @@ def input_metadata(node: AutogradNode) -> tuple[tuple[tuple[int, ...], str], ...
     )
 
 
+@functools.cache
 def dtype_name(dtype: torch.dtype) -> str:
     """Give torch's name of ``dtype`` without the module."""
     return str(dtype).removeprefix("torch.")

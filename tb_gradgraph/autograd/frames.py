@@ -37,7 +37,10 @@ def user_call(frame: FrameType | None) -> tuple[FrameType | None, FrameType | No
     The second is ``None`` where the first is ``frame`` itself.
     """
     called = None
-    while frame is not None and not is_users(frame.f_code):
+    while frame is not None:
+        known = _is_users.get(frame.f_code.co_filename)
+        if known or (known is None and is_users(frame.f_code)):
+            break
         called, frame = frame, frame.f_back
     return frame, called
 

@@ -44,7 +44,7 @@ class RunningFunction:
     """A ``Function.forward`` that is being run."""
 
     number: int  # sequence number of its node
-    arguments: tuple[Any, ...]  # after ctx
+    arguments: tuple[Any, ...]  # ctx among them, where the forward takes it
     frame: FrameType  # of the forward
     caller: FrameType | None  # the user's, that called apply
 
@@ -86,7 +86,7 @@ def _asks_the_engine(cls: type | None) -> bool:
 
 
 def _arguments_of(frame: FrameType) -> tuple[Any, ...]:
-    """Read a forward's arguments after ``ctx``, also where it takes none (``setup_context``)."""
+    """Read what a forward was called with, as long as it has not assigned to its parameters."""
     code = frame.f_code
     count = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames[:count])

@@ -35,7 +35,7 @@ def choose_objective(
     scalar = _own_loss(output)
     if scalar is not None and grad_outputs is None:
         return Objective((scalar,), (None,), scalar.name)
-    roots = [root for root in _floating(output, "output") if root.tensor.grad_fn is not None]
+    roots = [root for root in _floating(output, "output") if root.tensor.requires_grad]
     if not roots:
         raise CaptureError(_nothing(output, where))
     if grad_outputs is not None:
@@ -100,7 +100,7 @@ def _own_loss(output: Any) -> NamedTensor | None:
     elif not isinstance(output, torch.Tensor):
         candidates.append(("output.loss", getattr(output, "loss", None)))
     for name, value in candidates:
-        if isinstance(value, torch.Tensor) and value.numel() == 1 and value.grad_fn is not None:
+        if isinstance(value, torch.Tensor) and value.numel() == 1 and value.requires_grad:
             if value.is_floating_point():
                 return NamedTensor(name, value)
     return None

@@ -53,6 +53,7 @@ class BackwardObserver:
         self._accumulated: Sequence[tuple[torch.Tensor, tuple[int, ...]]] = ()
         self._passes = 0
         self._armed = False
+        self._only_ours = False  # whether every backward that is seen is over this graph
         self._lock = threading.Lock()
         self.failure: Exception | None = None
         weakref.finalize(self, _detach, self._attached).atexit = False
@@ -74,6 +75,7 @@ class BackwardObserver:
                 gradient; for then part of it comes from a backward within the backward.
         """
         self._armed = True
+        self._only_ours = seeds is not None and not accumulates
         self._seeds = {
             row: seed for row, seed in (seeds or {}).items() if wanted is None or row in wanted
         }
@@ -108,7 +110,7 @@ class BackwardObserver:
         try:
             task = current_graph_task()
             sink = self._active.get(task)
-            if sink is None and begins:
+            if sink is None and (begins or self._only_ours):
                 sink = self._begin(task)
             if sink is None:
                 return

@@ -6,6 +6,7 @@ import dataclasses
 import weakref
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from tb_gradgraph.autograd.engine import StorageRef, dtype_name, sequence_nr, storage_ref
 from tb_gradgraph.statistics import WHOLE_LIMIT
@@ -104,5 +105,8 @@ class Origins:
 
 def traced(tensor: torch.Tensor) -> TracedTensor:
     """Describe a tensor without gradient, with a copy if it is small."""
+    dtype = dtype_name(tensor.dtype)
+    if is_lazy(tensor):  # it has no shape, and may not be asked for one
+        return TracedTensor(id(tensor), (), dtype, None)
     value = tensor.detach().clone() if tensor.numel() <= WHOLE_LIMIT else None
-    return TracedTensor(id(tensor), tuple(tensor.shape), dtype_name(tensor.dtype), value)
+    return TracedTensor(id(tensor), tuple(tensor.shape), dtype, value)

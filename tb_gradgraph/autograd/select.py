@@ -64,6 +64,8 @@ def _predicate(
         return lambda _index, node: bool(selector(node))
     parts = [selector] if isinstance(selector, str) else list(selector)
     patterns = [part for part in parts if isinstance(part, str)]
+    if "*" in patterns:
+        return lambda _index, _node: True
     indices = {index for part in parts for index in _indices(built, model, part, where)}
     return lambda index, node: index in indices or _matches(node, patterns)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Mapping
 from types import CodeType, FrameType
 from typing import Any
 
@@ -45,6 +46,7 @@ class ForwardTrace(TorchDispatchMode):
         self.used: dict[SlotKey, torch.Tensor] = {}  # values as a later operation received them
         self.names = VariableNames(outermost, self.origins.known)
         self.spans = spans
+        self._armed = True
         self._thread = threading.get_ident()
         self.first = self._next = next_sequence_nr()
         self._function: RunningFunction | None = None
@@ -58,8 +60,11 @@ class ForwardTrace(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation unchanged, then note it."""
         result = func(*args, **(kwargs or {}))
-        if threading.get_ident() == self._thread:
-            self._note(func, (*args, *kwargs.values()) if kwargs else args, result)
+        if self._armed and threading.get_ident() == self._thread:
+            try:
+                self._note(func, (*args, *kwargs.values()) if kwargs else args, result)
+            except Exception as error:
+                self._disarm(func, error)
         return result
 
     def close(self) -> None:
@@ -68,6 +73,16 @@ class ForwardTrace(TorchDispatchMode):
         self._line = (None, -1, "")
         self.names.close()
         self.origins.close()
+
+    def _disarm(self, func: Any, error: Exception) -> None:
+        """Note nothing more: autograd's own graph is still drawn, and the forward goes on."""
+        self._armed = False
+        warnings.warn(
+            f"tb_gradgraph stopped tracing this forward at {func} after a fault of its own "
+            f"({type(error).__name__}: {error}). Later nodes have no names, lines and inputs.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
     def _note(self, func: Any, arguments: tuple[Any, ...], result: Any) -> None:
         number, first = next_sequence_nr() - 1, self._next
@@ -160,13 +175,17 @@ def _reads_no_elements(operation: str) -> bool:
     return operation.endswith("_like") or operation.startswith("new_")
 
 
-def _tensors(values: Any) -> Iterator[torch.Tensor]:
+def _tensors(values: Any) -> list[torch.Tensor]:
     """Give the tensors among the arguments or results of an operation, in order."""
-    for value in values if isinstance(values, (list, tuple)) else (values,):
+    if isinstance(values, torch.Tensor):
+        return [values]
+    found = []
+    for value in values if isinstance(values, (list, tuple)) else ():
         if isinstance(value, torch.Tensor):
-            yield value
+            found.append(value)
         elif isinstance(value, (list, tuple)):
-            yield from _tensors(value)
+            found += _tensors(value)
+    return found
 
 
 def forward_of_trace(trace: ForwardTrace, known: Mapping[int, KnownTensor]) -> Forward:

@@ -1,0 +1,183 @@
+"""Every private part of torch that the room stands on is there and does what is taken for granted.
+
+A torch that changes one of them fails here first, by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import pathlib
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from tb_gradgraph.autograd import engine, functions
+from tests.autograd.models import Doubled
+
+ROOM = pathlib.Path(engine.__file__).parent
+
+#: Private names of torch's that other files of the room use, each for its reason.
+JUSTIFIED = {
+    "_version", "_is_view",  # of a tensor; named in torch's documentation of in-place and views
+    "_parameters", "_buffers", "_modules",  # of a module; documented for its subclasses
+    "_backward_hooks", "_post_accumulate_grad_hooks",  # tables of hooks, put back as they were
+    "_is_checkpoint_valid",  # a name looked for in code, never called
+    "_fields",  # of a named tuple
+}  # fmt: skip
+
+
+def test_sequence_numbers_count_nodes_of_this_thread() -> None:
+    w = torch.ones(2, requires_grad=True)
+    number = engine.next_sequence_nr()
+    y = w * 2
+    assert engine.sequence_nr(y.grad_fn) == number
+    assert engine.next_sequence_nr() == number + 1
+    leaf = torch.autograd.graph.get_gradient_edge(w).node
+    assert engine.sequence_nr(leaf) > 2**63, "a leaf comes after everything"
+
+
+def test_a_function_has_its_number_before_its_forward_runs() -> None:
+    seen = []
+
+    class Notes(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append((engine.next_sequence_nr(), torch.is_grad_enabled()))
+            found = functions.running_function(0)
+            assert found is not None and found.arguments[1] is x
+            assert found.is_running_in(sys._getframe())
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient
+
+    y = Notes.apply(torch.ones(1, requires_grad=True))
+    assert seen == [(engine.sequence_nr(y.grad_fn) + 1, False)]
+    assert functions.running_function(0) is None
+
+
+def test_graph_tasks_and_their_end() -> None:
+    w = torch.ones(1, requires_grad=True)
+    seen: list[object] = []
+    assert engine.current_graph_task() == -1
+
+    def hook(_gradient: torch.Tensor) -> None:
+        seen.append(engine.current_graph_task())
+        engine.call_after_backward(lambda: seen.append("end"))
+
+    y = w * 2
+    y.register_hook(hook)
+    y.backward()
+    assert seen[1:] == ["end"] and isinstance(seen[0], int) and seen[0] >= 0
+    assert engine.current_graph_task() == -1
+
+
+def test_a_backward_that_raises_lets_go_of_its_callbacks() -> None:
+    class Callback:
+        def __call__(self) -> None:
+            raise AssertionError("not to be called")
+
+        def __del__(self) -> None:
+            gone.append(True)
+
+    gone: list[bool] = []
+
+    def hook(_gradient: torch.Tensor) -> None:
+        engine.call_after_backward(Callback())
+        raise ZeroDivisionError
+
+    y = torch.ones(1, requires_grad=True) * 2
+    y.register_hook(hook)
+    gc.disable()
+    try:
+        with pytest.raises(ZeroDivisionError):
+            y.backward()
+        assert gone == [True]
+    finally:
+        gc.enable()
+
+
+def test_names_leaves_metadata_and_classes_of_nodes() -> None:
+    w = torch.ones(2, 3, requires_grad=True)
+    parts = w.unbind(1)
+    node = parts[0].grad_fn
+    assert engine.node_name(node) == "UnbindBackward0"
+    assert engine.input_metadata(node) == (((2,), "float32"),) * 3
+    assert engine.accumulated_leaf(node) is None
+    assert engine.accumulated_leaf(node.next_functions[0][0]) is w
+    assert engine.custom_function(node) is None
+    assert engine.custom_function(Doubled.apply(w).grad_fn) is Doubled
+
+
+def test_saved_tensors_are_read_unless_packed_or_freed() -> None:
+    w, x = torch.ones(2, requires_grad=True), torch.full((2,), 3.0)
+    y = w * x
+    assert [(name, t.tolist()) for name, t in engine.saved_tensors(y.grad_fn)] == [
+        ("other", [3.0, 3.0])
+    ]
+    y.sum().backward()
+    assert list(engine.saved_tensors(y.grad_fn)) == []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        packed = w * x
+    assert list(engine.saved_tensors(packed.grad_fn)) == []
+
+
+def test_memory_is_known_by_views_and_not_given_away() -> None:
+    x = torch.ones(4)
+    reference = engine.storage_ref(x)
+    assert reference is not None
+    assert engine.storage_ref(x[1:]).cdata == reference.cdata
+    assert engine.storage_ref(torch.ones(4)).cdata != reference.cdata
+    del x
+    taken = {engine.storage_ref(torch.ones(4)).cdata for _ in range(100)}
+    assert reference.cdata not in taken, "as long as the reference is held"
+    assert engine.storage_ref(torch.eye(2).to_sparse()) is None
+
+
+def test_post_accumulate_hooks_are_in_a_table_that_can_be_emptied() -> None:
+    w = torch.ones(1, requires_grad=True)
+    fired: list[torch.Tensor] = []
+    w.register_post_accumulate_grad_hook(fired.append)
+    kept = dict(w._post_accumulate_grad_hooks)
+    w._post_accumulate_grad_hooks.clear()
+    (w * 2).backward()
+    assert not fired
+    w._post_accumulate_grad_hooks.update(kept)
+    (w * 2).backward()
+    assert len(fired) == 1
+
+
+def test_only_reentrant_checkpoints_ask_for_a_backward_that_accumulates() -> None:
+    def behind(reentrant: bool) -> list[torch.autograd.graph.Node]:
+        lin = nn.Linear(2, 2)
+        y = torch.utils.checkpoint.checkpoint(
+            lin, torch.ones(1, 2, requires_grad=True), use_reentrant=reentrant
+        )
+        return [y.grad_fn]
+
+    assert functions.refuses_inputs(behind(True))
+    assert not functions.refuses_inputs(behind(False))
+
+
+def test_private_names_are_used_in_engine_alone() -> None:
+    found = {}
+    for path in ROOM.glob("*.py"):
+        if path.name == "engine.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+                of_ours = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+                if not of_ours and not node.attr.startswith("__") and node.attr not in JUSTIFIED:
+                    found.setdefault(path.name, set()).add(node.attr)
+            if isinstance(node, ast.ImportFrom) and "._" in (node.module or ""):
+                found.setdefault(path.name, set()).add(node.module)
+    assert found == {
+        "trace.py": {"torch.utils._python_dispatch", "_getframe"},  # torch documents modes there
+        "call.py": {"torch.utils._pytree"},  # tree_map has no public place
+        "frames.py": {"_getframe"},
+        "functions.py": {"_getframe"},
+    }
