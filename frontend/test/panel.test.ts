@@ -266,3 +266,14 @@ test("every control has a name", async () => {
     expect(label?.trim()).not.toBe("");
   }
 });
+
+test("another run with another graph opens as if it were the first one", async () => {
+  const other = states();
+  show(chainRule(), other);
+  await drawn("leaf:x");
+  item("leaf:x").click();
+  await waitFor(() => expect(one("card")).not.toBeNull());
+  choose("run", other.run);
+  await waitFor(() => expect(place.querySelectorAll("[role=treeitem]").length).toBeGreaterThan(2));
+  await waitFor(() => expect(one("card")).toBeNull());
+});

@@ -9,7 +9,9 @@ import type { Store } from "./store";
 
 export function chooseRun(store: Store, run: string): void {
   batch(() => {
+    const before = store.tag.peek()?.tag;
     store.runName.value = run;
+    if (store.tag.value?.tag !== before) forgetView(store);
     const step = store.ref.peek()?.step ?? 0;
     // Runs are compared at the same tag and step where both have them.
     store.recordIndex.value = nearestRecord(store.tag.value?.records ?? [], step, 0);
@@ -21,9 +23,14 @@ export function chooseTag(store: Store, tag: string): void {
     const step = store.ref.peek()?.step ?? 0;
     store.tagName.value = tag;
     store.recordIndex.value = nearestRecord(store.tag.value?.records ?? [], step, 0);
-    store.selected.value = undefined;
-    store.open.value = undefined;
+    forgetView(store);
   });
+}
+
+// Another graph opens as if it were the first one.
+function forgetView(store: Store): void {
+  store.selected.value = undefined;
+  store.open.value = undefined;
 }
 
 // Goes to the record of another structure that is nearest to the present one.
