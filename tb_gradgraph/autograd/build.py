@@ -33,8 +33,10 @@ def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) ->
     draft = GraphDraft(forward.scopes, forward.whole_limit)
     sources = SourceNodes(forward, draft)
     added = _AutogradNodes(forward, draft, sources)
+    added.add_feeding()
     for node in walked.nodes:
         added.add(node)
+    added.add_unused()
     for edge in walked.edges:  # these first: only they have to have autograd's own positions
         source, target = added.node_of[edge.source], added.node_of[edge.target]
         draft.add_edge(source, edge.source_slot, target, edge.target_input)
@@ -67,6 +69,18 @@ class _AutogradNodes:
         else:
             self.node_of[node] = self._add_leaf(leaf)
 
+    def add_feeding(self) -> None:
+        """Draw the parameters that feed the graph through operations without gradient alone."""
+        for parameter, how in self._forward.feeding:
+            self.by_leaf[id(parameter)] = self._draw_leaf(parameter, how)
+
+    def add_unused(self) -> None:
+        """Draw the parameters that are no part of the graph, unless they feed it without gradient."""
+        given = self._sources.given()
+        for parameter, reason in self._forward.unused:
+            if parameter.requires_grad or id(parameter) not in given:
+                self._draw_leaf(parameter, reason)
+
     def _add_operation(self, node: AutogradNode, number: int) -> int:
         forward, retaining = self._forward, self._forward.retaining
         hidden = [self._add_leaf(leaf) for leaf in forward.hidden_leaves.get(number, {}).values()]
@@ -92,17 +106,20 @@ class _AutogradNodes:
         return index
 
     def _add_leaf(self, leaf: torch.Tensor) -> int:
-        if id(leaf) in self.by_leaf:
-            return self.by_leaf[id(leaf)]
-        self._sources.add_for_leaf(id(leaf))
+        if id(leaf) not in self.by_leaf:
+            self._sources.add_for_leaf(id(leaf))
+            index = self._draw_leaf(leaf, self._forward.leaf_notes.get(id(leaf), ""))
+            self.by_leaf[id(leaf)] = index
+            self.leaves.append((index, leaf))
+        return self.by_leaf[id(leaf)]
+
+    def _draw_leaf(self, leaf: torch.Tensor, note: str) -> int:
         name = self._forward.leaf_names.get(id(leaf), "leaf")
         known = self._forward.known.get(id(leaf)) or KnownTensor("leaf", (name,))
         index = self._draft.add_tensor(
-            known.kind, known.names, slot_of(leaf), known.scope, leaf.is_leaf
+            known.kind, known.names, slot_of(leaf), known.scope, leaf.is_leaf, note
         )
         self._draft.keep_value(index, 0, self._draft.copy_small(leaf))
-        self.by_leaf[id(leaf)] = index
-        self.leaves.append((index, leaf))
         return index
 
 

@@ -42,13 +42,21 @@ class GraphDraft:
         return self._append(node)
 
     def add_tensor(
-        self, kind: NodeKind, names: Sequence[str], slot: Slot, scope: int, is_leaf: bool
+        self,
+        kind: NodeKind,
+        names: Sequence[str],
+        slot: Slot,
+        scope: int,
+        is_leaf: bool,
+        note: str = "",
     ) -> int:
         """Add what is a tensor itself, by the first of ``names``. Give its index."""
         name = self._names.of_tensor(names[0])
         slot = dataclasses.replace(slot, name=name)
         key = f"{kind}:{name}"
-        node = Node(key, name, kind, "", scope, (slot,), is_leaf, aliases=tuple(names[1:]))
+        node = Node(
+            key, name, kind, "", scope, (slot,), is_leaf, aliases=tuple(names[1:]), note=note
+        )
         return self._append(node)
 
     def add_edge(self, source: int, slot: int, target: int, position: int) -> None:

@@ -60,6 +60,11 @@ class Forward:
     hidden_leaves: Mapping[int, Mapping[int, torch.Tensor]] = dataclasses.field(
         default_factory=dict
     )  # that a custom Function uses without being given them, by sequence number, by id
+    cuts: Mapping[int, AutogradNode] = dataclasses.field(default_factory=dict)
+    seen: Set[int] = frozenset()  # ids of leaves and given tensors that an operation used
+    leaf_notes: Mapping[int, str] = dataclasses.field(default_factory=dict)  # by id
+    feeding: Sequence[tuple[torch.Tensor, str]] = ()  # parameters used without gradient, and how
+    unused: Sequence[tuple[torch.Tensor, str]] = ()  # parameters not in the graph, and why
     made: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
     used: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
     retaining: frozenset[SlotKey] = frozenset()

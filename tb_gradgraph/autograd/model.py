@@ -25,6 +25,7 @@ from tb_gradgraph.autograd.observe import BackwardObserver
 from tb_gradgraph.autograd.preserve import gradients_lent, preserved
 from tb_gradgraph.autograd.spans import ModuleSpans
 from tb_gradgraph.autograd.trace import ForwardTrace, forward_of_trace
+from tb_gradgraph.autograd.unreached import walk_behind_cuts
 from tb_gradgraph.autograd.unwatched import forward_of_frame
 from tb_gradgraph.autograd.values import named_tensors
 from tb_gradgraph.autograd.walk import walk
@@ -54,7 +55,8 @@ def capture_model(
     with collector_paused(), preserved(model, inputs):
         call = ModelCall(model, args, kwargs)
         objective, forward = _watch_forward(call, loss_fn, grad_outputs, where)
-        walked = walk([root.tensor for root in objective.roots])
+        roots = [root.tensor for root in objective.roots]
+        walked, forward = walk_behind_cuts(roots, forward, model.parameters())
         built = build_graph(walked, forward, objective.roots)
         observer, rows = prepare(built, objective.text)
         accumulates = refuses_inputs(built.node_of)

@@ -6,6 +6,7 @@ import dataclasses
 import weakref
 
 import torch
+from torch.autograd.graph import Node as AutogradNode
 from torch.nn.parameter import is_lazy
 
 from tb_gradgraph.autograd.engine import StorageRef, dtype_name, sequence_nr, storage_ref
@@ -49,6 +50,8 @@ class Origins:
     def __init__(self) -> None:
         self.sources: list[TracedSource] = []
         self.of_leaves: dict[int, Origin] = {}  # by id of the leaf
+        self.cuts: dict[int, AutogradNode] = {}  # nodes whose output went on without gradient
+        self.seen: set[int] = set()  # ids of leaves and given tensors that an operation used
         self._by_id: dict[int, tuple[weakref.ref[torch.Tensor], Origin]] = {}
         self._by_storage: dict[int, tuple[StorageRef, Origin]] = {}
 
@@ -57,8 +60,11 @@ class Origins:
         if tensor.requires_grad:
             node = tensor.grad_fn
             if node is not None:
-                return ("slot", sequence_nr(node), tensor.output_nr)
+                number = sequence_nr(node)
+                self.cuts[number] = node
+                return ("slot", number, tensor.output_nr)
             if not tensor._is_view():
+                self.seen.add(id(tensor))
                 return ("leaf", id(tensor), 0)
             # A view of a leaf made under no_grad says that it requires grad, but has none.
         return self.known(tensor) or self._given(tensor, scope)
@@ -92,12 +98,14 @@ class Origins:
 
     def note_leaf(self, leaf: torch.Tensor) -> None:
         """Note where a tensor that was made to require grad afterwards came from."""
+        self.seen.add(id(leaf))
         found = self._by_id.get(id(leaf))
         if found is not None and found[0]() is leaf:
             self.of_leaves.setdefault(id(leaf), found[1])
 
     def _given(self, tensor: torch.Tensor, scope: int) -> Origin:
         origin: Origin = ("source", len(self.sources), 0)
+        self.seen.add(id(tensor))
         self.sources.append(TracedSource("", scope, "", [traced(tensor)], []))
         self.put(tensor, origin)
         return origin

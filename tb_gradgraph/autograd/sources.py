@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from tb_gradgraph.autograd.draft import GraphDraft
 from tb_gradgraph.autograd.forward import Forward
 from tb_gradgraph.autograd.trace import Origin, TracedSource
+from tb_gradgraph.autograd.unreached import FROZEN
 from tb_gradgraph.graph import Slot
 
 
@@ -26,6 +27,11 @@ class SourceNodes:
         """Add what computed a leaf before it was made to require grad, by ``id`` of the leaf."""
         if identity in self._forward.leaf_origins:
             self._add_all([self._forward.leaf_origins[identity]])
+
+    def given(self) -> set[int]:
+        """Give the ``id`` of every tensor from outside that was added."""
+        sources = (self._forward.sources[index] for index in self._index_of)
+        return {source.outputs[0].identity for source in sources if not source.operation}
 
     def connect(self, slot_of: Mapping[int, int], leaf_of: Mapping[int, int]) -> None:
         """Add the edges into autograd nodes and into sources.
@@ -88,6 +94,7 @@ class SourceNodes:
         known = self._forward.known.get(output.identity)
         slot = Slot("", output.shape, output.dtype, False)
         if known is not None:
-            return self._draft.add_tensor(known.kind, known.names, slot, known.scope, True)
+            note = FROZEN if known.kind == "parameter" else ""
+            return self._draft.add_tensor(known.kind, known.names, slot, known.scope, True, note)
         name = self._forward.source_names.get((index, 0), "constant")
         return self._draft.add_tensor("constant", (name,), slot, source.scope, True)

@@ -209,6 +209,8 @@ def forward_of_trace(trace: ForwardTrace, known: Mapping[int, KnownTensor]) -> F
         sources=trace.origins.sources,
         untracked_inputs=trace.untracked_inputs,
         leaf_origins=trace.origins.of_leaves,
+        cuts=trace.origins.cuts,
+        seen=trace.origins.seen,
         hidden_leaves=trace.hidden_leaves,
         made=trace.made,
         used=trace.used,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch.autograd.graph import Node as AutogradNode
@@ -32,15 +32,15 @@ class Walk:
     roots: tuple[tuple[AutogradNode, int], ...]  # node and slot of each tensor given
 
 
-def walk(tensors: Sequence[torch.Tensor]) -> Walk:
-    """Visit every node that a backward from ``tensors`` could reach.
+def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) -> Walk:
+    """Visit every node that a backward from ``tensors``, or from ``further`` nodes, could reach.
 
     A leaf is placed just before the first operation that uses it. About 1 us a
     node; no recursion, so the length of a chain is bounded by memory only.
     """
     roots = tuple((edge.node, edge.output_nr) for edge in map(get_gradient_edge, tensors))
-    pending = [node for node, _ in roots]
-    seen = set(pending)
+    seen = {node for node, _ in roots} | set(further)
+    pending = list(seen)
     edges = []
     while pending:
         target = pending.pop()

@@ -1,0 +1,118 @@
+"""What no gradient can reach, and why: cut off, used for nothing, not used, frozen."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+
+import torch
+
+from tb_gradgraph.autograd.engine import accumulated_leaf
+from tb_gradgraph.autograd.forward import Forward
+from tb_gradgraph.autograd.origins import Origin, TracedSource
+from tb_gradgraph.autograd.walk import Walk, walk
+
+FROZEN = "Frozen: it does not require grad."
+
+
+def walk_behind_cuts(
+    roots: Sequence[torch.Tensor], forward: Forward, parameters: Iterable[torch.Tensor]
+) -> tuple[Walk, Forward]:
+    """Walk from ``roots``, and on from every tensor of the graph that was cut off from gradients.
+
+    Returns:
+        The walk; and ``forward`` with a note for each leaf behind a cut, and with those
+        of ``parameters`` that are not in the graph at all.
+    """
+    reached = walked = walk(roots)
+    cuts: dict[int, TracedSource] = {}  # what cut a node off, by the node's number
+    while True:
+        read = list(_read_without_gradient(walked, forward))
+        new = {number: source for kind, number, source in read if kind == "slot"}
+        new = {number: new[number] for number in new.keys() & forward.cuts.keys() - cuts.keys()}
+        numbers = {forward.number_of(node) for node in walked.nodes}
+        cuts.update(new)
+        if new.keys() <= numbers:
+            break
+        walked = walk(roots, [forward.cuts[number] for number in cuts])
+    notes = _notes(reached, cuts, forward)
+    by_leaf = {identity: source for kind, identity, source in reversed(read) if kind == "leaf"}
+    missing = _missing(walked, forward, parameters)
+    feeding = [
+        (leaf, _by("Used without gradient", by_leaf[id(leaf)]))
+        for leaf in missing
+        if id(leaf) in by_leaf
+    ]
+    unused = [(leaf, _reason(leaf, forward)) for leaf in missing if id(leaf) not in by_leaf]
+    return walked, dataclasses.replace(forward, leaf_notes=notes, feeding=feeding, unused=unused)
+
+
+def _read_without_gradient(
+    walked: Walk, forward: Forward
+) -> Iterator[tuple[str, int, TracedSource]]:
+    """Give each slot and leaf that feeds the graph through operations without gradient.
+
+    Each comes as kind and identity, as in ``Origin``, with the operation that read it.
+    """
+    pending: list[Origin] = []
+    for node in walked.nodes:
+        leaf = accumulated_leaf(node)
+        if leaf is None:
+            inputs = forward.untracked_inputs.get(forward.number_of(node), ())
+            pending += [origin for _, origin in inputs]
+        elif id(leaf) in forward.leaf_origins:
+            pending.append(forward.leaf_origins[id(leaf)])
+    seen: set[int] = set()
+    while pending:
+        kind, index, _ = pending.pop()
+        if kind != "source" or index in seen:
+            continue
+        seen.add(index)
+        source = forward.sources[index]
+        pending += [origin for _, origin in source.inputs]
+        yield from ((kind, identity, source) for _, (kind, identity, _) in source.inputs)
+
+
+def _notes(reached: Walk, cuts: dict[int, TracedSource], forward: Forward) -> dict[int, str]:
+    """Say of each leaf that only a cut leads to where that is, by ``id``."""
+    notes: dict[int, str] = {}
+    seen = set(reached.nodes)
+    for number, source in sorted(cuts.items(), key=lambda cut: cut[0]):
+        pending = [forward.cuts[number]]
+        while pending:
+            node = pending.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            leaf = accumulated_leaf(node)
+            if leaf is not None:
+                notes[id(leaf)] = _by("Cut off from the loss", source)
+            pending += [parent for parent, _ in node.next_functions if parent is not None]
+    return notes
+
+
+def _by(what: str, source: TracedSource) -> str:
+    place = f" ({source.source})" if source.source else ""
+    return f"{what} by {source.operation}{place}."
+
+
+def _missing(
+    walked: Walk, forward: Forward, parameters: Iterable[torch.Tensor]
+) -> list[torch.Tensor]:
+    """Give the parameters that are not in the graph."""
+    leaves = (accumulated_leaf(node) for node in walked.nodes)
+    drawn = {id(leaf) for leaf in leaves if leaf is not None}
+    drawn |= {key for hidden in forward.hidden_leaves.values() for key in hidden}
+    return [parameter for parameter in parameters if id(parameter) not in drawn]
+
+
+def _reason(parameter: torch.Tensor, forward: Forward) -> str:
+    used = id(parameter) in forward.seen
+    reason = (
+        "What was computed from it is not part of what is differentiated."
+        if used
+        else "Unused: no operation of this forward used it."
+    )
+    if parameter.requires_grad:
+        return reason
+    return FROZEN if used else f"{FROZEN} {reason}"
