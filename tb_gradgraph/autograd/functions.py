@@ -16,6 +16,9 @@ from tb_gradgraph.autograd.engine import custom_function, node_name
 from tb_gradgraph.autograd.frames import local_variables, user_frame
 
 _APPLY = torch.autograd.Function.apply.__func__.__code__
+_OPAQUE = {
+    "DifferentiableGraphBackward": "TorchScript: what it runs as one is one node here.",
+}
 #: How deep below ``apply`` the first operation of a forward is looked for.
 _DEPTH_LIMIT = 64
 
@@ -24,7 +27,8 @@ def operation_of(node: AutogradNode) -> tuple[str, str]:
     """Give the name of what ``node`` does, and a note for the reader."""
     cls = custom_function(node)
     if cls is None:
-        return node_name(node), ""
+        name = node_name(node)
+        return name, _OPAQUE.get(name, "")
     if _asks_the_engine(cls):
         return cls.__name__, "reentrant checkpoint: what it recomputes in its backward is not drawn"
     place = defined_at(cls)

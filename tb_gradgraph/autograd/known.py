@@ -67,7 +67,11 @@ def _named_inputs(
     model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> list[tuple[str, torch.Tensor]]:
     try:
-        bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+        bound = (
+            inspect.signature(getattr(model, WRAPPED, model).forward)
+            .bind(*args, **kwargs)
+            .arguments
+        )
     except (TypeError, ValueError):  # the model's own call will say what is wrong with them
         bound = {f"input{nr}": value for nr, value in enumerate(args)} | dict(kwargs)
     return [found for name, value in bound.items() for found in named_tensors(value, name)]

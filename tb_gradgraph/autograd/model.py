@@ -15,6 +15,7 @@ from tb_gradgraph.autograd.forward import Forward, NamedTensor
 from tb_gradgraph.autograd.frames import user_frame, variables_of
 from tb_gradgraph.autograd.functions import refuses_inputs
 from tb_gradgraph.autograd.known import in_scopes, known_tensors, names_of_modules
+from tb_gradgraph.autograd.long_chains import free_in_parts
 from tb_gradgraph.autograd.objective import (
     Objective,
     check_devices,
@@ -57,6 +58,7 @@ def capture_model(
         objective, forward = _watch_forward(call, loss_fn, grad_outputs, where)
         roots = [root.tensor for root in objective.roots]
         walked, forward = walk_behind_cuts(roots, forward, model.parameters())
+        free_in_parts(walked)
         built = build_graph(walked, forward, objective.roots)
         observer, rows = prepare(built, objective.text)
         accumulates = refuses_inputs(built.node_of)
@@ -80,6 +82,7 @@ def capture_tensors(
     check_roots(named, where)
     with collector_paused():
         walked = walk([root.tensor for root in named])
+        free_in_parts(walked)
         built = build_graph(walked, forward_of_frame(walked, frame, named), named)
         observer, rows = prepare(built, "the user's own backward")
         observer.attach(built, rows)

@@ -12,6 +12,7 @@ from torch.autograd.graph import Node as AutogradNode
 from tb_gradgraph.autograd.engine import saved_tensors, sequence_nr
 from tb_gradgraph.autograd.forward import Forward, KnownTensor, NamedTensor
 from tb_gradgraph.autograd.frames import variables_of
+from tb_gradgraph.autograd.known import eager_name
 from tb_gradgraph.autograd.orders import second_order
 from tb_gradgraph.autograd.origins import Origin, SlotKey, TracedSource, traced
 from tb_gradgraph.autograd.walk import Walk
@@ -89,7 +90,7 @@ def _owned(variables: Mapping[str, Any]) -> dict[int, KnownTensor]:
         if isinstance(module, torch.nn.Module) and not variable.startswith("_"):
             prefix = "" if variable == "self" else f"{variable}."
             for name, parameter in module.named_parameters(remove_duplicate=False):
-                names.setdefault(id(parameter), []).append(prefix + name)
+                names.setdefault(id(parameter), []).append(prefix + eager_name(name))
     return {identity: KnownTensor("parameter", tuple(found)) for identity, found in names.items()}
 
 

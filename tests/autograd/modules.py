@@ -173,7 +173,10 @@ def with_orthogonal() -> nn.Module:
 
 
 def scripted() -> nn.Module:
-    return nn.Sequential(torch.jit.script(nn.Sequential(nn.Linear(3, 3), nn.ReLU())), nn.Tanh())
+    part = torch.jit.script(nn.Sequential(nn.Linear(3, 3), nn.ReLU()))
+    for _ in range(3):  # at first its operations run one by one, then as one node
+        part(torch.ones(2, 3))
+    return nn.Sequential(part, nn.Tanh())
 
 
 def traced() -> nn.Module:

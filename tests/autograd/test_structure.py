@@ -80,6 +80,13 @@ def test_kinds_of_nodes_without_gradient() -> None:
     assert "dead/addmm" in into_mask, "what was computed under no_grad is drawn too"
 
 
+def test_what_torchscript_runs_as_one_is_one_node_with_a_note() -> None:
+    graph = _capture("scripted part")
+    (node,) = [n for n in graph.nodes if n.operation == "DifferentiableGraphBackward"]
+    assert "TorchScript" in node.note
+    assert graph["0.0.weight"].status == "ok"
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_keys_are_unique_and_the_same_at_every_capture(name: str) -> None:
     first, second = _capture(name), _capture(name)

@@ -1,0 +1,49 @@
+"""Case 6 and 7: where NaN and infinity began; non-finite gradients are counted, never averaged."""
+
+from __future__ import annotations
+
+import torch
+
+import tb_gradgraph
+
+
+def test_the_origin_is_the_sqrt_and_the_first_victim_the_mul() -> None:
+    x = torch.zeros(1, requires_grad=True)
+    y = torch.sqrt(x * 0.0) * 1.0
+    loss = y.sum()
+    graph = tb_gradgraph.capture(loss)
+    loss.backward()
+    found = [(finding.kind, finding.node) for finding in graph.findings()]
+    assert found[:2] == [("nonfinite_origin", "sqrt"), ("nan_victim", "mul")]
+
+
+def test_infinity_alone_is_reported() -> None:
+    class Root(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.zeros(1))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return (self.w * x).sqrt().sum()
+
+    graph = tb_gradgraph.capture(Root(), torch.ones(1))
+    first = graph.findings()[0]
+    assert (first.kind, first.node, first.severity) == ("nonfinite_origin", "sqrt", "error")
+    line = Root.forward.__code__.co_firstlineno + 1
+    assert f"{__file__}:{line} in forward" in first.text
+    assert graph["w"].statistics.posinf == 1 and graph["w"].statistics.mean is None
+
+
+def test_a_mixture_is_counted_and_the_finite_part_described() -> None:
+    w = torch.ones(6, requires_grad=True)
+    seed = torch.tensor([1.0, 3.0, float("nan"), float("inf"), float("-inf"), 0.0])
+    loss = w * 1
+    graph = tb_gradgraph.capture(loss)
+    loss.backward(seed)
+    found = graph["w"].statistics
+    assert (found.nan, found.posinf, found.neginf, found.numel) == (1, 1, 1, 6)
+    assert (found.min, found.max) == (0.0, 3.0) and round(found.mean, 6) == round(4 / 3, 6)
+    loss = w * 1
+    graph = tb_gradgraph.capture(loss)
+    loss.backward(torch.full((6,), float("nan")))
+    assert graph["w"].statistics.mean is None and graph["w"].statistics.nan == 6
