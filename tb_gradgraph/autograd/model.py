@@ -11,25 +11,22 @@ import torch
 from tb_gradgraph.autograd.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.call import ModelCall, split_input
 from tb_gradgraph.autograd.engine import collector_paused
-from tb_gradgraph.autograd.forward import Forward, NamedTensor
+from tb_gradgraph.autograd.forward import NamedTensor
 from tb_gradgraph.autograd.frames import user_frame, variables_of
 from tb_gradgraph.autograd.functions import refuses_inputs
-from tb_gradgraph.autograd.known import in_scopes, known_tensors, names_of_modules
 from tb_gradgraph.autograd.long_chains import free_in_parts
 from tb_gradgraph.autograd.objective import (
     Objective,
     check_devices,
     check_roots,
-    choose_objective,
 )
 from tb_gradgraph.autograd.observe import BackwardObserver
 from tb_gradgraph.autograd.preserve import gradients_lent, preserved
-from tb_gradgraph.autograd.spans import ModuleSpans
-from tb_gradgraph.autograd.trace import ForwardTrace, forward_of_trace
 from tb_gradgraph.autograd.unreached import walk_behind_cuts
 from tb_gradgraph.autograd.unwatched import forward_of_frame
 from tb_gradgraph.autograd.values import named_tensors
 from tb_gradgraph.autograd.walk import walk
+from tb_gradgraph.autograd.watched import watch_forward
 
 #: Called when the graph is known and before its backward; gives what observes the
 #: backward, and the rows to read (None: all).
@@ -55,7 +52,7 @@ def capture_model(
     check_devices(model, inputs, where)
     with collector_paused(), preserved(model, inputs):
         call = ModelCall(model, args, kwargs)
-        objective, forward = _watch_forward(call, loss_fn, grad_outputs, where)
+        objective, forward = watch_forward(call, loss_fn, grad_outputs, user_frame(), where)
         roots = [root.tensor for root in objective.roots]
         walked, forward = walk_behind_cuts(roots, forward, model.parameters())
         free_in_parts(walked)
@@ -86,18 +83,6 @@ def capture_tensors(
         built = build_graph(walked, forward_of_frame(walked, frame, named), named)
         observer, rows = prepare(built, "the user's own backward")
         observer.attach(built, rows)
-
-
-def _watch_forward(
-    call: ModelCall, loss_fn: Callable[[Any], Any] | None, grad_outputs: Any, where: str
-) -> tuple[Objective, Forward]:
-    known = known_tensors(call.model, call.args, call.kwargs)
-    spans = ModuleSpans(names_of_modules(call.model))
-    trace = ForwardTrace(spans, user_frame())
-    with spans, trace:
-        objective = choose_objective(call.run(), loss_fn, grad_outputs, where)
-    trace.close()
-    return objective, forward_of_trace(trace, in_scopes(known, spans.scopes))
 
 
 def _differentiate(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
-from torch.utils.hooks import RemovableHandle
 
 from tb_gradgraph.autograd.build import BuiltGraph
 from tb_gradgraph.autograd.engine import (
@@ -17,11 +15,10 @@ from tb_gradgraph.autograd.engine import (
     current_graph_task,
     next_sequence_nr,
 )
+from tb_gradgraph.autograd.faults import warn_of_fault
+from tb_gradgraph.autograd.hooks import Attached, EdgeHook, EndOfPass, LeafHook, SlotHook, detach
 from tb_gradgraph.autograd.orders import note_backward
 from tb_gradgraph.autograd.rows import rows_of_leaves, rows_of_nodes
-
-#: What is to be undone: a hook, and the leaf tensor it sits on (None: an autograd node).
-_Attached = tuple[RemovableHandle, torch.Tensor | None]
 
 
 class GradientSink(Protocol):
@@ -46,7 +43,7 @@ class BackwardObserver:
     def __init__(self, make_sink: Callable[[int], GradientSink]) -> None:
         """Prepare; ``make_sink`` is given the number of the pass that begins."""
         self._make_sink = make_sink
-        self._attached: list[_Attached] = []
+        self._attached: list[Attached] = []
         self._active: dict[int, GradientSink] = {}
         self._first_numbers: dict[int, tuple[int, int]] = {}  # of passes with create_graph
         self._seeds: Mapping[int, torch.Tensor] = {}
@@ -56,7 +53,7 @@ class BackwardObserver:
         self._only_ours = False  # whether every backward that is seen is over this graph
         self._lock = threading.Lock()
         self.failure: Exception | None = None
-        weakref.finalize(self, _detach, self._attached).atexit = False
+        weakref.finalize(self, detach, self._attached).atexit = False
 
     def attach(
         self,
@@ -82,13 +79,13 @@ class BackwardObserver:
         try:
             for node, (slots, edges) in rows_of_nodes(built, wanted).items():
                 if any(slots) or not edges:
-                    self._attached.append((node.register_prehook(_SlotHook(self, slots)), None))
+                    self._attached.append((node.register_prehook(SlotHook(self, slots)), None))
                 if edges:
-                    self._attached.append((node.register_hook(_EdgeHook(self, edges)), None))
+                    self._attached.append((node.register_hook(EdgeHook(self, edges)), None))
             leaves = list(rows_of_leaves(built, wanted))
             self._accumulated = leaves if accumulates else []
             for leaf, rows in leaves:
-                self._attached.append((leaf.register_hook(_LeafHook(self, rows)), leaf))
+                self._attached.append((leaf.register_hook(LeafHook(self, rows)), leaf))
         except BaseException:
             self.remove()
             raise
@@ -97,7 +94,7 @@ class BackwardObserver:
         """Take every hook away. Harmless when done twice."""
         self._armed = False
         self._accumulated = ()
-        _detach(self._attached)
+        detach(self._attached)
 
     def see(self, rows: Iterable[int], gradient: torch.Tensor, begins: bool = True) -> None:
         """Hand one gradient to the sink of the backward that is running.
@@ -128,7 +125,7 @@ class BackwardObserver:
         with self._lock:
             if task not in self._active:
                 sink = self._make_sink(self._passes)
-                call_after_backward(_EndOfPass(self, task))
+                call_after_backward(EndOfPass(self, task))
                 self._passes += 1
                 if torch.is_grad_enabled():
                     self._first_numbers[task] = (threading.get_ident(), next_sequence_nr())
@@ -163,72 +160,4 @@ class BackwardObserver:
         self.remove()
         self._active.clear()
         self.failure = error
-        warnings.warn(
-            "tb_gradgraph stopped recording this graph after a fault of its own "
-            f"({type(error).__name__}: {error}). The training is not affected.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-
-
-class _EndOfPass:
-    """Called by the engine when a backward has ended well; let go of by it in any case."""
-
-    def __init__(self, observer: BackwardObserver, task: int) -> None:
-        self._observer = observer
-        self._task = task
-
-    def __call__(self) -> None:
-        self._observer.end(self._task)
-
-    def __del__(self) -> None:
-        self._observer.forget(self._task)
-
-
-class _SlotHook:
-    """What flows into a node, summed over its consumers: the gradient of each slot."""
-
-    def __init__(self, observer: BackwardObserver, rows: Sequence[tuple[int, ...]]) -> None:
-        self._observer = observer
-        self._rows = rows
-
-    def __call__(self, gradients: tuple[torch.Tensor | None, ...]) -> None:
-        for rows, gradient in zip(self._rows, gradients):
-            if gradient is not None:
-                self._observer.see(rows, gradient)
-
-
-class _EdgeHook:
-    """What a node sends to each input: the edge's own share."""
-
-    def __init__(self, observer: BackwardObserver, rows: Mapping[int, int]) -> None:
-        self._observer = observer
-        self._rows = rows
-
-    def __call__(self, sent: Sequence[torch.Tensor | None], _received: Any) -> None:
-        for position, row in self._rows.items():
-            gradient = sent[position] if position < len(sent) else None
-            if gradient is not None:
-                self._observer.see((row,), gradient)
-
-
-class _LeafHook:
-    """The gradient of a leaf, summed over this backward, before it is accumulated."""
-
-    def __init__(self, observer: BackwardObserver, rows: tuple[int, ...]) -> None:
-        self._observer = weakref.ref(observer)
-        self._rows = rows
-
-    def __call__(self, gradient: torch.Tensor) -> None:
-        observer = self._observer()
-        if observer is not None:
-            observer.see(self._rows, gradient, begins=False)
-
-
-def _detach(attached: list[_Attached]) -> None:
-    """Remove hooks, and the empty table that torch leaves on a tensor that had none."""
-    while attached:
-        handle, leaf = attached.pop()
-        handle.remove()
-        if leaf is not None and not leaf._backward_hooks:
-            leaf._backward_hooks = None
+        warn_of_fault("stopped recording this graph", error, "The training is not affected.")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
-import warnings
-from collections.abc import Mapping
 from types import CodeType, FrameType
 from typing import Any
 
 import torch
-from torch.autograd.graph import Node as AutogradNode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr, sequence_nr
-from tb_gradgraph.autograd.forward import Forward, KnownTensor
+from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.autograd.frames import source_line, user_call
 from tb_gradgraph.autograd.functions import RunningFunction, running_function
 from tb_gradgraph.autograd.origins import Origin, Origins, SlotKey, TracedSource, traced
@@ -77,11 +74,10 @@ class ForwardTrace(TorchDispatchMode):
     def _disarm(self, func: Any, error: Exception) -> None:
         """Note nothing more: autograd's own graph is still drawn, and the forward goes on."""
         self._armed = False
-        warnings.warn(
-            f"tb_gradgraph stopped tracing this forward at {func} after a fault of its own "
-            f"({type(error).__name__}: {error}). Later nodes have no names, lines and inputs.",
-            RuntimeWarning,
-            stacklevel=2,
+        warn_of_fault(
+            f"stopped tracing this forward at {func}",
+            error,
+            "Later nodes have no names, lines and inputs.",
         )
 
     def _note(self, func: Any, arguments: tuple[Any, ...], result: Any) -> None:
@@ -126,7 +122,9 @@ class ForwardTrace(TorchDispatchMode):
 
     def _note_function(self, number: int, arguments: tuple[Any, ...]) -> None:
         function = self._function = running_function(number)
-        if function is not None:
+        if function is None:  # one of C++, whose arguments are those of its first operation at best
+            self._note_inputs(number, arguments)
+        else:
             self.lines[number] = source_line(function.caller)
             self._note_inputs(number, function.arguments)
             self._note_inside(function, arguments)
@@ -186,32 +184,3 @@ def _tensors(values: Any) -> list[torch.Tensor]:
         elif isinstance(value, (list, tuple)):
             found += _tensors(value)
     return found
-
-
-def forward_of_trace(trace: ForwardTrace, known: Mapping[int, KnownTensor]) -> Forward:
-    """Give what a closed trace has seen."""
-    spans, first, end = trace.spans, trace.first, next_sequence_nr()
-
-    def number_of(node: AutogradNode) -> int:
-        number = sequence_nr(node)
-        return number if first <= number < end else -1  # made before, or on another thread
-
-    return Forward(
-        number_of=number_of,
-        scopes=spans.scopes,
-        scope_at=spans.scope_at,
-        lines=trace.lines,
-        names=trace.names.found(),
-        source_names=trace.names.found_sources(),
-        leaf_names=trace.names.found_leaves(),
-        second_order=trace.second_order,
-        known=known,
-        sources=trace.origins.sources,
-        untracked_inputs=trace.untracked_inputs,
-        leaf_origins=trace.origins.of_leaves,
-        cuts=trace.origins.cuts,
-        seen=trace.origins.seen,
-        hidden_leaves=trace.hidden_leaves,
-        made=trace.made,
-        used=trace.used,
-    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from torch import nn
 import tb_gradgraph
 from tb_gradgraph.autograd.trace import ForwardTrace
 from tb_gradgraph.errors import CaptureError
+from tb_gradgraph.recorder import _PassSink
 
 
 def test_lazy_modules_keep_what_their_first_forward_makes() -> None:
@@ -223,3 +226,44 @@ def test_our_fault_while_tracing_does_not_reach_the_forward(
     with pytest.warns(RuntimeWarning, match="stopped tracing this forward at aten.t.default"):
         graph = tb_gradgraph.capture(nn.Linear(2, 1), torch.ones(1, 2))
     assert graph["weight"].gradient.tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.filterwarnings("error")
+def test_our_fault_is_no_error_where_warnings_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_arguments: object) -> None:
+        raise ValueError("of our own")
+
+    monkeypatch.setattr(ForwardTrace, "_note_made", broken)
+    monkeypatch.setattr(_PassSink, "add", broken)
+    w = torch.ones(1, requires_grad=True)
+    loss = w * 2
+    graph = tb_gradgraph.capture(loss)
+    loss.backward()
+    assert float(w.grad) == 2.0 and not graph.backward_passes
+    assert "stopped recording this graph" in capsys.readouterr().err
+    tb_gradgraph.capture(nn.Linear(2, 1), torch.ones(1, 2))
+    assert "stopped tracing this forward" in capsys.readouterr().err
+
+
+def test_a_forward_that_raises_lets_go_of_its_frames() -> None:
+    alive: list[weakref.ref[torch.Tensor]] = []
+
+    class Raises(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lin = nn.Linear(2, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = self.lin(x)
+            alive.append(weakref.ref(y))
+            raise ZeroDivisionError(y.sum().item())
+
+    gc.disable()
+    try:
+        with pytest.raises(ZeroDivisionError):
+            tb_gradgraph.capture(Raises(), torch.ones(1, 2))
+        assert alive[0]() is None
+    finally:
+        gc.enable()

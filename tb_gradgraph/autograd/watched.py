@@ -1,0 +1,74 @@
+"""What is known of a forward that we watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Any
+
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.call import ModelCall
+from tb_gradgraph.autograd.engine import next_sequence_nr, sequence_nr
+from tb_gradgraph.autograd.forward import Forward, KnownTensor
+from tb_gradgraph.autograd.known import in_scopes, known_tensors, names_of_modules
+from tb_gradgraph.autograd.objective import Objective, choose_objective
+from tb_gradgraph.autograd.spans import ModuleSpans
+from tb_gradgraph.autograd.trace import ForwardTrace
+
+
+def watch_forward(
+    call: ModelCall,
+    loss_fn: Callable[[Any], Any] | None,
+    grad_outputs: Any,
+    outermost: FrameType | None,
+    where: str,
+) -> tuple[Objective, Forward]:
+    """Run the model and ``loss_fn``; give what is to be differentiated, and what was seen.
+
+    Args:
+        call: The model with its arguments.
+        loss_fn: See ``add_grad_graph``.
+        grad_outputs: See ``add_grad_graph``.
+        outermost: The frame of the user's that asked for the capture; its variables
+            name nothing.
+        where: The user's call, for messages.
+    """
+    known = known_tensors(call.model, call.args, call.kwargs)
+    spans = ModuleSpans(names_of_modules(call.model))
+    trace = ForwardTrace(spans, outermost)
+    try:
+        with spans, trace:
+            objective = choose_objective(call.run(), loss_fn, grad_outputs, where)
+    finally:
+        trace.close()
+    return objective, _forward_of(trace, in_scopes(known, spans.scopes))
+
+
+def _forward_of(trace: ForwardTrace, known: Mapping[int, KnownTensor]) -> Forward:
+    """Give what a closed trace has seen."""
+    spans, first, end = trace.spans, trace.first, next_sequence_nr()
+
+    def number_of(node: AutogradNode) -> int:
+        number = sequence_nr(node)
+        return number if first <= number < end else -1  # made before, or on another thread
+
+    return Forward(
+        number_of=number_of,
+        scopes=spans.scopes,
+        scope_at=spans.scope_at,
+        lines=trace.lines,
+        names=trace.names.found(),
+        source_names=trace.names.found_sources(),
+        leaf_names=trace.names.found_leaves(),
+        second_order=trace.second_order,
+        known=known,
+        sources=trace.origins.sources,
+        untracked_inputs=trace.untracked_inputs,
+        leaf_origins=trace.origins.of_leaves,
+        cuts=trace.origins.cuts,
+        seen=trace.origins.seen,
+        hidden_leaves=trace.hidden_leaves,
+        made=trace.made,
+        used=trace.used,
+    )
