@@ -30,7 +30,7 @@ class BuiltGraph:
 
 def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) -> BuiltGraph:
     """Make the graph behind ``roots``, which are the walk's roots with names."""
-    draft = GraphDraft(forward.scopes, forward.whole_limit)
+    draft = GraphDraft(forward.scopes)
     sources = SourceNodes(forward, draft)
     added = _AutogradNodes(forward, draft, sources)
     added.add_feeding()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from tb_gradgraph.autograd.engine import dtype_name
+from tb_gradgraph.autograd.engine import dtype_name, is_small, plain_shape
 from tb_gradgraph.autograd.naming import NodeNames
 from tb_gradgraph.graph import Edge, Graph, Node, NodeKind, Scope, Slot
 
@@ -15,10 +15,9 @@ from tb_gradgraph.graph import Edge, Graph, Node, NodeKind, Scope, Slot
 class GraphDraft:
     """Nodes, edges and values so far; nodes are added in forward order and named as they come."""
 
-    def __init__(self, scopes: Sequence[Scope], whole_limit: int) -> None:
+    def __init__(self, scopes: Sequence[Scope]) -> None:
         self.nodes: list[Node] = []
         self._scopes = tuple(scopes)
-        self._whole_limit = whole_limit
         self._names = NodeNames(scopes)
         self._edges: dict[tuple[int, int], Edge] = {}  # by target and its input
         self._values: dict[tuple[int, int], torch.Tensor] = {}  # by node and slot
@@ -72,7 +71,7 @@ class GraphDraft:
 
     def copy_small(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """Copy a tensor that is small enough to be kept whole."""
-        return tensor.detach().clone() if tensor.numel() <= self._whole_limit else None
+        return tensor.detach().clone() if is_small(tensor) else None
 
     def freeze(self) -> tuple[Graph, dict[int, torch.Tensor]]:
         """Give the graph, and the values by row."""
@@ -88,5 +87,5 @@ class GraphDraft:
 
 def slot_of(tensor: torch.Tensor) -> Slot:
     """Describe a tensor; its name is given when it is added."""
-    dtype, shape = dtype_name(tensor.dtype), tuple(tensor.shape)
+    dtype, shape = dtype_name(tensor.dtype), plain_shape(tensor.shape)
     return Slot("", shape, dtype, tensor.requires_grad, tensor.retains_grad)

@@ -10,11 +10,13 @@ import functools
 import gc
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch.autograd.graph import Node as AutogradNode
 from torch.multiprocessing.reductions import StorageWeakRef
+
+from tb_gradgraph.statistics import WHOLE_LIMIT
 
 #: Number that the next autograd node made on this thread will be given.
 next_sequence_nr: Callable[[], int] = torch.autograd._get_sequence_nr
@@ -58,9 +60,25 @@ def storage_ref(tensor: torch.Tensor) -> StorageRef | None:
 def input_metadata(node: AutogradNode) -> tuple[tuple[tuple[int, ...], str], ...]:
     """Give shape and dtype of each slot of ``node``, as far as autograd keeps them."""
     return tuple(
-        (tuple(int(size) for size in entry.shape), dtype_name(entry.dtype))
-        for entry in node._input_metadata
+        (plain_shape(entry.shape), dtype_name(entry.dtype)) for entry in node._input_metadata
     )
+
+
+def plain_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """Give sizes as plain numbers; a ragged one (of a nested tensor) has none, and is 0."""
+    return tuple(size if type(size) is int else _plain_size(size) for size in shape)
+
+
+def is_small(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is kept whole."""
+    return tensor.numel() <= WHOLE_LIMIT and not tensor.is_nested
+
+
+def _plain_size(size: int) -> int:
+    try:
+        return int(size)
+    except (AttributeError, RuntimeError):  # torch's symbol of a ragged dimension
+        return 0
 
 
 @functools.cache
@@ -105,7 +123,9 @@ def compiled_regions_eager() -> Iterator[None]:
     if "torch._dynamo" not in sys.modules:
         yield
         return
-    with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
+    set_stance = getattr(torch.compiler, "set_stance", None)  # from torch 2.6 on
+    eager = set_stance("force_eager") if set_stance else contextlib.nullcontext()
+    with eager, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global")
         yield
 

@@ -11,7 +11,6 @@ from torch.autograd.graph import Node as AutogradNode
 from tb_gradgraph.autograd.engine import sequence_nr
 from tb_gradgraph.autograd.origins import Origin, SlotKey, TracedSource
 from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
-from tb_gradgraph.statistics import WHOLE_LIMIT
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,4 +67,3 @@ class Forward:
     made: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
     used: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
     retaining: frozenset[SlotKey] = frozenset()
-    whole_limit: int = WHOLE_LIMIT

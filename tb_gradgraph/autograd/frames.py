@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
@@ -52,11 +51,10 @@ def source_line(frame: FrameType | None) -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
 
 
-def tensors_of(frame: FrameType) -> Iterator[tuple[str, torch.Tensor]]:
+def tensors_of(frame: FrameType) -> list[tuple[str, torch.Tensor]]:
     """Give the local variables of ``frame`` that hold a tensor; containers are not entered."""
-    for name, value in local_variables(frame).items():
-        if isinstance(value, torch.Tensor):
-            yield name, value
+    is_tensor = torch.Tensor
+    return [pair for pair in local_variables(frame).items() if isinstance(pair[1], is_tensor)]
 
 
 def variables_of(frame: FrameType | None) -> dict[str, Any]:

@@ -111,6 +111,8 @@ class BackwardObserver:
                 sink = self._begin(task)
             if sink is None:
                 return
+            if gradient.is_nested:
+                gradient = gradient.values()  # of jagged layout; statistics are of the elements
             if torch.is_grad_enabled():  # a backward with create_graph
                 with torch.no_grad():
                     for row in rows:

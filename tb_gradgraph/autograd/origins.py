@@ -9,8 +9,14 @@ import torch
 from torch.autograd.graph import Node as AutogradNode
 from torch.nn.parameter import is_lazy
 
-from tb_gradgraph.autograd.engine import StorageRef, dtype_name, sequence_nr, storage_ref
-from tb_gradgraph.statistics import WHOLE_LIMIT
+from tb_gradgraph.autograd.engine import (
+    StorageRef,
+    dtype_name,
+    is_small,
+    plain_shape,
+    sequence_nr,
+    storage_ref,
+)
 
 #: A tensor with gradient, by what made it: (sequence number, output number).
 SlotKey = tuple[int, int]
@@ -116,5 +122,5 @@ def traced(tensor: torch.Tensor) -> TracedTensor:
     dtype = dtype_name(tensor.dtype)
     if is_lazy(tensor):  # it has no shape, and may not be asked for one
         return TracedTensor(id(tensor), (), dtype, None)
-    value = tensor.detach().clone() if tensor.numel() <= WHOLE_LIMIT else None
-    return TracedTensor(id(tensor), tuple(tensor.shape), dtype, value)
+    value = tensor.detach().clone() if is_small(tensor) else None
+    return TracedTensor(id(tensor), plain_shape(tensor.shape), dtype, value)

@@ -10,14 +10,13 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr, sequence_nr
+from tb_gradgraph.autograd.engine import current_graph_task, is_small, next_sequence_nr, sequence_nr
 from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.autograd.frames import source_line, user_call
 from tb_gradgraph.autograd.functions import RunningFunction, running_function
 from tb_gradgraph.autograd.origins import Origin, Origins, SlotKey, TracedSource, traced
 from tb_gradgraph.autograd.spans import ModuleSpans
 from tb_gradgraph.autograd.variables import VariableNames
-from tb_gradgraph.statistics import WHOLE_LIMIT
 
 #: Operations that wrap a tensor and compute nothing: their result is the tensor they were given.
 _TRANSPARENT = frozenset({"lift_fresh", "lift", "alias"})
@@ -27,7 +26,7 @@ class ForwardTrace(TorchDispatchMode):
     """Watch every operation of a forward on this thread while the ``with`` block runs.
 
     It sees operations below autograd, as they are executed, and changes none.
-    Kept are names, lines and copies of tensors of at most ``WHOLE_LIMIT``
+    Kept are names, lines and copies of tensors of at most 16
     elements; no other tensor outlives its use through the trace.
     """
 
@@ -117,7 +116,7 @@ class ForwardTrace(TorchDispatchMode):
     def _note_made(self, number: int, arguments: tuple[Any, ...], result: Any) -> None:
         self._note_inputs(number, arguments)
         for nr, tensor in enumerate(_tensors(result)):
-            if tensor.numel() <= WHOLE_LIMIT:
+            if is_small(tensor):
                 self.made[number, nr] = tensor.clone()
 
     def _note_function(self, number: int, arguments: tuple[Any, ...]) -> None:
@@ -146,7 +145,7 @@ class ForwardTrace(TorchDispatchMode):
                 self.origins.note_leaf(tensor)
             elif not tensor.requires_grad:
                 untracked.append((position, self.origins.of(tensor, self.spans.current)))
-            elif tensor.numel() <= WHOLE_LIMIT:
+            elif is_small(tensor):
                 key = (sequence_nr(tensor.grad_fn), tensor.output_nr)
                 if key not in self.made and key not in self.used:
                     self.used[key] = tensor.detach().clone()

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.engine import saved_tensors, sequence_nr
+from tb_gradgraph.autograd.engine import is_small, saved_tensors, sequence_nr
 from tb_gradgraph.autograd.forward import Forward, KnownTensor, NamedTensor
 from tb_gradgraph.autograd.frames import variables_of
 from tb_gradgraph.autograd.known import eager_name
@@ -17,7 +17,6 @@ from tb_gradgraph.autograd.orders import second_order
 from tb_gradgraph.autograd.origins import Origin, SlotKey, TracedSource, traced
 from tb_gradgraph.autograd.walk import Walk
 from tb_gradgraph.graph import NO_SCOPE
-from tb_gradgraph.statistics import WHOLE_LIMIT
 
 #: Inputs that an operation saves for its backward, by autograd's names; what else it saves
 #: (results, batch statistics) it has made itself.
@@ -60,7 +59,7 @@ def forward_of_frame(
         used={
             key: named.tensor.detach().clone()
             for key, named in made.items()
-            if named.tensor.numel() <= WHOLE_LIMIT
+            if is_small(named.tensor)
         },
         retaining=frozenset(key for key, named in made.items() if named.tensor.retains_grad),
     )

@@ -103,10 +103,12 @@ class VariableNames:
             self._look(self._held.pop())
 
     def _look(self, held: _HeldFrame) -> None:
+        seen = held.seen
         for name, tensor in tensors_of(held.frame):
-            version = tensor._version if tensor.requires_grad else -1
-            if held.seen.get(name) != (id(tensor), version):
-                held.seen[name] = (id(tensor), version)
+            # An operation in place changes the version alone; without gradient there may be none.
+            state = (id(tensor), tensor._version if tensor.requires_grad else -1)
+            if seen.get(name) != state:
+                seen[name] = state
                 self._offer(name, tensor, held.frame.f_code)
 
     def _offer(self, name: str, tensor: torch.Tensor, code: CodeType) -> None:

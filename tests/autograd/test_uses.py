@@ -267,3 +267,20 @@ def test_a_forward_that_raises_lets_go_of_its_frames() -> None:
         assert alive[0]() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_tensors() -> None:
+    class Ragged(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lin = nn.Linear(3, 3)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.lin(x).values().sum()
+
+    parts = [torch.ones(2, 3), torch.ones(1, 3)]
+    x = torch.nested.nested_tensor(parts, layout=torch.jagged)
+    graph = tb_gradgraph.capture(Ragged(), {"x": x})
+    assert graph["x"].shape == (2, 0, 3), "a ragged size is 0"
+    assert graph["lin.weight"].gradient.tolist() == [[3.0] * 3] * 3
