@@ -1,0 +1,26 @@
+"""Without create_graph a gradient has no graph of its own: torch says so, and nothing hides it."""
+
+import sys
+
+import torch
+
+from tb_gradgraph import SummaryWriter
+
+
+def main(logdir: str = "runs/without_create_graph") -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    y = torch.tensor(3.0, requires_grad=True)
+    z = x * x * y
+    with SummaryWriter(logdir) as writer:
+        graph = writer.add_grad_graph(z)
+        (dx,) = torch.autograd.grad(z, x)
+        try:
+            torch.autograd.grad(dx, x)
+        except RuntimeError as error:
+            writer.add_text("second derivative", str(error))
+            print(f"torch: {error}")
+    print(f"dz/dx = {graph['x'].gradient.item():g}, and no graph behind it: {dx.grad_fn}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
