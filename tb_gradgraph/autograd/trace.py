@@ -26,8 +26,8 @@ class ForwardTrace(TorchDispatchMode):
     """Watch every operation of a forward on this thread while the ``with`` block runs.
 
     It sees operations below autograd, as they are executed, and changes none.
-    Kept are names, lines and copies of tensors of at most 16
-    elements; no other tensor outlives its use through the trace.
+    Kept are names, lines, copies of small tensors, and the autograd nodes of
+    what went on without gradient; no other tensor outlives its use through the trace.
     """
 
     def __init__(self, spans: ModuleSpans, outermost: FrameType | None) -> None:
