@@ -44,6 +44,8 @@ class TensorView:
             if self.statistics.nonfinite:
                 return "not finite"
             return "zero" if self.statistics.abs_max == 0 else "ok"
+        if self.node.kind in ("parameter", "leaf") and self.node.note:
+            return self.node.note
         if not self.slot.requires_grad:
             return "needs no gradient"
         return "not reached by the backward" if self.ran else "backward has not run yet"

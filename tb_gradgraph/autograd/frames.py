@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import sys
@@ -21,7 +22,7 @@ def is_users(code: CodeType) -> bool:
     name = code.co_filename
     known = _is_users.get(name)
     if known is None:
-        known = _is_users[name] = not name.startswith((_TORCH, *_OURS, "<frozen", "<string>"))
+        known = _is_users[name] = not name.startswith((_TORCH, *_OURS, "<frozen"))
     return known
 
 
@@ -45,10 +46,20 @@ def user_call(frame: FrameType | None) -> tuple[FrameType | None, FrameType | No
 
 
 def source_line(frame: FrameType | None) -> str:
-    """Spell where ``frame`` is, as ``path/file.py:12 in forward``."""
+    """Spell where ``frame`` is, as ``path/file.py:12 in forward``.
+
+    The path is relative to the working directory where it lies below it.
+    """
     if frame is None:
         return ""
-    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+    code = frame.f_code
+    return f"{shown_path(code.co_filename)}:{frame.f_lineno} in {code.co_name}"
+
+
+@functools.lru_cache(maxsize=1024)
+def shown_path(path: str) -> str:
+    """Shorten a path below the working directory to what follows it."""
+    return path.removeprefix(os.getcwd() + os.sep)
 
 
 def tensors_of(frame: FrameType) -> list[tuple[str, torch.Tensor]]:

@@ -13,7 +13,7 @@ import torch
 from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.engine import custom_function, node_name
-from tb_gradgraph.autograd.frames import local_variables, user_frame
+from tb_gradgraph.autograd.frames import local_variables, shown_path, user_frame
 
 _APPLY = torch.autograd.Function.apply.__func__.__code__
 _OPAQUE = {
@@ -38,7 +38,7 @@ def operation_of(node: AutogradNode) -> tuple[str, str]:
 def defined_at(cls: type) -> str:
     """Give ``file:line`` of a class, or "" where Python does not know (a notebook's past cell)."""
     try:
-        return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
+        return f"{shown_path(inspect.getsourcefile(cls) or '')}:{inspect.getsourcelines(cls)[1]}"
     except (OSError, TypeError):
         return ""
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 from torch import nn
 
 import tb_gradgraph
+
+HERE = __file__.removeprefix(os.getcwd() + os.sep)
 
 
 class Six(nn.Module):
@@ -37,7 +41,7 @@ def test_six_parameters_six_reasons(graph: tb_gradgraph.GradGraph) -> None:
     assert notes == {
         "used": "",
         "never": "Unused: no operation of this forward used it.",
-        "cut": f"Cut off from the loss by detach ({__file__}:{line} in forward).",
+        "cut": f"Cut off from the loss by detach ({HERE}:{line} in forward).",
         "zero": "",
     }
     spare = "What was computed from it is not part of what is differentiated."

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 
 import tb_gradgraph
+
+HERE = __file__.removeprefix(os.getcwd() + os.sep)
 
 
 def test_the_origin_is_the_sqrt_and_the_first_victim_the_mul() -> None:
@@ -30,7 +34,7 @@ def test_infinity_alone_is_reported() -> None:
     first = graph.findings()[0]
     assert (first.kind, first.node, first.severity) == ("nonfinite_origin", "sqrt", "error")
     line = Root.forward.__code__.co_firstlineno + 1
-    assert f"{__file__}:{line} in forward" in first.text
+    assert f"{HERE}:{line} in forward" in first.text
     assert graph["w"].statistics.posinf == 1 and graph["w"].statistics.mean is None
 
 
