@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { chainRule, states } from "../fixtures/examples.mjs";
+import { chainRule, marks, states } from "../fixtures/examples.mjs";
 import { inkOn, luminance, makeScale, rampOf } from "../src/draw/color_scale";
-import { sizeOf } from "../src/draw/caption";
+import { sizeOf, textRoom } from "../src/draw/caption";
+import { elementColor, rgbOf } from "../src/draw/element_colors";
 import { fitCamera, startCamera, toScreen, toWorld } from "../src/draw/camera";
 import { paint } from "../src/draw/painter";
 import { Picker } from "../src/draw/picking";
 import { buildScene, paintScene, type Paints, type Scene } from "../src/draw/scene";
-import { fitText, TITLE_FONT, widthOf } from "../src/draw/text";
+import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "../src/draw/text";
 import { DARK, LIGHT, type Theme } from "../src/draw/theme";
 import { stackBoxes } from "../src/layout/stack";
 import { openUpTo, showGraph } from "../src/model/collapse";
@@ -41,6 +42,13 @@ describe.each([["light", LIGHT], ["dark", DARK]] as const)("colors, %s", (_, the
   });
 });
 
+test.each([["light", LIGHT], ["dark", DARK]] as const)("elements: two hues part at zero, full at the reach; NaN is neither, %s", (_, theme) => {
+  const [below, zero, above] = theme.elements.map(rgbOf);
+  expect([-2, 0, 2].map((value) => elementColor(value, 2, theme))).toEqual([below, zero, above]);
+  expect(elementColor(0, 0, theme)).toEqual(zero);
+  for (const value of [NaN, Infinity, -Infinity]) expect(elementColor(value, 2, theme)).toEqual(rgbOf(theme.nonfinite));
+});
+
 test("equal numbers have equal colors at every step; a narrow domain is widened", () => {
   const scale = makeScale(norm, [1, 1], LIGHT);
   expect(scale.domain[1] / scale.domain[0]).toBeCloseTo(10);
@@ -61,17 +69,22 @@ function setOf(run: FixtureRun, step: number, theme: Theme): Set {
   const record = recordAt(run, step);
   const values = computeValues(hierarchy, record, norm);
   const scene = buildScene(hierarchy, visible, layout);
-  return { scene, paints: paintScene(hierarchy, visible, makeScale(norm, [1e-3, 1], theme), norm, theme, values, record) };
+  return { scene, paints: paintScene(hierarchy, visible, scene, makeScale(norm, [1e-3, 1], theme), norm, theme, values, record) };
 }
 
-test("a box is painted in the color that is reported for it; NaN is magenta", () => {
-  const { scene, paints } = setOf(states(), 10, LIGHT);
+function paintedCanvas(scene: Scene, paints: Paints): { canvas: HTMLCanvasElement; context: CanvasRenderingContext2D } {
   const canvas = document.createElement("canvas");
   const size = { width: 900, height: 1400 };
   Object.assign(canvas, size);
   const context = canvas.getContext("2d")!;
   const camera = { x: 0, y: 0, k: 1 };
   paint(context, scene, paints, LIGHT, { camera, size, pixelRatio: 1, backward: true, selected: -1, hovered: -1 });
+  return { canvas, context };
+}
+
+test("a box is painted in the color that is reported for it; NaN is magenta", () => {
+  const { scene, paints } = setOf(states(), 10, LIGHT);
+  const { context } = paintedCanvas(scene, paints);
   scene.boxes.forEach(({ rectWorld, shape }, i) => {
     // Three pixels inside of the left border, clear of text, arrows and hatching.
     const { data } = context.getImageData(Math.round(rectWorld.x + 8), Math.round(rectWorld.y + rectWorld.height / 2), 1, 1);
@@ -87,6 +100,35 @@ test("scalars are written on their boxes and shares on their edges", () => {
   expect(detail("x")).toBe("value 3  grad 4");
   expect(detail("y1 · add")).toBe("value 4  grad −4");
   expect(paints.edges.slice(0, 2).map(({ label }) => label)).toEqual(["−4", "8"]);
+});
+
+test("a second line that does not fit gives up the value, then the elements; it is never cut", () => {
+  const { scene, paints } = setOf(marks(), 0, LIGHT);
+  const detail = (id: string): string => paints.boxes[scene.indexOf.get(id)!]!.detail;
+  expect(detail("/MmBackward0.1")).toBe("grad [0.1235, −0.2346]");
+  expect(detail("root:loss")).toBe("value 7  seed 1");
+  expect(detail("/detach.0")).toBe("gradient stops here");
+  expect(detail("parameter:a")).toBe("no gradient");
+  scene.boxes.forEach(({ shape, rectWorld }, i) => {
+    const { detail: text } = paints.boxes[i]!;
+    expect(fitText(text, DETAIL_FONT, textRoom(shape, rectWorld.width))).toBe(text);
+  });
+});
+
+test("a cut is drawn as two bars across its edge", () => {
+  const { scene, paints } = setOf(marks(), 0, LIGHT);
+  const { canvas, context } = paintedCanvas(scene, paints);
+  const cut = scene.edges.find((edge) => edge.cut)!;
+  const target = cut.pathWorld.at(-1)!;
+  const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+  const red = rgbOf(LIGHT.cut);
+  const rows = new Set<number>();
+  for (let y = Math.round(target.y) - 30; y < target.y; y++) {
+    const at = 4 * (y * canvas.width + Math.round(target.x) + 5); // beside the line
+    if (red.every((part, i) => Math.abs(part - data[at + i]!) < 60)) rows.add(y);
+  }
+  const bars = [...rows].filter((y) => !rows.has(y - 1));
+  expect(bars).toHaveLength(2);
 });
 
 test("the innermost box is picked; outside is none", () => {

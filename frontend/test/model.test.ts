@@ -1,15 +1,55 @@
 import { describe, expect, test } from "vitest";
-import { chain, chainRule, states, transformer } from "../fixtures/examples.mjs";
+import { chain, chainRule, marks, states, transformer } from "../fixtures/examples.mjs";
 import { countBoxes, MOST_BOXES, openUpTo, showGraph, START_BOXES } from "../src/model/collapse";
 import { FOLD_ABOVE } from "../src/model/folding";
+import { isCut, whyNone } from "../src/model/gradient_flow";
 import { parseGraph } from "../src/model/graph";
 import { operationLabel } from "../src/model/labels";
+import { indexText, pictureOf } from "../src/model/picture";
 import { nearestRecord, type RecordRef } from "../src/model/run";
 import { statisticOf } from "../src/model/statistics";
 import { computeValues, State, summarizeRows } from "../src/model/values";
 import { hierarchyOf, recordAt } from "./fixture";
 
 const norm = statisticOf("l2_norm")!;
+
+describe("pictures of arrays", () => {
+  test.each([
+    [[6, 8], 48, 8, 6], // a matrix as it is
+    [[40], 40, 40, 1], // a short vector in one row
+    [[100], 100, 10, 10], // a long one wrapped
+    [[8, 4, 3, 3], 288, 15, 31], // a convolution: input channels across, output channels down
+    [[64, 1, 3, 3], 576, 31, 31], // one channel would be a strip
+  ] as const)("%j", (shape, length, columns, rows) => {
+    const picture = pictureOf(shape, length);
+    expect([picture.columns, picture.rows]).toEqual([columns, rows]);
+    const shown = [...picture.cells].filter((element) => element !== -1).sort((a, b) => a - b);
+    expect(shown).toEqual(Array.from({ length }, (_, i) => i));
+  });
+
+  test("an element's index is spelt as Python does", () => {
+    expect(indexText([2, 3, 4], 17)).toBe("[1, 1, 1]");
+  });
+});
+
+describe("why there is no gradient", () => {
+  const { graph } = hierarchyOf(marks());
+  const record = recordAt(marks(), 0);
+
+  test("edges into what passes none on are cuts; others are not", () => {
+    expect(Array.from({ length: graph.edgeCount }, (_, edge) => isCut(graph, edge))).toEqual([false, true, false, false, false, false]);
+  });
+
+  test.each([
+    ["/MmBackward0.0", "This backward did not reach it."],
+    ["/detach.0", "The gradient stops here: detach passes none on."],
+    ["parameter:a", undefined], // its note says it
+    ["parameter:b", undefined], // it has one
+  ])("%s", (key, sentence) => {
+    const node = graph.columns.nodes.key.indexOf(key);
+    expect(whyNone(graph, node, graph.slotOffset[node]!, record)).toBe(sentence);
+  });
+});
 
 describe("collapse", () => {
   test("a small graph opens fully, with one box a node and group", () => {

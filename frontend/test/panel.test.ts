@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { chainRule, hostile, HOSTILE, states, transformer, withoutGradients } from "../fixtures/examples.mjs";
+import { chainRule, hostile, HOSTILE, marks, states, transformer, withoutGradients } from "../fixtures/examples.mjs";
 import { mount } from "../src/panel/mount";
+import { rgbOf } from "../src/draw/element_colors";
+import { LIGHT } from "../src/draw/theme";
 import { readHash, writeHash } from "../src/panel/host";
 import { serveFixtures, type FixtureRun } from "./fixture";
 
@@ -47,6 +49,10 @@ function choose(id: string, value: string): void {
   control.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
+function pixelOf(canvas: HTMLCanvasElement, x: number, y: number): number[] {
+  return [...canvas.getContext("2d")!.getImageData(x, y, 1, 1).data.subarray(0, 3)];
+}
+
 test("the chain rule: values, gradients and both shares are in the tree", async () => {
   show(chainRule());
   await drawn("leaf:x");
@@ -61,8 +67,9 @@ test("selecting shows the card: facts, arrays, shares with their sum, chart; Esc
   show(chainRule());
   await drawn("leaf:x");
   item("leaf:x").click();
-  await waitFor(() => expect(one("chart")).not.toBeNull());
-  expect(one("card")?.querySelector("[data-fact='is leaf']")?.textContent).toBe("yes");
+  await waitFor(() => expect(one("histogram")).not.toBeNull());
+  expect(one("chart")).toBeNull(); // a line over one step says nothing
+  expect(one("marks")?.dataset).toMatchObject({ leaf: "true", requiresGrad: "true", retainsGrad: "false" });
   expect(one("whole-gradient")?.dataset.whole).toBe("4");
   const shares = [...place.querySelectorAll<HTMLElement>("[data-share]")].map((row) => row.dataset.share);
   expect([shares, place.querySelector<HTMLElement>("[data-sum]")?.dataset.sum]).toEqual([["-4", "8"], "4"]);
@@ -72,6 +79,46 @@ test("selecting shows the card: facts, arrays, shares with their sum, chart; Esc
   await waitFor(() => expect(one("card")?.dataset.key).toBe("/AddBackward0.0"));
   press("Escape");
   await waitFor(() => expect(one("card")).toBeNull());
+});
+
+test("the card says why there is no gradient, and draws a large array as a picture", async () => {
+  show(marks());
+  await drawn("parameter:b");
+  const reasons: [string, string, string][] = [
+    ["parameter:a", "note", "Cut off from the loss by detach (net.py:7 in forward)."],
+    ["/detach.0", "why", "The gradient stops here: detach passes none on."],
+    ["/MmBackward0.0", "why", "This backward did not reach it."],
+  ];
+  for (const [key, id, sentence] of reasons) {
+    item(key).click();
+    await waitFor(() => expect([one("card")?.dataset.key, one(id)?.textContent]).toEqual([key, sentence]));
+  }
+  item("parameter:b").click();
+  await waitFor(() => expect(one("whole-gradient")?.dataset).toMatchObject({ elements: "48", columns: "8", rows: "6", reach: "2.6", nonfinite: "1" }));
+  const canvas = one("whole-gradient")!.querySelector("canvas")!;
+  await waitFor(() => expect(pixelOf(canvas, 7, 5)).toEqual(rgbOf(LIGHT.nonfinite)));
+  expect(pixelOf(canvas, 4, 2)).toEqual(rgbOf(LIGHT.elements[1])); // element 20 is zero
+  expect(pixelOf(canvas, 6, 5)).toEqual(rgbOf(LIGHT.elements[2])); // and 46 the greatest
+  const { left, top, width, height } = canvas.getBoundingClientRect();
+  canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: left + 1 + (width - 2) / 16, clientY: top + 1 + (height - 2) / 12, bubbles: true }));
+  await waitFor(() => expect(one("whole-gradient-pointed")?.textContent).toBe("[0, 0] = −2"));
+});
+
+test("marks are explained in the legend where the graph has them", async () => {
+  show(marks());
+  await drawn("parameter:b");
+  await waitFor(() => expect(one("signs")?.textContent).toBe("second orderretains gradcut"));
+  expect(item("/MulBackward0.0").dataset).toMatchObject({ order: "2", retains: "false", leaf: "false" });
+  expect(item("/MmBackward0.1").dataset).toMatchObject({ order: "1", retains: "true" });
+  const cuts = [...place.querySelectorAll<HTMLElement>("[data-testid=edges] li[data-cut=true]")];
+  expect(cuts.map(({ dataset }) => [dataset.source, dataset.target])).toEqual([["/MmBackward0.0", "/detach.0"]]);
+});
+
+test("steps with NaN or infinity are ticked over the slider", async () => {
+  show(states());
+  await drawn("parameter:lin.weight");
+  await waitFor(() => expect(one("bad-steps")?.dataset.steps).toBe("10"));
+  expect(one("bad-steps")?.querySelectorAll("i")).toHaveLength(1);
 });
 
 test("stepping recolors without a new layout, quickly; keys move the step", async () => {

@@ -7,7 +7,7 @@ import type { RecordedStep } from "../model/record";
 import type { Run } from "../model/run";
 import type { Finding, NodeHeader, RunsReply, SeriesHeader, StepHeader } from "./contract";
 import { parseFrame } from "./frame";
-import { parseNodeSeries, parseRecord, parseRuns, type NodeSeries } from "./parse";
+import { parseNodeSeries, parseRecord, parseRuns, stepsAbove, type NodeSeries } from "./parse";
 
 export type Params = Readonly<Record<string, string | number>>;
 
@@ -33,6 +33,20 @@ export class Client {
   async domain(run: string, tag: string, hash: string, statistic: string): Promise<Result<readonly [number, number] | undefined>> {
     const reply = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic, from: 0, count: 1 });
     return reply.ok ? success(reply.value.header.domain ?? undefined) : reply;
+  }
+
+  // Steps at which some gradient held NaN or infinity. Without any, the answer is three short ones.
+  async nonfiniteSteps(run: string, tag: string, hash: string): Promise<Result<readonly number[]>> {
+    const steps = new Set<number>();
+    for (const statistic of ["nan", "posinf", "neginf"]) {
+      const some = await this.domain(run, tag, hash, statistic);
+      if (!some.ok) return some;
+      if (some.value === undefined) continue;
+      const reply = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic });
+      if (!reply.ok) return reply;
+      for (const step of stepsAbove(reply.value, 0)) steps.add(step);
+    }
+    return success([...steps]);
   }
 
   async node(run: string, tag: string, hash: string, row: number): Promise<Result<NodeSeries>> {

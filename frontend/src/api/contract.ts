@@ -47,6 +47,7 @@ export interface StepHeader {
   readonly has_gradients: boolean;
   readonly statistics: readonly string[];
   readonly whole: readonly (WholeReply & { readonly row: number })[];
+  readonly left_out?: number;
 }
 
 export interface SeriesHeader {

@@ -3,7 +3,7 @@
 import { failure, success, type Result } from "../base/result";
 import type { RecordedStep, Whole } from "../model/record";
 import type { RecordRef, Run } from "../model/run";
-import type { NodeHeader, RunsReply, StepHeader, TagReply, WholeReply, WireNumber } from "./contract";
+import type { NodeHeader, RunsReply, SeriesHeader, StepHeader, TagReply, WholeReply, WireNumber } from "./contract";
 import type { Frame } from "./frame";
 
 export interface NodeSeries {
@@ -62,6 +62,7 @@ export function parseRecord({ header, arrays }: Frame<StepHeader>): Result<Recor
     values,
     present,
     whole: new Map(header.whole.map((entry) => [entry.row, parseWhole(entry)])),
+    leftOut: header.left_out ?? 0,
   });
 }
 
@@ -83,6 +84,15 @@ export function parseNodeSeries({ header, arrays }: Frame<NodeHeader>): Result<N
     values, present, histogram,
     histogramLow: header.histogram_low,
     histogramWidth: header.histogram_width,
+  });
+}
+
+// Steps of a series at which any row is above a limit.
+export function stepsAbove({ header, arrays }: Frame<SeriesHeader>, limit: number): readonly number[] {
+  const values = arrays.get("values") ?? new Float32Array();
+  return header.steps.filter((_, record) => {
+    for (let at = record * header.rows; at < (record + 1) * header.rows; at++) if (values[at]! > limit) return true;
+    return false;
   });
 }
 

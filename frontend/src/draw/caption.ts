@@ -5,12 +5,18 @@ import { formatCount, formatNumber, formatShape } from "../base/format";
 import type { Box } from "../model/collapse";
 import type { Graph } from "../model/graph";
 import type { Hierarchy } from "../model/hierarchy";
+import { isSeed, requiresGrad, stopsGradient } from "../model/gradient_flow";
 import { nameWithin, operationLabel } from "../model/labels";
 import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../model/record";
 import { State, type StepValues } from "../model/values";
 import { DETAIL_FONT, TITLE_FONT, widthOf } from "./text";
 
 const MOST_WRITTEN = 3;
+
+// Room for text inside of a box of that width; slanted and round ends take some.
+export function textRoom(shape: string, width: number): number {
+  return width - (shape === "operation" || shape === "group" ? 14 : 24);
+}
 
 // Room below a closed group for the sheets that say there is more inside.
 export const SHEETS = 6;
@@ -108,33 +114,52 @@ export function arrayText(array: readonly number[] | undefined): string | undefi
   return array !== undefined && array.length <= MOST_WRITTEN ? `[${array.map(formatNumber).join(", ")}]` : undefined;
 }
 
-// The second line of a box: value and gradient of a scalar (or of each element, where all are equal), else the statistic, else why there is none.
+// The second line of a box: value and gradient of a scalar (or of each element, where all are equal), else the statistic,
+// else why there is none. Of all that can be said the longest that fits into `room` is: the value goes before the gradient.
 export function detailOf(
-  hierarchy: Hierarchy, box: Box, values: StepValues | undefined, record: RecordedStep | undefined,
+  hierarchy: Hierarchy, box: Box, values: StepValues | undefined, record: RecordedStep | undefined, room: number,
 ): string {
+  const choices = detailsOf(hierarchy, box, values, record);
+  return choices.find((text) => widthOf(text, DETAIL_FONT) <= room) ?? choices.at(-1) ?? "";
+}
+
+// Longest first.
+function detailsOf(
+  hierarchy: Hierarchy, box: Box, values: StepValues | undefined, record: RecordedStep | undefined,
+): readonly string[] {
   const number = numberText(box, values);
   if (box.kind === "group") {
     const inside = hierarchy.nodesInside[box.group]!;
-    if (box.open) return number ?? "";
+    if (box.open) return [number ?? ""];
     const nodes = inside === 1 ? "1 node" : `${formatCount(inside)} nodes`;
-    return number === undefined ? nodes : `${nodes} · ${number}`;
+    return number === undefined ? [nodes] : [`${nodes} · ${number}`, number];
   }
-  const whole = wholeOf(hierarchy.graph, record, box.node);
-  const value = arrayText(whole?.value);
-  const gradient = arrayText(whole?.gradient);
-  const parts = [...(value === undefined ? [] : [`value ${value}`]), ...(gradient === undefined ? [] : [`grad ${gradient}`])];
-  const uniform = elementOf(whole?.gradient ?? whole?.value) !== undefined;
-  const each = uniform && (whole?.gradient ?? whole?.value)?.length !== 1 ? " each" : "";
-  if (parts.length > 0) return parts.join("  ") + each;
-  if (number !== undefined) return number;
-  const expected = record?.hasGradients === true && requiresGrad(hierarchy.graph, box.node);
-  return expected ? "no gradient" : shapeText(hierarchy.graph, box.node);
+  return nodeDetails(hierarchy.graph, box.node, number, record);
 }
 
-function requiresGrad(graph: Graph, node: number): boolean {
-  const { requires_grad: requires } = graph.columns.slots;
-  for (let row = graph.slotOffset[node]!; row < graph.slotOffset[node + 1]!; row++) if (requires[row]) return true;
-  return false;
+function nodeDetails(graph: Graph, node: number, number: string | undefined, record: RecordedStep | undefined): readonly string[] {
+  const whole = wholeOf(graph, record, node);
+  const word = isSeed(graph, node) ? "seed" : "grad";
+  const value = arrayText(whole?.value);
+  const gradient = arrayText(whole?.gradient);
+  const each = (array: readonly number[] | undefined): string => (elementOf(array) !== undefined && array?.length !== 1 ? " each" : "");
+  const texts: string[] = [];
+  if (gradient !== undefined) {
+    if (value !== undefined) texts.push(`value ${value}  ${word} ${gradient}${each(whole?.gradient)}`);
+    texts.push(`${word} ${gradient}${each(whole?.gradient)}`);
+  }
+  if (number !== undefined) {
+    if (value !== undefined && gradient === undefined) texts.push(`value ${value}  ${number}`);
+    return [...texts, number];
+  }
+  const missing = missingText(graph, node, record);
+  if (value !== undefined) texts.push(missing === undefined ? `value ${value}${each(whole?.value)}` : `value ${value}  ${missing}`);
+  return [...texts, missing ?? shapeText(graph, node)];
+}
+
+function missingText(graph: Graph, node: number, record: RecordedStep | undefined): string | undefined {
+  if (stopsGradient(graph, node)) return "gradient stops here";
+  return record?.hasGradients === true && requiresGrad(graph, node) ? "no gradient" : undefined;
 }
 
 export function numberText(box: Box, values: StepValues | undefined): string | undefined {

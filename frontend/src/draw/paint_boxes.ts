@@ -3,7 +3,8 @@
 import type { Rect } from "../base/geometry";
 import { TITLE_HEIGHT } from "../layout/elk_graph";
 import { State } from "../model/values";
-import { SHEETS } from "./caption";
+import { SHEETS, textRoom } from "./caption";
+import { paintMarks, RIM } from "./paint_marks";
 import type { BoxPaint, SceneBox } from "./scene";
 import { outline } from "./shapes";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "./text";
@@ -81,6 +82,7 @@ export function paintBox(
   context.fill();
   if (paint.state === State.none && zoom > 0.3) hatch(context, face, theme);
   paintBorder(context, box, face, marks, theme, zoom);
+  paintMarks(context, box, face, theme, zoom);
   if (zoom >= TEXT_FROM) paintText(context, box, face, paint);
 }
 
@@ -94,9 +96,9 @@ function paintBorder(
   const { shape } = box;
   const thin = 1 / Math.min(1, Math.max(zoom, 0.4));
   outline(context, shape, face);
-  context.setLineDash(shape === "constant" ? [3, 3] : box.order > 1 ? [6, 3] : []);
+  context.setLineDash(shape === "constant" ? [3, 3] : []);
   context.lineWidth = shape === "operation" || shape === "group" || shape === "constant" ? thin : 2 * thin;
-  context.strokeStyle = box.order > 1 ? theme.secondOrder : borderColor(box, theme);
+  context.strokeStyle = borderColor(box, theme);
   context.stroke();
   context.setLineDash([]);
   if (shape === "root") {
@@ -105,7 +107,8 @@ function paintBorder(
     context.stroke();
   }
   if (!marks.selected && !marks.hovered && !marks.near) return;
-  outline(context, shape, face, marks.selected ? -3 : -2);
+  const beyond = box.order > 1 ? RIM : 0;
+  outline(context, shape, face, (marks.selected ? -3 : -2) - beyond);
   context.lineWidth = (marks.selected ? 2.5 : 1.5) * thin;
   context.strokeStyle = marks.near && !marks.hovered ? `${theme.accent}99` : theme.accent;
   context.stroke();
@@ -146,7 +149,7 @@ function hatch(context: CanvasRenderingContext2D, rect: Rect, theme: Theme): voi
 
 function paintText(context: CanvasRenderingContext2D, box: SceneBox, face: Rect, paint: BoxPaint): void {
   const { x, y, width, height } = face;
-  const room = width - (box.shape === "operation" || box.shape === "group" ? 14 : 24);
+  const room = textRoom(box.shape, width);
   const gap = box.shape === "constant" ? 6.5 : 8;
   const middle = y + height / 2 + 1;
   context.textAlign = "center";

@@ -4,6 +4,7 @@
 import type { Point } from "../base/geometry";
 import { State } from "../model/values";
 import { LABEL_HEIGHT } from "./edge_labels";
+import { paintCut } from "./paint_marks";
 import type { EdgePaint, SceneEdge } from "./scene";
 import { fitText, LABEL_FONT, widthOf } from "./text";
 import type { Theme } from "./theme";
@@ -30,6 +31,7 @@ export function paintEdge(
   strokePath(context, edge.pathWorld);
   context.setLineDash([]);
   if (zoom < 0.2) return;
+  if (edge.cut) paintCut(context, edge.pathWorld, theme, zoom);
   const path = edge.pathWorld;
   const [tip, before] = look.backward ? [path[0]!, path[1]!] : [path[path.length - 1]!, path[path.length - 2]!];
   paintHead(context, tip, before, color, HEAD + (look.backward ? 2 * paint.weight : 0));

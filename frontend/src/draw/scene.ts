@@ -5,13 +5,14 @@ import { distanceToPath, intersects, type Point, type Rect } from "../base/geome
 import { formatShape } from "../base/format";
 import type { VisibleGraph, VisibleEdge } from "../model/collapse";
 import type { Hierarchy } from "../model/hierarchy";
+import { isCut, retainsGrad } from "../model/gradient_flow";
 import { slotRowOf, type NodeKind } from "../model/graph";
 import type { RecordedStep } from "../model/record";
 import type { Statistic } from "../model/statistics";
 import { State, summarizeRows, type StepValues } from "../model/values";
 import { TITLE_HEIGHT } from "../layout/elk_graph";
 import type { LaidOut } from "../layout/laid_out";
-import { arrayText, captionOf, detailOf, valueText } from "./caption";
+import { arrayText, captionOf, detailOf, textRoom, valueText } from "./caption";
 import { inkOn, type ColorScale } from "./color_scale";
 import { placeLabels } from "./edge_labels";
 import type { Theme } from "./theme";
@@ -30,6 +31,7 @@ export interface SceneBox {
   readonly subtitle: string;
   readonly order: number;
   readonly copied: boolean;
+  readonly retains: boolean; // its gradient is kept in .grad because the user asked for it
 }
 
 export interface SceneEdge {
@@ -38,6 +40,7 @@ export interface SceneEdge {
   readonly source: number;
   readonly target: number;
   readonly shapeLabel: string;
+  readonly cut: boolean; // no gradient comes back along it, though its source could take one
 }
 
 export interface Scene {
@@ -77,6 +80,7 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
       ...captionOf(hierarchy, box),
       order: node === -1 ? 1 : columns.nodes.order[node]!,
       copied: node !== -1 && box.item !== node,
+      retains: node !== -1 && retainsGrad(hierarchy.graph, node),
     };
   });
   const labels = placeLabels(layout, boxes.map(({ shape, rectWorld }) => (shape === "frame" ? titleOf(rectWorld) : rectWorld)));
@@ -86,6 +90,7 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
     source: edge.source,
     target: edge.target,
     shapeLabel: shapeLabelOf(hierarchy, edge),
+    cut: edge.edges.every((one) => isCut(hierarchy.graph, one)),
   }));
   return { boxes, edges, boundsWorld: layout.bounds, indexOf: new Map(boxes.map((box, index) => [box.id, index])) };
 }
@@ -101,15 +106,16 @@ function shapeLabelOf(hierarchy: Hierarchy, { edges }: VisibleEdge): string {
 }
 
 export function paintScene(
-  hierarchy: Hierarchy, visible: VisibleGraph, scale: ColorScale, statistic: Statistic, theme: Theme,
+  hierarchy: Hierarchy, visible: VisibleGraph, scene: Scene, scale: ColorScale, statistic: Statistic, theme: Theme,
   values: StepValues | undefined, record: RecordedStep | undefined,
 ): Paints {
-  const boxes = visible.boxes.map((box): BoxPaint => {
+  const boxes = visible.boxes.map((box, i): BoxPaint => {
+    const { shape, rectWorld } = scene.boxes[i]!;
     const source = box.kind === "group" ? values?.groups : values?.nodes;
     const index = box.kind === "group" ? box.group : box.node;
     const state = (source?.state[index] ?? State.none) as State;
     const fill = scale.fill(source?.value[index] ?? NaN, state);
-    return { fill, ink: inkOn(fill, theme), state, detail: detailOf(hierarchy, box, values, record) };
+    return { fill, ink: inkOn(fill, theme), state, detail: detailOf(hierarchy, box, values, record, textRoom(shape, rectWorld.width)) };
   });
   const edges = visible.edges.map(({ edges: merged }): EdgePaint => {
     if (values === undefined) return { state: State.none, weight: 0, label: "" };

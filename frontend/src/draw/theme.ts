@@ -14,6 +14,7 @@ export interface Theme {
   readonly input: string;
   readonly root: string;
   readonly secondOrder: string;
+  readonly cut: string;
   readonly edge: string;
   readonly edgeSoft: string;
   readonly groupFill: readonly [string, string];
@@ -22,6 +23,8 @@ export interface Theme {
   readonly noneLine: string;
   readonly zero: string;
   readonly nonfinite: string;
+  // Elements below, at and above zero, in pictures of whole arrays.
+  readonly elements: readonly [string, string, string];
 }
 
 export const LIGHT: Theme = {
@@ -37,7 +40,8 @@ export const LIGHT: Theme = {
   leaf: "#1f9254",
   input: "#7a6bc4",
   root: "#d9730d",
-  secondOrder: "#8b5cf6",
+  secondOrder: "#7c3aed",
+  cut: "#c62a2a",
   edge: "#8d96a5",
   edgeSoft: "#c9ced6",
   groupFill: ["#ffffff", "#f1f3f6"],
@@ -46,6 +50,7 @@ export const LIGHT: Theme = {
   noneLine: "#cfd4db",
   zero: "#ffffff",
   nonfinite: "#e6007e",
+  elements: ["#1f5fbf", "#f4f5f7", "#b3540a"],
 };
 
 export const DARK: Theme = {
@@ -61,7 +66,8 @@ export const DARK: Theme = {
   leaf: "#3fbf7f",
   input: "#a99cf0",
   root: "#f0964a",
-  secondOrder: "#b794f6",
+  secondOrder: "#c4a7ff",
+  cut: "#ff7b72",
   edge: "#76808f",
   edgeSoft: "#3d444e",
   groupFill: ["#1b1e23", "#22262c"],
@@ -70,4 +76,5 @@ export const DARK: Theme = {
   noneLine: "#3c424b",
   zero: "#000000",
   nonfinite: "#ff2d95",
+  elements: ["#6aa9ff", "#23272e", "#ff9d45"],
 };

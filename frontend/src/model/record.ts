@@ -18,6 +18,7 @@ export interface RecordedStep {
   readonly values: Float32Array; // [statistics, rows]
   readonly present: Uint8Array; // [rows]
   readonly whole: ReadonlyMap<number, Whole>;
+  readonly leftOut: number; // arrays kept whole that this answer had no room for
 }
 
 // The number of one row, or undefined where there is no such number.

@@ -42,7 +42,7 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
     // While the next graph is laid out, the old one keeps its colors.
     if (!matches && last?.of === now) return last.paints;
     const made = paintScene(
-      now.hierarchy, now.visible, scale.value, store.statistic.value, theme.value,
+      now.hierarchy, now.visible, now.scene, scale.value, store.statistic.value, theme.value,
       matches ? values : undefined, matches ? store.record.value : undefined,
     );
     performance.measure("gradgraph:recolor", { start: began, end: performance.now() });

@@ -17,7 +17,7 @@ export function edgeItems(store: Store, drawn: Drawn, paints: Paints): readonly 
     const [from, to] = [drawn.scene.boxes[source]!.title, drawn.scene.boxes[target]!.title];
     return (
       <li key={index} data-source={keyOf(drawn, source)} data-target={keyOf(drawn, target)} data-label={label}
-        data-grad={gradientOf(store, drawn, edges)} data-shape={scene.shapeLabel}>
+        data-grad={gradientOf(store, drawn, edges)} data-shape={scene.shapeLabel} data-cut={scene.cut}>
         {backward ? `${to} gives ${from} a gradient of ${label || "none"}` : `${from} to ${to}, ${label}`}
       </li>
     );

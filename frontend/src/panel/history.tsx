@@ -27,14 +27,14 @@ export function History({ session, drawing, row }: {
   const at = series.steps.findIndex((step, i) => step === ref?.step && series.backwardPasses[i] === ref?.backwardPass);
   return (
     <>
-      <Section title={`${statistic.label} over steps`} id="history">
+      {new Set(series.steps).size > 1 && <Section title={`${statistic.label} over steps`} id="history">
         <label class="check">
           <input type="checkbox" data-testid="log-scale" checked={log} onChange={(event) => setLog(event.currentTarget.checked)} />
           log scale
         </label>
         <Chart steps={series.steps} values={statisticOver(series, statistic.columns)} log={log}
           step={ref?.step} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
-      </Section>
+      </Section>}
       {at !== -1 && series.present[at] === 1 && (
         <Section title="Elements by magnitude" id="histogram-section">
           <Histogram counts={series.histogram.subarray(at * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS)}

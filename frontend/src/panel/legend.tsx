@@ -30,7 +30,41 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
         <Chip color={theme.none} border={theme.noneLine} hatched>none</Chip>
         <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
       </div>
+      <Signs drawing={drawing} />
     </aside>
+  );
+}
+
+// Marks that not every graph has are explained where they are.
+function Signs({ drawing }: { readonly drawing: Drawing }): JSX.Element | null {
+  const scene = drawing.drawn.value?.scene;
+  const theme = drawing.theme.value;
+  if (scene === undefined) return null;
+  const order = scene.boxes.some((box) => box.order > 1);
+  const retains = scene.boxes.some((box) => box.retains);
+  const cut = scene.edges.some((edge) => edge.cut);
+  if (!order && !retains && !cut) return null;
+  return (
+    <div class="chips signs" data-testid="signs">
+      {order && (
+        <span class="chip" title="Made by a backward that ran with create_graph=True">
+          <svg width="16" height="12"><rect x="1" y="1" width="14" height="10" rx="3" fill="none" stroke={theme.secondOrder} stroke-width="1.5" stroke-dasharray="4 2" /></svg>
+          second order
+        </span>
+      )}
+      {retains && (
+        <span class="chip" title="retain_grad() was called on it">
+          <svg width="12" height="12"><circle cx="6" cy="6" r="5" fill="none" stroke={theme.leaf} stroke-width="1.5" /><circle cx="6" cy="6" r="2.4" fill={theme.leaf} /></svg>
+          retains grad
+        </span>
+      )}
+      {cut && (
+        <span class="chip" title="No gradient comes back through here">
+          <svg width="14" height="12"><path d="M0 6H4M10 6H14" stroke={theme.edge} /><path d="M5 1V11M9 1V11" stroke={theme.cut} stroke-width="2" /></svg>
+          cut
+        </span>
+      )}
+    </div>
   );
 }
 

@@ -28,6 +28,20 @@ export function Neighbors({ hierarchy, node, select }: CardProps & { readonly no
   );
 }
 
+// Other tensors under the same variable: versions changed in place, or the name given again.
+export function Namesakes({ hierarchy, node, row, select }: CardProps & { readonly node: number; readonly row: number }): JSX.Element | null {
+  const { graph } = hierarchy;
+  const { nodes, slots } = graph.columns;
+  const name = slots.name[row];
+  if (!name || nodes.kind[node] === "root") return null;
+  const others: number[] = [];
+  for (let other = 0; other < graph.nodeCount; other++) {
+    if (other === node || nodes.kind[other] === "root" || nodes.scope[other] !== nodes.scope[node]) continue;
+    if (slots.name.slice(graph.slotOffset[other], graph.slotOffset[other + 1]).includes(name)) others.push(other);
+  }
+  return <Links title={`Other versions of ${name}`} id="namesakes" graph={graph} nodes={others} select={select} />;
+}
+
 export function Links({ title, id, graph, nodes, select }: {
   readonly title: string;
   readonly id: string;

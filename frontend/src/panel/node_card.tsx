@@ -4,14 +4,15 @@ import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatShape } from "../base/format";
 import { nameOfNode } from "../draw/caption";
+import { isSeed, requiresGrad, stopsGradient, whyNone } from "../model/gradient_flow";
 import { edgesOut, type Graph } from "../model/graph";
 import { operationLabel } from "../model/labels";
 import type { RecordedStep } from "../model/record";
 import { Facts, type CardProps } from "./card";
 import { History } from "./history";
-import { Neighbors, Shares } from "./neighbors";
+import { Namesakes, Neighbors, Shares } from "./neighbors";
 import { StatisticsTable } from "./statistics_table";
-import { Matrix } from "./matrix";
+import { WholeArrays } from "./whole_arrays";
 
 export function NodeCard(props: CardProps & { readonly node: number }): JSX.Element {
   const { hierarchy, node, session } = props;
@@ -29,18 +30,20 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
         {title}
         <span class={`kind kind-${columns.nodes.kind[node]}`}>{columns.nodes.kind[node]}</span>
       </h2>
-      {columns.nodes.note[node] && <p class="note" data-testid="note">{columns.nodes.note[node]}</p>}
+      <Marks graph={graph} node={node} row={row} />
+      <Note graph={graph} node={node} row={row} record={record} />
       {slots > 1 && <SlotPicker graph={graph} node={node} slot={slot} choose={setSlot} />}
       <Facts facts={[...factsOf(graph, node, row), ...aboutRoot(record, columns.nodes.kind[node])]} />
       {slots > 0 && (
         <>
-          <Wholes record={record} graph={graph} row={row} />
+          <WholeArrays record={record} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
           <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} />
           <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
           <History session={session} drawing={props.drawing} row={row} />
         </>
       )}
       <Neighbors {...props} />
+      <Namesakes {...props} row={row} />
     </>
   );
 }
@@ -62,10 +65,7 @@ function factsOf(graph: Graph, node: number, row: number): readonly (readonly [s
     ["module", scope === -1 ? undefined : `${scopes.path[scope] || scopes.module[scope]}#${scopes.call[scope]} (${scopes.module[scope]})`],
     ["shape", slots.shape[row] && formatShape(slots.shape[row]!)],
     ["dtype", slots.dtype[row]],
-    ["is leaf", yesNo(nodes.is_leaf[node])],
-    ["requires grad", yesNo(slots.requires_grad[row])],
-    ["retains grad", yesNo(slots.retains_grad[row])],
-    ["order", nodes.order[node] === 1 ? undefined : `${nodes.order[node]} (made while a backward ran)`],
+    ["order", nodes.order[node] === 1 ? undefined : `${nodes.order[node]}: made while a backward ran with create_graph`],
     ["also named", nodes.aliases[node]?.join(", ")],
     ["source", nodes.source[node]],
     ["key", nodes.key[node]],
@@ -79,8 +79,35 @@ function aboutRoot(record: RecordedStep | undefined, kind: string | undefined): 
   return [["differentiated", record.objective || "itself"], ["stage", record.stage]];
 }
 
-function yesNo(value: boolean | undefined): string | undefined {
-  return value === undefined ? undefined : value ? "yes" : "no";
+// What torch says of the tensor itself: is_leaf, requires_grad, retains_grad.
+function Marks({ graph, node, row }: { readonly graph: Graph; readonly node: number; readonly row: number }): JSX.Element {
+  const { nodes, slots } = graph.columns;
+  const leaf = nodes.is_leaf[node] === true;
+  return (
+    <p class="marks" data-testid="marks" data-leaf={leaf} data-requires-grad={slots.requires_grad[row]} data-retains-grad={slots.retains_grad[row]}>
+      <span class={leaf ? "mark mark-leaf" : "mark"}>{leaf ? "leaf" : "non-leaf"}</span>
+      <span class="mark">{slots.requires_grad[row] ? "requires grad" : "needs no grad"}</span>
+      {slots.retains_grad[row] && <span class="mark mark-retains">retains grad</span>}
+      {nodes.order[node]! > 1 && <span class="mark mark-order">order {nodes.order[node]}</span>}
+    </p>
+  );
+}
+
+function Note({ graph, node, row, record }: {
+  readonly graph: Graph;
+  readonly node: number;
+  readonly row: number;
+  readonly record: RecordedStep | undefined;
+}): JSX.Element {
+  const note = graph.columns.nodes.note[node];
+  const why = whyNone(graph, node, row, record);
+  const cut = stopsGradient(graph, node) || (note?.startsWith("Cut off") && requiresGrad(graph, node));
+  return (
+    <>
+      {note && <p class={cut ? "note cut" : "note"} data-testid="note">{note}</p>}
+      {why && <p class={cut ? "note cut" : "note"} data-testid="why">{why}</p>}
+    </>
+  );
 }
 
 function SlotPicker({ graph, node, slot, choose }: {
@@ -101,22 +128,5 @@ function SlotPicker({ graph, node, slot, choose }: {
         })}
       </select>
     </label>
-  );
-}
-
-function Wholes({ record, graph, row }: {
-  readonly record: RecordedStep | undefined;
-  readonly graph: Graph;
-  readonly row: number;
-}): JSX.Element | null {
-  const whole = record?.whole.get(row);
-  if (whole === undefined) return null;
-  const { shape, dtype } = graph.columns.slots;
-  const parts = dtype[row]?.startsWith("complex") ? [...(shape[row] ?? []), 2] : (shape[row] ?? []);
-  return (
-    <div class="wholes">
-      {whole.value && <Matrix title="value" id="whole-value" numbers={whole.value} shape={parts} />}
-      {whole.gradient && <Matrix title="gradient" id="whole-gradient" numbers={whole.gradient} shape={parts} />}
-    </div>
   );
 }

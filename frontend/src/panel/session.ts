@@ -38,6 +38,7 @@ export class Session {
     this.disposer.add(effect(() => this.followGraph()));
     this.disposer.add(effect(() => this.followRecord()));
     this.disposer.add(effect(() => this.followDomain()));
+    this.disposer.add(effect(() => this.followBadSteps()));
   }
 
   readonly close: Dispose = () => this.disposer.dispose();
@@ -173,6 +174,19 @@ export class Session {
       this.store.domain.value = known.length === 0
         ? undefined
         : [Math.min(...known.map(([low]) => low)), Math.max(...known.map(([, high]) => high))];
+    });
+  }
+
+  private followBadSteps(): void {
+    const run = this.store.run.value?.run;
+    const tag = this.store.tag.value?.tag;
+    const hash = this.store.hash.value;
+    this.generation.value;
+    if (run === undefined || tag === undefined || hash === undefined) return;
+    void this.client.nonfiniteSteps(run, tag, hash).then((reply) => {
+      const { store } = this;
+      if (store.run.peek()?.run !== run || store.tag.peek()?.tag !== tag || store.hash.peek() !== hash) return;
+      store.badSteps.value = reply.ok ? reply.value : [];
     });
   }
 }

@@ -9,6 +9,7 @@ import { FirstIcon, LastIcon, NextIcon, PauseIcon, PlayIcon, PreviousIcon } from
 import { IconButton } from "./icon_button";
 
 const PLAY_MS = 220;
+const TICKS = 200;
 
 export function Steps({ store }: { readonly store: Store }): JSX.Element | null {
   usePlaying(store);
@@ -28,9 +29,12 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
       </IconButton>
       <IconButton id="next" label="Next step (Right)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, 1)}><NextIcon /></IconButton>
       <IconButton id="last" label="Last step (End)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, Infinity)}><LastIcon /></IconButton>
-      <input type="range" class="slider" data-testid="slider" aria-label="Step" min={0} max={Math.max(0, steps.length - 1)} step={1}
+      <div class="track">
+        <BadSteps steps={steps} bad={store.badSteps.value} />
+        <input type="range" class="slider" data-testid="slider" aria-label="Step" min={0} max={Math.max(0, steps.length - 1)} step={1}
         value={at} aria-valuetext={`step ${ref.step}`} disabled={steps.length < 2}
         onInput={(event) => goToStep(store, steps[event.currentTarget.valueAsNumber] ?? ref.step, ref.backwardPass)} />
+      </div>
       <label class="choice">
         <span>Step</span>
         <input type="text" inputMode="numeric" class="number" data-testid="step" value={ref.step} size={7}
@@ -47,6 +51,22 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
         </label>
       )}
     </footer>
+  );
+}
+
+// Ticks over the slider where gradients held NaN or infinity; neighbors closer than a tick are one.
+function BadSteps({ steps, bad }: { readonly steps: readonly number[]; readonly bad: readonly number[] }): JSX.Element | null {
+  if (bad.length === 0) return null;
+  const last = Math.max(1, steps.length - 1);
+  const places = new Map<number, number>();
+  for (const step of bad) {
+    const at = steps.indexOf(step);
+    if (at !== -1) places.set(Math.round((at / last) * TICKS), step);
+  }
+  return (
+    <div class="ticks" data-testid="bad-steps" data-steps={bad.join()}>
+      {[...places].map(([place, step]) => <i key={place} title={`step ${step}: NaN or inf`} style={{ left: `${(100 * place) / TICKS}%` }} />)}
+    </div>
   );
 }
 

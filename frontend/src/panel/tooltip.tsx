@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { formatShape } from "../base/format";
+import { whyNone } from "../model/gradient_flow";
 import { titleOf } from "./neighbors";
 import type { Drawing } from "./drawing";
 import type { Pointed } from "./graph_canvas";
@@ -15,7 +16,7 @@ export function Tooltip({ store, drawing, pointed, widthPx }: {
   readonly pointed: Pointed;
   readonly widthPx: number;
 }): JSX.Element | null {
-  const lines = pointed.edge === -1 ? boxLines(drawing, pointed.box) : edgeLines(store, drawing, pointed.edge);
+  const lines = pointed.edge === -1 ? boxLines(store, drawing, pointed.box) : edgeLines(store, drawing, pointed.edge);
   if (lines === undefined) return null;
   const { x, y } = pointed.pointScreen;
   const left = x + 16 + WIDTH_PX > widthPx ? x - 12 - WIDTH_PX : x + 16;
@@ -26,7 +27,7 @@ export function Tooltip({ store, drawing, pointed, widthPx }: {
   );
 }
 
-function boxLines(drawing: Drawing, index: number): readonly string[] | undefined {
+function boxLines(store: Store, drawing: Drawing, index: number): readonly string[] | undefined {
   const drawn = drawing.drawn.value;
   const box = drawn?.visible.boxes[index];
   const paint = drawing.paints.value?.boxes[index];
@@ -40,8 +41,10 @@ function boxLines(drawing: Drawing, index: number): readonly string[] | undefine
   return [
     titleOf(graph, box.node),
     facts.filter((fact) => fact !== undefined && fact !== "").join(" · "),
+    [nodes.is_leaf[box.node] ? "leaf" : "non-leaf", slots.retains_grad[row] ? "retains grad" : ""].filter((mark) => mark !== "").join(" · "),
     paint.detail,
     nodes.note[box.node] ?? "",
+    whyNone(graph, box.node, row, store.record.value) ?? "",
   ].filter((line) => line !== "");
 }
 
@@ -54,6 +57,6 @@ function edgeLines(store: Store, drawing: Drawing, index: number): readonly stri
   return [
     store.direction.value === "backward" ? `${to} → ${from}` : `${from} → ${to}`,
     edge.shapeLabel,
-    paint.label === "" ? "no gradient" : `gradient ${paint.label}`,
+    paint.label === "" ? (edge.cut ? "cut: the gradient stops here" : "no gradient") : `gradient ${paint.label}`,
   ];
 }

@@ -8,15 +8,17 @@
 //   data-state       none, unknown, zero, number or nonfinite
 //   data-color       fill as #rrggbb         data-value   statistic, "none" without a gradient
 //   data-grad, data-whole-value              gradient and value of a tensor of one element
+//   data-detail      second line of the box
+//   data-leaf, data-retains, data-order      as torch has it; order 2: made by a backward
 //   data-rect        x,y,width,height, world; screen = world * k + (x, y) with
 //                    x,y,k in data-camera of the canvas
 //   aria-expanded (groups), aria-selected, aria-level, tabindex
 // After it, `ul[data-testid=edges]` has one li an edge: data-source, data-target
-// (keys), data-label as drawn, data-grad (the edge's own number), data-shape.
+// (keys), data-label as drawn, data-grad (the edge's own number), data-shape, data-cut.
 // Other data-testid: run tag hash statistic direction direction-forward
 // direction-backward expand-all collapse-all fit zoom-in zoom-out; step slider
-// play first previous next last pass step-count; legend card chart histogram
-// log-scale shares statistics note slot find found findings finding-list; empty error retry loading notice
+// play first previous next last pass step-count bad-steps; legend card chart histogram
+// log-scale shares statistics note why marks namesakes whole-value whole-gradient left-out slot find found findings finding-list; empty error retry loading notice
 // warnings no-gradients canvas tree.
 
 import type { JSX } from "preact";
@@ -88,7 +90,7 @@ function act(event: Event, action: () => void): void {
 
 function attributes({ store, drawn, paints }: TreeProps, index: number): Record<string, string | number | boolean | undefined> {
   const box = drawn.visible.boxes[index]!;
-  const { fill, state } = paints.boxes[index]!;
+  const { fill, state, detail } = paints.boxes[index]!;
   const { nodes } = drawn.hierarchy.graph.columns;
   const scalars = box.node === -1 ? undefined : scalarsOf(drawn.hierarchy.graph, store.record.value, box.node);
   const { x, y, width, height } = drawn.scene.boxes[index]!.rectWorld;
@@ -99,6 +101,10 @@ function attributes({ store, drawn, paints }: TreeProps, index: number): Record<
     "data-operation": box.node === -1 ? undefined : nodes.operation[box.node],
     "data-inside": box.group === -1 ? undefined : drawn.hierarchy.nodesInside[box.group],
     "data-state": STATE_NAMES[state],
+    "data-detail": detail,
+    "data-leaf": box.node === -1 ? undefined : nodes.is_leaf[box.node] === true,
+    "data-retains": drawn.scene.boxes[index]!.retains,
+    "data-order": drawn.scene.boxes[index]!.order,
     "data-color": fill,
     "data-value": valueOf(store, box, state),
     "data-grad": scalars?.gradient === undefined ? undefined : plainNumber(scalars.gradient),

@@ -31,6 +31,7 @@ export interface Store {
   readonly hierarchy: Signal<Hierarchy | undefined>;
   readonly record: Signal<RecordedStep | undefined>;
   readonly domain: Signal<readonly [number, number] | undefined>;
+  readonly badSteps: Signal<readonly number[]>; // at which some gradient of the shown graph held NaN or infinity
 
   readonly run: ReadonlySignal<Run | undefined>;
   readonly tag: ReadonlySignal<Tag | undefined>;
@@ -67,6 +68,7 @@ export function createStore(): Store {
     playing: signal(false),
     notice: signal<string | undefined>(undefined),
     domain: signal<readonly [number, number] | undefined>(undefined),
+    badSteps: signal<readonly number[]>([]),
     ref,
     // A signal of its own: most steps change the record but not the graph.
     hash: computed(() => ref.value?.hash),

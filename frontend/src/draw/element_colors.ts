@@ -1,0 +1,20 @@
+// From an element to a color: two hues that part at zero, and the color of NaN and infinity.
+
+import type { Theme } from "./theme";
+
+export type Rgb = readonly [number, number, number];
+
+// `reach` is the magnitude at which the color is full.
+export function elementColor(value: number, reach: number, theme: Theme): Rgb {
+  if (!Number.isFinite(value)) return rgbOf(theme.nonfinite);
+  const [below, zero, above] = theme.elements;
+  const part = reach === 0 ? 0 : Math.min(1, Math.abs(value) / reach);
+  const end = rgbOf(value < 0 ? below : above);
+  const start = rgbOf(zero);
+  return [0, 1, 2].map((i) => Math.round(start[i]! + part * (end[i]! - start[i]!))) as unknown as Rgb;
+}
+
+export function rgbOf(hex: string): Rgb {
+  const channel = (at: number): number => Number.parseInt(hex.slice(at, at + 2), 16);
+  return [channel(1), channel(3), channel(5)];
+}

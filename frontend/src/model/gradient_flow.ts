@@ -1,0 +1,41 @@
+// Where gradient can flow and where it cannot: cuts, seeds, and the reason where none arrived.
+
+import { edgesIn, slotRowOf, type Graph } from "./graph";
+import type { RecordedStep } from "./record";
+
+export function requiresGrad(graph: Graph, node: number): boolean {
+  return someSlot(graph, node, graph.columns.slots.requires_grad);
+}
+
+export function retainsGrad(graph: Graph, node: number): boolean {
+  return someSlot(graph, node, graph.columns.slots.retains_grad);
+}
+
+function someSlot(graph: Graph, node: number, flags: readonly boolean[]): boolean {
+  for (let row = graph.slotOffset[node]!; row < graph.slotOffset[node + 1]!; row++) if (flags[row]) return true;
+  return false;
+}
+
+// A tensor that requires grad goes into an operation whose outputs do not: detach, argmax, a block under no_grad.
+export function isCut(graph: Graph, edge: number): boolean {
+  const target = graph.edgeTarget[edge]!;
+  if (graph.columns.nodes.kind[target] !== "operation" || requiresGrad(graph, target)) return false;
+  return graph.columns.slots.requires_grad[slotRowOf(graph, edge)] === true;
+}
+
+export function stopsGradient(graph: Graph, node: number): boolean {
+  return edgesIn(graph, node).some((edge) => isCut(graph, edge));
+}
+
+export function isSeed(graph: Graph, node: number): boolean {
+  return graph.columns.nodes.kind[node] === "root";
+}
+
+// One sentence on why a slot has no gradient at a step; undefined where it has one.
+export function whyNone(graph: Graph, node: number, row: number, record: RecordedStep | undefined): string | undefined {
+  if (record === undefined || record.present[row] === 1) return undefined;
+  if (stopsGradient(graph, node)) return `The gradient stops here: ${graph.columns.nodes.operation[node]} passes none on.`;
+  if (graph.columns.nodes.note[node]) return undefined; // the note says it
+  if (graph.columns.slots.requires_grad[row] !== true) return "It does not require grad.";
+  return record.hasGradients ? "This backward did not reach it." : "No backward was recorded at this step.";
+}
