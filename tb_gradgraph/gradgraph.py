@@ -170,7 +170,7 @@ class GradGraph:
 
         if not self.backward_passes:
             return []
-        return list(findings(self.graph, self.backward_passes[-1].table))
+        return list(findings(self.graph, self.backward_passes[-1].table, self.values))
 
     def to_dot(self) -> str:
         """Spell the drawing in Graphviz's language, the gradients' norms on the edges."""

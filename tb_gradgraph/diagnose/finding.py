@@ -23,8 +23,11 @@ class Finding:
 
 
 def describe_node(graph: Graph, node: Node) -> str:
-    """Name a node with its scope, unless its name says it, and its source line."""
+    """Name a node by its variable if it has one, with its scope unless its name says it, and line."""
     text = node.name
+    variable = node.slots[0].name if len(node.slots) == 1 else ""
+    if node.kind == "operation" and variable:
+        text = f"{variable} ({node.name})"
     scope = graph.scopes[node.scope] if node.scope != NO_SCOPE else None
     if scope is not None and not node.name.startswith(scope.path or "/"):
         call = f"#{scope.call}" if scope.call else ""

@@ -1,47 +1,109 @@
-"""Parameters whose gradients are orders of magnitude away from the others'."""
+"""Parameters whose gradients vanish, explode or cancel out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding, describe_node
 from tb_gradgraph.diagnose.missing import parameter_rows
-from tb_gradgraph.graph import Graph
+from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
-#: Orders of magnitude between a parameter's root mean square gradient and the median of all.
+#: Orders of magnitude between a parameter's root mean square gradient and that near the loss.
 ORDERS = 4.0
 
-#: Below so many parameters a median says nothing.
+#: Near the loss is the last quarter of the parameters in forward order; of fewer it says nothing.
 LEAST_PARAMETERS = 4
+
+#: A norm beyond this is too great whatever the others are.
+GREATEST_NORM = 1e6
+
+#: Root mean square of a parameter's gradient over that of the operation's that uses it: what is
+#: less is a sum of terms that cancel to rounding (float32 carries 6e-8).
+CANCELLED = 1e-6
 
 _L2_NORM, _NUMEL = STATISTICS.index("l2_norm"), STATISTICS.index("numel")
 
 
 def find_magnitudes(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
-    """Find vanishing and exploding gradients, the farthest off first.
+    """Find vanishing and exploding gradients, one finding each, and those that cancel out.
 
-    What counts is the root mean square of a parameter's gradient, so that large
-    and small tensors compare; those that are zero or not finite are left out.
+    What is compared is the root mean square of a parameter's gradient, so that
+    large and small tensors compare, with the median of the parameters nearest
+    to the loss: where all of a deep net has vanished, the median of all has too.
     """
-    rows = [(row, node) for row, node in parameter_rows(graph) if node.requires_grad]
-    numbers = table.values[[row for row, _ in rows]].reshape(len(rows), len(STATISTICS))
+    sizes = _root_mean_squares(table)
+    cancelled = set(_cancelled_rows(graph, sizes))
+    found = [
+        (row, node)
+        for row, node in parameter_rows(graph)
+        if row not in cancelled and 0 < sizes[row] < math.inf
+    ]
+    far_off = list(_find_far_off(graph, sizes, found))
+    yield from far_off
+    if all(finding.kind != "exploding" for finding in far_off):
+        yield from _find_great(graph, table, found)
+    for row, node in parameter_rows(graph):
+        if row in cancelled:
+            text = (
+                f"{describe_node(graph, node)}: what it gets cancels out to rounding, as it does "
+                "for a bias before a normalization. It does not learn, and need not."
+            )
+            yield Finding("note", "cancelled", row, node.name, text)
+
+
+def _root_mean_squares(table: StatisticsTable) -> np.ndarray:
+    """Give one number a row; NaN where there is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        orders = np.log10(numbers[:, _L2_NORM] / np.sqrt(numbers[:, _NUMEL]))
-    usable = np.isfinite(orders)
-    if usable.sum() < LEAST_PARAMETERS:
+        return table.values[:, _L2_NORM] / np.sqrt(table.values[:, _NUMEL])
+
+
+def _cancelled_rows(graph: Graph, sizes: np.ndarray) -> Iterator[int]:
+    parameters = {row: node for row, node in parameter_rows(graph)}
+    starts = graph.slot_offsets.tolist()
+    for edge in graph.edges:
+        row = starts[edge.source] + edge.source_slot
+        target = starts[edge.target]
+        if row in parameters and target < starts[edge.target + 1]:
+            if 0 < sizes[row] < CANCELLED * sizes[target]:
+                yield row
+
+
+def _find_far_off(
+    graph: Graph, sizes: np.ndarray, found: Sequence[tuple[int, Node]]
+) -> Iterator[Finding]:
+    if len(found) < LEAST_PARAMETERS:
         return
-    distance = orders - np.median(orders[usable])
-    for index in np.argsort(-np.abs(distance), kind="stable").tolist():
-        row, node = rows[index]
-        if not usable[index] or abs(distance[index]) < ORDERS:
+    orders = np.log10(sizes[[row for row, _ in found]])
+    near = float(np.median(orders[-max(1, len(found) // 4) :]))
+    for kind, sign in (("vanishing", -1), ("exploding", 1)):
+        distance = sign * (orders - near)
+        far = int(np.argmax(distance))
+        count = int((distance > ORDERS).sum())
+        if not count:
             continue
-        kind = "exploding" if distance[index] > 0 else "vanishing"
-        side = "above" if distance[index] > 0 else "below"
+        row, node = found[far]
+        verb = "fall" if kind == "vanishing" else "grow"
         text = (
-            f"{describe_node(graph, node)}: root mean square gradient {10 ** orders[index]:.2g}, "
-            f"{abs(distance[index]):.1f} orders of magnitude {side} the parameters' median."
+            f"Gradients are {kind}: from the loss to {describe_node(graph, node)} they {verb} by "
+            f"{distance[far]:.1f} orders of magnitude, to a root mean square of {sizes[row]:.2g}; "
+            f"{count} of {len(found)} parameters are more than {ORDERS:.0f} orders away."
         )
         yield Finding("warning", kind, row, node.name, text)
+
+
+def _find_great(
+    graph: Graph, table: StatisticsTable, found: Sequence[tuple[int, Node]]
+) -> Iterator[Finding]:
+    great = [(float(table.values[row, _L2_NORM]), row, node) for row, node in found]
+    great = [entry for entry in great if entry[0] > GREATEST_NORM]
+    if great:
+        norm, row, node = max(great, key=lambda entry: entry[0])
+        text = (
+            f"{describe_node(graph, node)}: its gradient has a norm of {norm:.2g}; "
+            f"{len(great)} parameters are beyond {GREATEST_NORM:.0e}."
+        )
+        yield Finding("warning", "exploding", row, node.name, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from tb_gradgraph.diagnose.finding import Finding, describe_node
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
-#: Further tensors are counted, not listed.
-MAX_LISTED = 20
+#: Of the gradients that NaN and infinity only reached, so many are named.
+MAX_NAMED = 5
 
 _COUNTS = {name: STATISTICS.index(name) for name in ("nan", "posinf", "neginf", "numel")}
 
@@ -32,23 +32,29 @@ _CAME_IN = {
 }
 
 
-def find_nonfinite(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
+def find_nonfinite(
+    graph: Graph, table: StatisticsTable, values: Mapping[int, np.ndarray]
+) -> Iterator[Finding]:
     """Find the nodes that NaN and infinity came out of, and what they reached.
+
+    Where the forward made them already, that comes first: the first tensor in
+    forward order, of those whose values are known, that is not finite.
 
     An *origin* passed on a non-finite gradient though what came into it was
     finite, or is a root that started with one. A *victim* made NaN of infinity,
     as ``inf * 0`` does. Where a node's own gradient was not recorded, that of
     the nearest recorded nodes towards the loss stands for it.
     """
+    yield from _find_in_forward(graph, values)
     states = _read_states(table)
     if not any(state.nonfinite for state in states.values()):
         return
     incoming = _incoming_states(graph, states)
-    named: set[int] = set()
-    for finding in _find_turns(graph, table, states, incoming):
-        named.add(-1 if finding.row is None else finding.row)
+    told: set[int] = set()
+    for evidence, finding in _find_turns(graph, table, states, incoming):
+        told.add(evidence)
         yield finding
-    rest = [row for row, state in states.items() if state.nonfinite and row not in named]
+    rest = [row for row, state in states.items() if state.nonfinite and row not in told]
     yield from _list_reached(graph, table, rest)
 
 
@@ -88,23 +94,27 @@ def _incoming_states(graph: Graph, states: dict[int, _State]) -> list[_State]:
 
 def _find_turns(
     graph: Graph, table: StatisticsTable, states: dict[int, _State], incoming: list[_State]
-) -> Iterator[Finding]:
+) -> Iterator[tuple[int, Finding]]:
+    """Give where the gradient turned bad: the row that shows it, and the finding on the node to blame."""
     yield from _find_bad_roots(graph, table, states)
     told: set[tuple[int, str]] = set()
     in_backward_order = sorted(
         zip(graph.edges, graph.edge_rows.tolist()), key=lambda pair: -pair[0].target
     )
     for edge, row in in_backward_order:
-        if not graph.nodes[edge.target].requires_grad:
+        node = graph.nodes[edge.target]
+        if not node.requires_grad:
             continue  # it uses the slot's values and sends no gradient back
         if row not in states:
             row = int(graph.slot_offsets[edge.source]) + edge.source_slot
         turn = _turn(incoming[edge.target], states.get(row, _FINITE))
         if turn is not None and (edge.target, turn) not in told:
             told.add((edge.target, turn))
-            node = graph.nodes[edge.target]
-            what = f"{_CAME_IN[turn]}, and {_count(table, row)} left it."
-            yield Finding("error", turn, row, node.name, f"{describe_node(graph, node)}: {what}")
+            text = (
+                f"{describe_node(graph, node)}: {_CAME_IN[turn]}, and {_count(table, row)} left it."
+            )
+            own = int(graph.slot_offsets[edge.target])
+            yield row, Finding("error", turn, own, node.name, text)
 
 
 def _turn(incoming: _State, outgoing: _State) -> str | None:
@@ -118,7 +128,7 @@ def _turn(incoming: _State, outgoing: _State) -> str | None:
 
 def _find_bad_roots(
     graph: Graph, table: StatisticsTable, states: dict[int, _State]
-) -> Iterator[Finding]:
+) -> Iterator[tuple[int, Finding]]:
     users = _consumers(graph)
     for index, node in enumerate(graph.nodes):
         for row in range(*graph.slot_offsets[index : index + 2].tolist()):
@@ -126,7 +136,21 @@ def _find_bad_roots(
                 text = (
                     f"{describe_node(graph, node)}: the backward began with {_count(table, row)}."
                 )
-                yield Finding("error", "nonfinite_origin", row, node.name, text)
+                yield row, Finding("error", "nonfinite_origin", row, node.name, text)
+
+
+def _find_in_forward(graph: Graph, values: Mapping[int, np.ndarray]) -> Iterator[Finding]:
+    for row in sorted(values):
+        bad = values[row].size - int(np.isfinite(values[row]).sum())
+        if bad and row < graph.slot_count:
+            node = graph.nodes[int(np.searchsorted(graph.slot_offsets, row, side="right")) - 1]
+            text = (
+                f"The forward already gave NaN or infinity. The first tensor seen to hold it is "
+                f"{describe_node(graph, node)}: {bad} of {values[row].size} elements (only small "
+                "tensors keep their values)."
+            )
+            yield Finding("error", "nonfinite_value", row, node.name, text)
+            return
 
 
 def _list_reached(graph: Graph, table: StatisticsTable, rows: list[int]) -> Iterator[Finding]:
@@ -134,13 +158,17 @@ def _list_reached(graph: Graph, table: StatisticsTable, rows: list[int]) -> Iter
     slots = [
         (row, graph.nodes[owner]) for row, owner in zip(rows, owners) if row < graph.slot_count
     ]
+    if not slots:
+        return
     slots.sort(key=lambda pair: (pair[1].kind != "parameter", -pair[0]))
-    for row, node in slots[:MAX_LISTED]:
-        text = f"{describe_node(graph, node)}: {_count(table, row)}."
-        yield Finding("error", "nonfinite", row, node.name, text)
-    if len(slots) > MAX_LISTED:
-        text = f"{len(slots) - MAX_LISTED} further gradients are not finite."
-        yield Finding("error", "nonfinite", None, "", text)
+    row, first = slots[0]
+    if len(slots) == 1:
+        text = f"{describe_node(graph, first)}: {_count(table, row)}."
+    else:
+        names = ", ".join(node.name for _, node in slots[:MAX_NAMED])
+        more = f" and {len(slots) - MAX_NAMED} more" if len(slots) > MAX_NAMED else ""
+        text = f"{len(slots)} further gradients are not finite: {names}{more}."
+    yield Finding("error", "nonfinite", row, first.name, text)
 
 
 def _count(table: StatisticsTable, row: int) -> str:

@@ -74,6 +74,6 @@ def answer_findings(reader: Reader, parameters: Parameters) -> Answer:
             "node": finding.node,
             "text": finding.text,
         }
-        for finding in findings(graph, reader.table(run, entry))
+        for finding in findings(graph, reader.table(run, entry), reader.whole(run, entry)[1])
     ]
     return Answer(to_json({"findings": found}).encode(), JSON)
