@@ -41,7 +41,8 @@ def main(logdir: str = "runs/digits") -> None:
             for rows in torch.randperm(len(images)).split(BATCH)[:-1]:  # the last is short
                 x, y = images[rows], labels[rows]
                 if step % EVERY_N_STEPS == 0:
-                    writer.add_grad_graph(net, x, step, loss_fn=partial(cross_entropy, target=y))
+                    loss_fn = partial(cross_entropy, target=y)
+                    writer.add_grad_graph(net, x, step, loss_fn=loss_fn, retain="*.weight")
                 loss = cross_entropy(net(x), y)
                 optimizer.zero_grad()
                 loss.backward()

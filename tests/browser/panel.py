@@ -25,6 +25,10 @@ class Item:
     value: str
     gradient: str | None
     whole_value: str | None
+    detail: str
+    order: int
+    is_leaf: bool
+    retains: bool
 
 
 class Panel:
@@ -74,6 +78,10 @@ class Panel:
                 data["value"],
                 data.get("grad"),
                 data.get("wholeValue"),
+                data["detail"],
+                int(data["order"]),
+                data.get("leaf") == "true",
+                data["retains"] == "true",
             )
             for data in found
         }
@@ -102,6 +110,23 @@ class Panel:
     def toggle(self, key: str) -> None:
         """Open or close a group by a double click."""
         self.frame.locator(f'[role="treeitem"][data-key="{key}"]').dispatch_event("dblclick")
+
+    def edges(self) -> list[dict[str, str]]:
+        """Read every visible edge: ``source``, ``target``, ``label``, ``grad``, ``cut``."""
+        read = "edges => edges.map(edge => ({...edge.dataset}))"
+        return self.control("edges").locator("li").evaluate_all(read)
+
+    def whole(self, name: str) -> list[float]:
+        """Read an array on the card: ``"value"`` or ``"gradient"``, elements in order."""
+        text = self.control(f"whole-{name}").get_attribute("data-whole")
+        assert text is not None
+        return [float(part) for part in text.split(",")]
+
+    def choose_tag(self, tag: str) -> None:
+        """Pick a graph of the run and wait until its numbers are drawn."""
+        self.control("tag").select_option(tag)
+        self.wait_until(lambda: self.control("tag").input_value() == tag)
+        self.page.wait_for_timeout(200)
 
     def move_slider(self, position: int) -> None:
         """Drag the slider to the ``position``-th recorded step, counted from 0."""
