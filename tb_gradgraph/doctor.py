@@ -59,6 +59,14 @@ def _setuptools_for_old_tensorboard() -> Iterator[Finding]:
         yield Finding("wrong", text, 'pip install "setuptools<82"')
 
 
+def _hidden_by_a_folder() -> Iterator[Finding]:
+    """``python -m`` looks into the working directory first, where a clone's folder has our name."""
+    folder = pathlib.Path.cwd() / "tb_gradgraph"
+    if folder.is_dir() and not (folder / "__init__.py").exists():
+        text = f"{folder} hides the package from a Python started here"
+        yield Finding("wrong", text, "start TensorBoard from another folder")
+
+
 def _tensorboard_on_path() -> Iterator[Finding]:
     found = shutil.which("tensorboard")
     scripts = pathlib.Path(sysconfig.get_path("scripts"))
@@ -120,6 +128,7 @@ def _checksum() -> Iterator[Finding]:
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     _versions,
     _setuptools_for_old_tensorboard,
+    _hidden_by_a_folder,
     _tensorboard_on_path,
     _plugin_is_visible,
     _panel_is_there,

@@ -20,7 +20,7 @@ class BackwardPass:
     gradients: Mapping[int, np.ndarray]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class TensorView:
     """One tensor of a graph, and its gradient in one backward pass."""
 
@@ -31,6 +31,11 @@ class TensorView:
     gradient: np.ndarray | None  # where it is kept whole
     value: np.ndarray | None  # where it is kept whole
     ran: bool  # whether a backward ran
+
+    def __repr__(self) -> str:
+        norm = None if self.statistics is None else self.statistics.l2_norm
+        found = self.status if norm is None else f"gradient's l2_norm {norm:.4g}"
+        return f"<TensorView {self.name!r}: {list(self.shape)} {self.dtype}, {found}>"
 
     @property
     def name(self) -> str:
@@ -125,8 +130,14 @@ class GradGraph:
         """Find a tensor by name, with its gradient in the last backward pass.
 
         Raises:
+            TypeError: ``name`` is no string.
             KeyError: No tensor or node has that name; the message lists close ones.
         """
+        if not isinstance(name, str):
+            raise TypeError(
+                f"expected the name of a tensor or node, got {type(name).__name__}. Iterate over "
+                "the graph for all of its tensors, or use graph.nodes[i]."
+            )
         rows = self._rows_by_name()
         if name not in rows:
             raise KeyError(self._unknown(name))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
+import warnings
 import weakref
 from typing import Any
 
@@ -12,6 +14,7 @@ from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.gradgraph import BackwardPass, GradGraph
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.record.event_writer import WriterSink
+from tb_gradgraph.record.limits import MAX_TAG_BYTES
 from tb_gradgraph.record.session import Session
 from tb_gradgraph.recorder import GraphRecorder, Request, record_of
 
@@ -61,6 +64,7 @@ class GraphLog:
             self._sink.add_summary, flush_writer=self._sink.flush, torch_version=torch.__version__
         )
         self._tags: dict[str, _TagState] = {}
+        self._bare: dict[tuple[str, int], None] = {}  # structures whose backward is to come
 
     def check_open(self) -> None:
         """Raise WriterError if the writer was closed."""
@@ -75,7 +79,7 @@ class GraphLog:
     ) -> GraphRecorder:
         """Give what captures and writes one graph at ``global_step``, or at the tag's next step."""
         step = _checked_step(global_step, request.where)
-        place = _Place(self, model, tag, step)
+        place = _Place(self, model, _checked_tag(tag, request.where), step)
         return GraphRecorder(place.name, model, request, place.write_structure, place.write_pass)
 
     def flush(self) -> None:
@@ -83,8 +87,18 @@ class GraphLog:
         self._session.flush()
 
     def close(self) -> None:
-        """Write what is left. Harmless when done twice."""
+        """Write what is left, and warn of graphs that no backward ran over. Harmless when done twice."""
         self._session.close()
+        bare, self._bare = self._bare, {}
+        if bare:
+            tag, step = next(iter(bare))
+            more = f" (and {len(bare) - 1} more)" if len(bare) > 1 else ""
+            warnings.warn(
+                f"add_grad_graph(): no backward ran over graph {tag!r} of step {step}{more} before "
+                "the writer was closed; the structure is kept without gradients.",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 class _Place:
@@ -132,6 +146,10 @@ class _Place:
             raise AssertionError("name() fixes the step before anything is written")
         number += self._first
         self._state.passes = max(self._state.passes, number + 1)
+        if found is None:
+            self._log._bare[graph.tag, self._step] = None
+        else:
+            self._log._bare.pop((graph.tag, self._step), None)
         self._log._session.write_record(record_of(graph, self._step, number, found))
 
 
@@ -149,12 +167,27 @@ def _free_tag(tags: dict[str, _TagState], name: str, model: torch.nn.Module) -> 
 def _checked_step(step: Any, where: str) -> int | None:
     if step is None:
         return None
+    value = step.item() if isinstance(step, torch.Tensor) and step.numel() == 1 else step
     try:
-        return int(step)
-    except (TypeError, ValueError):
+        return operator.index(value)
+    except TypeError:
         raise CaptureError(
-            f"{where}: expected global_step to be an integer, got {type(step).__name__}."
+            f"{where}: expected global_step to be an integer, got {value!r}."
         ) from None
+
+
+def _checked_tag(tag: Any, where: str) -> str | None:
+    if tag is None:
+        return None
+    if not isinstance(tag, str) or not tag:
+        raise CaptureError(
+            f"{where}: expected tag to be a string of at least one letter, got {tag!r}."
+        )
+    if len(tag.encode(errors="replace")) > MAX_TAG_BYTES:
+        raise CaptureError(
+            f"{where}: expected a tag of at most {MAX_TAG_BYTES} bytes, got {len(tag)} letters."
+        )
+    return tag
 
 
 def _flush_and_close_with(writer: Any, log: GraphLog) -> None:
@@ -165,7 +198,10 @@ def _flush_and_close_with(writer: Any, log: GraphLog) -> None:
 
 def _after(first: Any, then: Any) -> Any:
     def both(*args: Any, **kwargs: Any) -> Any:
-        first()
-        return then(*args, **kwargs)
+        try:
+            first()
+        finally:
+            result = then(*args, **kwargs)
+        return result
 
     return both

@@ -162,6 +162,15 @@ class Raises(nn.Module):
         raise KeyError("the user's own")
 
 
+def test_graphs_are_asked_by_name() -> None:
+    graph = tb_gradgraph.capture(Net(), X)
+    with pytest.raises(TypeError, match="expected the name"):
+        graph[0]
+    with pytest.raises(KeyError, match="Close names: lin.weight"):
+        graph["lin.wieght"]
+    assert repr(graph["lin.bias"]) == "<TensorView 'lin.bias': [1] float32, gradient's l2_norm 2>"
+
+
 def test_a_forward_that_raises_writes_nothing(tmp_path: pathlib.Path) -> None:
     with SummaryWriter(str(tmp_path)) as writer:
         with pytest.raises(KeyError, match="the user's own"):
@@ -181,6 +190,8 @@ def _frozen() -> nn.Module:
         (lambda: tb_gradgraph.capture(Net(), X, loss_fn=lambda out: out), "pass grad_outputs"),
         (lambda: tb_gradgraph.capture(Net(), X, loss_fn=lambda out: 3.0), "not .item()"),
         (lambda: tb_gradgraph.capture(Net(), X, grad_outputs=X), "grad_outputs of shapes"),
+        (lambda: tb_gradgraph.capture(Net(), X, loss_fn=nn.MSELoss()), "lambda output: criterion"),
+        (lambda: tb_gradgraph.capture(Net(), X, loss_fn=X), "expected loss_fn to be a function"),
         (lambda: tb_gradgraph.capture(X), "without a graph behind it"),
         (lambda: tb_gradgraph.capture([]), "expected a torch.nn.Module"),
         (lambda: tb_gradgraph.capture(Net().forward, X), "not its forward method"),
@@ -195,9 +206,47 @@ def test_errors_say_what_to_pass(call: Callable[[], Any], message: str) -> None:
     assert str(caught.value).startswith("capture(): ")
 
 
-def test_a_wrong_step_is_an_error(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("step", ["five", "3", 3.5, torch.tensor(3.5)])
+def test_a_wrong_step_is_an_error(step: object, tmp_path: pathlib.Path) -> None:
     with SummaryWriter(str(tmp_path)) as writer, pytest.raises(CaptureError, match="global_step"):
-        writer.add_grad_graph(Net(), X, "five")
+        writer.add_grad_graph(Net(), X, step)
+
+
+@pytest.mark.parametrize("tag", [3, "", "x" * 2000, b"net"])
+def test_a_wrong_tag_is_an_error_and_costs_no_other_record(
+    tag: object, tmp_path: pathlib.Path
+) -> None:
+    with SummaryWriter(str(tmp_path)) as writer:
+        writer.add_grad_graph(Net(), X, tag="before")
+        with pytest.raises(CaptureError, match="tag"):
+            writer.add_grad_graph(Net(), X, tag=tag)
+    assert _records(tmp_path) == [("before", 0, 0)]
+
+
+@pytest.mark.parametrize("kind", ["ours", "torch's"])
+def test_a_warning_that_is_an_error_still_closes_the_writer(
+    kind: str, tmp_path: pathlib.Path
+) -> None:
+    writer = WRITERS[kind](str(tmp_path))
+    loss = Net()(X).sum()
+    add_grad_graph(writer, loss)
+    with pytest.raises(UserWarning, match="no backward ran"):
+        writer.close()
+    assert writer.file_writer is None
+    assert _records(tmp_path) == [("loss", 0, 0)]
+
+
+def test_a_pattern_that_matches_nothing_warns_with_close_names() -> None:
+    with pytest.warns(UserWarning, match=r"'lin.wieght' matches no .* Close names: lin.weight"):
+        tb_gradgraph.capture(Net(), X, select=["lin.wieght", "lin.bias"])
+
+
+def test_select_takes_a_module_or_a_tensor_alone() -> None:
+    net = Net()
+    for select in (net.lin, net.lin.weight):
+        graph = tb_gradgraph.capture(net, X, select=select)
+        assert graph["lin.weight"].statistics is not None
+        assert graph["output"].statistics is None
 
 
 def _train(logdir: pathlib.Path | None, steps: int = 30) -> dict[str, torch.Tensor]:

@@ -18,6 +18,7 @@ from tb_gradgraph.autograd.long_chains import free_in_parts
 from tb_gradgraph.autograd.objective import (
     Objective,
     check_devices,
+    check_loss_fn,
     check_roots,
 )
 from tb_gradgraph.autograd.observe import BackwardObserver
@@ -50,6 +51,7 @@ def capture_model(
     args, kwargs = split_input(input_to_model)
     inputs = [tensor for _, tensor in named_tensors([args, kwargs], "")]
     check_devices(model, inputs, where)
+    check_loss_fn(loss_fn, where)
     with collector_paused(), preserved(model, inputs):
         call = ModelCall(model, args, kwargs)
         objective, forward = watch_forward(call, loss_fn, grad_outputs, user_frame(), where)

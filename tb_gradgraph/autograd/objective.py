@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,6 +43,34 @@ def choose_objective(
         return Objective(tuple(roots), _seeds(roots, grad_outputs, where), "grad_outputs")
     text = "sum of all floating outputs" if len(roots) > 1 else "sum of the output"
     return Objective(tuple(roots), tuple(torch.ones_like(root.tensor) for root in roots), text)
+
+
+def check_loss_fn(loss_fn: Any, where: str) -> None:
+    """Check, before the model runs, that ``loss_fn`` can be called with the output alone.
+
+    Raises:
+        CaptureError: It cannot.
+    """
+    if loss_fn is None:
+        return
+    if not callable(loss_fn):
+        raise CaptureError(
+            f"{where}: expected loss_fn to be a function of the model's output, got "
+            f"{type(loss_fn).__name__}. A loss computed already goes in the model's place: "
+            "add_grad_graph(loss)."
+        )
+    try:
+        called = loss_fn.forward if isinstance(loss_fn, torch.nn.Module) else loss_fn
+        signature = inspect.signature(called)
+    except (TypeError, ValueError):  # built in, without a signature
+        return
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        raise CaptureError(
+            f"{where}: expected loss_fn to take the model's output alone, got one whose call is "
+            f"refused: {error}. Give it the target: loss_fn=lambda output: criterion(output, target)."
+        ) from None
 
 
 def check_devices(model: torch.nn.Module, inputs: Sequence[torch.Tensor], where: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 
 import torch
@@ -13,7 +15,8 @@ from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Edge, Graph, Node
 
 #: Glob patterns on node and tensor names, a predicate, or tensors and modules themselves.
-Selector = str | Callable[[Node], bool] | Sequence[str | torch.Tensor | torch.nn.Module]
+Part = str | torch.Tensor | torch.nn.Module
+Selector = Part | Callable[[Node], bool] | Sequence[Part]
 LEVELS = ("param", "module", "op")
 
 
@@ -32,10 +35,10 @@ def selected_rows(
     """
     if level not in LEVELS:
         raise CaptureError(f"{where}: expected level to be one of {LEVELS}, got {level!r}.")
-    if select == "*" and not _given(exclude) and level == "op":
+    if isinstance(select, str) and select == "*" and _parts(exclude) == [] and level == "op":
         return None
     rows = matching_rows(built, model, select, where)
-    if _given(exclude):
+    if _parts(exclude) != []:
         rows -= matching_rows(built, model, exclude, where)
     return frozenset(_at_level(built.graph, rows, level))
 
@@ -53,26 +56,46 @@ def matching_rows(
     return rows | {row for edge, row in pairs if edge.source in nodes and row >= graph.slot_count}
 
 
-def _given(selector: Selector) -> bool:
-    return callable(selector) or len(selector) > 0
+def _parts(selector: Selector) -> list[object] | None:
+    """Give the parts of a selector, ``None`` for a function of a node."""
+    if isinstance(selector, (str, torch.Tensor, torch.nn.Module)):
+        return [selector]
+    return None if callable(selector) else list(selector)
 
 
 def _predicate(
     built: BuiltGraph, model: torch.nn.Module | None, selector: Selector, where: str
 ) -> Callable[[int, Node], bool]:
-    if callable(selector):
+    parts = _parts(selector)
+    if parts is None:
         return lambda _index, node: bool(selector(node))
-    parts = [selector] if isinstance(selector, str) else list(selector)
     patterns = [part for part in parts if isinstance(part, str)]
     if "*" in patterns:
         return lambda _index, _node: True
+    _warn_of_unmatched(built.graph, patterns, where)
     indices = {index for part in parts for index in _indices(built, model, part, where)}
     return lambda index, node: index in indices or _matches(node, patterns)
 
 
 def _matches(node: Node, patterns: Sequence[str]) -> bool:
-    names = [node.name, *node.aliases, *(slot.name for slot in node.slots if slot.name)]
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns for name in names)
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns for name in _names(node))
+
+
+def _names(node: Node) -> list[str]:
+    return [node.name, *node.aliases, *(slot.name for slot in node.slots if slot.name)]
+
+
+def _warn_of_unmatched(graph: Graph, patterns: Sequence[str], where: str) -> None:
+    for pattern in patterns:
+        if not any(_matches(node, [pattern]) for node in graph.nodes):
+            names = {name for node in graph.nodes for name in _names(node)}
+            close = difflib.get_close_matches(pattern.strip("*"), sorted(names), n=3, cutoff=0.4)
+            hint = f" Close names: {', '.join(close)}." if close else ""
+            warnings.warn(
+                f"{where}: the pattern {pattern!r} matches no node or tensor of this graph.{hint}",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def _indices(

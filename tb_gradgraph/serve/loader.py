@@ -31,8 +31,18 @@ class GradGraphLoader(base_plugin.TBLoader):
         except Exception as error:
             _logger.warning(
                 "tb_gradgraph: the Grad Graph tab is missing, for its plugin does not load here: "
-                "%s: %s. `tb-gradgraph doctor` may know why.",
+                "%s: %s. %s",
                 type(error).__name__,
                 error,
+                _cure(),
             )
             return None
+
+
+def _cure() -> str:
+    import tb_gradgraph
+
+    if getattr(tb_gradgraph, "__file__", None) is None:  # a folder of that name, as of a clone
+        folder = next(iter(getattr(tb_gradgraph, "__path__", [])), "tb_gradgraph")
+        return f"The folder {folder} hides the package: start TensorBoard from another folder."
+    return "`tb-gradgraph doctor` may know why."

@@ -15,9 +15,11 @@ from tb_gradgraph.record.read_logdir import read_logdir
 
 def test_structure_is_written_though_backward_never_runs(tmp_path: pathlib.Path) -> None:
     w = torch.tensor([1.0, 2.0], requires_grad=True)
-    with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
-        loss = (w * 3).sum()
-        graph = writer.add_grad_graph(loss, global_step=7)
+    writer = tb_gradgraph.SummaryWriter(str(tmp_path))
+    loss = (w * 3).sum()
+    graph = writer.add_grad_graph(loss, global_step=7)
+    with pytest.warns(UserWarning, match="no backward ran over graph 'loss' of step 7"):
+        writer.close()
     (run,) = read_logdir(tmp_path)
     (record,) = run.records
     assert (record.tag, record.step) == ("loss", 7)
