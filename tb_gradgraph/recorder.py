@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -61,6 +63,7 @@ class GraphRecorder:
             built, self._model, request.select, request.exclude, request.level, request.where
         )
         retained = matching_rows(built, self._model, request.retain, request.where)
+        _warn_of_large(built.graph, retained, request.where)
         result = GradGraph(built.graph, self._tag(built.graph), whole_arrays(built.values))
         result.objective = objective
         self.result = result
@@ -72,6 +75,23 @@ class GraphRecorder:
             return _PassSink(result, number, frozenset(retained), on_pass)
 
         return BackwardObserver(make_sink), rows
+
+
+def _warn_of_large(graph: Graph, rows: set[int], where: str) -> None:
+    slots = [(node.name, slot) for node in graph.nodes for slot in node.slots]
+    large = [
+        f"{slot.name or name} of shape {list(slot.shape)}"
+        for row, (name, slot) in enumerate(slots)
+        if row in rows and slot.requires_grad and math.prod(slot.shape) > RETAIN_LIMIT
+    ]
+    if large:
+        more = f" and {len(large) - 1} more" if len(large) > 1 else ""
+        warnings.warn(
+            f"{where}: expected tensors to retain of at most {RETAIN_LIMIT:,} elements, got "
+            f"{large[0]}{more}; of these the statistics alone are kept.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 class _PassSink:

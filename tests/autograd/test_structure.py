@@ -196,3 +196,11 @@ def test_select_exclude_level_and_retain() -> None:
     kept = tb_gradgraph.capture(model, x, retain="0.weight")
     assert kept["0.weight"].gradient.shape == (30, 30)
     assert tb_gradgraph.capture(model, x)["0.weight"].gradient is None
+
+
+def test_retain_past_the_limit_says_so_and_keeps_statistics() -> None:
+    model = nn.Linear(300, 300)
+    with pytest.warns(UserWarning, match="at most 65,536 elements, got weight of shape"):
+        graph = tb_gradgraph.capture(model, torch.ones(1, 300), retain=["weight", "bias"])
+    assert graph["weight"].gradient is None and graph["weight"].statistics is not None
+    assert graph["bias"].gradient.shape == (300,)

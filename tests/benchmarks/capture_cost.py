@@ -13,7 +13,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 import tb_gradgraph
 from tests.benchmarks.measure import Figure, measure_in_turn, median_excess
-from tests.benchmarks.models import make_recurrent_loop, make_transformer
+from tests.benchmarks.models import make_chain, make_recurrent_loop, make_transformer
 
 
 def make_step(model: nn.Module, x: torch.Tensor) -> Callable[[], None]:
@@ -68,6 +68,7 @@ def measure_transformer() -> list[Figure]:
             "transformer: capture with forward, backward, statistics of every node",
             *(seconds["capture"], step),
         ),
+        _a_node("transformer", seconds, nodes),
     ]
 
 
@@ -87,7 +88,31 @@ def measure_recurrent_loop() -> list[Figure]:
             "LSTMCell loop: capture with forward, backward, statistics of every node",
             *(seconds["capture"], step),
         ),
+        _a_node("LSTMCell loop", seconds, nodes),
     ]
+
+
+def measure_chain() -> list[Figure]:
+    model, x = make_chain()
+    nodes = len(tb_gradgraph.capture(model, x).nodes)
+    times = measure_in_turn(make_contenders(model, x), repetitions=3)
+    seconds = {name: statistics.median(values) for name, values in times.items()}
+    step = seconds["step"]
+    return [
+        _in_ms(f"chain of {nodes:,} nodes: bare step", step, step),
+        _in_ms(
+            "chain: capture with forward, backward, statistics of every node",
+            *(seconds["capture"], step),
+        ),
+        _a_node("chain", seconds, nodes),
+    ]
+
+
+def _a_node(name: str, seconds: dict[str, float], nodes: int) -> Figure:
+    beyond = seconds["capture"] - seconds["differentiate"]
+    return Figure(
+        f"{name}: capture beyond its forward and backward, a node", 1e6 * beyond / nodes, "us"
+    )
 
 
 def _in_ms(name: str, seconds: float, step: float, limit: float | None = None) -> Figure:

@@ -89,3 +89,22 @@ def make_recurrent_loop() -> tuple[nn.Module, torch.Tensor]:
     """Make the loop and its input."""
     torch.manual_seed(0)
     return RecurrentLoop(), torch.randn(1, 8)
+
+
+class Chain(nn.Module):
+    """One operation after another."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.length = length
+        self.w = nn.Parameter(torch.tensor(1.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x * self.w
+        for _ in range(self.length):
+            x = x * 1.00001
+        return x.sum()
+
+
+def make_chain(length: int = 100_000) -> tuple[nn.Module, torch.Tensor]:
+    return Chain(length), torch.ones(1)

@@ -17,7 +17,11 @@ import tensorboard.version
 import torch
 
 import tb_gradgraph
-from tests.benchmarks.capture_cost import measure_recurrent_loop, measure_transformer
+from tests.benchmarks.capture_cost import (
+    measure_chain,
+    measure_recurrent_loop,
+    measure_transformer,
+)
 from tests.benchmarks.measure import HEADER, Figure
 from tests.benchmarks.panel_cost import measure_panel
 from tests.benchmarks.write_cost import measure_enqueueing
@@ -25,6 +29,7 @@ from tests.benchmarks.write_cost import measure_enqueueing
 MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
     "transformer": measure_transformer,
     "loop": measure_recurrent_loop,
+    "chain": measure_chain,
     "enqueue": measure_enqueueing,
     "panel": measure_panel,
 }
