@@ -1,11 +1,15 @@
 """Changes in place: one tensor in two versions, and the two errors that torch raises."""
 
 import sys
+import warnings
 
 import torch
 from torch import nn
 
 from tb_gradgraph import SummaryWriter
+
+# A graph that no backward ran over is worth a warning, except where that is the point.
+warnings.filterwarnings("ignore", r"add_grad_graph\(\): no backward ran")
 
 
 class Net(nn.Module):

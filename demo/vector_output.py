@@ -1,11 +1,15 @@
 """A vector output needs the gradient to begin with: ones, or the weights of several losses."""
 
 import sys
+import warnings
 from collections.abc import Callable
 
 import torch
 
 from tb_gradgraph import SummaryWriter
+
+# A graph that no backward ran over is worth a warning, except where that is the point.
+warnings.filterwarnings("ignore", r"add_grad_graph\(\): no backward ran")
 
 WAYS: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
     "sum": lambda x, y: y.sum().backward(),

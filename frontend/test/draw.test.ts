@@ -3,7 +3,7 @@ import { chainRule, marks, states } from "../fixtures/examples.mjs";
 import { inkOn, luminance, makeScale, rampOf } from "../src/draw/color_scale";
 import { sizeOf, textRoom } from "../src/draw/caption";
 import { elementColor, rgbOf } from "../src/draw/element_colors";
-import { fitCamera, startCamera, toScreen, toWorld } from "../src/draw/camera";
+import { bringIn, fitCamera, startCamera, toScreen, toWorld } from "../src/draw/camera";
 import { paint } from "../src/draw/painter";
 import { Picker } from "../src/draw/picking";
 import { buildScene, paintScene, type Paints, type Scene } from "../src/draw/scene";
@@ -138,6 +138,14 @@ test("the innermost box is picked; outside is none", () => {
     if (shape !== "frame") expect(picker.boxAt({ x: rectWorld.x + 2, y: rectWorld.y + 2 })).toBe(i);
   });
   expect(picker.boxAt({ x: -50, y: -50 })).toBe(-1);
+});
+
+test("a drawing that was in view comes back into it when the window narrows", () => {
+  const bounds = { x: 0, y: 0, width: 400, height: 200 };
+  const camera = { x: 500, y: 100, k: 1 };
+  expect(bringIn(camera, bounds, { width: 1000, height: 600 })).toEqual(camera);
+  expect(bringIn(camera, bounds, { width: 700, height: 600 })).toEqual({ x: 286, y: 100, k: 1 });
+  expect(bringIn(camera, bounds, { width: 300, height: 600 }).k).toBeLessThan(1);
 });
 
 test("camera: world to screen and back; a tall drawing starts readable at its top", () => {

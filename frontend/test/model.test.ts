@@ -41,8 +41,8 @@ describe("why there is no gradient", () => {
   });
 
   test.each([
-    ["/MmBackward0.0", "This backward did not reach it."],
-    ["/detach.0", "The gradient stops here: detach passes none on."],
+    ["/MmBackward0.0", "None: this backward did not reach it."],
+    ["/detach.0", "None: detach passes no gradient on."],
     ["parameter:a", undefined], // its note says it
     ["parameter:b", undefined], // it has one
   ])("%s", (key, sentence) => {
@@ -159,8 +159,8 @@ describe("values", () => {
 });
 
 test("operations are named as people write them", () => {
-  expect(["AddmmBackward0", "NativeLayerNormBackward0", "TBackward0", "MyReLUBackward", "AccumulateGrad", ""].map(operationLabel))
-    .toEqual(["addmm", "native_layer_norm", "t", "MyReLU", "AccumulateGrad", ""]);
+  expect(["AddmmBackward0", "NativeLayerNormBackward0", "TBackward0", "MyReLUBackward", "CopyBackwards", "AccumulateGrad", ""].map(operationLabel))
+    .toEqual(["addmm", "native_layer_norm", "t", "MyReLU", "copy", "AccumulateGrad", ""]);
 });
 
 test("a step that was not recorded leads to the one before it", () => {

@@ -86,8 +86,9 @@ test("the card says why there is no gradient, and draws a large array as a pictu
   await drawn("parameter:b");
   const reasons: [string, string, string][] = [
     ["parameter:a", "note", "Cut off from the loss by detach (net.py:7 in forward)."],
-    ["/detach.0", "why", "The gradient stops here: detach passes none on."],
-    ["/MmBackward0.0", "why", "This backward did not reach it."],
+    ["/detach.0", "note", "The gradient stops here."],
+    ["/detach.0", "why", "None: detach passes no gradient on."],
+    ["/MmBackward0.0", "why", "None: this backward did not reach it."],
   ];
   for (const [key, id, sentence] of reasons) {
     item(key).click();

@@ -26,6 +26,10 @@ export function contains(rect: Rect, point: Point): boolean {
   );
 }
 
+export function encloses(outer: Rect, { x, y, width, height }: Rect): boolean {
+  return contains(outer, { x, y }) && contains(outer, { x: x + width, y: y + height });
+}
+
 export function intersects(a: Rect, b: Rect): boolean {
   return a.x <= b.x + b.width && b.x <= a.x + a.width && a.y <= b.y + b.height && b.y <= a.y + a.height;
 }

@@ -57,6 +57,19 @@ export function fitCamera(boundsWorld: Rect, size: Size): Camera {
   };
 }
 
+// Moves the drawing into view, by as little as it takes; smaller only if there is no room.
+export function bringIn(camera: Camera, boundsWorld: Rect, size: Size): Camera {
+  const { k } = camera;
+  if (boundsWorld.width * k > size.width - MARGIN || boundsWorld.height * k > size.height - MARGIN) return fitCamera(boundsWorld, size);
+  const into = (at: number, low: number, length: number, room: number): number =>
+    Math.max(MARGIN / 2 - low * k, Math.min(at, room - MARGIN / 2 - (low + length) * k));
+  return {
+    k,
+    x: into(camera.x, boundsWorld.x, boundsWorld.width, size.width),
+    y: into(camera.y, boundsWorld.y, boundsWorld.height, size.height),
+  };
+}
+
 // Where to look first: all of it if that is readable, else the top of it.
 export function startCamera(boundsWorld: Rect, size: Size): Camera {
   const fit = fitCamera(boundsWorld, size);

@@ -34,8 +34,8 @@ export function isSeed(graph: Graph, node: number): boolean {
 // One sentence on why a slot has no gradient at a step; undefined where it has one.
 export function whyNone(graph: Graph, node: number, row: number, record: RecordedStep | undefined): string | undefined {
   if (record === undefined || record.present[row] === 1) return undefined;
-  if (stopsGradient(graph, node)) return `The gradient stops here: ${graph.columns.nodes.operation[node]} passes none on.`;
+  if (stopsGradient(graph, node)) return `None: ${graph.columns.nodes.operation[node]} passes no gradient on.`;
   if (graph.columns.nodes.note[node]) return undefined; // the note says it
-  if (graph.columns.slots.requires_grad[row] !== true) return "It does not require grad.";
-  return record.hasGradients ? "This backward did not reach it." : "No backward was recorded at this step.";
+  if (graph.columns.slots.requires_grad[row] !== true) return "None: it does not require grad.";
+  return record.hasGradients ? "None: this backward did not reach it." : "None: no backward was recorded at this step.";
 }

@@ -2,7 +2,7 @@
 
 // "AddmmBackward0" -> "addmm"; a custom Function's "MyReLUBackward" keeps its spelling.
 export function operationLabel(operation: string): string {
-  const builtIn = /^(.+)Backward\d+$/.exec(operation);
+  const builtIn = /^(.+)Backward\d+$/.exec(operation) ?? /^(Copy)Backwards$/.exec(operation);
   if (builtIn) return snakeCase(builtIn[1]!);
   return operation.replace(/Backward$/, "") || operation;
 }

@@ -1,10 +1,10 @@
 // The canvas: camera, pointer, and one paint a frame when something changed.
 
 import { effect } from "@preact/signals";
-import type { Point, Size } from "../base/geometry";
+import { encloses, type Point, type Size } from "../base/geometry";
 import { Disposer, listen } from "../base/disposer";
-import { CameraControl, fitCamera, startCamera, toScreen, toWorld } from "../draw/camera";
-import { paint, type Camera } from "../draw/painter";
+import { bringIn, CameraControl, fitCamera, startCamera, toScreen, toWorld } from "../draw/camera";
+import { paint, visibleWorld, type Camera } from "../draw/painter";
 import { Picker } from "../draw/picking";
 import { edgeNear, type Scene } from "../draw/scene";
 import { toggleGroup } from "../state/actions";
@@ -12,6 +12,7 @@ import type { Store } from "../state/store";
 import type { Drawing, Drawn } from "./drawing";
 
 const EDGE_REACH_PX = 5;
+const SECOND_CLICK_MS = 450;
 
 export interface Pointed {
   readonly pointScreen: Point;
@@ -28,6 +29,7 @@ export class GraphCanvas {
   private size: Size = { width: 0, height: 0 };
   private awaitsFit = true;
   private frame = 0;
+  private settling: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     readonly canvas: HTMLCanvasElement,
@@ -52,6 +54,7 @@ export class GraphCanvas {
 
   close(): void {
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.settling);
     this.disposer.dispose();
   }
 
@@ -130,17 +133,35 @@ export class GraphCanvas {
     const measure = (): void => {
       const { clientWidth, clientHeight } = this.canvas;
       if (clientWidth === 0 || clientHeight === 0) return;
+      const wasWhole = this.showsAll();
       this.size = { width: clientWidth, height: clientHeight };
       const ratio = window.devicePixelRatio;
       this.canvas.width = Math.round(clientWidth * ratio);
       this.canvas.height = Math.round(clientHeight * ratio);
       this.start();
       this.paintNow();
+      if (!this.showsAll()) this.settle(wasWhole);
     };
     const observer = new ResizeObserver(measure);
     observer.observe(this.canvas);
     this.disposer.add(() => observer.disconnect());
     measure();
+  }
+
+  private showsAll(): boolean {
+    const { boundsWorld } = this.shown?.scene ?? {};
+    return boundsWorld !== undefined && this.size.width > 0 && encloses(visibleWorld(this.control.camera, this.size), boundsWorld);
+  }
+
+  // The card took room: what was in view comes back into it, but not under a second click.
+  private settle(wasWhole: boolean): void {
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => {
+      const selected = this.store.selected.peek();
+      const bounds = this.shown?.scene.boundsWorld;
+      if (wasWhole && bounds !== undefined) this.control.set(bringIn(this.control.camera, bounds, this.size));
+      else if (selected !== undefined) this.showBox(selected);
+    }, SECOND_CLICK_MS);
   }
 
   private watchPointer(): void {

@@ -24,15 +24,18 @@ export function History({ session, drawing, row }: {
   if (!reply.ok) return <Section title="Over steps"><p class="faint" data-testid="chart-error">{reply.error}</p></Section>;
   const series = reply.value;
   const statistic = store.statistic.value;
+  const ofPass = series.steps.map((_, i) => i).filter((i) => series.backwardPasses[i] === ref?.backwardPass);
+  const values = statisticOver(series, statistic.columns);
+  const several = ofPass.length < series.steps.length;
   const at = series.steps.findIndex((step, i) => step === ref?.step && series.backwardPasses[i] === ref?.backwardPass);
   return (
     <>
-      {new Set(series.steps).size > 1 && <Section title={`${statistic.label} over steps`} id="history">
+      {ofPass.length > 1 && <Section title={`${statistic.label} over steps${several ? `, pass ${(ref?.backwardPass ?? 0) + 1}` : ""}`} id="history">
         <label class="check">
           <input type="checkbox" data-testid="log-scale" checked={log} onChange={(event) => setLog(event.currentTarget.checked)} />
           log scale
         </label>
-        <Chart steps={series.steps} values={statisticOver(series, statistic.columns)} log={log}
+        <Chart steps={ofPass.map((i) => series.steps[i]!)} values={ofPass.map((i) => values[i]!)} log={log}
           step={ref?.step} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
       </Section>}
       {at !== -1 && series.present[at] === 1 && (

@@ -31,13 +31,13 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
         <span class={`kind kind-${columns.nodes.kind[node]}`}>{columns.nodes.kind[node]}</span>
       </h2>
       <Marks graph={graph} node={node} row={row} />
-      <Note graph={graph} node={node} row={row} record={record} />
+      <Note graph={graph} node={node} />
       {slots > 1 && <SlotPicker graph={graph} node={node} slot={slot} choose={setSlot} />}
       <Facts facts={[...factsOf(graph, node, row), ...aboutRoot(record, columns.nodes.kind[node])]} />
       {slots > 0 && (
         <>
           <WholeArrays record={record} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
-          <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} />
+          <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={whyNone(graph, node, row, record)} />
           <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
           <History session={session} drawing={props.drawing} row={row} />
         </>
@@ -93,21 +93,13 @@ function Marks({ graph, node, row }: { readonly graph: Graph; readonly node: num
   );
 }
 
-function Note({ graph, node, row, record }: {
-  readonly graph: Graph;
-  readonly node: number;
-  readonly row: number;
-  readonly record: RecordedStep | undefined;
-}): JSX.Element {
-  const note = graph.columns.nodes.note[node];
-  const why = whyNone(graph, node, row, record);
-  const cut = stopsGradient(graph, node) || (note?.startsWith("Cut off") && requiresGrad(graph, node));
-  return (
-    <>
-      {note && <p class={cut ? "note cut" : "note"} data-testid="note">{note}</p>}
-      {why && <p class={cut ? "note cut" : "note"} data-testid="why">{why}</p>}
-    </>
-  );
+// What the capture knows of the node; where it takes gradients away it stands out.
+function Note({ graph, node }: { readonly graph: Graph; readonly node: number }): JSX.Element | null {
+  const cut = stopsGradient(graph, node);
+  const note = graph.columns.nodes.note[node] || (cut ? "The gradient stops here." : "");
+  if (note === "") return null;
+  const missing = cut || (graph.columns.nodes.is_leaf[node] && requiresGrad(graph, node));
+  return <p class={missing ? "note missing" : "note"} data-testid="note">{note}</p>;
 }
 
 function SlotPicker({ graph, node, slot, choose }: {

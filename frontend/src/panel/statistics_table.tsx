@@ -12,10 +12,11 @@ const NAMES: Readonly<Record<string, string>> = {
   nan: "NaN", posinf: "+inf", neginf: "−inf", numel: "elements",
 };
 
-export function StatisticsTable({ record, row, statistic }: {
+export function StatisticsTable({ record, row, statistic, why }: {
   readonly record: RecordedStep | undefined;
   readonly row: number;
   readonly statistic: Statistic;
+  readonly why: string | undefined; // there is no gradient
 }): JSX.Element {
   const arrived = record?.present[row] === 1;
   return (
@@ -29,7 +30,7 @@ export function StatisticsTable({ record, row, statistic }: {
           </tbody>
         </table>
       ) : (
-        <p class="faint">No gradient arrived here.</p>
+        <p class="faint" data-testid="why">{why ?? "No gradient arrived here."}</p>
       )}
     </Section>
   );
