@@ -108,6 +108,9 @@ def test_doctor_compares_versions(versions, text, monkeypatch, capsys):
 def test_export_as_csv_has_one_line_a_tensor(logdir, capfdbinary):
     assert cli.main(["export", str(logdir), "--run", "chain_rule", "--format", "csv"]) == 0
     header, *rows = csv.reader(io.StringIO(capfdbinary.readouterr().out.decode()))
+    labels = {(row[header.index("name")], row[header.index("operation")]) for row in rows}
+    assert {("x", "leaf"), ("y1", "AddBackward0"), ("x -> add", "share of an edge")} <= labels
+    assert {row[header.index("run")] for row in rows} == {"chain_rule"}
     named = {row[header.index("key")]: dict(zip(header, row)) for row in rows}
     assert float(named["/AddBackward0.0:0"]["mean"]) == -4
     assert float(named["leaf:x:0"]["l2_norm"]) == 4

@@ -63,6 +63,9 @@ class EdgeHook:
 class LeafHook:
     """The gradient of a leaf, summed over this backward, before it is accumulated."""
 
+    #: A copy of the tensor is not observed, and torch need not warn of it.
+    __torch_unserializable__ = True
+
     def __init__(self, observer: BackwardObserver, rows: tuple[int, ...]) -> None:
         self._observer = weakref.ref(observer)
         self._rows = rows

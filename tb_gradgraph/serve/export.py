@@ -25,6 +25,7 @@ Graphs = Mapping[str, Graph]
 Tables = Iterator[tuple[Entry, np.ndarray]]
 
 _FORMATS = ("json", "csv", "dot")
+_LABELS = ("name", "operation", "key")
 _RECORD_COLUMNS = ("tag", "hash", "step", "backward_pass", "stage", "wall_time")
 
 
@@ -43,7 +44,7 @@ def answer_export(reader: Reader, parameters: Parameters) -> Answer:
     }
     records = _tables(reader, run, entries)
     if form == "csv":
-        lines = _csv_lines(graphs, records)
+        lines = _csv_lines(run.name, graphs, records)
         return Answer(lines, "text/csv; charset=utf-8", file_name="gradgraph.csv")
     head = {"version": __version__, "run": run.name, "tag": entries[0].tag}
     return Answer(_json_parts(head, graphs, records), JSON, file_name="gradgraph.json")
@@ -61,8 +62,18 @@ def _choose(entries: Sequence[Entry], parameters: Parameters) -> list[Entry]:
         if all(value in (None, getattr(entry, name)) for name, value in wanted.items())
     ]
     if not chosen:
-        raise not_found("Expected hash, step and backward pass of a record of the tag, got others.")
+        given = ", ".join(f"{name} {value}" for name, value in wanted.items() if value is not None)
+        steps = sorted({entry.step for entry in entries})
+        raise not_found(
+            f"Expected hash, step and backward pass of a record of the tag, got {given}; "
+            f"its steps are {_listed(steps)}."
+        )
     return chosen
+
+
+def _listed(steps: Sequence[int]) -> str:
+    shown = [str(step) for step in steps]
+    return ", ".join(shown if len(shown) <= 8 else [*shown[:5], "..", *shown[-2:]])
 
 
 def _dot(reader: Reader, run: RunView, entries: Sequence[Entry]) -> str:
@@ -92,18 +103,34 @@ def _json_record(entry: Entry, values: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _csv_lines(graphs: Graphs, records: Tables) -> Iterator[bytes]:
-    yield _csv_text([[*_RECORD_COLUMNS, "row", "key", *STATISTICS]])
+def _csv_lines(run: str, graphs: Graphs, records: Tables) -> Iterator[bytes]:
+    labels = {graph_hash: row_labels(graph) for graph_hash, graph in graphs.items()}
+    yield _csv_text([["run", *_RECORD_COLUMNS, "row", *_LABELS, *STATISTICS]])
     for entry, values in records:
-        graph = graphs.get(entry.graph_hash)
-        keys = graph.row_keys if graph else [""] * entry.rows
+        of_rows = labels.get(entry.graph_hash) or [("",) * len(_LABELS)] * entry.rows
         numbers = np.where(np.isnan(values), None, values.astype(object)).tolist()
-        head = _record_cells(entry)
+        head = [run, *_record_cells(entry)]
         yield _csv_text(
-            [*head, row, key, *cells]
-            for row, (key, cells) in enumerate(zip(keys, numbers))
+            [*head, row, *label, *cells]
+            for row, (label, cells) in enumerate(zip(of_rows, numbers))
             if any(cell is not None for cell in cells)
         )
+
+
+def row_labels(graph: Graph) -> list[tuple[str, ...]]:
+    """Give name, operation and key of each row; of an edge's share, the names of both ends."""
+    names = [
+        (slot.name or node.name, node.operation or node.kind)
+        for node in graph.nodes
+        for slot in node.slots
+    ]
+    starts = graph.slot_offsets.tolist()
+    names += [("", "")] * (graph.row_count - graph.slot_count)
+    for edge, row in zip(graph.edges, graph.edge_rows.tolist()):
+        if row >= graph.slot_count:
+            source = names[starts[edge.source] + edge.source_slot][0]
+            names[row] = (f"{source} -> {graph.nodes[edge.target].name}", "share of an edge")
+    return [(*label, key) for label, key in zip(names, graph.row_keys)]
 
 
 def _csv_text(rows: Iterable[Sequence[Any]]) -> bytes:

@@ -66,7 +66,8 @@ def answer_series(reader: Reader, parameters: Parameters) -> Answer:
         "from": start,
         "total": len(entries),
         **_time_columns(chosen),
-        "domain": _domain(reader, run, entries, name),
+        # Of every graph under the tag: one color means one number wherever the slider stands.
+        "domain": _domain(reader, run, records, name),
     }
     shape = (len(chosen), rows)
     array = np.stack(values) if values else np.zeros(shape, np.float32)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import io
+import pathlib
 
 import torch
+import torch.multiprocessing
 from torch import nn
 
 import tb_gradgraph
+from tb_gradgraph.record.read_logdir import read_logdir
 
 
 def test_saving_and_copying_a_model_whose_loss_is_observed() -> None:
@@ -37,3 +40,29 @@ def test_a_graph_can_be_copied_and_pickled() -> None:
     twin = copy.deepcopy(graph)
     assert twin.hash == graph.hash
     assert twin["weight"].gradient.tolist() == [[1.0, 1.0]]
+
+
+def test_saving_a_plain_tensor_that_is_observed_is_silent() -> None:
+    x = torch.ones(2, requires_grad=True)
+    loss = (x * 2).sum()
+    tb_gradgraph.capture(loss)
+    torch.save(x, io.BytesIO())
+    assert not copy.deepcopy(x)._backward_hooks
+
+
+def _train_in_a_child(_rank: int, net: nn.Module, logdir: str) -> None:
+    net(torch.ones(1, 2)).sum().backward()
+    with tb_gradgraph.SummaryWriter(logdir) as writer:
+        writer.add_grad_graph(net, torch.ones(1, 2))
+
+
+def test_spawn_with_an_observed_model(tmp_path: pathlib.Path) -> None:
+    net = nn.Linear(2, 1)
+    loss = net(torch.ones(1, 2)).sum()
+    graph = tb_gradgraph.capture(loss)
+    torch.multiprocessing.spawn(_train_in_a_child, (net, str(tmp_path)), nprocs=1)
+    assert not graph.backward_passes, "the child's backward is not ours"
+    (run,) = read_logdir(tmp_path)
+    assert len(run.records) == 1
+    loss.backward()
+    assert len(graph.backward_passes) == 1
