@@ -17,20 +17,6 @@ from tb_gradgraph.graph_log import default_tag, graph_log_of
 from tb_gradgraph.recorder import GraphRecorder, Request
 
 
-class SummaryWriter(TorchSummaryWriter):
-    """torch's SummaryWriter, with graphs and the gradients that flowed through them."""
-
-    def add_grad_graph(
-        self,
-        model: torch.nn.Module | torch.Tensor | Sequence[torch.Tensor],
-        input_to_model: Any = None,
-        global_step: int | None = None,
-        **options: Any,
-    ) -> GradGraph:
-        """Write the autograd graph of a model or a loss; see ``tb_gradgraph.add_grad_graph``."""
-        return add_grad_graph(self, model, input_to_model, global_step, **options)
-
-
 def add_grad_graph(
     writer: Any,
     model: torch.nn.Module | torch.Tensor | Sequence[torch.Tensor],
@@ -85,6 +71,12 @@ def add_grad_graph(
     owner = model if isinstance(model, torch.nn.Module) else None
     recorder = log.recorder(owner, tag, global_step, request)
     return _capture(model, input_to_model, loss_fn, grad_outputs, recorder, request.where)
+
+
+class SummaryWriter(TorchSummaryWriter):
+    """torch's SummaryWriter, with graphs and the gradients that flowed through them."""
+
+    add_grad_graph = add_grad_graph
 
 
 def capture(
