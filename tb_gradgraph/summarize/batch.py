@@ -134,5 +134,5 @@ def _reduce(device: torch.device, alike: _Alike) -> tuple[np.ndarray, np.ndarray
 
 def _segments(tensors: list[torch.Tensor]) -> torch.Tensor:
     """Number each element of tensors laid end to end by its tensor."""
-    lengths = torch.tensor([tensor.numel() for tensor in tensors])
-    return torch.repeat_interleave(torch.arange(len(tensors)), lengths)
+    lengths = torch.tensor([tensor.numel() for tensor in tensors], device="cpu")
+    return torch.repeat_interleave(torch.arange(len(tensors), device="cpu"), lengths)

@@ -85,7 +85,7 @@ def _finite_moments(flat: torch.Tensor) -> torch.Tensor | None:
             spread = float((scaled - mean_scaled).square_().sum())
     zeros = count - int(torch.count_nonzero(flat))
     row = [count, 0, 0, 0, zeros, mean, spread, square, low, high]
-    return torch.tensor(row, dtype=torch.float64)
+    return torch.tensor(row, dtype=torch.float64, device=flat.device)
 
 
 def _sum_of_rows(flat: torch.Tensor) -> float:

@@ -202,3 +202,18 @@ def test_whole_tensors_are_kept_exactly(tensor: torch.Tensor, dtype: type) -> No
     array = whole_array(tensor)
     assert array.dtype == dtype
     np.testing.assert_array_equal(array, np.array(tensor.to_dense().tolist(), dtype))
+
+
+def test_the_users_default_device_and_type_are_not_ours() -> None:
+    tensor = _random(5000)
+    expected = StatisticsBatch(1)
+    expected.add(0, tensor)
+    batch = StatisticsBatch(1)
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.device("meta"):
+            batch.add(0, tensor)
+            table, _ = batch.finish()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    np.testing.assert_array_equal(table.values, expected.finish()[0].values)
