@@ -108,7 +108,8 @@ test("a second line that does not fit gives up the value, then the elements; it 
   expect(detail("/MmBackward0.1")).toBe("grad [0.1235, −0.2346]");
   expect(detail("root:loss")).toBe("value 7  seed 1");
   expect(detail("/detach.0")).toBe("gradient stops here");
-  expect(detail("parameter:a")).toBe("no gradient");
+  expect(detail("parameter:a")).toBe("cut off");
+  expect(detail("/MmBackward0.0")).toBe("no gradient");
   scene.boxes.forEach(({ shape, rectWorld }, i) => {
     const { detail: text } = paints.boxes[i]!;
     expect(fitText(text, DETAIL_FONT, textRoom(shape, rectWorld.width))).toBe(text);

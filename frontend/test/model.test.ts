@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chain, chainRule, marks, states, transformer } from "../fixtures/examples.mjs";
 import { countBoxes, MOST_BOXES, openUpTo, showGraph, START_BOXES } from "../src/model/collapse";
 import { FOLD_ABOVE } from "../src/model/folding";
-import { isCut, whyNone } from "../src/model/gradient_flow";
+import { isCut, whyNone, wordFor } from "../src/model/gradient_flow";
 import { parseGraph } from "../src/model/graph";
 import { operationLabel } from "../src/model/labels";
 import { indexText, pictureOf } from "../src/model/picture";
@@ -38,6 +38,19 @@ describe("why there is no gradient", () => {
 
   test("edges into what passes none on are cuts; others are not", () => {
     expect(Array.from({ length: graph.edgeCount }, (_, edge) => isCut(graph, edge))).toEqual([false, true, false, false, false, false]);
+  });
+
+  test.each([
+    ["Frozen: it does not require grad.", "frozen"],
+    ["Frozen: it does not require grad. Unused: no operation of this forward used it.", "frozen"],
+    ["Unused: no operation of this forward used it.", "unused"],
+    ["Cut off from the loss by detach (net.py:7 in forward).", "cut off"],
+    ["Used without gradient by addmm (net.py:7 in forward).", "used without grad"],
+    ["What was computed from it is not part of what is differentiated.", "not in the loss"],
+    ["torch.autograd.Function MyReLU, net.py:7", undefined],
+    ["", undefined],
+  ])("%j is %s on a box", (note, word) => {
+    expect(wordFor(note)).toBe(word);
   });
 
   test.each([

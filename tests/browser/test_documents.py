@@ -134,7 +134,7 @@ def test_row_13_cut_is_a_cut_and_what_lies_behind_it_says_so(address, page):
     assert "cut" in panel.control("signs").inner_text()
     for name in ("weight", "bias"):
         item = panel.items()[f"parameter:A.{name}"]
-        assert (item.state, item.detail.endswith("no gradient")) == ("none", True)
+        assert (item.state, item.detail.endswith("cut off")) == ("none", True)
         panel.select(item.key)
         assert "Cut off from the loss by detach" in panel.control("note").inner_text()
 

@@ -5,7 +5,7 @@ import { formatCount, formatNumber, formatShape } from "../base/format";
 import type { Box } from "../model/collapse";
 import type { Graph } from "../model/graph";
 import type { Hierarchy } from "../model/hierarchy";
-import { isSeed, requiresGrad, stopsGradient } from "../model/gradient_flow";
+import { isSeed, requiresGrad, stopsGradient, wordFor } from "../model/gradient_flow";
 import { nameWithin, operationLabel } from "../model/labels";
 import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../model/record";
 import { State, type StepValues } from "../model/values";
@@ -159,7 +159,8 @@ function nodeDetails(graph: Graph, node: number, number: string | undefined, rec
 
 function missingText(graph: Graph, node: number, record: RecordedStep | undefined): string | undefined {
   if (stopsGradient(graph, node)) return "gradient stops here";
-  return record?.hasGradients === true && requiresGrad(graph, node) ? "no gradient" : undefined;
+  if (record?.hasGradients !== true) return undefined;
+  return wordFor(graph.columns.nodes.note[node]!) ?? (requiresGrad(graph, node) ? "no gradient" : undefined);
 }
 
 export function numberText(box: Box, values: StepValues | undefined): string | undefined {

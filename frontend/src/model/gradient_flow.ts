@@ -31,6 +31,19 @@ export function isSeed(graph: Graph, node: number): boolean {
   return graph.columns.nodes.kind[node] === "root";
 }
 
+// The capture's sentences on a leaf without gradient (http_api.md, note) in the few words that a box has room for.
+const WORDS: readonly (readonly [string, string])[] = [
+  ["Frozen", "frozen"],
+  ["Unused", "unused"],
+  ["Cut off", "cut off"],
+  ["Used without gradient", "used without grad"],
+  ["What was computed from it", "not in the loss"],
+];
+
+export function wordFor(note: string): string | undefined {
+  return WORDS.find(([sentence]) => note.startsWith(sentence))?.[1];
+}
+
 // One sentence on why a slot has no gradient at a step; undefined where it has one.
 export function whyNone(graph: Graph, node: number, row: number, record: RecordedStep | undefined): string | undefined {
   if (record === undefined || record.present[row] === 1) return undefined;
