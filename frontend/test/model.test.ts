@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { chain, chainRule, marks, states, transformer } from "../fixtures/examples.mjs";
+import { shortenPaths } from "../src/base/format";
 import { countBoxes, MOST_BOXES, openUpTo, showGraph, START_BOXES } from "../src/model/collapse";
 import { FOLD_ABOVE } from "../src/model/folding";
 import { isCut, whyNone, wordFor } from "../src/model/gradient_flow";
 import { parseGraph } from "../src/model/graph";
 import { operationLabel } from "../src/model/labels";
 import { indexText, pictureOf } from "../src/model/picture";
+import { bytesOf } from "../src/model/record";
 import { nearestRecord, type RecordRef } from "../src/model/run";
 import { statisticOf } from "../src/model/statistics";
 import { computeValues, State, summarizeRows } from "../src/model/values";
@@ -30,6 +32,22 @@ describe("pictures of arrays", () => {
   test("an element's index is spelt as Python does", () => {
     expect(indexText([2, 3, 4], 17)).toBe("[1, 1, 1]");
   });
+});
+
+test.each([
+  ["/home/me/net/src/net.py:12 in forward", "src/net.py:12 in forward"],
+  ["Cut off from the loss by detach (/home/me/my nets/net.py:7 in forward).", "Cut off from the loss by detach (my nets/net.py:7 in forward)."],
+  ["torch.autograd.Function MyReLU, C:\\Users\\me\\net.py:7", "torch.autograd.Function MyReLU, me\\net.py:7"],
+  ["net.py:7 in forward", "net.py:7 in forward"],
+  ["demo/net.py:7 in forward", "demo/net.py:7 in forward"],
+  ["a / b ratio", "a / b ratio"],
+])("the path in %j is shortened", (text, short) => {
+  expect(shortenPaths(text)).toBe(short);
+});
+
+test("a record's size counts the arrays that are kept whole", () => {
+  const { values, present } = recordAt(marks(), 0);
+  expect(bytesOf(recordAt(marks(), 0))).toBe(values.byteLength + present.byteLength + 8 * (48 + 2 + 1 + 1 + 2 + 1 + 1));
 });
 
 describe("why there is no gradient", () => {

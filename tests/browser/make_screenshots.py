@@ -1,4 +1,4 @@
-"""Make the README's pictures from the digits demo: ``python -m tests.browser.make_screenshots``."""
+"""Make the pictures in ``docs/`` from the demos: ``python -m tests.browser.make_screenshots``."""
 
 from __future__ import annotations
 
@@ -13,16 +13,25 @@ from tests.demo.run_demo import ROOT, run_demo
 from tests.tensorboard_process import run_tensorboard
 
 SIZE = {"width": 1360, "height": 960}
+SMALL = {"width": 1100, "height": 760}
+
+# A graph of a demo with one box selected, by the name of its picture.
+DETAILS = {
+    "cut.png": ({"run": "detached"}, "parameter:A.weight"),
+    "second-order.png": ({"run": "meta_learning", "tag": "query", "step": "0"}, "/MvBackward0.1"),
+}
 
 
 def make_screenshots() -> None:
-    """Run the demo, open its last step in both color schemes, and write both pictures."""
+    """Run the demos and write every picture; the README's in both color schemes."""
     with tempfile.TemporaryDirectory() as directory:
-        logdir = pathlib.Path(directory) / "digits"
-        run_demo("digits", logdir)
+        for demo in ("digits", "detached", "meta_learning"):
+            run_demo(demo, pathlib.Path(directory) / demo)
         with run_tensorboard(directory) as address, launch_chromium() as browser:
             for scheme, name in (("light", "panel-light.png"), ("dark", "panel-dark.png")):
                 make_picture(browser, address, scheme, ROOT / "docs" / name)
+            for name, (state, selected) in DETAILS.items():
+                make_detail(browser, address, state, selected, ROOT / "docs" / name)
 
 
 def make_picture(browser: Browser, address: str, scheme: str, path: pathlib.Path) -> None:
@@ -38,6 +47,20 @@ def make_picture(browser: Browser, address: str, scheme: str, path: pathlib.Path
         panel.select("parameter:head.weight")
         panel.control("fit").click()
         page.wait_for_timeout(1500)  # the last animation ends
+        page.screenshot(path=path)
+
+
+def make_detail(
+    browser: Browser, address: str, state: dict[str, str], selected: str, path: pathlib.Path
+) -> None:
+    """Take a picture of one graph as it opens, with one box selected."""
+    with browser.new_context(viewport=SMALL, color_scheme="light") as context:
+        page = context.new_page()
+        panel = Panel.open(page, address, **state)
+        panel.select(selected)
+        page.wait_for_timeout(600)  # the card takes its room
+        panel.control("fit").click()
+        page.wait_for_timeout(600)
         page.screenshot(path=path)
 
 

@@ -51,6 +51,11 @@ export function formatShape(shape: readonly number[]): string {
   return shape.length === 0 ? "scalar" : shape.join("×");
 }
 
+// "/home/me/net/src/net.py:12 in forward" -> "src/net.py:12 in forward": enough to know the place, whole in a title.
+export function shortenPaths(text: string): string {
+  return text.replace(/(?:[A-Za-z]:)?[\\/](?:[^\\/\n(),]+[\\/])+([^\\/\n(),]+[\\/][^\\/\n(),]+:\d)/g, "$1");
+}
+
 // Cuts in the middle, where qualified names differ least.
 export function shorten(text: string, limit: number): string {
   if (text.length <= limit) return text;

@@ -8,7 +8,7 @@ export interface Picture {
 }
 
 const LONGEST_ROW = 64;
-const WIDEST = 6;
+const WIDEST = 4;
 
 export function pictureOf(shape: readonly number[], length: number): Picture {
   const [height, width] = planeOf(shape, length);

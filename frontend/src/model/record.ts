@@ -21,6 +21,13 @@ export interface RecordedStep {
   readonly leftOut: number; // arrays kept whole that this answer had no room for
 }
 
+// What a record takes in memory, near enough to bound how many are kept.
+export function bytesOf({ values, present, whole }: RecordedStep): number {
+  let elements = 0;
+  for (const { gradient, value } of whole.values()) elements += (gradient?.length ?? 0) + (value?.length ?? 0);
+  return values.byteLength + present.byteLength + 8 * elements;
+}
+
 // The number of one row, or undefined where there is no such number.
 export function numberAt(record: RecordedStep, statistic: string, row: number): number | undefined {
   const column = record.statistics.indexOf(statistic);

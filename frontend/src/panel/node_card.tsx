@@ -1,8 +1,8 @@
 // The card of one node.
 
 import { useState } from "preact/hooks";
-import type { JSX } from "preact";
-import { formatShape } from "../base/format";
+import type { ComponentChildren, JSX } from "preact";
+import { formatShape, shortenPaths } from "../base/format";
 import { nameOfNode } from "../draw/caption";
 import { isSeed, requiresGrad, stopsGradient, whyNone } from "../model/gradient_flow";
 import { edgesOut, type Graph } from "../model/graph";
@@ -57,20 +57,21 @@ function sharing(graph: Graph, node: number, row: number): readonly number[] {
   return Array.from(edgesOut(graph, node)).filter((edge) => graph.slotOffset[node]! + slotOf[edge]! === row);
 }
 
-function factsOf(graph: Graph, node: number, row: number): readonly (readonly [string, string])[] {
+function factsOf(graph: Graph, node: number, row: number): readonly (readonly [string, ComponentChildren])[] {
   const { nodes, scopes, slots } = graph.columns;
   const scope = nodes.scope[node]!;
-  const facts: (readonly [string, string | undefined])[] = [
+  const source = nodes.source[node];
+  const facts: (readonly [string, ComponentChildren])[] = [
     ["operation", nodes.operation[node]],
     ["module", scope === -1 ? undefined : `${scopes.path[scope] || scopes.module[scope]}#${scopes.call[scope]} (${scopes.module[scope]})`],
     ["shape", slots.shape[row] && formatShape(slots.shape[row]!)],
     ["dtype", slots.dtype[row]],
     ["order", nodes.order[node] === 1 ? undefined : `${nodes.order[node]}: made while a backward ran with create_graph`],
     ["also named", nodes.aliases[node]?.join(", ")],
-    ["source", nodes.source[node]],
+    ["source", source && <span title={source}>{shortenPaths(source)}</span>],
     ["key", nodes.key[node]],
   ];
-  return facts.filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== "");
+  return facts.filter(([, text]) => text !== undefined && text !== "");
 }
 
 // What was differentiated is told where the gradient starts.
@@ -99,7 +100,7 @@ function Note({ graph, node }: { readonly graph: Graph; readonly node: number })
   const note = graph.columns.nodes.note[node] || (cut ? "The gradient stops here." : "");
   if (note === "") return null;
   const missing = cut || (graph.columns.nodes.is_leaf[node] && requiresGrad(graph, node));
-  return <p class={missing ? "note missing" : "note"} data-testid="note">{note}</p>;
+  return <p class={missing ? "note missing" : "note"} data-testid="note" title={note}>{shortenPaths(note)}</p>;
 }
 
 function SlotPicker({ graph, node, slot, choose }: {

@@ -8,7 +8,7 @@ import type { Client } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import { success, type Result } from "../base/result";
 import { buildHierarchy, type Hierarchy } from "../model/hierarchy";
-import type { RecordedStep } from "../model/record";
+import { bytesOf, type RecordedStep } from "../model/record";
 import { nearestRecord, type RecordRef } from "../model/run";
 import { openAtStart } from "../state/actions";
 import type { Store } from "../state/store";
@@ -153,7 +153,7 @@ export class Session {
 
   private keep(key: string, record: RecordedStep): void {
     this.records.set(key, record);
-    const each = Math.max(1, record.values.byteLength);
+    const each = Math.max(1, bytesOf(record));
     for (const oldest of this.records.keys()) {
       if (this.records.size * each <= KEPT_BYTES || this.records.size <= 2) break;
       this.records.delete(oldest);

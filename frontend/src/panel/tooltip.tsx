@@ -1,7 +1,7 @@
 // What lies under the pointer, in words.
 
 import type { JSX } from "preact";
-import { formatShape } from "../base/format";
+import { formatShape, shortenPaths } from "../base/format";
 import { whyNone } from "../model/gradient_flow";
 import { titleOf } from "./neighbors";
 import type { Drawing } from "./drawing";
@@ -43,7 +43,7 @@ function boxLines(store: Store, drawing: Drawing, index: number): readonly strin
     facts.filter((fact) => fact !== undefined && fact !== "").join(" · "),
     [nodes.is_leaf[box.node] ? "leaf" : "non-leaf", slots.retains_grad[row] ? "retains grad" : ""].filter((mark) => mark !== "").join(" · "),
     paint.detail,
-    nodes.note[box.node] ?? "",
+    shortenPaths(nodes.note[box.node] ?? ""),
     whyNone(graph, box.node, row, store.record.value) ?? "",
   ].filter((line) => line !== "");
 }
