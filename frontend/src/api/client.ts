@@ -11,6 +11,9 @@ import { parseNodeSeries, parseRecord, parseRuns, stepsAbove, type NodeSeries } 
 
 export type Params = Readonly<Record<string, string | number>>;
 
+// Numbers of a series that are fetched to mark steps: 4 MB.
+const MOST_SEARCHED = 1_000_000;
+
 export class Client {
   constructor(private readonly base = "./") {}
 
@@ -35,13 +38,15 @@ export class Client {
     return reply.ok ? success(reply.value.header.domain ?? undefined) : reply;
   }
 
-  // Steps at which some gradient held NaN or infinity. Without any, the answer is three short ones.
+  // Steps at which some gradient held NaN or infinity. Where there are none, or there is too much to
+  // look through, that is known after three short answers.
   async nonfiniteSteps(run: string, tag: string, hash: string): Promise<Result<readonly number[]>> {
     const steps = new Set<number>();
     for (const statistic of ["nan", "posinf", "neginf"]) {
-      const some = await this.domain(run, tag, hash, statistic);
-      if (!some.ok) return some;
-      if (some.value === undefined) continue;
+      const first = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic, from: 0, count: 1 });
+      if (!first.ok) return first;
+      const { domain, rows, total } = first.value.header;
+      if (domain === null || rows * total > MOST_SEARCHED) continue;
       const reply = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic });
       if (!reply.ok) return reply;
       for (const step of stepsAbove(reply.value, 0)) steps.add(step);
