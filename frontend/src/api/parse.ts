@@ -16,6 +16,7 @@ export interface NodeSeries {
   readonly histogram: Uint16Array; // [records, HISTOGRAM_BINS]
   readonly histogramLow: number;
   readonly histogramWidth: number;
+  readonly whole: ReadonlyMap<number, Whole>; // by record; as many as one answer has room for
 }
 
 export const HISTOGRAM_BINS = 32;
@@ -84,6 +85,7 @@ export function parseNodeSeries({ header, arrays }: Frame<NodeHeader>): Result<N
     values, present, histogram,
     histogramLow: header.histogram_low,
     histogramWidth: header.histogram_width,
+    whole: new Map(header.whole.map((entry) => [entry.record, parseWhole(entry)])),
   });
 }
 

@@ -11,13 +11,12 @@ import type { Drawing } from "./drawing";
 import { Histogram } from "./histogram";
 import type { Session } from "./session";
 
-export function History({ session, drawing, row }: {
+export function History({ session, drawing, reply }: {
   readonly session: Session;
   readonly drawing: Drawing;
-  readonly row: number;
+  readonly reply: Result<NodeSeries> | undefined;
 }): JSX.Element {
   const { store } = session;
-  const reply = useSeries(session, row);
   const [log, setLog] = useState(true);
   const ref = store.ref.value;
   if (reply === undefined) return <Section title="Over steps"><p class="faint">Loading…</p></Section>;
@@ -49,14 +48,14 @@ export function History({ session, drawing, row }: {
 }
 
 // Asked again when the runs were read again: new records may be there.
-function useSeries(session: Session, row: number): Result<NodeSeries> | undefined {
+export function useSeries(session: Session, row: number | undefined): Result<NodeSeries> | undefined {
   const { store } = session;
   const [reply, setReply] = useState<Result<NodeSeries> | undefined>(undefined);
   const run = store.run.value?.run;
   const tag = store.tag.value;
   const hash = store.hierarchy.value?.graph.hash;
   useEffect(() => {
-    if (run === undefined || tag === undefined || hash === undefined) return undefined;
+    if (run === undefined || tag === undefined || hash === undefined || row === undefined) return undefined;
     let current = true;
     void session.client.node(run, tag.tag, hash, row).then((answer) => current && setReply(answer));
     return () => {

@@ -9,7 +9,7 @@ import { edgesOut, type Graph } from "../model/graph";
 import { operationLabel } from "../model/labels";
 import type { RecordedStep } from "../model/record";
 import { Facts, type CardProps } from "./card";
-import { History } from "./history";
+import { History, useSeries } from "./history";
 import { Namesakes, Neighbors, Shares } from "./neighbors";
 import { StatisticsTable } from "./statistics_table";
 import { WholeArrays } from "./whole_arrays";
@@ -22,6 +22,7 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
   const slots = columns.nodes.slot_count[node]!;
   const row = graph.slotOffset[node]! + Math.min(slot, slots - 1);
   const record = currentRecord(session.store.record.value, graph);
+  const series = useSeries(session, slots > 0 ? row : undefined);
   const operation = columns.nodes.operation[node]!;
   const title = nameOfNode(graph, node) || operationLabel(operation);
   return (
@@ -36,10 +37,10 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       <Facts facts={[...factsOf(graph, node, row), ...aboutRoot(record, columns.nodes.kind[node])]} />
       {slots > 0 && (
         <>
-          <WholeArrays record={record} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
+          <WholeArrays record={record} series={series?.ok ? series.value : undefined} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
           <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={whyNone(graph, node, row, record)} />
           <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
-          <History session={session} drawing={props.drawing} row={row} />
+          <History session={session} drawing={props.drawing} reply={series} />
         </>
       )}
       <Neighbors {...props} />

@@ -1,21 +1,23 @@
 // Value and gradient of a tensor that is kept whole: numbers where they are few, else a picture.
 
 import type { JSX } from "preact";
+import type { NodeSeries } from "../api/parse";
 import { formatCount } from "../base/format";
 import type { Theme } from "../draw/theme";
 import type { Graph } from "../model/graph";
-import { WHOLE_LIMIT, type RecordedStep } from "../model/record";
+import { WHOLE_LIMIT, type RecordedStep, type Whole } from "../model/record";
 import { HeatMap } from "./heat_map";
 import { Matrix } from "./matrix";
 
-export function WholeArrays({ record, graph, row, seed, theme }: {
+export function WholeArrays({ record, series, graph, row, seed, theme }: {
   readonly record: RecordedStep | undefined;
+  readonly series: NodeSeries | undefined; // of this row: it may hold what the step had no room for
   readonly graph: Graph;
   readonly row: number;
   readonly seed: boolean;
   readonly theme: Theme;
 }): JSX.Element | null {
-  const whole = record?.whole.get(row);
+  const whole = record && (record.whole.get(row) ?? wholeIn(series, record));
   const { shape, dtype } = graph.columns.slots;
   const sizes = shape[row] ?? [];
   if (whole === undefined) return <LeftOut record={record} elements={sizes.reduce((product, size) => product * size, 1)} />;
@@ -31,6 +33,11 @@ export function WholeArrays({ record, graph, row, seed, theme }: {
       {array(seed ? "seed gradient" : "gradient", "whole-gradient", whole.gradient)}
     </div>
   );
+}
+
+function wholeIn(series: NodeSeries | undefined, { step, backwardPass }: RecordedStep): Whole | undefined {
+  const at = series?.steps.findIndex((one, i) => one === step && series.backwardPasses[i] === backwardPass) ?? -1;
+  return series?.whole.get(at);
 }
 
 // The server bounds one answer; what did not fit is said where it may be missed.
