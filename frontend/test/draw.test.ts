@@ -78,7 +78,7 @@ function paintedCanvas(scene: Scene, paints: Paints): { canvas: HTMLCanvasElemen
   Object.assign(canvas, size);
   const context = canvas.getContext("2d")!;
   const camera = { x: 0, y: 0, k: 1 };
-  paint(context, scene, paints, LIGHT, { camera, size, pixelRatio: 1, backward: true, selected: -1, hovered: -1 });
+  paint(context, scene, paints, LIGHT, { camera, size, pixelRatio: 1, backward: true, selected: -1, hovered: -1, edge: -1 });
   return { canvas, context };
 }
 

@@ -29,7 +29,7 @@ export function hierarchyOf(run: FixtureRun): Hierarchy {
 }
 
 export function frameBytes(run: FixtureRun, route: string, params: Record<string, string>): ArrayBuffer {
-  const found = answer([run], route, new URLSearchParams({ run: run.run, tag: run.tag, ...params }));
+  const found = answer([run], route, new URLSearchParams({ run: run.run, tag: run.tag, hash: run.graph.hash, ...params }));
   if (found?.frame === undefined) throw new Error(`no frame for ${route}`);
   return found.frame.buffer;
 }

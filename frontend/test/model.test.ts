@@ -194,8 +194,8 @@ test("operations are named as people write them", () => {
     .toEqual(["addmm", "native_layer_norm", "t", "MyReLU", "copy", "AccumulateGrad", ""]);
 });
 
-test("a step that was not recorded leads to the one before it", () => {
+test("a step that was not recorded leads to the nearest one, the earlier of two", () => {
   const records = [0, 10, 10, 20].map((step, i) => ({ step, backwardPass: i === 2 ? 1 : 0 }) as RecordRef);
-  expect([[-5, 0], [10, 0], [10, 1], [15, 0], [99, 0]].map(([step, pass]) => nearestRecord(records, step!, pass!)))
-    .toEqual([0, 1, 2, 2, 3]);
+  expect([[-5, 0], [10, 0], [10, 1], [16, 0], [14, 1], [15, 1], [99, 0]].map(([step, pass]) => nearestRecord(records, step!, pass!)))
+    .toEqual([0, 1, 2, 3, 2, 2, 3]);
 });

@@ -166,7 +166,7 @@ test("groups close and open; the statistic and the direction change what is writ
   choose("statistic", "zero_fraction");
   await waitFor(() => expect(one("legend")?.dataset.high).toBe("1"));
   one("direction-forward")?.click();
-  await waitFor(() => expect(place.querySelector<HTMLElement>("[data-testid=edges] li")?.dataset.label).toBe("4×3"));
+  await waitFor(() => expect(place.querySelector<HTMLElement>("[data-testid=edges] li")?.dataset.label).toBe("[4, 3]"));
 });
 
 // Where the middle of a box is in the window, from what the tree and the canvas tell.
@@ -228,13 +228,20 @@ test("a reload by TensorBoard brings new steps and moves nothing", async () => {
   show({ ...few, records: few.records.slice(0, 2) });
   await drawn("h.0#0");
   await waitFor(() => expect(one("step-count")?.textContent).toBe("2 of 2"));
+  press("ArrowLeft"); // who stands at the last step follows the newest
   await waitFor(() => expect(ports).toHaveLength(1));
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
   const camera = one("canvas")?.dataset.camera;
   runs = [few];
   ports[0]!.postMessage(JSON.stringify({ type: "experimental.DataReloaded", id: 1, payload: null, error: null, isReply: false }));
-  await waitFor(() => expect(one("step-count")?.textContent).toBe("2 of 4"));
-  expect((one("step") as HTMLInputElement).value).toBe("1");
+  await waitFor(() => expect(one("step-count")?.textContent).toBe("1 of 4"));
+  expect((one("step") as HTMLInputElement).value).toBe("0");
+  expect(one("canvas")?.dataset.camera).toBe(camera);
+  press("End");
+  await waitFor(() => expect(one("step-count")?.textContent).toBe("4 of 4"));
+  runs = [transformer(3, 6)];
+  ports[0]!.postMessage(JSON.stringify({ type: "experimental.DataReloaded", id: 2, payload: null, error: null, isReply: false }));
+  await waitFor(() => expect(one("step-count")?.textContent).toBe("6 of 6"));
   expect(one("canvas")?.dataset.camera).toBe(camera);
   window.parent.removeEventListener("message", hear);
 });

@@ -134,6 +134,14 @@ def test_series_is_of_one_graph_and_may_be_cut(client: Client):
     assert (header["steps"], arrays["values"].shape) == ([], (0, GRAPH.row_count))
 
 
+def test_domain_is_one_for_all_graphs_of_a_tag(client: Client):
+    hashes = client.runs()["mixed"]["tags"]["net"]["hashes"]
+    assert len(hashes) == 2
+    query = {"run": "mixed", "tag": "net", "statistic": "l2_norm", "count": 1}
+    domains = [client.get("series", hash=one, **query).frame()[0]["domain"] for one in hashes]
+    assert domains[0] == domains[1]
+
+
 def test_domain_of_numbers_that_are_all_zero_is_null(client: Client):
     assert client.get("series", statistic="posinf", **LONG).frame()[0]["domain"] is None
 

@@ -32,7 +32,7 @@ export class Client {
     return reply.ok ? parseRecord(reply.value) : reply;
   }
 
-  // Least and greatest positive magnitude over all records of a graph, if there is one.
+  // Least and greatest positive magnitude over all records of a tag, if there is one.
   async domain(run: string, tag: string, hash: string, statistic: string): Promise<Result<readonly [number, number] | undefined>> {
     const reply = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic, from: 0, count: 1 });
     return reply.ok ? success(reply.value.header.domain ?? undefined) : reply;

@@ -47,8 +47,9 @@ export function formatAmount(value: number): string {
   return String(value);
 }
 
+// As torch spells it, so that it is not taken for numbers of the gradient.
 export function formatShape(shape: readonly number[]): string {
-  return shape.length === 0 ? "scalar" : shape.join("×");
+  return shape.length === 0 ? "scalar" : `[${shape.join(", ")}]`;
 }
 
 // "/home/me/net/src/net.py:12 in forward" -> "src/net.py:12 in forward": enough to know the place, whole in a title.

@@ -6,7 +6,7 @@ import type { Box } from "../model/collapse";
 import type { Graph } from "../model/graph";
 import type { Hierarchy } from "../model/hierarchy";
 import { isSeed, requiresGrad, stopsGradient, wordFor } from "../model/gradient_flow";
-import { nameWithin, operationLabel } from "../model/labels";
+import { kindLabel, nameWithin, operationLabel } from "../model/labels";
 import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../model/record";
 import { State, type StepValues } from "../model/values";
 import { DETAIL_FONT, TITLE_FONT, widthOf } from "./text";
@@ -31,13 +31,21 @@ export function captionOf(hierarchy: Hierarchy, box: Box): Caption {
     const { title, subtitle } = hierarchy.groups[box.group]!;
     return { title, subtitle };
   }
+  if (box.module !== -1) return foldedCaption(hierarchy, box);
   const { graph } = hierarchy;
   const name = nameWithin(nameOfNode(graph, box.node), scopePath(hierarchy, box));
   const operation = operationLabel(graph.columns.nodes.operation[box.node]!);
-  if (operation === "") return { title: name || graph.columns.nodes.kind[box.node]!, subtitle: "" };
+  if (operation === "") return { title: name || kindLabel(graph.columns.nodes.kind[box.node]!), subtitle: "" };
   return name === "" || name === operation
     ? { title: operation, subtitle: "" }
     : { title: `${name} · ${operation}`, subtitle: "" };
+}
+
+// A module call that is one operation: named by both, as "20  Sigmoid · sigmoid".
+function foldedCaption(hierarchy: Hierarchy, box: Box): Caption {
+  const { title, subtitle } = hierarchy.groups[box.module]!;
+  const node = captionOf(hierarchy, { ...box, module: -1 }).title;
+  return { title, subtitle: subtitle === "" ? node : `${subtitle} · ${node}` };
 }
 
 // A variable's name where one was found, else the node's own unless that only repeats the operation.
@@ -67,9 +75,9 @@ export function sizeOf(hierarchy: Hierarchy, box: Box): Size {
   const text = widthOf(title, TITLE_FONT) + (subtitle ? widthOf(subtitle, DETAIL_FONT) + 8 : 0);
   if (box.kind === "group") {
     // The longest detail that any step can bring.
-    const detail = widthOf(`${formatCount(hierarchy.nodesInside[box.group]!)} nodes · −1.23e−12`, DETAIL_FONT);
+    const detail = widthOf(`${formatCount(hierarchy.nodesInside[box.group]!)} nodes · max −1.23e−12`, DETAIL_FONT);
     return box.open
-      ? { width: Math.min(360, Math.ceil(text) + 112), height: 60 }
+      ? { width: Math.min(360, Math.ceil(text) + 136), height: 60 }
       : { width: clamp(Math.max(text + 34, detail + 20), 128, 240), height: 46 + SHEETS };
   }
   const { kind } = hierarchy.graph.columns.nodes;
@@ -129,12 +137,16 @@ function detailsOf(
 ): readonly string[] {
   const number = numberText(box, values);
   if (box.kind === "group") {
-    const inside = hierarchy.nodesInside[box.group]!;
-    if (box.open) return [number ?? ""];
-    const nodes = inside === 1 ? "1 node" : `${formatCount(inside)} nodes`;
-    return number === undefined ? [nodes] : [`${nodes} · ${number}`, number];
+    return groupDetails(hierarchy, box, number && values?.summary === "greatest" ? `max ${number}` : number);
   }
   return nodeDetails(hierarchy.graph, box.node, number, record);
+}
+
+function groupDetails(hierarchy: Hierarchy, box: Box, number: string | undefined): readonly string[] {
+  const inside = hierarchy.nodesInside[box.group]!;
+  if (box.open) return [number ?? ""];
+  const nodes = inside === 1 ? "1 node" : `${formatCount(inside)} nodes`;
+  return number === undefined ? [nodes] : [`${nodes} · ${number}`, number];
 }
 
 function nodeDetails(graph: Graph, node: number, number: string | undefined, record: RecordedStep | undefined): readonly string[] {

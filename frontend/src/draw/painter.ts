@@ -20,6 +20,7 @@ export interface View {
   readonly backward: boolean;
   readonly selected: number; // boxes; -1: none
   readonly hovered: number;
+  readonly edge: number; // chosen line; -1: none
 }
 
 export function paint(context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View): void {
@@ -51,7 +52,7 @@ function paintEdges(
   const near = (edge: { source: number; target: number }): boolean =>
     [view.selected, view.hovered].some((box) => box !== -1 && (edge.source === box || edge.target === box));
   const inView = scene.edges
-    .map((edge, i) => ({ edge, paint: paints.edges[i]!, look: { backward: view.backward, marked: near(edge) } }))
+    .map((edge, i) => ({ edge, paint: paints.edges[i]!, look: { backward: view.backward, marked: i === view.edge || near(edge) } }))
     .filter(({ edge }) => crosses(edge.pathWorld, viewWorld))
     .sort((a, b) => Number(a.look.marked) - Number(b.look.marked));
   for (const { edge, paint, look } of inView) paintEdge(context, edge, paint, look, theme, view.camera.k);

@@ -2,23 +2,20 @@
 // the painted one with the step. Recoloring makes only the second anew.
 
 import { distanceToPath, intersects, type Point, type Rect } from "../base/geometry";
-import { formatShape } from "../base/format";
+import { formatNumber, formatShape } from "../base/format";
 import type { VisibleGraph, VisibleEdge } from "../model/collapse";
 import type { Hierarchy } from "../model/hierarchy";
 import { isCut, retainsGrad } from "../model/gradient_flow";
 import { slotRowOf, type NodeKind } from "../model/graph";
-import type { RecordedStep } from "../model/record";
-import type { Statistic } from "../model/statistics";
+import { scalarOf, type RecordedStep } from "../model/record";
+import { isElementItself, type Statistic } from "../model/statistics";
 import { State, summarizeRows, type StepValues } from "../model/values";
 import { TITLE_HEIGHT } from "../layout/elk_graph";
 import type { LaidOut } from "../layout/laid_out";
-import { arrayText, captionOf, detailOf, textRoom, valueText } from "./caption";
+import { captionOf, detailOf, textRoom, valueText } from "./caption";
 import { inkOn, type ColorScale } from "./color_scale";
 import { placeLabels } from "./edge_labels";
 import type { Theme } from "./theme";
-
-// An array written on an edge must be as short as a number.
-const LONGEST_ARRAY = 10;
 
 export type Shape = NodeKind | "group" | "frame";
 
@@ -121,8 +118,9 @@ export function paintScene(
     if (values === undefined) return { state: State.none, weight: 0, label: "" };
     const rows = merged.map((edge) => hierarchy.graph.edgeRow[edge]!);
     const { value, state } = summarizeRows(values.rows, rows, statistic);
-    const whole = rows.length === 1 ? arrayText(record?.whole.get(rows[0]!)?.gradient) : undefined;
-    const label = (whole !== undefined && whole.length <= LONGEST_ARRAY ? whole : valueText(value, state)) ?? "";
+    // One rule for edges: the chosen statistic, but of a single element the element itself, for its sign.
+    const only = rows.length === 1 && isElementItself(statistic) ? scalarOf(record?.whole.get(rows[0]!)?.gradient) : undefined;
+    const label = only !== undefined ? formatNumber(only) : (valueText(value, state) ?? "");
     return { state, weight: state === State.number ? scale.position(value) : 0, label };
   });
   return { boxes, edges };

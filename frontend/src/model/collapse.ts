@@ -11,6 +11,7 @@ export interface Box {
   readonly item: number; // -1 for groups
   readonly node: number; // -1 for groups
   readonly group: number; // -1 for nodes
+  readonly module: number; // group that a node is folded with, -1 for none
   readonly open: boolean;
   readonly parent: number; // index of the surrounding box, less than the box's own, or -1
   readonly depth: number;
@@ -37,13 +38,18 @@ export function showGraph(hierarchy: Hierarchy, open: ReadonlySet<number>): Visi
     const index = boxes.length;
     if (child < 0) {
       itemBox[asItem(child)] = index;
-      boxes.push(nodeBox(hierarchy, asItem(child), parent, depth));
+      boxes.push(nodeBox(hierarchy, asItem(child), parent, depth, -1));
       return;
     }
     const group = hierarchy.groups[child]!;
-    groupBox[child] = index;
     const isOpen = open.has(child);
-    boxes.push({ id: group.id, kind: "group", item: -1, node: -1, group: child, open: isOpen, parent, depth });
+    if (group.folds !== -1 && !isOpen) {
+      itemBox[group.folds] = index;
+      boxes.push(nodeBox(hierarchy, group.folds, parent, depth, child));
+      return;
+    }
+    groupBox[child] = index;
+    boxes.push({ id: group.id, kind: "group", item: -1, node: -1, group: child, module: -1, open: isOpen, parent, depth });
     if (isOpen) for (const inner of group.children) visit(inner, index, depth + 1);
   };
   for (const child of hierarchy.top) visit(child, -1, 0);
@@ -55,11 +61,11 @@ export function showGraph(hierarchy: Hierarchy, open: ReadonlySet<number>): Visi
   };
 }
 
-function nodeBox(hierarchy: Hierarchy, item: number, parent: number, depth: number): Box {
+function nodeBox(hierarchy: Hierarchy, item: number, parent: number, depth: number, module: number): Box {
   const node = hierarchy.itemNode[item]!;
   const key = hierarchy.graph.columns.nodes.key[node]!;
   const id = item === node ? key : `${key} (copy ${item})`;
-  return { id, kind: "node", item, node, group: -1, open: false, parent, depth };
+  return { id, kind: "node", item, node, group: -1, module, open: false, parent, depth };
 }
 
 // Box that stands for each item: its own, or the closed group around it.
@@ -108,7 +114,7 @@ function isReached(hierarchy: Hierarchy, open: ReadonlySet<number>, group: numbe
 }
 
 // Opens level by level as long as at most `limit` boxes are shown. Equal siblings
-// open together or not at all, so that like is shown alike.
+// open together or not at all, so that like is shown alike; what is one operation stays one box.
 export function openUpTo(hierarchy: Hierarchy, limit: number): ReadonlySet<number> {
   const open = new Set<number>();
   let shown = hierarchy.top.length;
@@ -135,7 +141,8 @@ function bySignature(hierarchy: Hierarchy, children: readonly number[]): Iterabl
   const classes = new Map<number, number[]>();
   for (const child of children) {
     if (child < 0) continue;
-    const { signature } = hierarchy.groups[child]!;
+    const { signature, folds } = hierarchy.groups[child]!;
+    if (folds !== -1) continue;
     const known = classes.get(signature);
     if (known === undefined) classes.set(signature, [child]);
     else known.push(child);

@@ -1,7 +1,7 @@
 // The tree that is drawn: scopes and folds as groups, nodes and their copies as items.
 
 import { foldSiblings, type Fold } from "./folding";
-import { NO_SCOPE, type Graph } from "./graph";
+import { edgesIn, NO_SCOPE, type Graph } from "./graph";
 import { nameWithin, operationLabel } from "./labels";
 import { placeNodes, scopeDepths, type Placement } from "./placement";
 
@@ -17,6 +17,8 @@ export interface Group {
   readonly signature: number;
   // In forward order: g >= 0 is group g, i < 0 is item -1 - i.
   readonly children: readonly number[];
+  // The node of a module call that is one operation and nothing else: closed, the two are one box. Else -1.
+  readonly folds: number;
 }
 
 export interface Hierarchy extends Placement {
@@ -53,6 +55,7 @@ export function buildHierarchy(graph: Graph): Hierarchy {
     groups.push(describe(graph, placement, fold, parent, groups[parent], children));
     const inner = fold.kind === "one" ? foldSiblings(childrenOf[fold.sibling.scope]!) : fold.children;
     for (const part of inner) children.push(add(part, number));
+    groups[number] = { ...groups[number]!, folds: fold.kind === "one" ? onlyOperation(graph, placement, children) : -1 };
     return number;
   };
   // Recursion goes as deep as modules are nested, not as long as the graph is.
@@ -66,6 +69,21 @@ export function buildHierarchy(graph: Graph): Hierarchy {
     groupOf: new Map(groups.map((group, number) => [group.id, number])),
     nodesInside: countInside(groups, itemGroup, graph.nodeCount),
   };
+}
+
+// Of a module with parameters there is more to show than the operation.
+function onlyOperation(graph: Graph, placement: Placement, children: readonly number[]): number {
+  if (children.length !== 1 || children[0]! >= 0) return -1;
+  const node = placement.itemNode[asItem(children[0]!)]!;
+  const { kind } = graph.columns.nodes;
+  const uses = edgesIn(graph, node).some((edge) => kind[graph.edgeSource[edge]!] === "parameter");
+  return kind[node] === "operation" && !uses ? node : -1;
+}
+
+// The module that a node is folded with while that is closed.
+export function foldedAround({ groups, itemGroup }: Hierarchy, node: number): number | undefined {
+  const group = itemGroup[node] ?? -1;
+  return group !== -1 && groups[group]!.folds === node ? group : undefined;
 }
 
 // Children of each scope in forward order; the last entry holds those of no scope.
@@ -118,7 +136,7 @@ function describe(
     const title = nameWithin(path[scope]!, outer === NO_SCOPE ? "" : path[outer]!);
     return {
       id: `${path[scope]}#${call[scope]}`,
-      kind: "module", scope, parent, children, signature,
+      kind: "module", scope, parent, children, signature, folds: -1,
       title: (title || module[scope]!) + (calledAgain(graph, scope) ? `#${call[scope]}` : ""),
       subtitle: title ? module[scope]! : "",
     };
@@ -130,13 +148,14 @@ function describe(
   return {
     id: `${within?.id ?? ""}~${fold.kind}:${first.key}`,
     kind: fold.kind, scope: NO_SCOPE, parent, children,
-    signature: -1 - parent,
+    signature: -1 - parent, folds: -1,
     title: repeat ? names : `${fold.from}–${fold.to}`,
     subtitle: repeat ? `×${fold.count}` : names,
   };
 }
 
-function calledAgain(graph: Graph, scope: number): boolean {
+// Whether a module is called more than once: only then its calls are numbered.
+export function calledAgain(graph: Graph, scope: number): boolean {
   const { path, call } = graph.columns.scopes;
   if (call[scope]! > 0) return true;
   calls.get(graph) ?? calls.set(graph, new Set(path.filter((_, s) => call[s]! > 0)));

@@ -14,6 +14,11 @@ function snakeCase(name: string): string {
     .toLowerCase();
 }
 
+// "root" is autograd's word; people know it as what they called backward on.
+export function kindLabel(kind: string): string {
+  return kind === "root" ? "loss or output" : kind;
+}
+
 // The part of a qualified name that its surrounding scope does not say already.
 export function nameWithin(name: string, scopePath: string): string {
   const prefix = `${scopePath}.`;

@@ -20,6 +20,7 @@ export interface StepValues {
   readonly rows: Values;
   readonly nodes: Values;
   readonly groups: Values;
+  readonly summary: Statistic["summary"]; // how a group's number is made of those inside
 }
 
 export function computeValues(hierarchy: Hierarchy, record: RecordedStep, statistic: Statistic): StepValues {
@@ -31,7 +32,7 @@ export function computeValues(hierarchy: Hierarchy, record: RecordedStep, statis
       combine(nodes, node, rows.value[row]!, rows.state[row]! as State, statistic);
     }
   }
-  return { rows, nodes, groups: groupValues(hierarchy, nodes, statistic) };
+  return { rows, nodes, groups: groupValues(hierarchy, nodes, statistic), summary: statistic.summary };
 }
 
 function rowValues(record: RecordedStep, statistic: Statistic): Values {

@@ -5,7 +5,7 @@ import { reveal } from "../state/actions";
 import { Card } from "./card";
 import type { Drawing } from "./drawing";
 import { GraphView, type CanvasRef } from "./graph_view";
-import { Empty, Failure, Loading, Notice, Warnings } from "./messages";
+import { Empty, Failure, Loading, NothingRecorded, Notice, Warnings } from "./messages";
 import type { Session } from "./session";
 import { Steps } from "./steps";
 import { Toolbar } from "./toolbar";
@@ -23,21 +23,21 @@ export function App({ session, drawing, canvas }: {
 function content(session: Session, drawing: Drawing, canvas: CanvasRef): JSX.Element {
   const { store } = session;
   const phase = store.phase.value;
-  if (phase.kind === "error") return <Failure sentence={phase.sentence} retry={() => void session.retry()} />;
+  const failure = phase.kind === "error" && <Failure sentence={phase.sentence} retry={() => void session.retry()} />;
+  if (failure && store.runs.value.length === 0) return failure;
   if (phase.kind === "loading") return <Loading what="Loading…" />;
   if (!store.runs.value.some(({ tags }) => tags.length > 0)) return <><Warnings store={store} /><Empty /></>;
-  const select = (id: string): void => {
-    reveal(store, id);
-    canvas.current?.showBox(id);
-  };
+  const select = (id: string): void => void reveal(store, id);
   return (
     <>
       <Toolbar session={session} select={select} />
       <Warnings store={store} />
-      <div class="middle">
-        <GraphView store={store} drawing={drawing} canvas={canvas} />
-        <Card session={session} drawing={drawing} select={select} />
-      </div>
+      {failure || (store.ref.value === undefined ? <NothingRecorded run={store.run.value?.run ?? ""} /> : (
+        <div class="middle">
+          <GraphView store={store} drawing={drawing} canvas={canvas} />
+          <Card session={session} drawing={drawing} select={select} />
+        </div>
+      ))}
       <Steps store={store} />
       <Notice store={store} />
     </>

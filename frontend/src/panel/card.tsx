@@ -2,8 +2,11 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import type { Hierarchy } from "../model/hierarchy";
+import { chooseEdge } from "../state/actions";
+import type { Store } from "../state/store";
 import type { Session } from "./session";
 import type { Drawing } from "./drawing";
+import { EdgeCard } from "./edge_card";
 import { GroupCard } from "./group_card";
 import { CloseIcon } from "./icons";
 import { NodeCard } from "./node_card";
@@ -16,21 +19,33 @@ export interface CardProps {
   readonly select: (id: string) => void;
 }
 
-export function Card({ session, drawing, select }: Omit<CardProps, "hierarchy">): JSX.Element | null {
-  const hierarchy = session.store.hierarchy.value;
-  const id = session.store.selected.value;
-  if (hierarchy === undefined || id === undefined) return null;
+export function Card({ session, drawing, select }: Omit<CardProps, "hierarchy">): JSX.Element | null | undefined {
+  const { store } = session;
+  const hierarchy = store.hierarchy.value;
+  const id = store.selected.value;
+  if (hierarchy === undefined) return null;
+  const props = { session, drawing, hierarchy, select };
+  const edges = store.edge.value;
+  if (id === undefined) return edges && <Frame store={store} id="edge"><EdgeCard {...props} edges={edges} /></Frame>;
   const group = hierarchy.groupOf.get(id);
   const node = group === undefined ? hierarchy.graph.columns.nodes.key.indexOf(id) : -1;
-  const props = { session, drawing, hierarchy, select };
+  // A link may name what is not here: there is nothing to tell of it.
+  if (group === undefined && node === -1) return null;
   return (
-    <aside class="card" data-testid="card" aria-label="Selection" data-key={id}>
-      <IconButton id="card-close" label="Close (Escape)" onClick={() => (session.store.selected.value = undefined)}>
-        <CloseIcon />
-      </IconButton>
+    <Frame store={store} id={id}>
       {group !== undefined && <GroupCard key={id} {...props} group={group} />}
       {node !== -1 && <NodeCard key={id} {...props} node={node} />}
-      {group === undefined && node === -1 && <p class="faint">This graph has no "{id}".</p>}
+    </Frame>
+  );
+}
+
+function Frame({ store, id, children }: { readonly store: Store; readonly id: string; readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <aside class="card" data-testid="card" aria-label="Selection" data-key={id}>
+      <IconButton id="card-close" label="Close (Escape)" onClick={() => chooseEdge(store, undefined)}>
+        <CloseIcon />
+      </IconButton>
+      {children}
     </aside>
   );
 }

@@ -12,6 +12,7 @@ export interface ChartProps {
   readonly steps: readonly number[];
   readonly values: readonly (number | null)[];
   readonly log: boolean;
+  readonly label: string; // beside the vertical axis, where its numbers need a word
   readonly step: number | undefined;
   readonly theme: Theme;
   readonly goTo: (step: number) => void;
@@ -33,12 +34,12 @@ export function Chart(props: ChartProps): JSX.Element {
       made.destroy();
       plot.current = undefined;
     };
-  }, [props.log, props.theme]);
+  }, [props.log, props.label, props.theme]);
   useEffect(() => plot.current?.setData(dataOf(props)), [props.steps, props.values.join()]);
   useEffect(() => plot.current?.redraw(false), [props.step]);
   const finite = props.values.filter((value) => value !== null).length;
   return (
-    <div class="chart" data-testid="chart" data-points={finite} data-step={props.step}
+    <div class="chart" data-testid="chart" data-points={finite} data-step={props.step} data-log={props.log} data-axis={props.label}
       role="img" aria-label={`${finite} of ${props.steps.length} records have a number`}>
       <div ref={place} />
     </div>
@@ -58,7 +59,7 @@ function goToCursor(plot: uPlot, { steps, goTo }: ChartProps): void {
 }
 
 function optionsOf(latest: { readonly current: ChartProps }, width: number): uPlot.Options {
-  const { theme, log } = latest.current;
+  const { theme, log, label } = latest.current;
   const grid = { stroke: theme.groupBorder, width: 1 };
   const axis = { stroke: theme.inkSoft, grid, ticks: { ...grid, size: 4 }, font: "11px system-ui" };
   return {
@@ -69,7 +70,7 @@ function optionsOf(latest: { readonly current: ChartProps }, width: number): uPl
     scales: { x: { time: false }, y: log ? { distr: 3 } : {} },
     axes: [
       { ...axis, size: 22, space: 50 },
-      { ...axis, size: 56, ...(log ? { grid: { ...grid, filter: wholePowers }, ticks: { ...grid, size: 4, filter: wholePowers } } : {}), values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : formatNumber(tick))) },
+      { ...axis, size: 56, ...(label ? { label, labelSize: 16, labelGap: 0, labelFont: "11px system-ui" } : {}), ...(log ? { grid: { ...grid, filter: wholePowers }, ticks: { ...grid, size: 4, filter: wholePowers } } : {}), values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : formatNumber(tick))) },
     ],
     series: [{}, { stroke: theme.accent, width: 1.5, spanGaps: false, points: { show: latest.current.steps.length <= 60, size: 4, fill: theme.accent } }],
     hooks: { draw: [(plot) => drawStep(plot, latest.current)] },

@@ -18,6 +18,11 @@ export interface Drawn {
   readonly scene: Scene;
 }
 
+// The line that stands for edges of the graph, in this layout; -1: none.
+export function edgeIndex({ visible }: Drawn, edges: readonly number[] | undefined): number {
+  return edges === undefined ? -1 : visible.edges.findIndex((line) => line.edges.includes(edges[0]!));
+}
+
 export interface Drawing {
   readonly drawn: Signal<Drawn | undefined>;
   readonly busy: Signal<boolean>;
@@ -57,7 +62,11 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
 function layOut(store: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefined>, busy: Signal<boolean>): void {
   const hierarchy = store.hierarchy.value;
   const visible = store.visible.value;
-  if (hierarchy === undefined || visible === undefined) return;
+  if (hierarchy === undefined || visible === undefined) {
+    drawn.value = undefined;
+    busy.value = false;
+    return;
+  }
   const groups = visible.boxes.filter(({ open }) => open).map(({ group }) => group);
   const key = `${hierarchy.graph.hash} ${groups.join()}`;
   const began = performance.now();

@@ -4,32 +4,68 @@ import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Finding } from "../api/contract";
 import type { Hierarchy } from "../model/hierarchy";
+import { Popover } from "./popover";
 import type { Session } from "./session";
 
 const SETTLED_MS = 150;
+const SHOWN = 3;
+const ORDER: readonly Finding["severity"][] = ["error", "warning", "note"];
 
 export function Findings({ session, select }: {
   readonly session: Session;
   readonly select: (id: string) => void;
 }): JSX.Element | null {
+  const { store } = session;
   const findings = useFindings(session);
   const [open, setOpen] = useState(false);
-  const hierarchy = session.store.hierarchy.value;
+  const ref = store.ref.value;
+  useEffect(() => setOpen(false), [store.run.value?.run, ref]);
+  const hierarchy = store.hierarchy.value;
   const worst = findings[0];
   if (worst === undefined || hierarchy === undefined) return null;
+  const choose = (id: string): void => {
+    setOpen(false);
+    select(id);
+  };
   return (
-    <div class="finder">
-      <button type="button" class={`findings ${worst.severity}`} data-testid="findings" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {findings.length === 1 ? "1 finding" : `${findings.length} findings`}
-      </button>
-      {open && (
-        <ul class="popover wide" data-testid="finding-list">
-          {findings.map((finding, i) => (
-            <li key={i} data-kind={finding.kind}><FindingLine finding={finding} id={idOf(hierarchy, finding)} select={select} /></li>
-          ))}
-        </ul>
+    <Popover id="findings" look={`findings severity-${worst.severity}`} open={open} setOpen={setOpen}
+      label={findings.length === 1 ? "1 finding" : `${findings.length} findings`}>
+      <ul data-testid="finding-list">
+        {alike(findings).map((group) => <Alike key={group[0]!.text} findings={group} hierarchy={hierarchy} select={choose} />)}
+      </ul>
+    </Popover>
+  );
+}
+
+// Findings of one severity and kind stand together, the worst severity first.
+function alike(findings: readonly Finding[]): readonly (readonly Finding[])[] {
+  const groups = new Map<string, Finding[]>();
+  for (const finding of findings) {
+    const key = `${finding.severity} ${finding.kind}`;
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [finding]);
+    else known.push(finding);
+  }
+  return [...groups.values()];
+}
+
+function Alike({ findings, hierarchy, select }: {
+  readonly findings: readonly Finding[];
+  readonly hierarchy: Hierarchy;
+  readonly select: (id: string) => void;
+}): JSX.Element {
+  const [all, setAll] = useState(false);
+  // A button for a single one would take the room of that one.
+  const shown = all || findings.length <= SHOWN + 1 ? findings : findings.slice(0, SHOWN);
+  return (
+    <>
+      {shown.map((finding, i) => (
+        <li key={i} data-kind={finding.kind}><FindingLine finding={finding} id={idOf(hierarchy, finding)} select={select} /></li>
+      ))}
+      {shown.length < findings.length && (
+        <li><button type="button" class="more" data-testid="more-findings" onClick={() => setAll(true)}>{findings.length - shown.length} more like these</button></li>
       )}
-    </div>
+    </>
   );
 }
 
@@ -38,7 +74,7 @@ function FindingLine({ finding, id, select }: {
   readonly id: string | undefined;
   readonly select: (id: string) => void;
 }): JSX.Element {
-  const text = <><i class={finding.severity} aria-label={finding.severity} />{finding.text}</>;
+  const text = <><i class={`severity-${finding.severity}`} aria-label={finding.severity} />{finding.text}</>;
   return id === undefined
     ? <span>{text}</span>
     : <button type="button" data-key={id} onClick={() => select(id)}>{text}</button>;
@@ -59,11 +95,14 @@ function useFindings({ store, client }: Session): readonly Finding[] {
   const tag = store.tag.value?.tag;
   const ref = store.ref.value;
   useEffect(() => {
-    if (run === undefined || tag === undefined || ref === undefined) return undefined;
+    if (run === undefined || tag === undefined || ref === undefined) {
+      setFindings([]);
+      return undefined;
+    }
     let current = true;
     const timer = setTimeout(() => {
       void client.findings(run, tag, ref.step, ref.backwardPass).then((reply) => {
-        if (current) setFindings(reply.ok ? reply.value : []);
+        if (current) setFindings(reply.ok ? worstFirst(reply.value) : []);
       });
     }, SETTLED_MS);
     return () => {
@@ -71,5 +110,11 @@ function useFindings({ store, client }: Session): readonly Finding[] {
       clearTimeout(timer);
     };
   }, [run, tag, ref]);
+  // Those of another run or tag are not this one's, however briefly.
+  useEffect(() => setFindings([]), [run, tag]);
   return findings;
+}
+
+function worstFirst(findings: readonly Finding[]): readonly Finding[] {
+  return [...findings].sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
 }

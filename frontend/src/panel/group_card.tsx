@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { formatAmount, formatCount, plainNumber } from "../base/format";
 import { valueText } from "../draw/caption";
-import type { Hierarchy } from "../model/hierarchy";
+import { calledAgain, type Hierarchy } from "../model/hierarchy";
 import { State, type StepValues } from "../model/values";
 import { toggleGroup } from "../state/actions";
 import { Facts, Section, type CardProps } from "./card";
@@ -31,7 +31,7 @@ export function GroupCard({ session, hierarchy, select, group }: CardProps & { r
         ...(scope === -1 ? [] : [
           ["module", module[scope]!] as const,
           ["path", path[scope] || "(the model itself)"] as const,
-          ["call", String(call[scope])] as const,
+          ...(calledAgain(hierarchy.graph, scope) ? [["call", String(call[scope])] as const] : []),
         ]),
         ["nodes", formatCount(inside.length)],
         ["parameters", `${formatCount(parameters.length)} (${formatAmount(elements(hierarchy, parameters))} elements)`],
@@ -61,7 +61,7 @@ function Summary({ store, values, group, inside }: {
   return (
     <Section title={`Gradient at this step, ${statistic.label}`} id="summary">
       <Facts facts={[
-        [how, <span data-testid="summary-value" data-value={plainNumber(value)}>{valueText(value, state) ?? "none"}</span>],
+        [how, <span data-testid="summary-value" data-value={plainNumber(value)}>{valueText(value, state) ?? "no gradient"}</span>],
         ["with a gradient", formatCount(inside.length - count(State.none))],
         ["zero", formatCount(count(State.zero))],
         ["NaN or inf", <span class={count(State.nonfinite) > 0 ? "bad" : ""}>{formatCount(count(State.nonfinite))}</span>],

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { HISTOGRAM_BINS, type NodeSeries } from "../api/parse";
 import type { Result } from "../base/result";
+import type { Statistic } from "../model/statistics";
 import { goToStep } from "../state/actions";
 import { Section } from "./card";
 import { Chart } from "./chart";
@@ -17,7 +18,7 @@ export function History({ session, drawing, reply }: {
   readonly reply: Result<NodeSeries> | undefined;
 }): JSX.Element {
   const { store } = session;
-  const [log, setLog] = useState(true);
+  const [chosen, choose] = useState<{ readonly of: Statistic; readonly log: boolean } | undefined>(undefined);
   const ref = store.ref.value;
   if (reply === undefined) return <Section title="Over steps"><p class="faint">Loading…</p></Section>;
   if (!reply.ok) return <Section title="Over steps"><p class="faint" data-testid="chart-error">{reply.error}</p></Section>;
@@ -25,17 +26,21 @@ export function History({ session, drawing, reply }: {
   const statistic = store.statistic.value;
   const ofPass = series.steps.map((_, i) => i).filter((i) => series.backwardPasses[i] === ref?.backwardPass);
   const values = statisticOver(series, statistic.columns);
+  const wanted = chosen?.of === statistic ? chosen.log : startsLogarithmic(statistic);
+  // Where every number is zero a logarithmic axis has nothing to show.
+  const log = wanted && canBeLogarithmic(statistic) && values.some((value) => value !== null && value !== 0);
   const several = ofPass.length < series.steps.length;
   const at = series.steps.findIndex((step, i) => step === ref?.step && series.backwardPasses[i] === ref?.backwardPass);
   return (
     <>
       {ofPass.length > 1 && <Section title={`${statistic.label} over steps${several ? `, pass ${(ref?.backwardPass ?? 0) + 1}` : ""}`} id="history">
-        <label class="check">
-          <input type="checkbox" data-testid="log-scale" checked={log} onChange={(event) => setLog(event.currentTarget.checked)} />
+        {canBeLogarithmic(statistic) && <label class="check">
+          <input type="checkbox" data-testid="log-scale" checked={log}
+            onChange={(event) => choose({ of: statistic, log: event.currentTarget.checked })} />
           log scale
-        </label>
+        </label>}
         <Chart steps={ofPass.map((i) => series.steps[i]!)} values={ofPass.map((i) => values[i]!)} log={log}
-          step={ref?.step} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
+          label={log && statistic.signed ? `|${statistic.label}|` : ""} step={ref?.step} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
       </Section>}
       {at !== -1 && series.present[at] === 1 && (
         <Section title="Elements by magnitude" id="histogram-section">
@@ -53,7 +58,9 @@ export function useSeries(session: Session, row: number | undefined): Result<Nod
   const [reply, setReply] = useState<Result<NodeSeries> | undefined>(undefined);
   const run = store.run.value?.run;
   const tag = store.tag.value;
-  const hash = store.hierarchy.value?.graph.hash;
+  const shown = store.hierarchy.value?.graph.hash;
+  // While another run's graph is on its way, the row is of the one before.
+  const hash = shown === store.hash.value ? shown : undefined;
   useEffect(() => {
     if (run === undefined || tag === undefined || hash === undefined || row === undefined) return undefined;
     let current = true;
@@ -63,6 +70,16 @@ export function useSeries(session: Session, row: number | undefined): Result<Nod
     };
   }, [run, tag, hash, row]);
   return reply;
+}
+
+// A share lies between 0 and 1, and is often exactly one of them.
+function canBeLogarithmic(statistic: Statistic): boolean {
+  return statistic.scale === "log";
+}
+
+// Signs and counts (mostly zero) are lost on a logarithmic axis.
+function startsLogarithmic(statistic: Statistic): boolean {
+  return canBeLogarithmic(statistic) && !statistic.signed && statistic.summary === "greatest";
 }
 
 function statisticOver(series: NodeSeries, columns: readonly string[]): readonly (number | null)[] {

@@ -1,7 +1,7 @@
 // Keys that work anywhere in the panel, except where a control has its own use for them.
 
 import { listen, type Dispose } from "../base/disposer";
-import { moveSteps, toggleGroup } from "../state/actions";
+import { chooseEdge, moveSteps, reveal, toggleGroup } from "../state/actions";
 import type { Store } from "../state/store";
 import { togglePlay } from "./steps";
 
@@ -11,7 +11,7 @@ export function watchKeyboard(store: Store, fit: () => void): Dispose {
   return listen<KeyboardEvent>(document, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = event.target instanceof Element ? event.target : undefined;
-    if (event.key === "Escape") store.selected.value = undefined;
+    if (event.key === "Escape") chooseEdge(store, undefined);
     else if (target?.closest(OWN_KEYS) != null) return;
     else if (!act(store, event, target, fit)) return;
     event.preventDefault();
@@ -37,12 +37,13 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, fi
   }
 }
 
-// Enter opens or closes a group; on a node in the tree it selects it.
+// Enter opens or closes a group, or the module of a selected node that is all of it; on a node in the tree it selects it.
 function enter(store: Store, item: HTMLElement | undefined, target: Element | undefined): boolean {
   if (target?.closest("button, summary") != null) return false;
   const key = item?.dataset.key ?? store.selected.value;
   if (key === undefined) return false;
   if (store.hierarchy.value?.groupOf.has(key) === true) toggleGroup(store, key);
-  else store.selected.value = key;
+  else if (item === undefined) toggleGroup(store, key);
+  else reveal(store, key);
   return true;
 }

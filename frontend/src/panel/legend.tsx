@@ -27,7 +27,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
       </div>
       <div class="chips">
         <Chip color={theme.zero} border={theme.border}>zero</Chip>
-        <Chip color={theme.none} border={theme.noneLine} hatched>none</Chip>
+        <Chip color={theme.none} border={theme.noneLine} hatched>no gradient</Chip>
         <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
       </div>
       <Signs drawing={drawing} />

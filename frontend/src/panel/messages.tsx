@@ -25,6 +25,17 @@ export function Empty(): JSX.Element {
   );
 }
 
+// A run that has no record, yet or at all.
+export function NothingRecorded({ run }: { readonly run: string }): JSX.Element {
+  return (
+    <main class="message" data-testid="nothing-recorded">
+      <h1>Nothing recorded in this run</h1>
+      <p>Run <b>{run || "."}</b> holds no record of a gradient graph.</p>
+      <p>If it is still training, its first records come when the writer is flushed: reload then. Else see that <code>writer.add_grad_graph(…)</code> was called, that a backward ran after it, and that <code>writer.close()</code> was reached.</p>
+    </main>
+  );
+}
+
 export function Failure({ sentence, retry }: { readonly sentence: string; readonly retry: () => void }): JSX.Element {
   return (
     <div class="message" data-testid="error" role="alert">

@@ -4,7 +4,8 @@ import type { JSX } from "preact";
 import { formatNumber, plainNumber } from "../base/format";
 import { nameOfNode } from "../draw/caption";
 import { edgesIn, edgesOut, type Graph } from "../model/graph";
-import { operationLabel } from "../model/labels";
+import { calledAgain } from "../model/hierarchy";
+import { kindLabel, operationLabel } from "../model/labels";
 import { elementOf, numberAt, type RecordedStep } from "../model/record";
 import { Section, type CardProps } from "./card";
 
@@ -13,7 +14,7 @@ const MOST = 50;
 export function titleOf(graph: Graph, node: number): string {
   const name = nameOfNode(graph, node);
   const operation = operationLabel(graph.columns.nodes.operation[node]!);
-  return name && operation ? `${name} · ${operation}` : name || operation || graph.columns.nodes.kind[node]!;
+  return name && operation ? `${name} · ${operation}` : name || operation || kindLabel(graph.columns.nodes.kind[node]!);
 }
 
 export function Neighbors({ hierarchy, node, select }: CardProps & { readonly node: number }): JSX.Element {
@@ -60,7 +61,7 @@ export function Links({ title, id, graph, nodes, select }: {
   );
 }
 
-function NodeLink({ graph, node, select }: {
+export function NodeLink({ graph, node, select }: {
   readonly graph: Graph;
   readonly node: number;
   readonly select: (id: string) => void;
@@ -71,7 +72,7 @@ function NodeLink({ graph, node, select }: {
   return (
     <button type="button" class="link" data-key={key[node]} onClick={() => select(key[node]!)}>
       {titleOf(graph, node)}
-      {inside !== -1 && path[inside] !== "" && <span class="faint"> {`${path[inside]}#${call[inside]}`}</span>}
+      {inside !== -1 && path[inside] !== "" && <span class="faint"> {path[inside]}{calledAgain(graph, inside) ? `#${call[inside]}` : ""}</span>}
     </button>
   );
 }

@@ -5,8 +5,9 @@ import type { ComponentChildren, JSX } from "preact";
 import { formatShape, shortenPaths } from "../base/format";
 import { nameOfNode } from "../draw/caption";
 import { isSeed, requiresGrad, stopsGradient, whyNone } from "../model/gradient_flow";
+import { calledAgain } from "../model/hierarchy";
 import { edgesOut, type Graph } from "../model/graph";
-import { operationLabel } from "../model/labels";
+import { kindLabel, operationLabel } from "../model/labels";
 import type { RecordedStep } from "../model/record";
 import { Facts, type CardProps } from "./card";
 import { History, useSeries } from "./history";
@@ -29,7 +30,7 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
     <>
       <h2>
         {title}
-        <span class={`kind kind-${columns.nodes.kind[node]}`}>{columns.nodes.kind[node]}</span>
+        <span class={`kind kind-${columns.nodes.kind[node]}`}>{kindLabel(columns.nodes.kind[node]!)}</span>
       </h2>
       <Marks graph={graph} node={node} row={row} />
       <Note graph={graph} node={node} />
@@ -64,7 +65,7 @@ function factsOf(graph: Graph, node: number, row: number): readonly (readonly [s
   const source = nodes.source[node];
   const facts: (readonly [string, ComponentChildren])[] = [
     ["operation", nodes.operation[node]],
-    ["module", scope === -1 ? undefined : `${scopes.path[scope] || scopes.module[scope]}#${scopes.call[scope]} (${scopes.module[scope]})`],
+    ["module", scope === -1 ? undefined : `${scopes.path[scope] || scopes.module[scope]}${calledAgain(graph, scope) ? `#${scopes.call[scope]}` : ""} (${scopes.module[scope]})`],
     ["shape", slots.shape[row] && formatShape(slots.shape[row]!)],
     ["dtype", slots.dtype[row]],
     ["order", nodes.order[node] === 1 ? undefined : `${nodes.order[node]}: made while a backward ran with create_graph`],

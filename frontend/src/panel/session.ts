@@ -9,8 +9,8 @@ import { Disposer, type Dispose } from "../base/disposer";
 import { success, type Result } from "../base/result";
 import { buildHierarchy, type Hierarchy } from "../model/hierarchy";
 import { bytesOf, type RecordedStep } from "../model/record";
-import { nearestRecord, type RecordRef } from "../model/run";
-import { openAtStart } from "../state/actions";
+import { nearestRecord, samePlace, standingAt, type RecordRef } from "../model/run";
+import { enterGraph, leaveGraph } from "../state/actions";
 import type { Store } from "../state/store";
 
 const KEPT_GRAPHS = 4;
@@ -39,11 +39,15 @@ export class Session {
     this.disposer.add(effect(() => this.followRecord()));
     this.disposer.add(effect(() => this.followDomain()));
     this.disposer.add(effect(() => this.followBadSteps()));
+    // One thing is chosen at a time: a box or a line.
+    this.disposer.add(effect(() => {
+      if (this.store.selected.value !== undefined) this.store.edge.value = undefined;
+    }));
   }
 
   readonly close: Dispose = () => this.disposer.dispose();
 
-  // New records appear; the record that is shown stays the one it was.
+  // New records appear: who stood at the last one follows, else the record that is shown stays the one it was.
   async reload(): Promise<void> {
     const { store } = this;
     const reply = await this.client.runs();
@@ -53,12 +57,12 @@ export class Session {
       else store.notice.value = reply.error;
       return;
     }
-    const shown = store.ref.peek();
+    const standing = standingAt(store.tag.peek()?.records ?? [], store.ref.peek());
     batch(() => {
       store.runs.value = reply.value;
       store.phase.value = { kind: "ready" };
       const records = store.tag.value?.records ?? [];
-      if (shown !== undefined) store.recordIndex.value = nearestRecord(records, shown.step, shown.backwardPass);
+      if (standing !== undefined) store.recordIndex.value = samePlace(records, standing);
       else store.recordIndex.value = firstShown(records, this.wanted);
       this.generation.value++;
       this.tellMissing();
@@ -95,15 +99,15 @@ export class Session {
     const run = this.store.run.value?.run;
     const hash = this.store.hash.value;
     this.generation.value;
-    if (run === undefined || hash === undefined) return;
+    if (run === undefined || hash === undefined) return leaveGraph(this.store);
     if (this.store.hierarchy.peek()?.graph.hash === hash) return;
     void this.loadGraph(run, hash).then((reply) => {
       const { store } = this;
       if (store.run.peek()?.run !== run || store.hash.peek() !== hash) return;
       if (!reply.ok) return this.fail(reply.error);
       batch(() => {
-        if (store.open.peek() === undefined) openAtStart(store, reply.value);
-        store.hierarchy.value = reply.value;
+        enterGraph(store, reply.value);
+        store.phase.value = { kind: "ready" };
       });
     });
   }
@@ -163,15 +167,17 @@ export class Session {
   private followDomain(): void {
     const run = this.store.run.value?.run;
     const tag = this.store.tag.value?.tag;
-    const hash = this.store.hash.value;
+    // Any graph of the tag leads to its domain; it is one for all of them.
+    const hash = this.store.tag.value?.hashes[0];
     const statistic = this.store.statistic.value;
     this.generation.value;
     if (run === undefined || tag === undefined || hash === undefined) return;
     const columns = statistic.columns;
     void Promise.all(columns.map((column) => this.client.domain(run, tag, hash, column))).then((replies) => {
-      if (this.store.statistic.peek() !== statistic || this.store.hash.peek() !== hash) return;
+      const { store } = this;
+      if (store.statistic.peek() !== statistic || store.run.peek()?.run !== run || store.tag.peek()?.tag !== tag) return;
       const known = replies.flatMap((reply) => (reply.ok && reply.value !== undefined ? [reply.value] : []));
-      this.store.domain.value = known.length === 0
+      store.domain.value = known.length === 0
         ? undefined
         : [Math.min(...known.map(([low]) => low)), Math.max(...known.map(([, high]) => high))];
     });

@@ -3,7 +3,7 @@
 import { batch, effect } from "@preact/signals";
 import { Disposer, type Dispose } from "../base/disposer";
 import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
-import { chosenGroups, goToStep } from "../state/actions";
+import { chosenGroups, goToStep, moveSteps, reveal } from "../state/actions";
 import { setStatistic, type Store } from "../state/store";
 import { readHash, watchHash, writeHash } from "./host";
 
@@ -61,8 +61,12 @@ export function syncAddress(store: Store): Dispose {
       if (hash.startsWith("gradgraph")) writeHash((written = formatAddress(hash, addressOf(store))));
       return;
     }
-    const { step, pass } = applyAddress(store);
+    const before = store.tag.peek();
+    const { step, pass, sel } = applyAddress(store);
     if (step !== undefined) goToStep(store, step, pass);
+    else if (store.tag.peek() !== before) moveSteps(store, Infinity);
+    // A graph that is still to come reveals what is selected when it is there.
+    if (sel !== undefined && store.hierarchy.peek()?.graph.hash === store.hash.peek()) reveal(store, sel);
   }));
   return () => disposer.dispose();
 }

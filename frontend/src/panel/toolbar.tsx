@@ -6,6 +6,7 @@ import { chooseHash, chooseRun, chooseTag, collapseAll, expandAll } from "../sta
 import { setStatistic, type Store } from "../state/store";
 import { Finder } from "./finder";
 import { Findings } from "./findings";
+import { Help } from "./help";
 import { IconButton } from "./icon_button";
 import { CollapseIcon, ExpandIcon } from "./icons";
 import type { Session } from "./session";
@@ -24,23 +25,28 @@ export function Toolbar({ session, select }: {
   const hashes = tag?.hashes ?? [];
   return (
     <div class="bar toolbar" role="toolbar" aria-label="Gradient graph">
-      <Choice id="run" label="Run" value={store.run.value?.run ?? ""} choose={(run) => chooseRun(store, run)}
-        options={store.runs.value.map(({ run }) => ({ value: run, text: run || "." }))} />
-      <Choice id="tag" label="Graph" value={tag?.tag ?? ""} choose={(name) => chooseTag(store, name)}
-        options={(store.run.value?.tags ?? []).map((one) => ({ value: one.tag, text: one.tag }))} />
-      {hashes.length > 1 && (
-        <Choice id="hash" label="Structure" value={store.ref.value?.hash ?? ""} choose={(hash) => chooseHash(store, hash)}
-          options={hashes.map((hash, i) => ({ value: hash, text: `${i + 1} of ${hashes.length} (${hash.slice(0, 6)})` }))} />
-      )}
-      <Choice id="statistic" label="Gradient" value={store.statistic.value.id} choose={(id) => setStatistic(store, id)}
-        title={store.statistic.value.meaning}
-        options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))} />
-      <DirectionSwitch store={store} />
-      <span class="spring" />
-      <Findings session={session} select={select} />
-      <Finder hierarchy={store.hierarchy.value} select={select} />
-      <IconButton id="expand-all" label="Expand all" onClick={() => expandAll(store)}><ExpandIcon /></IconButton>
-      <IconButton id="collapse-all" label="Collapse all" onClick={() => collapseAll(store)}><CollapseIcon /></IconButton>
+      <div class="choices">
+        <Choice id="run" label="Run" value={store.run.value?.run ?? ""} choose={(run) => chooseRun(store, run)}
+          options={store.runs.value.map(({ run }) => ({ value: run, text: run || "." }))} />
+        <Choice id="tag" label="Graph" value={tag?.tag ?? ""} choose={(name) => chooseTag(store, name)}
+          options={(store.run.value?.tags ?? []).map((one) => ({ value: one.tag, text: one.tag }))} />
+        {hashes.length > 1 && (
+          <Choice id="hash" label="Structure" value={store.ref.value?.hash ?? ""} choose={(hash) => chooseHash(store, hash)}
+            title={`The graph was not the same at every step: it had ${hashes.length} structures, numbered as they first appeared (in brackets the start of each one's hash). Choosing one goes to the nearest step that has it.`}
+            options={hashes.map((hash, i) => ({ value: hash, text: `${i + 1} of ${hashes.length} (${hash.slice(0, 6)})` }))} />
+        )}
+        <Choice id="statistic" label="Gradient" value={store.statistic.value.id} choose={(id) => setStatistic(store, id)}
+          title={store.statistic.value.meaning}
+          options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))} />
+        <DirectionSwitch store={store} />
+      </div>
+      <div class="tools">
+        <Findings session={session} select={select} />
+        <Finder hierarchy={store.hierarchy.value} select={select} />
+        <IconButton id="expand-all" label="Expand all" onClick={() => expandAll(store)}><ExpandIcon /></IconButton>
+        <IconButton id="collapse-all" label="Collapse all" onClick={() => collapseAll(store)}><CollapseIcon /></IconButton>
+        <Help />
+      </div>
     </div>
   );
 }
@@ -54,7 +60,7 @@ function Choice({ id, label, value, options, choose, title }: {
   readonly title?: string;
 }): JSX.Element {
   return (
-    <label class="choice" title={title}>
+    <label class={`choice choice-${id}`} title={title}>
       <span>{label}</span>
       <select data-testid={id} value={value} onChange={(event) => choose(event.currentTarget.value)}>
         {options.map((option) => <option key={option.value} value={option.value}>{option.text}</option>)}

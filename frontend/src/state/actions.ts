@@ -3,34 +3,66 @@
 import { batch } from "@preact/signals";
 import { formatCount } from "../base/format";
 import { countBoxes, groupsAround, MOST_BOXES, openUpTo, START_BOXES } from "../model/collapse";
-import type { Hierarchy } from "../model/hierarchy";
-import { distinctSteps, nearestRecord } from "../model/run";
+import { foldedAround, type Hierarchy } from "../model/hierarchy";
+import { distinctSteps, nearestRecord, samePlace, standingAt } from "../model/run";
 import type { Store } from "./store";
 
 export function chooseRun(store: Store, run: string): void {
-  batch(() => {
-    const before = store.tag.peek()?.tag;
-    store.runName.value = run;
-    if (store.tag.value?.tag !== before) forgetView(store);
-    const step = store.ref.peek()?.step ?? 0;
-    // Runs are compared at the same tag and step where both have them.
-    store.recordIndex.value = nearestRecord(store.tag.value?.records ?? [], step, 0);
-  });
+  // Runs are compared at the same tag and step where both have them.
+  changePlace(store, () => (store.runName.value = run));
 }
 
 export function chooseTag(store: Store, tag: string): void {
+  changePlace(store, () => (store.tagName.value = tag));
+}
+
+function changePlace(store: Store, change: () => void): void {
   batch(() => {
-    const step = store.ref.peek()?.step ?? 0;
-    store.tagName.value = tag;
-    store.recordIndex.value = nearestRecord(store.tag.value?.records ?? [], step, 0);
-    forgetView(store);
+    const before = store.tag.peek();
+    const standing = standingAt(before?.records ?? [], store.ref.peek());
+    change();
+    const after = store.tag.value;
+    if (after?.tag !== before?.tag) store.selected.value = undefined;
+    store.edge.value = undefined;
+    store.recordIndex.value = samePlace(after?.records ?? [], standing);
+    store.refits.value++;
   });
 }
 
-// Another graph opens as if it were the first one.
-function forgetView(store: Store): void {
-  store.selected.value = undefined;
-  store.open.value = undefined;
+// Another graph: what was opened and selected stays as far as this graph has it,
+// else it opens as if it were the first one.
+export function enterGraph(store: Store, hierarchy: Hierarchy): void {
+  batch(() => {
+    const first = store.hierarchy.peek() === undefined;
+    const wanted = first ? store.open.peek() && [...store.open.peek()!] : chosenGroups(store);
+    const kept = (wanted ?? []).filter((id) => hierarchy.groupOf.has(id));
+    const mostly = wanted !== undefined && 2 * kept.length >= wanted.length;
+    const few = countBoxes(hierarchy, new Set(kept.map((id) => hierarchy.groupOf.get(id)!))) <= MOST_BOXES;
+    store.open.value = mostly && few ? new Set(kept) : startIds(hierarchy);
+    store.hierarchy.value = hierarchy;
+    store.hovered.value = undefined;
+    store.edge.value = undefined;
+    const selected = store.selected.peek();
+    if (selected === undefined || reveal(store, selected)) return;
+    store.selected.value = undefined;
+    if (first) store.notice.value = `This graph has no "${selected}".`;
+  });
+}
+
+// Nothing is recorded where we are: what was shown of another graph goes.
+export function leaveGraph(store: Store): void {
+  batch(() => {
+    if (store.hierarchy.peek() !== undefined) {
+      store.selected.value = undefined;
+      store.open.value = undefined;
+    }
+    store.hierarchy.value = undefined;
+    store.record.value = undefined;
+    store.domain.value = undefined;
+    store.badSteps.value = [];
+    store.edge.value = undefined;
+    store.playing.value = false;
+  });
 }
 
 // Goes to the record of another structure that is nearest to the present one.
@@ -59,10 +91,12 @@ export function moveSteps(store: Store, by: number): void {
   if (step !== undefined) goToStep(store, step, ref.backwardPass);
 }
 
+// Opens or closes a group, or opens the module that a node is folded with.
 export function toggleGroup(store: Store, id: string): void {
   const hierarchy = store.hierarchy.value;
-  const group = hierarchy?.groupOf.get(id);
-  if (hierarchy === undefined || group === undefined) return;
+  if (hierarchy === undefined) return;
+  const group = hierarchy.groupOf.get(id) ?? foldedAround(hierarchy, hierarchy.graph.columns.nodes.key.indexOf(id));
+  if (group === undefined) return;
   const open = new Set(store.openGroups.value);
   if (!open.delete(group)) open.add(group);
   showOpen(store, hierarchy, open, hierarchy.groups[group]!.title);
@@ -84,8 +118,9 @@ export function expandAll(store: Store): void {
   const hierarchy = store.hierarchy.value;
   if (hierarchy === undefined) return;
   const open = openUpTo(hierarchy, MOST_BOXES);
-  const rest = hierarchy.groups.length - open.size;
+  const rest = hierarchy.groups.length - open.size - hierarchy.groups.filter(({ folds }) => folds !== -1).length;
   store.open.value = idsOf(hierarchy, open);
+  store.refits.value++;
   if (rest > 0) {
     store.notice.value = `Opened as much as fits in ${MOST_BOXES} boxes; ${formatCount(rest)} groups stay closed.`;
   }
@@ -95,12 +130,9 @@ export function collapseAll(store: Store): void {
   const hierarchy = store.hierarchy.value;
   if (hierarchy === undefined) return;
   // A single frame around everything stays open: closed, it would hide the whole graph in one box.
-  const only = hierarchy.top.filter((child) => child >= 0);
+  const only = hierarchy.top.filter((child) => child >= 0 && hierarchy.groups[child]!.folds === -1);
   store.open.value = idsOf(hierarchy, new Set(only.length === 1 ? only : []));
-}
-
-export function openAtStart(store: Store, hierarchy: Hierarchy): void {
-  store.open.value = startIds(hierarchy);
+  store.refits.value++;
 }
 
 const starts = new WeakMap<Hierarchy, ReadonlySet<string>>();
@@ -123,17 +155,38 @@ function idsOf(hierarchy: Hierarchy, groups: ReadonlySet<number>): ReadonlySet<s
   return new Set([...groups].map((group) => hierarchy.groups[group]!.id));
 }
 
-// Selects a node or group; opens the groups around it where that is possible.
-export function reveal(store: Store, id: string): void {
+// Selects a node or group, opens the groups around it where that is possible, and
+// brings it into view. Tells whether the graph has it.
+export function reveal(store: Store, id: string): boolean {
   const hierarchy = store.hierarchy.value;
-  if (hierarchy === undefined) return;
-  const group = hierarchy.groupOf.get(id);
-  const node = group === undefined ? hierarchy.graph.columns.nodes.key.indexOf(id) : -1;
-  if (group === undefined && node === -1) return;
-  const outer = group !== undefined ? hierarchy.groups[group]!.parent : hierarchy.itemGroup[node]!;
-  const open = new Set([...store.openGroups.value, ...groupsAround(hierarchy, outer)]);
+  if (hierarchy === undefined) return false;
+  const { key } = hierarchy.graph.columns.nodes;
+  const named = hierarchy.groupOf.get(id);
+  const folded = named === undefined || store.openGroups.value.has(named) ? -1 : hierarchy.groups[named]!.folds;
+  const group = folded === -1 ? named : undefined;
+  const node = folded !== -1 ? folded : group === undefined ? key.indexOf(id) : -1;
+  if (group === undefined && node === -1) return false;
+  const open = new Set([...store.openGroups.value, ...groupsAround(hierarchy, outside(store, hierarchy, group, node))]);
   batch(() => {
     if (open.size > store.openGroups.value.size) showOpen(store, hierarchy, open, id);
-    store.selected.value = id;
+    store.selected.value = store.sought.value = group === undefined ? key[node]! : id;
+    store.edge.value = undefined;
+  });
+  return true;
+}
+
+// The innermost group that must be open to show a group or a node.
+function outside(store: Store, hierarchy: Hierarchy, group: number | undefined, node: number): number {
+  if (group !== undefined) return hierarchy.groups[group]!.parent;
+  const around = foldedAround(hierarchy, node);
+  if (around !== undefined && !store.openGroups.value.has(around)) return hierarchy.groups[around]!.parent;
+  return hierarchy.itemGroup[node]!;
+}
+
+// A line of the drawing, by the edges of the graph that it stands for.
+export function chooseEdge(store: Store, edges: readonly number[] | undefined): void {
+  batch(() => {
+    store.selected.value = undefined;
+    store.edge.value = edges;
   });
 }

@@ -24,6 +24,9 @@ export interface Store {
   readonly direction: Signal<Direction>;
   readonly selected: Signal<string | undefined>; // id of a box, whether it is visible or not
   readonly hovered: Signal<string | undefined>;
+  readonly edge: Signal<readonly number[] | undefined>; // the edges of the graph that a chosen line stands for
+  readonly sought: Signal<string | undefined>; // id of a box that must come into view
+  readonly refits: Signal<number>; // counts the changes after which the camera starts anew
   readonly open: Signal<ReadonlySet<string> | undefined>; // ids of open groups; undefined: not chosen yet
   readonly dark: Signal<boolean>;
   readonly playing: Signal<boolean>;
@@ -51,7 +54,9 @@ export function createStore(): Store {
   const open = signal<ReadonlySet<string> | undefined>(undefined);
   const hierarchy = signal<Hierarchy | undefined>(undefined);
   const record = signal<RecordedStep | undefined>(undefined);
-  const run = computed(() => runs.value.find((one) => one.run === runName.value) ?? runs.value[0]);
+  const run = computed(
+    () => runs.value.find((one) => one.run === runName.value) ?? runs.value.find(({ tags }) => tags.length > 0) ?? runs.value[0],
+  );
   const tag = computed(() => run.value?.tags.find((one) => one.tag === tagName.value) ?? run.value?.tags[0]);
   const ref = computed(() => {
     const records = tag.value?.records ?? [];
@@ -64,6 +69,9 @@ export function createStore(): Store {
     direction: signal<Direction>("backward"),
     selected: signal<string | undefined>(undefined),
     hovered: signal<string | undefined>(undefined),
+    edge: signal<readonly number[] | undefined>(undefined),
+    sought: signal<string | undefined>(undefined),
+    refits: signal(0),
     dark: signal(false),
     playing: signal(false),
     notice: signal<string | undefined>(undefined),

@@ -1,0 +1,68 @@
+// The card of a line: what flows back along it at the step.
+
+import type { JSX } from "preact";
+import { formatNumber, formatShape } from "../base/format";
+import { edgesOut, slotRowOf, type Graph } from "../model/graph";
+import { numberAt, scalarOf, type RecordedStep } from "../model/record";
+import { Facts, Section, type CardProps } from "./card";
+import { currentRecord } from "./node_card";
+import { NodeLink, titleOf } from "./neighbors";
+import { StatisticsTable } from "./statistics_table";
+
+const MOST = 50;
+
+export function EdgeCard({ session, hierarchy, select, edges }: CardProps & { readonly edges: readonly number[] }): JSX.Element {
+  const { graph } = hierarchy;
+  const record = currentRecord(session.store.record.value, graph);
+  const only = edges.length === 1 ? edges[0] : undefined;
+  if (only !== undefined) return <OneEdge session={session} graph={graph} record={record} edge={only} select={select} />;
+  const statistic = session.store.statistic.value;
+  return (
+    <>
+      <h2>{edges.length} tensors <span class="kind">one line</span></h2>
+      <Section title={`Gradient of each, ${statistic.label}`} id="edge-shares">
+        <table class="numbers"><tbody>
+          {edges.slice(0, MOST).map((edge) => {
+            const value = record && numberAt(record, statistic.columns[0]!, graph.edgeRow[edge]!);
+            return (
+              <tr key={edge}>
+                <th scope="row">
+                  <NodeLink graph={graph} node={graph.edgeSource[edge]!} select={select} /> → <NodeLink graph={graph} node={graph.edgeTarget[edge]!} select={select} />
+                </th>
+                <td>{value === undefined ? "–" : formatNumber(value)}</td>
+              </tr>
+            );
+          })}
+        </tbody></table>
+        {edges.length > MOST && <p class="faint">and {edges.length - MOST} more</p>}
+      </Section>
+    </>
+  );
+}
+
+function OneEdge({ session, graph, record, edge, select }: {
+  readonly session: CardProps["session"];
+  readonly graph: Graph;
+  readonly record: RecordedStep | undefined;
+  readonly edge: number;
+  readonly select: (id: string) => void;
+}): JSX.Element {
+  const [source, target, row, slot] = [graph.edgeSource[edge]!, graph.edgeTarget[edge]!, graph.edgeRow[edge]!, slotRowOf(graph, edge)];
+  const users = edgesOut(graph, source).filter((other) => slotRowOf(graph, other) === slot).length;
+  const element = scalarOf(record?.whole.get(row)?.gradient);
+  return (
+    <>
+      <h2>{titleOf(graph, source)} → {titleOf(graph, target)}</h2>
+      <Facts facts={[
+        ["from", <NodeLink graph={graph} node={source} select={select} />],
+        ["to", <NodeLink graph={graph} node={target} select={select} />],
+        ["shape", formatShape(graph.columns.slots.shape[slot] ?? [])],
+        ...(element === undefined ? [] : [["gradient", formatNumber(element)] as const]),
+      ]} />
+      <p class="faint" data-testid="edge-share">
+        {users > 1 ? `What comes back along this line: one of ${users} shares that make up the gradient.` : "What comes back along this line: the whole gradient, for nothing else uses it."}
+      </p>
+      <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={undefined} />
+    </>
+  );
+}
