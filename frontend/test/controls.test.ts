@@ -149,6 +149,10 @@ test("words: max in a closed module, no gradient, a loss or output, calls only w
   await drawn("1#0/SigmoidBackward0.0");
   item("0#0").dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
   await waitFor(() => expect(item("0#0").dataset.detail).toMatch(/^2 nodes · max 5$/));
+  choose("statistic", "min");
+  await waitFor(() => expect(item("0#0").dataset.detail).toBe("2 nodes · up to 2.5"));
+  choose("statistic", "zero_fraction");
+  await waitFor(() => expect(item("0#0").dataset.detail).toBe("2 nodes · 0"));
   expect(one("legend")?.textContent).toContain("no gradient");
   item("root:out").click();
   await waitFor(() => expect(one("card")?.querySelector(".kind")?.textContent).toBe("loss or output"));

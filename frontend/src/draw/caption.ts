@@ -137,7 +137,8 @@ function detailsOf(
 ): readonly string[] {
   const number = numberText(box, values);
   if (box.kind === "group") {
-    return groupDetails(hierarchy, box, number && values?.summary === "greatest" ? `max ${number}` : number);
+    const state = values?.groups.state[box.group];
+    return groupDetails(hierarchy, box, number && state === State.number ? `${values?.groupWord} ${number}` : number);
   }
   return nodeDetails(hierarchy.graph, box.node, number, record);
 }

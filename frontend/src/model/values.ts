@@ -20,7 +20,7 @@ export interface StepValues {
   readonly rows: Values;
   readonly nodes: Values;
   readonly groups: Values;
-  readonly summary: Statistic["summary"]; // how a group's number is made of those inside
+  readonly groupWord: string; // what a group's number is of those inside
 }
 
 export function computeValues(hierarchy: Hierarchy, record: RecordedStep, statistic: Statistic): StepValues {
@@ -32,7 +32,13 @@ export function computeValues(hierarchy: Hierarchy, record: RecordedStep, statis
       combine(nodes, node, rows.value[row]!, rows.state[row]! as State, statistic);
     }
   }
-  return { rows, nodes, groups: groupValues(hierarchy, nodes, statistic), summary: statistic.summary };
+  return { rows, nodes, groups: groupValues(hierarchy, nodes, statistic), groupWord: groupWord(statistic) };
+}
+
+// Of signed numbers the one of greatest magnitude, which may be the least.
+function groupWord({ summary, signed }: Statistic): string {
+  if (summary === "sum") return "sum";
+  return signed ? "up to" : "max";
 }
 
 function rowValues(record: RecordedStep, statistic: Statistic): Values {

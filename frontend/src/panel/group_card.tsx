@@ -57,7 +57,7 @@ function Summary({ store, values, group, inside }: {
   const state = values.groups.state[group]! as State;
   const value = values.groups.value[group]!;
   const count = (wanted: State): number => inside.filter((node) => values.nodes.state[node] === wanted).length;
-  const how = statistic.summary === "sum" ? "sum inside" : "greatest inside";
+  const how = statistic.summary === "sum" ? "sum inside" : statistic.signed ? "farthest from 0 inside" : "greatest inside";
   return (
     <Section title={`Gradient at this step, ${statistic.label}`} id="summary">
       <Facts facts={[

@@ -23,7 +23,7 @@ const MEANINGS: readonly (readonly [string, string])[] = [
   ["cut corners", "a buffer"],
   ["dashed", "a constant"],
   ["orange, double", "a loss or output: the backward starts here"],
-  ["sheets below", "a closed module; “max” is the greatest number inside. A double click opens it"],
+  ["sheets below", "a closed module; “max” (of signed numbers “up to”) is the greatest inside. A double click opens it"],
   ["thick line", "more gradient flows back along it; a click tells how much"],
   ["dashed line", "no gradient flows back along it"],
 ];
