@@ -21,6 +21,11 @@ export interface RecordedStep {
   readonly leftOut: number; // arrays kept whole that this answer had no room for
 }
 
+// The record, if it is one of this graph.
+export function currentRecord(record: RecordedStep | undefined, graph: { readonly hash: string; readonly rows: number }): RecordedStep | undefined {
+  return record?.hash === graph.hash && record.rows === graph.rows ? record : undefined;
+}
+
 // What a record takes in memory, near enough to bound how many are kept.
 export function bytesOf({ values, present, whole }: RecordedStep): number {
   let elements = 0;

@@ -1,23 +1,14 @@
 // The card at the right: everything known of what is selected.
 
 import type { ComponentChildren, JSX } from "preact";
-import type { Hierarchy } from "../model/hierarchy";
 import { chooseEdge } from "../state/actions";
 import type { Store } from "../state/store";
-import type { Session } from "./session";
-import type { Drawing } from "./drawing";
+import type { CardProps } from "./card_parts";
 import { EdgeCard } from "./edge_card";
 import { GroupCard } from "./group_card";
 import { CloseIcon } from "./icons";
 import { NodeCard } from "./node_card";
 import { IconButton } from "./icon_button";
-
-export interface CardProps {
-  readonly session: Session;
-  readonly drawing: Drawing;
-  readonly hierarchy: Hierarchy;
-  readonly select: (id: string) => void;
-}
 
 export function Card({ session, drawing, select }: Omit<CardProps, "hierarchy">): JSX.Element | null | undefined {
   const { store } = session;
@@ -47,31 +38,5 @@ function Frame({ store, id, children }: { readonly store: Store; readonly id: st
       </IconButton>
       {children}
     </aside>
-  );
-}
-
-export function Section({ title, children, id }: {
-  readonly title: string;
-  readonly children: ComponentChildren;
-  readonly id?: string;
-}): JSX.Element {
-  return (
-    <section data-testid={id}>
-      <h3>{title}</h3>
-      {children}
-    </section>
-  );
-}
-
-export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {
-  return (
-    <dl>
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd data-fact={name}>{value}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }

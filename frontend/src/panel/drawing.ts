@@ -18,6 +18,12 @@ export interface Drawn {
   readonly scene: Scene;
 }
 
+// The key of a box: that of its node, or the id of its group.
+export function keyOf({ visible, hierarchy }: Drawn, index: number): string {
+  const box = visible.boxes[index]!;
+  return box.node === -1 ? box.id : hierarchy.graph.columns.nodes.key[box.node]!;
+}
+
 // The line that stands for edges of the graph, in this layout; -1: none.
 export function edgeIndex({ visible }: Drawn, edges: readonly number[] | undefined): number {
   return edges === undefined ? -1 : visible.edges.findIndex((line) => line.edges.includes(edges[0]!));

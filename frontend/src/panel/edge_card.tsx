@@ -3,9 +3,8 @@
 import type { JSX } from "preact";
 import { formatNumber, formatShape } from "../base/format";
 import { edgesOut, slotRowOf, type Graph } from "../model/graph";
-import { numberAt, scalarOf, type RecordedStep } from "../model/record";
-import { Facts, Section, type CardProps } from "./card";
-import { currentRecord } from "./node_card";
+import { currentRecord, numberAt, scalarOf, type RecordedStep } from "../model/record";
+import { Facts, Section, type CardProps } from "./card_parts";
 import { NodeLink, titleOf } from "./neighbors";
 import { StatisticsTable } from "./statistics_table";
 

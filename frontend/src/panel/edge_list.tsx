@@ -6,8 +6,7 @@ import type { Paints } from "../draw/scene";
 import { scalarOf } from "../model/record";
 import { State, summarizeRows } from "../model/values";
 import type { Store } from "../state/store";
-import type { Drawn } from "./drawing";
-import { keyOf } from "./tree";
+import { keyOf, type Drawn } from "./drawing";
 
 export function edgeItems(store: Store, drawn: Drawn, paints: Paints): readonly JSX.Element[] {
   const backward = store.direction.value === "backward";

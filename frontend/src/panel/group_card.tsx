@@ -6,7 +6,7 @@ import { valueText } from "../draw/caption";
 import { calledAgain, type Hierarchy } from "../model/hierarchy";
 import { State, type StepValues } from "../model/values";
 import { toggleGroup } from "../state/actions";
-import { Facts, Section, type CardProps } from "./card";
+import { Facts, Section, type CardProps } from "./card_parts";
 import { Links } from "./neighbors";
 
 export function GroupCard({ session, hierarchy, select, group }: CardProps & { readonly group: number }): JSX.Element {

@@ -6,7 +6,7 @@ import { HISTOGRAM_BINS, type NodeSeries } from "../api/parse";
 import type { Result } from "../base/result";
 import type { Statistic } from "../model/statistics";
 import { goToStep } from "../state/actions";
-import { Section } from "./card";
+import { Section } from "./card_parts";
 import { Chart } from "./chart";
 import type { Drawing } from "./drawing";
 import { Histogram } from "./histogram";

@@ -7,7 +7,7 @@ import { edgesIn, edgesOut, type Graph } from "../model/graph";
 import { calledAgain } from "../model/hierarchy";
 import { kindLabel, operationLabel } from "../model/labels";
 import { elementOf, numberAt, type RecordedStep } from "../model/record";
-import { Section, type CardProps } from "./card";
+import { Section, type CardProps } from "./card_parts";
 
 const MOST = 50;
 

@@ -8,8 +8,8 @@ import { isSeed, requiresGrad, stopsGradient, whyNone } from "../model/gradient_
 import { calledAgain } from "../model/hierarchy";
 import { edgesOut, type Graph } from "../model/graph";
 import { kindLabel, operationLabel } from "../model/labels";
-import type { RecordedStep } from "../model/record";
-import { Facts, type CardProps } from "./card";
+import { currentRecord, type RecordedStep } from "../model/record";
+import { Facts, type CardProps } from "./card_parts";
 import { History, useSeries } from "./history";
 import { Namesakes, Neighbors, Shares } from "./neighbors";
 import { StatisticsTable } from "./statistics_table";
@@ -48,10 +48,6 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       <Namesakes {...props} row={row} />
     </>
   );
-}
-
-export function currentRecord(record: RecordedStep | undefined, graph: Graph): RecordedStep | undefined {
-  return record?.hash === graph.hash && record.rows === graph.rows ? record : undefined;
 }
 
 function sharing(graph: Graph, node: number, row: number): readonly number[] {

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { formatCount, formatNumber, plainNumber } from "../base/format";
 import { numberAt, type RecordedStep } from "../model/record";
 import type { Statistic } from "../model/statistics";
-import { Section } from "./card";
+import { Section } from "./card_parts";
 
 const COUNTS = new Set(["nan", "posinf", "neginf", "numel"]);
 const NAMES: Readonly<Record<string, string>> = {

@@ -29,7 +29,7 @@ import type { Box } from "../model/collapse";
 import { State } from "../model/values";
 import { toggleGroup } from "../state/actions";
 import type { Store } from "../state/store";
-import type { Drawing, Drawn } from "./drawing";
+import { keyOf, type Drawing, type Drawn } from "./drawing";
 import { edgeItems } from "./edge_list";
 
 const STATE_NAMES = ["none", "unknown", "zero", "number", "nonfinite"];
@@ -114,11 +114,6 @@ function attributes({ store, drawn, paints }: TreeProps, index: number): Record<
     "aria-selected": store.selected.value === keyOf(drawn, index) ? "true" : "false",
     "aria-level": box.depth + 1,
   };
-}
-
-export function keyOf({ visible, hierarchy }: Drawn, index: number): string {
-  const box = visible.boxes[index]!;
-  return box.node === -1 ? box.id : hierarchy.graph.columns.nodes.key[box.node]!;
 }
 
 function valueOf(store: Store, box: Box, state: State): string {
