@@ -83,7 +83,8 @@ export function sizeOf(hierarchy: Hierarchy, box: Box): Size {
   const { kind } = hierarchy.graph.columns.nodes;
   if (kind[box.node] === "constant") return { width: clamp(text + 24, 104, 180), height: 34 };
   const slant = kind[box.node] === "operation" ? 24 : 38;
-  const least = leastWidth(hierarchy.graph, box.node);
+  const shape = widthOf(shapeText(hierarchy.graph, box.node), DETAIL_FONT) + slant;
+  const least = Math.min(230, Math.max(shape, leastWidth(hierarchy.graph, box.node)));
   return { width: clamp(text + slant, least, 230), height: kind[box.node] === "root" ? 50 : 42 };
 }
 
