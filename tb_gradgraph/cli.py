@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import pathlib
+import os
 import sys
 import threading
 from collections.abc import Iterable, Sequence
@@ -127,7 +128,7 @@ def _run_demo(arguments: argparse.Namespace) -> int:
     w, b = net.w.flatten().tolist(), net.b.item()
     print(f"learned: w = [{w[0]:.3f}, {w[1]:.3f}], b = {b:.3f} (right: [3, 1], 3)")
     if arguments.no_serve:
-        print(f"To look at it: tensorboard --logdir {arguments.logdir}")
+        print(f"To look at it: {_python()} -m tensorboard.main --logdir {arguments.logdir}")
         return 0
     return _serve(arguments.logdir, arguments.port)
 
@@ -139,6 +140,11 @@ def _choose_new_run(logdir: pathlib.Path) -> pathlib.Path:
         number += 1
         run = logdir / f"net-{number}"
     return run
+
+
+def _python() -> str:
+    """Name this interpreter, whose TensorBoard has the plugin; below the working directory briefly."""
+    return sys.executable.removeprefix(os.getcwd() + os.sep)
 
 
 def _serve(logdir: str, port: int | None) -> int:
