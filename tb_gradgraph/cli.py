@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import pathlib
 import os
+import pathlib
 import sys
 import threading
 from collections.abc import Iterable, Sequence

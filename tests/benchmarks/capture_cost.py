@@ -73,38 +73,32 @@ def measure_transformer() -> list[Figure]:
 
 
 def measure_recurrent_loop() -> list[Figure]:
-    model, x = make_recurrent_loop()
-    nodes = len(tb_gradgraph.capture(model, x).nodes)
-    times = measure_in_turn(make_contenders(model, x), repetitions=3)
-    seconds = {name: statistics.median(values) for name, values in times.items()}
-    step = seconds["step"]
-    return [
-        _in_ms(f"LSTMCell loop of 2,000 steps, {nodes:,} nodes: bare step", step, step),
-        _in_ms(
-            "LSTMCell loop: structure, with its forward and backward",
-            *(seconds["structure"], step, 3.0),
-        ),
-        _in_ms(
-            "LSTMCell loop: capture with forward, backward, statistics of every node",
-            *(seconds["capture"], step),
-        ),
-        _a_node("LSTMCell loop", seconds, nodes),
-    ]
+    return _measure_great("LSTMCell loop of 2,000 steps", make_recurrent_loop, limit_s=3.0)
 
 
 def measure_chain() -> list[Figure]:
-    model, x = make_chain()
+    return _measure_great("chain", make_chain)
+
+
+def _measure_great(
+    name: str, make: Callable[[], tuple[nn.Module, torch.Tensor]], limit_s: float | None = None
+) -> list[Figure]:
+    model, x = make()
     nodes = len(tb_gradgraph.capture(model, x).nodes)
     times = measure_in_turn(make_contenders(model, x), repetitions=3)
     seconds = {name: statistics.median(values) for name, values in times.items()}
     step = seconds["step"]
     return [
-        _in_ms(f"chain of {nodes:,} nodes: bare step", step, step),
+        _in_ms(f"{name}, {nodes:,} nodes: bare step", step, step),
         _in_ms(
-            "chain: capture with forward, backward, statistics of every node",
+            f"{name}: structure, with its forward and backward",
+            *(seconds["structure"], step, limit_s),
+        ),
+        _in_ms(
+            f"{name}: capture with forward, backward, statistics of every node",
             *(seconds["capture"], step),
         ),
-        _a_node("chain", seconds, nodes),
+        _a_node(name, seconds, nodes),
     ]
 
 
