@@ -14,6 +14,8 @@ import { openUpTo, showGraph } from "../src/model/collapse";
 import { statisticOf } from "../src/model/statistics";
 import { computeValues, State } from "../src/model/values";
 import { hierarchyOf, recordAt, type FixtureRun } from "./fixture";
+import { labelRect, placeLabels } from "../src/draw/edge_labels";
+import type { LaidOut } from "../src/layout/laid_out";
 
 const norm = statisticOf("l2_norm")!;
 
@@ -166,4 +168,12 @@ test("text is cut to fit, in the middle", () => {
   const cut = fitText(long, TITLE_FONT, 120);
   expect(widthOf(cut, TITLE_FONT)).toBeLessThanOrEqual(120);
   expect(cut).toMatch(/^a_very.*….*fit$/);
+});
+
+test("a label leaves a short bend to be seen, and lies on a long one", () => {
+  const turn = (across: number) => [{ x: 0, y: 0 }, { x: 0, y: 24 }, { x: across, y: 24 }, { x: across, y: 46 }];
+  const place = (across: number) => placeLabels({ edges: [turn(across)] } as unknown as LaidOut, [])[0]!;
+  expect(place(36)).toEqual({ x: 0, y: 12 });
+  expect(place(120)).toEqual({ x: 60, y: 24 });
+  expect(labelRect(place(36)).y + labelRect(place(36)).height).toBeLessThan(24);
 });

@@ -6,8 +6,8 @@ import type { LaidOut } from "../layout/laid_out";
 export const LABEL_WIDTH = 44;
 export const LABEL_HEIGHT = 14;
 
-// The middle of the longest piece is tried first, then other pieces and other
-// places on them, first clear of other edges, then across them; an edge with no
+// The middle of the piece of which the label leaves the most to be seen is tried
+// first (it would hide a short bend whole), then other pieces and places on them, first clear of other edges, then across them; an edge with no
 // free place has no label.
 export function placeLabels(layout: LaidOut, obstacles: readonly Rect[]): readonly (Point | undefined)[] {
   const taken = new Cells();
@@ -29,13 +29,15 @@ export function labelRect({ x, y }: Point): Rect {
 }
 
 function* candidates(path: readonly Point[]): Generator<Point> {
-  const pieces: { a: Point; b: Point; length: number }[] = [];
+  const pieces: { a: Point; b: Point; length: number; seen: number }[] = [];
   for (let i = 1; i < path.length; i++) {
     const a = path[i - 1]!;
     const b = path[i]!;
-    pieces.push({ a, b, length: Math.hypot(b.x - a.x, b.y - a.y) });
+    const length = Math.hypot(b.x - a.x, b.y - a.y);
+    const isAcross = Math.abs(b.x - a.x) > Math.abs(b.y - a.y);
+    pieces.push({ a, b, length, seen: length - (isAcross ? LABEL_WIDTH : LABEL_HEIGHT) });
   }
-  pieces.sort((p, q) => q.length - p.length);
+  pieces.sort((p, q) => q.seen - p.seen);
   for (const { a, b, length } of pieces.slice(0, 4)) {
     if (length < LABEL_HEIGHT) continue;
     for (const t of [0.5, 0.32, 0.68, 0.2, 0.8]) yield { x: a.x + t * (b.x - a.x), y: a.y + t * (b.y - a.y) };
