@@ -21,6 +21,15 @@ NODE_KINDS: tuple[NodeKind, ...] = (
     "operation", "parameter", "leaf", "input", "buffer", "constant", "root",
 )  # fmt: skip
 
+#: Why no gradient can arrive at a node, where that is known; ``Node.note`` says it in a sentence.
+#: frozen: it does not require grad. unused: the forward did not use it. no_grad: used by operations
+#: without gradient alone. cut: detached from the loss at some place. not_in_loss: what was computed
+#: from it is not part of what is differentiated. "": a gradient can arrive, or nothing is known.
+NoGradientReason = Literal["", "frozen", "unused", "no_grad", "cut", "not_in_loss"]
+NO_GRADIENT_REASONS: tuple[NoGradientReason, ...] = (
+    "", "frozen", "unused", "no_grad", "cut", "not_in_loss",
+)  # fmt: skip
+
 NO_SCOPE = -1
 
 
@@ -54,6 +63,7 @@ class Node:
     order: int = 1
     aliases: tuple[str, ...] = ()  # further names of a tied parameter
     note: str = ""  # one sentence a reader needs: why opaque, why there is no gradient
+    reason: NoGradientReason = ""
 
     @property
     def requires_grad(self) -> bool:
@@ -150,7 +160,7 @@ class Graph:
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """One backward pass over one graph at one step.
+    """One backward pass over one graph at one step, or one stage of its optimizer's step.
 
     ``gradients`` and ``values`` hold whole tensors by row (float32, float64,
     complex64 or complex128; 16-bit floats widened): the small ones, and those
@@ -167,4 +177,10 @@ class Record:
     table: StatisticsTable
     gradients: Mapping[int, np.ndarray] = dataclasses.field(default_factory=dict)
     values: Mapping[int, np.ndarray] = dataclasses.field(default_factory=dict)
-    stage: str = "backward"
+    stage: str = "backward"  # one of ``statistics.STAGES``
+    loss_scale: float = 1.0  # a GradScaler's factor on the loss, divided out of all numbers
+    skipped: bool = False  # the GradScaler skipped this optimizer step
+    every_n_steps: int = 0  # cadence in force; 0: not recorded by ``watch``
+    cost: float = (
+        0.0  # share of the time since the last recorded step that recording took; 0: unknown
+    )

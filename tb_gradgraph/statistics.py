@@ -19,7 +19,13 @@ STATISTICS = (
     "posinf",
     "neginf",
     "numel",
+    "weight_norm",
+    "update_norm",
+    "update_ratio",
 )
+
+#: Numbers of a parameter beside its gradient; only records of an optimizer's step have them.
+OF_PARAMETERS = ("weight_norm", "update_norm", "update_ratio")
 
 #: Bin i counts sampled elements with HISTOGRAM_LOW + 2*i <= log2|g| < HISTOGRAM_LOW + 2*(i+1);
 #: the first and last bin also hold what lies beyond them, zeros are in none.
@@ -31,6 +37,8 @@ HISTOGRAM_SAMPLE = 4096
 #: A tensor of at most this many elements is kept whole, value and gradient.
 WHOLE_LIMIT = 16
 
+#: Where in a step gradients were read, in the order in which they change: as one backward gave
+#: them; summed in ``.grad``; with a GradScaler's factor out; clipped; and as the optimizer used them.
 STAGES = ("backward", "accumulated", "unscaled", "clipped", "applied")
 
 
@@ -43,6 +51,10 @@ class Statistics:
     Of a complex tensor the numbers are those of the magnitude.
     ``nan``, ``posinf`` and ``neginf`` count elements, ``zero_fraction`` is of all
     elements; ``histogram`` counts a sample by log2 of the magnitude.
+
+    Of a parameter at an optimizer's step there are also the l2 norms of the weight
+    before the step and of what the step added, and their ratio (``None`` where the
+    weight is zero).
     """
 
     numel: int
@@ -57,6 +69,9 @@ class Statistics:
     posinf: int
     neginf: int
     histogram: tuple[int, ...]
+    weight_norm: float | None = None
+    update_norm: float | None = None
+    update_ratio: float | None = None
 
     @property
     def nonfinite(self) -> int:
@@ -74,7 +89,8 @@ class StatisticsTable:
     Attributes:
         values: float64 of shape ``[rows, len(STATISTICS)]``; NaN where there is
             no such number (statistics are of finite elements, never NaN themselves).
-        present: bool of shape ``[rows]``; False where no gradient arrived.
+        present: bool of shape ``[rows]``; False where no gradient arrived. Such a row
+            has no number at all: an optimizer does not touch a parameter without gradient.
         histogram: uint16 of shape ``[rows, HISTOGRAM_BINS]``.
     """
 

@@ -11,7 +11,7 @@ from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd import engine
 from tb_gradgraph.autograd.draft import GraphDraft, slot_of
-from tb_gradgraph.autograd.forward import Forward, KnownTensor, NamedTensor
+from tb_gradgraph.autograd.forward import NOT_KNOWN, Forward, KnownTensor, NamedTensor, WhyNone
 from tb_gradgraph.autograd.functions import operation_of
 from tb_gradgraph.autograd.sources import SourceNodes
 from tb_gradgraph.autograd.walk import Walk
@@ -108,16 +108,16 @@ class _AutogradNodes:
     def _add_leaf(self, leaf: torch.Tensor) -> int:
         if id(leaf) not in self.by_leaf:
             self._sources.add_for_leaf(id(leaf))
-            index = self._draw_leaf(leaf, self._forward.leaf_notes.get(id(leaf), ""))
+            index = self._draw_leaf(leaf, self._forward.cut_leaves.get(id(leaf), NOT_KNOWN))
             self.by_leaf[id(leaf)] = index
             self.leaves.append((index, leaf))
         return self.by_leaf[id(leaf)]
 
-    def _draw_leaf(self, leaf: torch.Tensor, note: str) -> int:
+    def _draw_leaf(self, leaf: torch.Tensor, why_none: WhyNone) -> int:
         name = self._forward.leaf_names.get(id(leaf), "leaf")
         known = self._forward.known.get(id(leaf)) or KnownTensor("leaf", (name,))
         index = self._draft.add_tensor(
-            known.kind, known.names, slot_of(leaf), known.scope, leaf.is_leaf, note
+            known.kind, known.names, slot_of(leaf), known.scope, leaf.is_leaf, why_none
         )
         self._draft.keep_value(index, 0, self._draft.copy_small(leaf))
         return index

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from tb_gradgraph.autograd.engine import dtype_name, is_small, plain_shape
+from tb_gradgraph.autograd.forward import NOT_KNOWN, WhyNone
 from tb_gradgraph.autograd.naming import NodeNames
 from tb_gradgraph.graph import Edge, Graph, Node, NodeKind, Scope, Slot
 
@@ -47,14 +48,17 @@ class GraphDraft:
         slot: Slot,
         scope: int,
         is_leaf: bool,
-        note: str = "",
+        why_none: WhyNone = NOT_KNOWN,
     ) -> int:
         """Add what is a tensor itself, by the first of ``names``. Give its index."""
         name = self._names.of_tensor(names[0])
         slot = dataclasses.replace(slot, name=name)
         key = f"{kind}:{name}"
         node = Node(
-            key, name, kind, "", scope, (slot,), is_leaf, aliases=tuple(names[1:]), note=note
+            *(key, name, kind, "", scope, (slot,), is_leaf),
+            aliases=tuple(names[1:]),
+            note=why_none.note,
+            reason=why_none.reason,
         )
         return self._append(node)
 

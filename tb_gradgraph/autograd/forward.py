@@ -10,7 +10,18 @@ from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.engine import sequence_nr
 from tb_gradgraph.autograd.origins import Origin, SlotKey, TracedSource
-from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
+from tb_gradgraph.graph import NO_SCOPE, NodeKind, NoGradientReason, Scope
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WhyNone:
+    """Why no gradient can arrive at a tensor: a code, and a sentence for people."""
+
+    reason: NoGradientReason = ""
+    note: str = ""
+
+
+NOT_KNOWN = WhyNone()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,9 +72,11 @@ class Forward:
     )  # that a custom Function uses without being given them, by sequence number, by id
     cuts: Mapping[int, AutogradNode] = dataclasses.field(default_factory=dict)
     seen: Set[int] = frozenset()  # ids of leaves and given tensors that an operation used
-    leaf_notes: Mapping[int, str] = dataclasses.field(default_factory=dict)  # by id
-    feeding: Sequence[tuple[torch.Tensor, str]] = ()  # parameters used without gradient, and how
-    unused: Sequence[tuple[torch.Tensor, str]] = ()  # parameters not in the graph, and why
+    cut_leaves: Mapping[int, WhyNone] = dataclasses.field(default_factory=dict)  # by id
+    feeding: Sequence[
+        tuple[torch.Tensor, WhyNone]
+    ] = ()  # parameters used without gradient, and how
+    unused: Sequence[tuple[torch.Tensor, WhyNone]] = ()  # parameters not in the graph, and why
     made: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
     used: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
     retaining: frozenset[SlotKey] = frozenset()

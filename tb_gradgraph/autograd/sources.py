@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tb_gradgraph.autograd.draft import GraphDraft
-from tb_gradgraph.autograd.forward import Forward
+from tb_gradgraph.autograd.forward import NOT_KNOWN, Forward
 from tb_gradgraph.autograd.trace import Origin, TracedSource
 from tb_gradgraph.autograd.unreached import FROZEN
 from tb_gradgraph.graph import Slot
@@ -94,7 +94,7 @@ class SourceNodes:
         known = self._forward.known.get(output.identity)
         slot = Slot("", output.shape, output.dtype, False)
         if known is not None:
-            note = FROZEN if known.kind == "parameter" else ""
-            return self._draft.add_tensor(known.kind, known.names, slot, known.scope, True, note)
+            why = FROZEN if known.kind == "parameter" else NOT_KNOWN
+            return self._draft.add_tensor(known.kind, known.names, slot, known.scope, True, why)
         name = self._forward.source_names.get((index, 0), "constant")
         return self._draft.add_tensor("constant", (name,), slot, source.scope, True)

@@ -8,11 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 import torch
 
 from tb_gradgraph.autograd.engine import accumulated_leaf
-from tb_gradgraph.autograd.forward import Forward
+from tb_gradgraph.autograd.forward import Forward, WhyNone
 from tb_gradgraph.autograd.origins import Origin, TracedSource
 from tb_gradgraph.autograd.walk import Walk, walk
+from tb_gradgraph.graph import NoGradientReason
 
-FROZEN = "Frozen: it does not require grad."
+FROZEN = WhyNone("frozen", "Frozen: it does not require grad.")
+UNUSED = WhyNone("unused", "Unused: no operation of this forward used it.")
+NOT_IN_LOSS = WhyNone(
+    "not_in_loss", "What was computed from it is not part of what is differentiated."
+)
 
 
 def walk_behind_cuts(
@@ -21,7 +26,7 @@ def walk_behind_cuts(
     """Walk from ``roots``, and on from every tensor of the graph that was cut off from gradients.
 
     Returns:
-        The walk; and ``forward`` with a note for each leaf behind a cut, and with those
+        The walk; and ``forward`` with the place of the cut for each leaf behind one, and with those
         of ``parameters`` that are not in the graph at all.
     """
     reached = walked = walk(roots)
@@ -35,16 +40,18 @@ def walk_behind_cuts(
         if new.keys() <= numbers:
             break
         walked = walk(roots, [forward.cuts[number] for number in cuts])
-    notes = _notes(reached, cuts, forward)
+    cut_leaves = _cut_leaves(reached, cuts, forward)
     by_leaf = {identity: source for kind, identity, source in reversed(read) if kind == "leaf"}
     missing = _missing(walked, forward, parameters)
     feeding = [
-        (leaf, _by("Used without gradient", by_leaf[id(leaf)]))
+        (leaf, _by("no_grad", "Used without gradient", by_leaf[id(leaf)]))
         for leaf in missing
         if id(leaf) in by_leaf
     ]
     unused = [(leaf, _reason(leaf, forward)) for leaf in missing if id(leaf) not in by_leaf]
-    return walked, dataclasses.replace(forward, leaf_notes=notes, feeding=feeding, unused=unused)
+    return walked, dataclasses.replace(
+        forward, cut_leaves=cut_leaves, feeding=feeding, unused=unused
+    )
 
 
 def _read_without_gradient(
@@ -73,9 +80,11 @@ def _read_without_gradient(
         yield from ((kind, identity, source) for _, (kind, identity, _) in source.inputs)
 
 
-def _notes(reached: Walk, cuts: dict[int, TracedSource], forward: Forward) -> dict[int, str]:
+def _cut_leaves(
+    reached: Walk, cuts: dict[int, TracedSource], forward: Forward
+) -> dict[int, WhyNone]:
     """Say of each leaf that only a cut leads to where that is, by ``id``."""
-    notes: dict[int, str] = {}
+    found: dict[int, WhyNone] = {}
     seen = set(reached.nodes)
     for number, source in sorted(cuts.items(), key=lambda cut: cut[0]):
         pending = [forward.cuts[number]]
@@ -86,14 +95,14 @@ def _notes(reached: Walk, cuts: dict[int, TracedSource], forward: Forward) -> di
             seen.add(node)
             leaf = accumulated_leaf(node)
             if leaf is not None:
-                notes[id(leaf)] = _by("Cut off from the loss", source)
+                found[id(leaf)] = _by("cut", "Cut off from the loss", source)
             pending += [parent for parent, _ in node.next_functions if parent is not None]
-    return notes
+    return found
 
 
-def _by(what: str, source: TracedSource) -> str:
+def _by(reason: NoGradientReason, what: str, source: TracedSource) -> WhyNone:
     place = f" ({source.source})" if source.source else ""
-    return f"{what} by {source.operation}{place}."
+    return WhyNone(reason, f"{what} by {source.operation}{place}.")
 
 
 def _missing(
@@ -106,13 +115,8 @@ def _missing(
     return [parameter for parameter in parameters if id(parameter) not in drawn]
 
 
-def _reason(parameter: torch.Tensor, forward: Forward) -> str:
+def _reason(parameter: torch.Tensor, forward: Forward) -> WhyNone:
     used = id(parameter) in forward.seen
-    reason = (
-        "What was computed from it is not part of what is differentiated."
-        if used
-        else "Unused: no operation of this forward used it."
-    )
     if parameter.requires_grad:
-        return reason
-    return FROZEN if used else f"{FROZEN} {reason}"
+        return NOT_IN_LOSS if used else UNUSED
+    return FROZEN if used else WhyNone(FROZEN.reason, f"{FROZEN.note} {UNUSED.note}")

@@ -16,7 +16,8 @@ def statistics_of_moments(moments: np.ndarray, numel: np.ndarray) -> np.ndarray:
         numel: All elements of each row; those not stored (sparse) are zeros.
 
     Returns:
-        float64 of shape ``[rows, len(STATISTICS)]``, NaN where there is no such number.
+        float64 of shape ``[rows, len(STATISTICS)]``, NaN where there is no such number,
+        as in the columns that moments do not give.
     """
     stored = dict(zip(COLUMNS, moments.T.astype(np.float64)))
     implicit = numel - sum(stored[name] for name in ("finite", "nan", "posinf", "neginf"))
@@ -26,7 +27,9 @@ def statistics_of_moments(moments: np.ndarray, numel: np.ndarray) -> np.ndarray:
         columns = _moments_with_zeros(stored, implicit, finite)
         columns["zero_fraction"] = np.where(numel > 0, zeros / numel, np.nan)
     counts = {name: stored[name] for name in ("nan", "posinf", "neginf")}
-    return np.stack([{**columns, **counts, "numel": numel}[name] for name in STATISTICS], 1)
+    known = {**columns, **counts, "numel": numel}
+    unknown = np.full(len(numel), np.nan)
+    return np.stack([known.get(name, unknown) for name in STATISTICS], 1)
 
 
 def _moments_with_zeros(

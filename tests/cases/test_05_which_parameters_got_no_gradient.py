@@ -44,6 +44,11 @@ def test_six_parameters_six_reasons(graph: tb_gradgraph.GradGraph) -> None:
         "cut": f"Cut off from the loss by detach ({HERE}:{line} in forward).",
         "zero": "",
     }
+    reasons = {name: graph[f"{name}.weight"].node.reason for name in (*notes, "spare", "frozen")}
+    assert reasons == {
+        **{"used": "", "never": "unused", "cut": "cut", "zero": ""},
+        **{"spare": "not_in_loss", "frozen": "frozen"},
+    }
     spare = "What was computed from it is not part of what is differentiated."
     assert graph["spare.weight"].node.note == spare
     assert graph["frozen.weight"].node.note == "Frozen: it does not require grad."
@@ -86,6 +91,7 @@ def test_a_cut_behind_a_cut_and_under_no_grad() -> None:
     graph = tb_gradgraph.capture(Twice(), torch.ones(1, 2))
     assert "by abs" in graph["b.weight"].node.note and "by detach" in graph["a.weight"].node.note
     assert "Used without gradient by add" in graph["d"].node.note
+    assert graph["d"].node.reason == "no_grad"
     assert graph["c.weight"].status == "ok"
     edges = {(graph.nodes[e.source].name, graph.nodes[e.target].name) for e in graph.edges}
     assert {("d", "add"), ("abs", "add"), ("b/addmm", "abs"), ("a/addmm", "detach")} <= edges

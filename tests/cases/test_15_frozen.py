@@ -17,6 +17,7 @@ def test_frozen_and_thawed_again() -> None:
         assert model[0].weight.requires_grad == (not frozen)
         view = graph["0.weight"]
         assert view.node.note == ("Frozen: it does not require grad." if frozen else "")
+        assert view.node.reason == ("frozen" if frozen else "")
         assert (view.statistics is None) == frozen and view.requires_grad == (not frozen)
         keys.append(view.node.key)
     assert len(set(keys)) == 1, "the series has a gap and resumes"

@@ -102,9 +102,9 @@ def test_statistics_equal_the_oracle(tensor: torch.Tensor) -> None:
     found, expected = table.row(1), statistics_of(tensor)
     assert found is not None
     wrong = {
-        name: (getattr(found, name), expected[name])
+        name: (getattr(found, name), expected.get(name))
         for name in STATISTICS
-        if not _close(getattr(found, name), expected[name])
+        if not _close(getattr(found, name), expected.get(name))
     }
     # A mean near zero is a difference of great numbers: exact to the numbers' own precision.
     if "mean" in wrong and found.abs_max and expected["mean"] is not None:
