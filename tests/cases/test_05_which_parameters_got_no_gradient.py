@@ -46,8 +46,12 @@ def test_six_parameters_six_reasons(graph: tb_gradgraph.GradGraph) -> None:
     }
     reasons = {name: graph[f"{name}.weight"].node.reason for name in (*notes, "spare", "frozen")}
     assert reasons == {
-        **{"used": "", "never": "unused", "cut": "cut", "zero": ""},
-        **{"spare": "not_in_loss", "frozen": "frozen"},
+        "used": "",
+        "never": "unused",
+        "cut": "cut",
+        "zero": "",
+        "spare": "not_in_loss",
+        "frozen": "frozen",
     }
     spare = "What was computed from it is not part of what is differentiated."
     assert graph["spare.weight"].node.note == spare
