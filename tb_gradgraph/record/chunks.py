@@ -17,7 +17,8 @@ LAST_AGE = 300.0
 BUDGET_BYTES = 200 * 10**6
 BUDGET_RECORDS = 2000
 
-_ROW_BYTES = 4 * len(STATISTICS) + 2 * HISTOGRAM_BINS + 1
+_RECORD_BYTES = 64
+_ROW_BYTES = 4 * len(STATISTICS) + 2 * HISTOGRAM_BINS  # of a row where a gradient arrived
 _NONFINITE = [STATISTICS.index(name) for name in ("nan", "posinf", "neginf")]
 
 
@@ -25,7 +26,8 @@ def record_bytes(record: Record) -> int:
     """Estimate a record's size before compression."""
     whole = sum(array.nbytes for array in record.gradients.values())
     whole += sum(array.nbytes for array in record.values.values())
-    return _ROW_BYTES * len(record.table.present) + whole
+    present = record.table.present
+    return _RECORD_BYTES + len(present) // 8 + _ROW_BYTES * int(present.sum()) + whole
 
 
 def has_nonfinite(record: Record) -> bool:

@@ -90,15 +90,14 @@ def encode_column(name: str, array: np.ndarray, width: int = 1) -> pb.Column:
     return pb.Column(name=name, type=element_type(little.dtype), width=width, data=content)
 
 
-def decode_column(column: pb.Column, shape: tuple[int, ...]) -> np.ndarray:
-    """Read an array of ``shape``, the width being its last axis if above 1.
+def decode_column(column: pb.Column, shape: tuple[int, ...], width: int = 1) -> np.ndarray:
+    """Read an array of ``shape``, whose last axis is ``width`` long if above 1.
 
     Raises:
         FormatError: If type, width or length is not what the shape asks for.
     """
     where = f"column {column.name[:40]!r}"
     dtype = dtype_of(column.type, where)
-    width = shape[2] if len(shape) == 3 else 1
     if (column.width or 1) != width:
         raise FormatError(f"{where}: expected a width of {width}, got {column.width}.")
     content = decompress(column.data, math.prod(shape) * dtype.itemsize, where)
@@ -114,9 +113,8 @@ def narrowest_float(values: np.ndarray) -> np.ndarray:
     return values.astype("<f4") if fits else values.astype("<f8")
 
 
-def narrowest_count(values: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """Give uint32 or uint64 counts, 0 where not present; floats if they are no counts."""
-    counts = np.where(present, values, 0.0)
+def narrowest_count(counts: np.ndarray) -> np.ndarray:
+    """Give uint32 or uint64 counts; floats if they are no counts."""
     if not np.all((counts >= 0) & (counts == np.floor(counts)) & (counts < 2.0**63)):
-        return narrowest_float(values)
+        return narrowest_float(counts)
     return counts.astype("<u4" if counts.size == 0 or counts.max() < 2.0**32 else "<u8")

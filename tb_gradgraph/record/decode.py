@@ -7,7 +7,16 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from tb_gradgraph.errors import FormatError
-from tb_gradgraph.graph import NO_SCOPE, NODE_KINDS, Edge, Graph, Node, Scope, Slot
+from tb_gradgraph.graph import (
+    NO_GRADIENT_REASONS,
+    NO_SCOPE,
+    NODE_KINDS,
+    Edge,
+    Graph,
+    Node,
+    Scope,
+    Slot,
+)
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record import limits
 from tb_gradgraph.record.envelope import unseal
@@ -114,6 +123,8 @@ def _check_lengths(message: pb.GraphRecord) -> None:
         lengths = {len(getattr(message, f"{table}_{column}")) for column in columns}
         if len(lengths) != 1 or max(lengths) > limits.MAX_ROWS:
             raise FormatError(f"graph: expected {table} columns of one length, got {lengths}.")
+    if len(message.node_reason) not in (0, len(message.node_key)):
+        raise FormatError("graph: expected a reason a node or none, got others.")
     for what, counts, total in (
         ("aliases", message.node_alias_count, len(message.node_alias)),
         ("slots", message.node_slot_count, len(message.slot_name)),
@@ -160,9 +171,16 @@ def _decode_nodes(message: pb.GraphRecord, texts: _Texts) -> tuple[Node, ...]:
                 message.node_order,
                 [tuple(itertools.islice(aliases, count)) for count in message.node_alias_count],
                 texts.read(message.node_note),
+                _read_reasons(message, texts),
             ),
         )
     )
+
+
+def _read_reasons(message: pb.GraphRecord, texts: _Texts) -> list[str]:
+    """Give the code of each node, "" for those that a newer writer made up."""
+    codes = texts.read(message.node_reason) or [""] * len(message.node_key)
+    return [code if code in NO_GRADIENT_REASONS else "" for code in codes]
 
 
 def _check_references(

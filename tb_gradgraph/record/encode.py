@@ -21,6 +21,9 @@ from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS
 COUNTS = frozenset({"nan", "posinf", "neginf", "numel"})
 HISTOGRAM = "histogram"
 
+#: What records say beside their numbers, if other than this.
+STEP_DEFAULTS = {"loss_scale": 1.0, "skipped": False, "every_n_steps": 0, "cost": 0.0}
+
 
 class _StringTable:
     """Every text once; what the columns hold is its index."""
@@ -82,6 +85,8 @@ def _encode_nodes(message: pb.GraphRecord, nodes: Sequence[Node], table: _String
     message.node_alias_count.extend(len(node.aliases) for node in nodes)
     message.node_alias.extend(table.indices(alias for node in nodes for alias in node.aliases))
     message.node_slot_count.extend(len(node.slots) for node in nodes)
+    if any(node.reason for node in nodes):
+        message.node_reason.extend(table.indices(node.reason for node in nodes))
 
 
 def _encode_slots(message: pb.GraphRecord, nodes: Sequence[Node], table: _StringTable) -> None:
@@ -119,20 +124,33 @@ def encode_segment(records: Sequence[Record]) -> pb.Segment:
         stage=table.indices(record.stage for record in records),
         present_rows=present.sum(axis=1).tolist(),
         present=compress(np.packbits(present, bitorder="little").tobytes()),
-        columns=_encode_statistics(records, present),
+        columns=_encode_statistics(records),
+        only_present=True,
         whole=encode_whole([r.gradients for r in records], [r.values for r in records]),
     )
     segment.strings.extend(table.strings)
+    _encode_steps(segment, records)
     return segment
 
 
-def _encode_statistics(records: Sequence[Record], present: np.ndarray) -> list[pb.Column]:
-    values = np.stack([record.table.values for record in records])
+def _encode_steps(segment: pb.Segment, records: Sequence[Record]) -> None:
+    """Store what records say of an optimizer's step, where any says something."""
+    for name, default in STEP_DEFAULTS.items():
+        told = [getattr(record, name) for record in records]
+        if any(value != default for value in told):
+            getattr(segment, name).extend(told)
+
+
+def _encode_statistics(records: Sequence[Record]) -> list[pb.Column]:
+    """Store the rows where a gradient arrived, record by record, and no column without a number."""
+    tables = [record.table for record in records]
+    values = np.concatenate([table.values[table.present] for table in tables])
     columns = []
-    for index, name in enumerate(STATISTICS):
-        column = values[:, :, index]
-        narrow = narrowest_count(column, present) if name in COUNTS else narrowest_float(column)
-        columns.append(encode_column(name, narrow))
-    histogram = np.stack([record.table.histogram for record in records]).astype("<u2")
-    columns.append(encode_column(HISTOGRAM, histogram, HISTOGRAM_BINS))
+    for name, column in zip(STATISTICS, values.T):
+        if not np.isnan(column).all():
+            narrow = narrowest_count(column) if name in COUNTS else narrowest_float(column)
+            columns.append(encode_column(name, narrow))
+    histogram = np.concatenate([table.histogram[table.present] for table in tables])
+    if histogram.any():
+        columns.append(encode_column(HISTOGRAM, histogram.astype("<u2"), HISTOGRAM_BINS))
     return columns

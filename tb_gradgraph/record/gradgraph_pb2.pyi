@@ -67,7 +67,7 @@ class Manifest(_message.Message):
     def __init__(self, session: _Optional[str] = ..., writer_version: _Optional[str] = ..., torch_version: _Optional[str] = ..., start_time: _Optional[float] = ...) -> None: ...
 
 class GraphRecord(_message.Message):
-    __slots__ = ("hash", "strings", "scope_path", "scope_call", "scope_module", "scope_parent", "node_key", "node_name", "node_kind", "node_operation", "node_scope", "node_is_leaf", "node_source", "node_order", "node_note", "node_alias_count", "node_alias", "node_slot_count", "slot_name", "slot_dtype", "slot_rank", "slot_size", "slot_requires_grad", "slot_retains_grad", "edge_source", "edge_source_slot", "edge_target", "edge_target_input")
+    __slots__ = ("hash", "strings", "scope_path", "scope_call", "scope_module", "scope_parent", "node_key", "node_name", "node_kind", "node_operation", "node_scope", "node_is_leaf", "node_source", "node_order", "node_note", "node_alias_count", "node_alias", "node_slot_count", "node_reason", "slot_name", "slot_dtype", "slot_rank", "slot_size", "slot_requires_grad", "slot_retains_grad", "edge_source", "edge_source_slot", "edge_target", "edge_target_input")
     HASH_FIELD_NUMBER: _ClassVar[int]
     STRINGS_FIELD_NUMBER: _ClassVar[int]
     SCOPE_PATH_FIELD_NUMBER: _ClassVar[int]
@@ -86,6 +86,7 @@ class GraphRecord(_message.Message):
     NODE_ALIAS_COUNT_FIELD_NUMBER: _ClassVar[int]
     NODE_ALIAS_FIELD_NUMBER: _ClassVar[int]
     NODE_SLOT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    NODE_REASON_FIELD_NUMBER: _ClassVar[int]
     SLOT_NAME_FIELD_NUMBER: _ClassVar[int]
     SLOT_DTYPE_FIELD_NUMBER: _ClassVar[int]
     SLOT_RANK_FIELD_NUMBER: _ClassVar[int]
@@ -114,6 +115,7 @@ class GraphRecord(_message.Message):
     node_alias_count: _containers.RepeatedScalarFieldContainer[int]
     node_alias: _containers.RepeatedScalarFieldContainer[int]
     node_slot_count: _containers.RepeatedScalarFieldContainer[int]
+    node_reason: _containers.RepeatedScalarFieldContainer[int]
     slot_name: _containers.RepeatedScalarFieldContainer[int]
     slot_dtype: _containers.RepeatedScalarFieldContainer[int]
     slot_rank: _containers.RepeatedScalarFieldContainer[int]
@@ -124,7 +126,7 @@ class GraphRecord(_message.Message):
     edge_source_slot: _containers.RepeatedScalarFieldContainer[int]
     edge_target: _containers.RepeatedScalarFieldContainer[int]
     edge_target_input: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, hash: _Optional[str] = ..., strings: _Optional[_Iterable[str]] = ..., scope_path: _Optional[_Iterable[int]] = ..., scope_call: _Optional[_Iterable[int]] = ..., scope_module: _Optional[_Iterable[int]] = ..., scope_parent: _Optional[_Iterable[int]] = ..., node_key: _Optional[_Iterable[int]] = ..., node_name: _Optional[_Iterable[int]] = ..., node_kind: _Optional[_Iterable[int]] = ..., node_operation: _Optional[_Iterable[int]] = ..., node_scope: _Optional[_Iterable[int]] = ..., node_is_leaf: _Optional[_Iterable[bool]] = ..., node_source: _Optional[_Iterable[int]] = ..., node_order: _Optional[_Iterable[int]] = ..., node_note: _Optional[_Iterable[int]] = ..., node_alias_count: _Optional[_Iterable[int]] = ..., node_alias: _Optional[_Iterable[int]] = ..., node_slot_count: _Optional[_Iterable[int]] = ..., slot_name: _Optional[_Iterable[int]] = ..., slot_dtype: _Optional[_Iterable[int]] = ..., slot_rank: _Optional[_Iterable[int]] = ..., slot_size: _Optional[_Iterable[int]] = ..., slot_requires_grad: _Optional[_Iterable[bool]] = ..., slot_retains_grad: _Optional[_Iterable[bool]] = ..., edge_source: _Optional[_Iterable[int]] = ..., edge_source_slot: _Optional[_Iterable[int]] = ..., edge_target: _Optional[_Iterable[int]] = ..., edge_target_input: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, hash: _Optional[str] = ..., strings: _Optional[_Iterable[str]] = ..., scope_path: _Optional[_Iterable[int]] = ..., scope_call: _Optional[_Iterable[int]] = ..., scope_module: _Optional[_Iterable[int]] = ..., scope_parent: _Optional[_Iterable[int]] = ..., node_key: _Optional[_Iterable[int]] = ..., node_name: _Optional[_Iterable[int]] = ..., node_kind: _Optional[_Iterable[int]] = ..., node_operation: _Optional[_Iterable[int]] = ..., node_scope: _Optional[_Iterable[int]] = ..., node_is_leaf: _Optional[_Iterable[bool]] = ..., node_source: _Optional[_Iterable[int]] = ..., node_order: _Optional[_Iterable[int]] = ..., node_note: _Optional[_Iterable[int]] = ..., node_alias_count: _Optional[_Iterable[int]] = ..., node_alias: _Optional[_Iterable[int]] = ..., node_slot_count: _Optional[_Iterable[int]] = ..., node_reason: _Optional[_Iterable[int]] = ..., slot_name: _Optional[_Iterable[int]] = ..., slot_dtype: _Optional[_Iterable[int]] = ..., slot_rank: _Optional[_Iterable[int]] = ..., slot_size: _Optional[_Iterable[int]] = ..., slot_requires_grad: _Optional[_Iterable[bool]] = ..., slot_retains_grad: _Optional[_Iterable[bool]] = ..., edge_source: _Optional[_Iterable[int]] = ..., edge_source_slot: _Optional[_Iterable[int]] = ..., edge_target: _Optional[_Iterable[int]] = ..., edge_target_input: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StatisticsChunk(_message.Message):
     __slots__ = ("segments", "stride")
@@ -135,7 +137,7 @@ class StatisticsChunk(_message.Message):
     def __init__(self, segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., stride: _Optional[int] = ...) -> None: ...
 
 class Segment(_message.Message):
-    __slots__ = ("tag", "graph_hash", "rows", "strings", "step", "wall_time", "backward_pass", "objective", "stage", "present_rows", "present", "columns", "whole")
+    __slots__ = ("tag", "graph_hash", "rows", "strings", "step", "wall_time", "backward_pass", "objective", "stage", "present_rows", "loss_scale", "skipped", "every_n_steps", "cost", "present", "columns", "whole", "only_present")
     TAG_FIELD_NUMBER: _ClassVar[int]
     GRAPH_HASH_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -146,9 +148,14 @@ class Segment(_message.Message):
     OBJECTIVE_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     PRESENT_ROWS_FIELD_NUMBER: _ClassVar[int]
+    LOSS_SCALE_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_FIELD_NUMBER: _ClassVar[int]
+    EVERY_N_STEPS_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
     PRESENT_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     WHOLE_FIELD_NUMBER: _ClassVar[int]
+    ONLY_PRESENT_FIELD_NUMBER: _ClassVar[int]
     tag: str
     graph_hash: str
     rows: int
@@ -159,10 +166,15 @@ class Segment(_message.Message):
     objective: _containers.RepeatedScalarFieldContainer[int]
     stage: _containers.RepeatedScalarFieldContainer[int]
     present_rows: _containers.RepeatedScalarFieldContainer[int]
+    loss_scale: _containers.RepeatedScalarFieldContainer[float]
+    skipped: _containers.RepeatedScalarFieldContainer[bool]
+    every_n_steps: _containers.RepeatedScalarFieldContainer[int]
+    cost: _containers.RepeatedScalarFieldContainer[float]
     present: bytes
     columns: _containers.RepeatedCompositeFieldContainer[Column]
     whole: Whole
-    def __init__(self, tag: _Optional[str] = ..., graph_hash: _Optional[str] = ..., rows: _Optional[int] = ..., strings: _Optional[_Iterable[str]] = ..., step: _Optional[_Iterable[int]] = ..., wall_time: _Optional[_Iterable[float]] = ..., backward_pass: _Optional[_Iterable[int]] = ..., objective: _Optional[_Iterable[int]] = ..., stage: _Optional[_Iterable[int]] = ..., present_rows: _Optional[_Iterable[int]] = ..., present: _Optional[bytes] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., whole: _Optional[_Union[Whole, _Mapping]] = ...) -> None: ...
+    only_present: bool
+    def __init__(self, tag: _Optional[str] = ..., graph_hash: _Optional[str] = ..., rows: _Optional[int] = ..., strings: _Optional[_Iterable[str]] = ..., step: _Optional[_Iterable[int]] = ..., wall_time: _Optional[_Iterable[float]] = ..., backward_pass: _Optional[_Iterable[int]] = ..., objective: _Optional[_Iterable[int]] = ..., stage: _Optional[_Iterable[int]] = ..., present_rows: _Optional[_Iterable[int]] = ..., loss_scale: _Optional[_Iterable[float]] = ..., skipped: _Optional[_Iterable[bool]] = ..., every_n_steps: _Optional[_Iterable[int]] = ..., cost: _Optional[_Iterable[float]] = ..., present: _Optional[bytes] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., whole: _Optional[_Union[Whole, _Mapping]] = ..., only_present: bool = ...) -> None: ...
 
 class Column(_message.Message):
     __slots__ = ("name", "type", "width", "data")

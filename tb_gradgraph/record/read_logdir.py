@@ -17,6 +17,9 @@ from tb_gradgraph.record.decode import Manifest, decode_chunk, decode_graph, dec
 from tb_gradgraph.record.event_file import list_event_files, read_event_file
 from tb_gradgraph.record.segment import Segment
 from tb_gradgraph.record.tags import PLUGIN_NAME, RecordTag, parse_tag
+from tb_gradgraph.statistics import STAGES
+
+_STAGE_ORDER = {stage: number for number, stage in enumerate(STAGES)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +30,7 @@ class LoggedRun:
         name: Path below the log directory with forward slashes, ``.`` for itself.
         sessions: One manifest a writer's life, oldest first.
         graphs: Structures by hash.
-        records: Sorted by tag, step and backward pass; where a restarted session
+        records: Sorted by tag, step, stage and backward pass; where a restarted session
             repeats steps of an earlier one, the later session's.
         warnings: What could not be read, one sentence each.
     """
@@ -129,6 +132,8 @@ class _Reading:
 def join_sessions(sessions: Iterable[Sequence[Located]]) -> list[Located]:
     """Sort the records of several sessions, oldest session first, each in the order of writing.
 
+    Within a step they come in the order of its stages, and of the passes within a stage.
+
     From its first step of a tag on, a later session replaces an earlier one: it
     is a training started again from a checkpoint. Within a session, what is said
     of one backward pass and stage again replaces what was said before: first
@@ -145,7 +150,12 @@ def join_sessions(sessions: Iterable[Sequence[Located]]) -> list[Located]:
         for record in session:
             kept[record.tag][record.step, record.backward_pass, record.stage] = record
     every = [record for records in kept.values() for record in records.values()]
-    return sorted(every, key=lambda record: (record.tag, record.step, record.backward_pass))
+    return sorted(every, key=_place)
+
+
+def _place(record: Located) -> tuple[str, int, int, int]:
+    stage = _STAGE_ORDER.get(record.stage, len(STAGES))
+    return record.tag, record.step, stage, record.backward_pass
 
 
 def _read_records(segment: Segment) -> Iterator[Record]:
@@ -162,4 +172,8 @@ def _read_records(segment: Segment) -> Iterator[Record]:
             gradients=gradients[index],
             values=values[index],
             stage=segment.stages[index],
+            loss_scale=segment.loss_scale[index],
+            skipped=segment.skipped[index],
+            every_n_steps=segment.every_n_steps[index],
+            cost=segment.cost[index],
         )

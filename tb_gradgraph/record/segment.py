@@ -10,7 +10,7 @@ from tb_gradgraph.errors import FormatError
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record import limits
 from tb_gradgraph.record.columns import decode_column, decompress
-from tb_gradgraph.record.encode import COUNTS, HISTOGRAM
+from tb_gradgraph.record.encode import COUNTS, HISTOGRAM, STEP_DEFAULTS
 from tb_gradgraph.record.whole import decode_whole
 from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS, StatisticsTable
 
@@ -34,6 +34,10 @@ class Segment:
     objectives: tuple[str, ...]
     stages: tuple[str, ...]
     present_rows: tuple[int, ...]
+    loss_scale: tuple[float, ...]
+    skipped: tuple[bool, ...]
+    every_n_steps: tuple[int, ...]
+    cost: tuple[float, ...]
     message: pb.Segment
 
     def __len__(self) -> int:
@@ -52,11 +56,10 @@ class Segment:
 
         A statistic that the writer did not know is NaN throughout.
         """
-        shape = (len(self), self.rows)
         column = self._column(name)
         if column is None:
-            return np.full(shape, np.nan, np.float32)
-        values = decode_column(column, shape)
+            return np.full((len(self), self.rows), np.nan, np.float32)
+        values = self._decode(column)
         if values.dtype.kind not in "fu":
             raise FormatError(f"column {name!r}: expected real numbers, got {values.dtype}.")
         if name not in COUNTS:
@@ -65,11 +68,13 @@ class Segment:
 
     def histogram(self) -> np.ndarray:
         """Read the histograms: uint16 ``[records, rows, HISTOGRAM_BINS]``."""
-        shape = (len(self), self.rows, HISTOGRAM_BINS)
         column = self._column(HISTOGRAM)
         if column is None:
-            return np.zeros(shape, np.uint16)
-        return decode_column(column, shape).astype(np.uint16, copy=False)
+            return np.zeros((len(self), self.rows, HISTOGRAM_BINS), np.uint16)
+        counts = self._decode(column, HISTOGRAM_BINS)
+        if counts.dtype != np.uint16:
+            raise FormatError(f"column {HISTOGRAM!r}: expected uint16, got {counts.dtype}.")
+        return counts
 
     def tables(self) -> list[StatisticsTable]:
         """Read all statistics, one table a record."""
@@ -80,6 +85,18 @@ class Segment:
     def whole(self) -> tuple[list[WholeByRow], list[WholeByRow]]:
         """Read the gradients and values kept whole, one mapping from row to array a record."""
         return decode_whole(self.message.whole, len(self), self.rows)
+
+    def _decode(self, column: pb.Column, width: int = 1) -> np.ndarray:
+        """Read a column of ``[records, rows, width]``, NaN or 0 where no number is stored."""
+        wide = (width,) if width > 1 else ()
+        shape = (len(self), self.rows, *wide)
+        if not self.message.only_present:
+            return decode_column(column, shape, width)
+        present = self.present()
+        stored = decode_column(column, (int(present.sum()), *wide), width)
+        values = np.full(shape, np.nan if stored.dtype.kind in "fc" else 0, stored.dtype)
+        values[present] = stored
+        return values
 
     def _column(self, name: str) -> pb.Column | None:
         return next((column for column in self.message.columns if column.name == name), None)
@@ -109,6 +126,10 @@ def decode_segment(message: pb.Segment) -> Segment:
         objectives,
         stages,
         tuple(message.present_rows),
+        *(
+            tuple(getattr(message, name)) or (default,) * records
+            for name, default in STEP_DEFAULTS.items()
+        ),
         message,
     )
 
@@ -117,6 +138,8 @@ def _check_limits(message: pb.Segment, records: int) -> None:
     columns = (message.wall_time, message.backward_pass, message.objective, message.stage)
     if any(len(column) != records for column in (*columns, message.present_rows)):
         raise FormatError(f"segment: expected {records} entries in every column, got others.")
+    if any(len(getattr(message, name)) not in (0, records) for name in STEP_DEFAULTS):
+        raise FormatError(f"segment: expected {records} entries or none, got others.")
     for what, got, most in (
         ("records", records, limits.MAX_RECORDS),
         ("rows", message.rows, limits.MAX_ROWS),

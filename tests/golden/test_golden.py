@@ -5,10 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record.decode import decode_chunk, decode_graph, decode_manifest
 from tb_gradgraph.record.envelope import seal, unseal
-from tests.golden.write_golden import make_golden_messages, make_golden_records, read_golden
+from tests.golden.write_golden import (
+    NEWEST,
+    make_first_records,
+    make_golden_graph,
+    make_golden_messages,
+    make_golden_records,
+    read_golden,
+)
 from tests.record.samples import make_graph
 
 
@@ -19,9 +27,11 @@ def test_manifest_is_read():
     assert manifest.start_time == 1.7e9
 
 
-def test_graph_is_read():
-    graph = decode_graph(read_golden("graph_v1.bin"), "8d588976fec3098f")
-    expected = make_graph()
+@pytest.mark.parametrize(
+    ("version", "expected"), [("v1", make_graph()), ("v1_2", make_golden_graph())]
+)
+def test_graph_is_read(version: str, expected: Graph):
+    graph = decode_graph(read_golden(f"graph_{version}.bin"), "8d588976fec3098f")
     assert (graph.nodes, graph.edges, graph.scopes) == (
         expected.nodes,
         expected.edges,
@@ -29,16 +39,17 @@ def test_graph_is_read():
     )
 
 
-def test_statistics_are_read():
-    chunk = decode_chunk(read_golden("statistics_v1.bin"))
+@pytest.mark.parametrize(
+    ("version", "records"), [("v1", make_first_records()), ("v1_2", make_golden_records())]
+)
+def test_statistics_are_read(version: str, records: list[Record]):
+    chunk = decode_chunk(read_golden(f"statistics_{version}.bin"))
     assert chunk.stride == 2
-    records = make_golden_records()
     got = [
         (
-            segment.tag,
-            segment.steps[at],
-            segment.backward_passes[at],
-            segment.stages[at],
+            (segment.tag, segment.steps[at], segment.backward_passes[at], segment.stages[at]),
+            (segment.loss_scale[at], segment.skipped[at]),
+            (segment.every_n_steps[at], segment.cost[at]),
             table,
             *whole,
         )
@@ -46,9 +57,10 @@ def test_statistics_are_read():
         for at, (table, *whole) in enumerate(zip(segment.tables(), *segment.whole()))
     ]
     assert len(got) == len(records)
-    for (tag, step, number, stage, table, gradients, values), record in zip(got, records):
-        place = (record.tag, record.step, record.backward_pass, record.stage)
-        assert (tag, step, number, stage) == place
+    for (place, scaler, cadence, table, gradients, values), record in zip(got, records):
+        assert place == (record.tag, record.step, record.backward_pass, record.stage)
+        assert scaler == (record.loss_scale, record.skipped)
+        assert cadence == (record.every_n_steps, record.cost)
         np.testing.assert_array_equal(table.values, record.table.values)
         np.testing.assert_array_equal(table.present, record.table.present)
         np.testing.assert_array_equal(table.histogram, record.table.histogram)
@@ -62,7 +74,7 @@ def test_statistics_are_read():
 def test_writer_still_writes_the_same(kind: str):
     """Compare decompressed: builds of zlib compress to different bytes."""
     message = make_golden_messages()[kind]
-    golden = unseal(read_golden(f"{kind}_v1.bin"), type(message))
+    golden = unseal(read_golden(f"{kind}_{NEWEST[kind]}.bin"), type(message))
     again = unseal(seal(message), type(message))
     assert strip_compressed(again) == strip_compressed(golden)
 

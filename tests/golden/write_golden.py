@@ -1,28 +1,32 @@
-"""Write the golden records of this format version: ``python -m tests.golden.write_golden``.
+"""Write the golden records of this format: ``python -m tests.golden.write_golden``.
 
-Only for a new format version, or a new statistic: old files stay, for they must be read forever.
+Only where the writer changed what it writes, into files of a new name: old ones stay, for they
+must be read forever. ``_v1`` are from before weights, optimizer steps and reasons, every row stored.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import struct
 
 import numpy as np
 
-from tb_gradgraph.graph import Record
+from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record.encode import encode_chunk, encode_graph
 from tb_gradgraph.record.envelope import Strings, seal
-from tb_gradgraph.statistics import StatisticsTable
-from tests.record.samples import make_graph, make_record, with_count
+from tb_gradgraph.statistics import OF_PARAMETERS, STATISTICS, StatisticsTable
+from tests.record.samples import make_graph, make_record, make_table, with_count
 
 HERE = pathlib.Path(__file__).parent
+#: In which form this writer writes each kind.
+NEWEST = {"manifest": "v1", "graph": "v1_2", "statistics": "v1_2"}
 _LENGTHS = struct.Struct("<II")
 
 
-def make_golden_records() -> list[Record]:
-    """Give two tags, three stages, a structure without gradients, float64 and whole tensors of all types."""
+def make_first_records() -> list[Record]:
+    """Give two tags, two stages, a structure without gradients, float64, whole tensors of all types."""
     graph = make_graph()
     whole = {
         0: np.array([[1.5, np.nan], [np.inf, -np.inf]], np.float32),
@@ -35,12 +39,35 @@ def make_golden_records() -> list[Record]:
     }
     wide = make_record(graph, 2, stage="clipped", backward_pass=1)
     wide.table.values[0, 0] = 1e300
-    return [
+    records = [
         make_record(graph, 0, table=StatisticsTable.empty(graph.row_count)),
         make_record(graph, 1, gradients=whole, values={6: np.float32(0.25)}),
         wide,
         with_count(make_record(graph, -3, tag="other", objective="größer"), 2, "nan", 2**33),
     ]
+    for record in records:
+        record.table.values[:, [STATISTICS.index(name) for name in OF_PARAMETERS]] = np.nan
+    return records
+
+
+def make_golden_records() -> list[Record]:
+    """Give the first records, and an optimizer's step of which only one row has numbers."""
+    graph = make_graph()
+    others = tuple(range(1, graph.row_count))
+    table = make_table(graph, 5, absent=others)
+    step = make_record(graph, 5, stage="applied", table=table, loss_scale=1024.0)
+    step = dataclasses.replace(step, skipped=True, every_n_steps=50, cost=0.0078125)
+    watched = make_record(graph, 6, tag="watched", every_n_steps=50)
+    *first, other = make_first_records()
+    return [*first, step, other, watched]
+
+
+def make_golden_graph() -> Graph:
+    """Give a graph with a reason why no gradient arrives."""
+    graph = make_graph()
+    note = "Cut off from the loss by detach (net.py:7 in forward)."
+    first = dataclasses.replace(graph.nodes[0], reason="cut", note=note)
+    return Graph((first, *graph.nodes[1:]), graph.edges, graph.scopes)
 
 
 def make_golden_messages() -> dict[str, pb.Manifest | pb.GraphRecord | pb.StatisticsChunk]:
@@ -51,7 +78,7 @@ def make_golden_messages() -> dict[str, pb.Manifest | pb.GraphRecord | pb.Statis
     )
     return {
         "manifest": manifest,
-        "graph": encode_graph(make_graph()),
+        "graph": encode_graph(make_golden_graph()),
         "statistics": encode_chunk(make_golden_records(), stride=2),
     }
 
@@ -67,6 +94,9 @@ def read_golden(name: str) -> Strings:
 
 if __name__ == "__main__":
     for kind, message in make_golden_messages().items():
+        path = HERE / f"{kind}_{NEWEST[kind]}.bin"
+        if path.exists():
+            continue
         strings = seal(message)
         lengths = _LENGTHS.pack(*map(len, strings))
-        (HERE / f"{kind}_v1.bin").write_bytes(lengths + b"".join(strings))
+        path.write_bytes(lengths + b"".join(strings))

@@ -126,13 +126,17 @@ def bomb(segment: pb.Segment) -> None:
         (lambda s: setattr(s, "present", b"no zlib"), "one that breaks"),
         (lambda s: setattr(s, "present", s.present + b"more"), "another length"),
         (lambda s: setattr(s, "present", s.present[:-2]), "another length"),
-        (bomb, "column 'l2_norm': expected a zlib stream of 72 bytes, got another length"),
+        (lambda s: setattr(s, "only_present", False), "another length"),
+        (lambda s: s.loss_scale.append(2.0), "2 entries or none"),
+        (lambda s: s.cost.extend([0.5] * 3), "2 entries or none"),
+        (bomb, "column 'l2_norm': expected a zlib stream of 64 bytes, got another length"),
         (lambda s: setattr(s.columns[0], "type", 0), "known element type, got 0"),
         (lambda s: setattr(s.columns[0], "type", 77), "known element type, got 77"),
         (lambda s: setattr(s.columns[0], "type", pb.COMPLEX64), "another length"),
         (lambda s: setattr(s.columns[0], "type", pb.FLOAT64), "another length"),
         (lambda s: setattr(s.columns[0], "width", 3), "expected a width of 1, got 3"),
         (lambda s: setattr(s.columns[-1], "width", 3), "expected a width of 32, got 3"),
+        (lambda s: setattr(s.columns[-1], "type", pb.INT64), "another length"),
         (lambda s: s.whole.record.__setitem__(0, 2), "expected a record below 2"),
         (lambda s: s.whole.row.__setitem__(0, 99), "a row below 9"),
         (lambda s: s.whole.row.pop(), "columns of one length"),
@@ -154,7 +158,7 @@ def test_segment_is_checked(change: Change, sentence: str):
 def test_column_of_complex_numbers_is_refused():
     def change(segment: pb.Segment) -> None:
         segment.columns[0].type = pb.COMPLEX64
-        segment.columns[0].data = zlib.compress(bytes(8 * 18))
+        segment.columns[0].data = zlib.compress(bytes(8 * 16))
 
     with pytest.raises(FormatError, match="expected real numbers, got complex64"):
         read_chunk(made_chunk(change))
@@ -178,6 +182,7 @@ def made_graph(change: Change) -> tuple[bytes, bytes]:
         (lambda g: setattr(g, "hash", "x"), "expected hash [0-9a-f]{16}, got 'x'"),
         (lambda g: g.scope_call.pop(), "expected scope columns of one length"),
         (lambda g: g.node_order.pop(), "expected node columns of one length"),
+        (lambda g: g.node_reason.append(0), "expected a reason a node or none"),
         (lambda g: g.node_kind.append(0), "expected node columns of one length"),
         (lambda g: g.slot_rank.pop(), "expected slot columns of one length"),
         (lambda g: g.edge_target.pop(), "expected edge columns of one length"),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import zlib
+
 import numpy as np
 import pytest
 
 from tb_gradgraph.errors import FormatError
-from tb_gradgraph.graph import Graph, Node, Record, Slot
+from tb_gradgraph.graph import NO_GRADIENT_REASONS, Graph, Node, Record, Slot
 from tb_gradgraph.record.decode import decode_chunk, decode_graph
 from tb_gradgraph.record.encode import encode_chunk, encode_graph
 from tb_gradgraph.record.envelope import seal
 from tb_gradgraph.record.segment import Segment
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import OF_PARAMETERS, STATISTICS, StatisticsTable
 from tests.record.samples import make_graph, make_record, make_table, with_count
 
 NAN_WITH_PAYLOAD = np.array([0x7FF8DEADBEEF0001], np.uint64).view(np.float64)
@@ -101,6 +104,57 @@ def test_counts_are_exact(count: int):
     (segment,) = round_trip(record)
     assert segment.statistic("numel")[0, 0] == count
     assert np.isnan(segment.statistic("numel")[0, 1])
+
+
+def make_step(graph: Graph, step: int, **changes: object) -> Record:
+    """Record an optimizer's step: only the one parameter has numbers."""
+    table = make_table(graph, step, absent=tuple(range(1, graph.row_count)))
+    return make_record(graph, step, stage="applied", table=table, **changes)
+
+
+def test_what_a_record_says_of_an_optimizer_step_comes_back():
+    told = {"loss_scale": 1024.0, "skipped": True, "every_n_steps": 50, "cost": 0.25}
+    (segment,) = round_trip(make_step(make_graph(), 0), make_step(make_graph(), 1, **told))
+    assert {name: getattr(segment, name) for name in told} == {
+        "loss_scale": (1.0, 1024.0), "skipped": (False, True),
+        "every_n_steps": (0, 50), "cost": (0.0, 0.25),
+    }  # fmt: skip
+
+
+def test_rows_without_gradient_are_not_stored():
+    graph = make_graph()
+    one, every = make_step(graph, 0), make_record(graph, 0, table=make_table(graph, absent=()))
+    (segment,) = encode_chunk([one]).segments
+    (full,) = encode_chunk([every]).segments
+    sizes = zip(segment.columns, full.columns)
+    lengths = {len(zlib.decompress(b.data)) / len(zlib.decompress(a.data)) for a, b in sizes}
+    assert lengths == {graph.row_count}
+    for table, record in zip(round_trip(one, every)[0].tables(), (one, every)):
+        assert_tables_equal(table, record.table)
+
+
+def test_statistic_without_a_number_takes_no_room():
+    record = make_record(make_graph())
+    record.table.values[:, [STATISTICS.index(name) for name in OF_PARAMETERS]] = np.nan
+    record.table.histogram[:] = 0
+    chunk = encode_chunk([record])
+    assert {column.name for column in chunk.segments[0].columns} == {*STATISTICS} - {*OF_PARAMETERS}
+    (segment,) = decode_chunk(seal(chunk)).segments
+    assert_tables_equal(segment.tables()[0], record.table)
+
+
+@pytest.mark.parametrize("reason", NO_GRADIENT_REASONS)
+def test_reason_comes_back(reason: str):
+    node = dataclasses.replace(make_graph().nodes[0], reason=reason, scope=-1)
+    graph = Graph((node,), (), ())
+    assert decode_graph(seal(encode_graph(graph)), graph.hash).nodes == (node,)
+
+
+def test_reason_of_a_newer_writer_is_left_out():
+    message = encode_graph(make_graph())
+    message.node_reason.extend([message.node_key[0]] * 6)
+    again = decode_graph(seal(message), make_graph().hash)
+    assert again.nodes == make_graph().nodes
 
 
 def test_statistic_that_the_writer_did_not_know_is_nan():
