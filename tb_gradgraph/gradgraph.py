@@ -49,7 +49,7 @@ class TensorView:
             if self.statistics.nonfinite:
                 return "not finite"
             return "zero" if self.statistics.abs_max == 0 else "ok"
-        if self.node.kind in ("parameter", "leaf") and self.node.note:
+        if self.node.reason:
             return self.node.note
         if not self.slot.requires_grad:
             return "needs no gradient"

@@ -20,7 +20,7 @@ def parameter_rows(graph: Graph) -> Iterator[tuple[int, Node]]:
 
 
 def find_missing(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
-    """Find parameters that no gradient arrived at, with the reason where capture knows it."""
+    """Find parameters that no gradient arrived at, with the reason where it is known."""
     for row, node in parameter_rows(graph):
         if table.present[row]:
             continue

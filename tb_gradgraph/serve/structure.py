@@ -37,8 +37,10 @@ def graph_columns(graph: Graph, graph_hash: str) -> dict[str, Any]:
 
 
 def _node_columns(graph: Graph) -> dict[str, list[Any]]:
-    plain = ("key", "name", "kind", "operation", "scope", "source", "is_leaf", "order", "note")
-    columns = {name: [getattr(node, name) for node in graph.nodes] for name in plain}
+    plain = ("key", "name", "kind", "operation", "scope", "source", "is_leaf", "order")
+    columns = {
+        name: [getattr(node, name) for node in graph.nodes] for name in (*plain, "note", "reason")
+    }
     columns["aliases"] = [list(node.aliases) for node in graph.nodes]
     columns["slot_count"] = [len(node.slots) for node in graph.nodes]
     columns["dashboard_name"] = dashboard_names(graph)

@@ -81,7 +81,7 @@ def write_mixed(directory: pathlib.Path) -> None:
     smaller = Graph(GRAPH.nodes[:3], GRAPH.edges[:2], GRAPH.scopes)
     whole = np.array([[1.5, np.nan, np.inf], [-np.inf, 0, 1]], np.float32)
     extreme = make_record(GRAPH, 1, gradients={0: whole}, values={2: np.array(1 + 2j)})
-    extreme.table.values[:2, 0] = 1e300, -1e-300
+    extreme.table.values[[0, 2], 0] = 1e300, -1e-300
     records = [
         make_record(GRAPH, 0),
         extreme,

@@ -83,6 +83,7 @@ def test_graph_has_all_columns(client: Client):
     nodes = graph["nodes"]
     assert nodes["aliases"][0] == ["tied.w"]
     assert nodes["note"][4] == "größer"
+    assert nodes["reason"] == [""] * 6
     assert nodes["slot_count"] == [1, 1, 1, 2, 1, 1]
     assert nodes["dashboard_name"][2] == "Net/lin/mm"
     assert {len(column) for column in nodes.values()} == {len(GRAPH.nodes)}
@@ -110,7 +111,7 @@ def test_step_has_whole_tensors_with_nonfinite_elements_spelt_out(client: Client
     assert header["left_out"] == 0
     limits = np.finfo(np.float32)
     assert arrays["values"][0, 0] == limits.max
-    assert arrays["values"][0, 1] == -limits.smallest_subnormal
+    assert arrays["values"][0, 2] == -limits.smallest_subnormal
 
 
 def test_step_has_one_answer_a_stage(client: Client):

@@ -174,7 +174,7 @@ function nodeDetails(graph: Graph, node: number, number: string | undefined, rec
 function missingText(graph: Graph, node: number, record: RecordedStep | undefined): string | undefined {
   if (stopsGradient(graph, node)) return "gradient stops here";
   if (record?.hasGradients !== true) return undefined;
-  return wordFor(graph.columns.nodes.note[node]!) ?? (requiresGrad(graph, node) ? "no gradient" : undefined);
+  return wordFor(graph.columns.nodes.reason[node]!) ?? (requiresGrad(graph, node) ? "no gradient" : undefined);
 }
 
 export function numberText(box: Box, values: StepValues | undefined): string | undefined {

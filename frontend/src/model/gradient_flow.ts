@@ -31,24 +31,24 @@ export function isSeed(graph: Graph, node: number): boolean {
   return graph.columns.nodes.kind[node] === "root";
 }
 
-// The capture's sentences on a leaf without gradient (http_api.md, note) in the few words that a box has room for.
-const WORDS: readonly (readonly [string, string])[] = [
-  ["Frozen", "frozen"],
-  ["Unused", "unused"],
-  ["Cut off", "cut off"],
-  ["Used without gradient", "used without grad"],
-  ["What was computed from it", "not in the loss"],
-];
+// Why no gradient can arrive (http_api.md, reason) in the few words that a box has room for.
+const WORDS: Readonly<Record<string, string>> = {
+  frozen: "frozen",
+  unused: "unused",
+  cut: "cut off",
+  no_grad: "used without grad",
+  not_in_loss: "not in the loss",
+};
 
-export function wordFor(note: string): string | undefined {
-  return WORDS.find(([sentence]) => note.startsWith(sentence))?.[1];
+export function wordFor(reason: string): string | undefined {
+  return Object.hasOwn(WORDS, reason) ? WORDS[reason] : undefined;
 }
 
 // One sentence on why a slot has no gradient at a step; undefined where it has one.
 export function whyNone(graph: Graph, node: number, row: number, record: RecordedStep | undefined): string | undefined {
   if (record === undefined || record.present[row] === 1) return undefined;
   if (stopsGradient(graph, node)) return `None: ${graph.columns.nodes.operation[node]} passes no gradient on.`;
-  if (graph.columns.nodes.note[node]) return undefined; // the note says it
+  if (graph.columns.nodes.reason[node]) return undefined; // the note says it
   if (graph.columns.slots.requires_grad[row] !== true) return "None: it does not require grad.";
   return record.hasGradients ? "None: this backward did not reach it." : "None: no backward was recorded at this step.";
 }

@@ -26,7 +26,8 @@ export interface GraphColumns {
     readonly is_leaf: readonly boolean[];
     readonly order: readonly number[];
     readonly aliases: readonly (readonly string[])[];
-    readonly note: readonly string[];
+    readonly note: readonly string[]; // a sentence for people
+    readonly reason: readonly string[]; // a code: why no gradient can arrive; "" elsewhere
     readonly slot_count: readonly number[];
   };
   readonly slots: {

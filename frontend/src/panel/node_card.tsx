@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { formatShape, shortenPaths } from "../base/format";
 import { nameOfNode } from "../draw/caption";
-import { isSeed, requiresGrad, stopsGradient, whyNone } from "../model/gradient_flow";
+import { isSeed, stopsGradient, whyNone } from "../model/gradient_flow";
 import { calledAgain } from "../model/hierarchy";
 import { edgesOut, type Graph } from "../model/graph";
 import { kindLabel, operationLabel } from "../model/labels";
@@ -97,7 +97,8 @@ function Note({ graph, node }: { readonly graph: Graph; readonly node: number })
   const cut = stopsGradient(graph, node);
   const note = graph.columns.nodes.note[node] || (cut ? "The gradient stops here." : "");
   if (note === "") return null;
-  const missing = cut || (graph.columns.nodes.is_leaf[node] && requiresGrad(graph, node));
+  const reason = graph.columns.nodes.reason[node]!;
+  const missing = cut || (reason !== "" && reason !== "frozen");
   return <p class={missing ? "note missing" : "note"} data-testid="note" title={note}>{shortenPaths(note)}</p>;
 }
 
