@@ -3,136 +3,147 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 
-from tb_gradgraph.statistics import HISTOGRAM_SAMPLE, StatisticsTable
-from tb_gradgraph.summarize.columns import statistics_of_moments
-from tb_gradgraph.summarize.moments import (
-    histogram_of,
-    in_memory_order,
-    large_moments,
-    segment_moments,
-    wide_dtype,
-    without_repeats,
-)
-from tb_gradgraph.summarize.whole import flattened, whole_arrays
+from tb_gradgraph.statistics import StatisticsTable
+from tb_gradgraph.summarize.elements import real_floats, stored
+from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced, reduce_large
+from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
+from tb_gradgraph.summarize.sample import sample_limit
+from tb_gradgraph.summarize.whole import whole_blocks
 
 #: Tensors of more elements are reduced at once, while they are in cache; smaller
-#: ones are copied and reduced together (a kernel's start costs more than they do).
+#: ones are reduced together (a kernel's start costs more than they do).
 SMALL = 4096
 
 
 @dataclasses.dataclass(slots=True)
 class _Alike:
-    """Tensors of one device and type: small ones copied, large ones reduced to a row each."""
+    """Tensors of one device and type: small ones as they are, large ones reduced."""
 
-    small_rows: list[int] = dataclasses.field(default_factory=list)
-    small: list[torch.Tensor] = dataclasses.field(default_factory=list)
-    large_rows: list[int] = dataclasses.field(default_factory=list)
-    large: list[torch.Tensor] = dataclasses.field(default_factory=list)
-    samples: list[torch.Tensor] = dataclasses.field(default_factory=list)
+    small: Entries = dataclasses.field(default_factory=Entries)
+    held: list[torch.Tensor] = dataclasses.field(default_factory=list)
+    large: Entries = dataclasses.field(default_factory=Entries)
+    reduced: list[Reduced] = dataclasses.field(default_factory=list)
 
 
 class StatisticsBatch:
     """Collect tensors by row during a backward, reduce them at its end.
 
-    Nothing is kept of a tensor but its moments and a sample, or a copy where it
-    is small; ``add`` never waits for an accelerator. Rows may be added from
-    several autograd threads, one thread a device.
+    Nothing but ``PendingStatistics.collect`` waits for an accelerator: no number is
+    read back, no size depends on one. Rows may be added from several autograd
+    threads, one thread a device.
     """
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, sample_budget: int | None = None) -> None:
+        """Begin an empty batch.
+
+        Args:
+            rows: Of the table.
+            sample_budget: How many elements the histograms of all rows count together,
+                shared evenly (but at least 16 a tensor); ``None``: up to
+                ``HISTOGRAM_SAMPLE`` of each tensor.
+        """
         self._rows = rows
+        self._limit = sample_limit(rows, sample_budget)
         self._alike: dict[tuple[torch.device, torch.dtype], _Alike] = {}
-        self._sizes: dict[int, int] = {}  # all elements by row, those not stored too
         self._whole: dict[int, torch.Tensor] = {}
+        self._ticket = 0
 
     def add(self, row: int, tensor: torch.Tensor, keep: bool = False) -> None:
         """Take in the tensor of ``row``; to be called under ``torch.no_grad()``.
 
         Args:
             row: A row added again replaces what was there.
-            tensor: Floating or complex, dense or sparse, on any device. Read, not kept.
-            keep: Whether ``finish`` gives the whole tensor back.
+            tensor: Of any type, dense or sparse, on any device. Read, not kept.
+            keep: Whether the whole tensor is given back as well.
         """
-        values = tensor if tensor.layout == torch.strided else _stored(tensor)
-        self._sizes[row] = tensor.numel()
-        alike = self._alike.get((values.device, values.dtype))
-        if alike is None:
-            alike = self._alike.setdefault((values.device, values.dtype), _Alike())
+        self._ticket += 1
+        values = stored(tensor)
         if values.numel() <= SMALL:
-            copy = values.clone()
-            alike.small_rows.append(row)
-            alike.small.append(copy)
-            if keep:
-                self._whole[row] = copy if values is tensor else tensor.clone()
-            return
+            values = values.clone()
+        self._take(row, values, tensor.numel())
+        self._whole.pop(row, None)
         if keep:
-            self._whole[row] = tensor.clone()
-        values = _real(values)
-        alike.large_rows.append(row)
-        alike.large.append(large_moments(values))
-        alike.samples.append(_sample(values))
+            shared = tensor.layout == torch.strided and values is not tensor
+            self._whole[row] = values if shared else tensor.clone()
+
+    @torch.no_grad()
+    def add_many(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> None:
+        """Take in many tensors at once, as ``add`` would.
+
+        They are held, not copied: nobody may write to them before ``reduce``.
+        """
+        self._ticket += 1
+        if self._whole:
+            for row in rows:
+                self._whole.pop(row, None)
+        sizes = list(map(torch.Tensor.numel, tensors))
+        kinds = {(tensor.device, tensor.dtype, tensor.layout) for tensor in tensors}
+        if len(kinds) == 1 and max(sizes) <= SMALL and tensors[0].layout == torch.strided:
+            self._hold(self._of_kind(tensors[0]), rows, sizes, tensors)
+            return
+        for row, tensor, size in zip(rows, tensors, sizes):
+            self._take(row, stored(tensor), size)
+
+    @torch.no_grad()
+    def reduce(self, divide_by: torch.Tensor | None = None) -> PendingStatistics:
+        """Start what reductions are left, and one copy to the host on each device.
+
+        What was added may be written to afterwards. The batch is empty again.
+
+        Args:
+            divide_by: A tensor of one number, by which every element counts as divided
+                (a GradScaler's factor). Read where it is, when it arrives on the host.
+        """
+        parts: list[Part] = []
+        for (device, _), alike in self._alike.items():
+            if alike.held:
+                parts.append(part_of_held(device, alike.small, alike.held, self._limit))
+            if alike.reduced:
+                parts.append(part_of_reduced(alike.large, alike.reduced))
+        blocks = whole_blocks(self._whole)
+        self._alike.clear()
+        self._whole.clear()
+        if divide_by is not None:
+            divide_by = real_floats(divide_by.detach().clone())
+        return PendingStatistics(self._rows, parts, blocks, divide_by)
 
     def finish(self) -> tuple[StatisticsTable, dict[int, np.ndarray]]:
         """Reduce what was added; give the statistics, and the tensors kept whole by row.
 
         Waits for each device.
         """
-        table = StatisticsTable.empty(self._rows)
-        for (device, _), alike in self._alike.items():
-            rows = alike.small_rows + alike.large_rows
-            moments, histogram = _reduce(device, alike)
-            numel = np.array([self._sizes[row] for row in rows], np.float64)
-            table.values[rows] = statistics_of_moments(moments, numel)
-            table.histogram[rows] = histogram
-            table.present[rows] = True
-        whole = whole_arrays(self._whole)
-        self._alike.clear()
-        self._whole.clear()
-        return table, whole
+        return self.reduce().collect()
+
+    def _take(self, row: int, values: torch.Tensor, size: int) -> None:
+        alike = self._of_kind(values)
+        if values.numel() <= SMALL:
+            self._hold(alike, (row,), (size,), (values,))
+            return
+        alike.reduced.append(reduce_large(values, self._limit))
+        _enter(alike.large, (row,), (size,), self._ticket)
+
+    def _hold(
+        self,
+        alike: _Alike,
+        rows: Sequence[int],
+        sizes: Sequence[int],
+        tensors: Sequence[torch.Tensor],
+    ) -> None:
+        _enter(alike.small, rows, sizes, self._ticket)
+        alike.held.extend(tensors)
+
+    def _of_kind(self, values: torch.Tensor) -> _Alike:
+        kind = (values.device, values.dtype)
+        alike = self._alike.get(kind)
+        return self._alike.setdefault(kind, _Alike()) if alike is None else alike
 
 
-def _sample(values: torch.Tensor) -> torch.Tensor:
-    """Copy at most HISTOGRAM_SAMPLE elements, evenly spread over memory."""
-    if values.numel() > HISTOGRAM_SAMPLE and 0 in values.stride():
-        values = without_repeats(values)
-    flat = in_memory_order(values)
-    stride = -(-flat.numel() // HISTOGRAM_SAMPLE)
-    return flat[::stride].to(wide_dtype(flat.device), copy=True)
-
-
-def _stored(tensor: torch.Tensor) -> torch.Tensor:
-    """Give the elements that a sparse tensor stores, each place once."""
-    return tensor.coalesce().values() if tensor.layout == torch.sparse_coo else tensor.values()
-
-
-def _real(values: torch.Tensor) -> torch.Tensor:
-    """Give the magnitude of complex numbers, and integers as floats."""
-    if values.is_complex():
-        return values.abs()
-    return values if values.is_floating_point() else values.to(torch.float32)
-
-
-def _reduce(device: torch.device, alike: _Alike) -> tuple[np.ndarray, np.ndarray]:
-    """Give moments and histograms of one device's tensors, small ones first, on the host."""
-    parts = []
-    if alike.small:
-        values = _real(flattened(alike.small)).to(wide_dtype(device))
-        segment = _segments(alike.small).to(device)
-        moments = segment_moments(values, segment, len(alike.small))
-        parts.append((moments, histogram_of(values, segment, len(alike.small))))
-    if alike.large:
-        segment = _segments(alike.samples).to(device)
-        histogram = histogram_of(torch.cat(alike.samples), segment, len(alike.samples))
-        parts.append((torch.stack(alike.large), histogram))
-    moments, histograms = zip(*parts)
-    return torch.cat(moments).cpu().numpy(), torch.cat(histograms).cpu().numpy()
-
-
-def _segments(tensors: list[torch.Tensor]) -> torch.Tensor:
-    """Number each element of tensors laid end to end by its tensor."""
-    lengths = torch.tensor([tensor.numel() for tensor in tensors], device="cpu")
-    return torch.repeat_interleave(torch.arange(len(tensors), device="cpu"), lengths)
+def _enter(entries: Entries, rows: Sequence[int], sizes: Sequence[int], ticket: int) -> None:
+    entries.rows.extend(rows)
+    entries.numel.extend(sizes)
+    entries.tickets.extend([ticket] * len(rows))

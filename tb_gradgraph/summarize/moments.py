@@ -1,12 +1,11 @@
-"""Moments of one large tensor, or of many small ones laid end to end."""
+"""Moments: the ten numbers that a tensor, a block of one, or a row of a batch is reduced to."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-import torch
-
-from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_LOW, HISTOGRAM_WIDTH
+import numpy as np
 
 #: Columns of a moments row, all float64. Sums are of finite elements divided by ``abs_max``,
 #: so that neither 1e200 nor 1e-200 overflows or vanishes when squared.
@@ -15,155 +14,119 @@ COLUMNS = ("finite", "nan", "posinf", "neginf", "zero", "mean", "spread", "squar
 # over abs_max squared. min, max: +inf, -inf where nothing is finite.
 
 #: Columns that count or sum over elements: they grow with an element that is repeated.
-_EXTENSIVE = ("finite", "nan", "posinf", "neginf", "zero", "spread", "square")
+EXTENSIVE = ("finite", "nan", "posinf", "neginf", "zero", "spread", "square")
 
 _INF = float("inf")
-_ROW = 512  # elements summed in float32 at a time
-_MANY = 65_536  # of fewer elements float64 sums cost less than the further kernels
-_LEAST, _GREATEST = 1e-15, 1e17  # magnitudes whose squares float32 holds with room to spare
-_CANCELLED = 0.1  # less of the sum of squares than this left as spread: float32 was too coarse
+#: Magnitudes whose squares the type holds with room to spare for sums and for small companions.
+_RANGE = {np.dtype(np.float32): (1e-15, 1e17), np.dtype(np.float64): (1e-140, 1e150)}
+_CANCELLED = 0.1  # less of the sum of squares than this left as spread: the sums were too coarse
 
 
-def large_moments(values: torch.Tensor) -> torch.Tensor:
-    """Reduce one real tensor of any shape to a row of ``COLUMNS`` on its device.
+class Reduction(Protocol):
+    """How elements are summed and compared, to one number or to one a row."""
 
-    On the CPU the all-finite case takes the few kernels it needs; elsewhere
-    nothing is read back, so that the caller never waits for the device.
+    xp: Any  # numpy or torch
+
+    def total(self, terms: Any) -> Any:
+        """Sum, as the widest float."""
+
+    def least(self, terms: Any) -> Any:
+        """Give the least."""
+
+    def greatest(self, terms: Any) -> Any:
+        """Give the greatest."""
+
+    def spread_out(self, numbers: Any) -> Any:
+        """Give each element the number of its row."""
+
+
+def exact_moments(values: Any, by: Reduction) -> Any:
+    """Reduce flat floats of the widest type to rows of ``COLUMNS``, whatever stands among them.
+
+    The same formula for arrays of numpy on the host and tensors of torch on a
+    device, where nothing is read back.
     """
-    distinct = without_repeats(values)
-    repeats = values.numel() // distinct.numel()
-    flat = in_memory_order(distinct)
-    row = None
-    if flat.device.type == "cpu":
-        row = _finite_moments(flat)
-    if row is None:
-        segment = torch.zeros(1, dtype=torch.int64, device=flat.device).expand(flat.numel())
-        row = segment_moments(flat.to(wide_dtype(flat.device)), segment, 1)[0]
-    if repeats > 1:
-        row[[COLUMNS.index(name) for name in _EXTENSIVE]] *= repeats
-    return row
-
-
-def without_repeats(values: torch.Tensor) -> torch.Tensor:
-    """Give the elements that an expanded tensor repeats once (``sum`` sends back such ones)."""
-    for dim, stride in enumerate(values.stride()):
-        if stride == 0 and values.shape[dim] > 1:
-            values = values.narrow(dim, 0, 1)
-    return values
-
-
-def in_memory_order(values: torch.Tensor) -> torch.Tensor:
-    """Give all elements as a flat tensor; a view wherever they lie together in memory."""
-    strides = values.stride()
-    by_stride = sorted(range(values.dim()), key=lambda dim: -strides[dim])
-    return values.permute(by_stride).reshape(-1)
-
-
-def _finite_moments(flat: torch.Tensor) -> torch.Tensor | None:
-    """Reduce a flat tensor in passes of the least cost; ``None`` if it is not all finite.
-
-    Rows of ``_ROW`` elements are summed in float32 and the rows in float64,
-    which is as fast as float32 and errs by 1e-7 of the sum of magnitudes. Where
-    that could show (cancellation, squares out of float32's range) two passes in
-    float64 follow.
-    """
-    low, high = float(flat.amin()), float(flat.amax())
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return None
-    count, scale = flat.numel(), max(abs(low), abs(high))
-    mean, square, spread = 0.0, 0.0, 0.0
-    if scale:
-        in_range = flat.dtype != torch.float64 and _LEAST < scale < _GREATEST
-        if in_range:
-            mean = _sum_of_rows(flat) / count
-            square = _square_of_rows(flat) / scale**2
-            spread = square - count * (mean / scale) ** 2
-        if not in_range or spread < _CANCELLED * square:
-            scaled = flat.to(torch.float64) / scale
-            mean_scaled = float(scaled.mean())
-            mean, square = mean_scaled * scale, float(torch.dot(scaled, scaled))
-            spread = float((scaled - mean_scaled).square_().sum())
-    zeros = count - int(torch.count_nonzero(flat))
-    row = [count, 0, 0, 0, zeros, mean, spread, square, low, high]
-    return torch.tensor(row, dtype=torch.float64, device=flat.device)
-
-
-def _sum_of_rows(flat: torch.Tensor) -> float:
-    if flat.numel() < _MANY:
-        return float(flat.sum(dtype=torch.float64))
-    rows, rest = _rows(flat)
-    sums = rows.sum(1, dtype=torch.float32).sum(dtype=torch.float64)
-    return float(sums + rest.sum(dtype=torch.float64))
-
-
-def _square_of_rows(flat: torch.Tensor) -> float:
-    if flat.numel() < _MANY:
-        return float(torch.linalg.vector_norm(flat, dtype=torch.float64)) ** 2
-    rows, rest = _rows(flat)
-    norms = torch.linalg.vector_norm(rows, dim=1, dtype=torch.float32).to(torch.float64)
-    return float(torch.dot(norms, norms) + rest.to(torch.float64).square().sum())
-
-
-def _rows(flat: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    end = flat.numel() // _ROW * _ROW
-    return flat[:end].view(-1, _ROW), flat[end:]
-
-
-def segment_moments(values: torch.Tensor, segment: torch.Tensor, count: int) -> torch.Tensor:
-    """Reduce a flat float64 tensor by ``segment`` to ``[count, len(COLUMNS)]``.
-
-    Args:
-        values: Flat, float64 (float32 where the device has nothing wider).
-        segment: For each element the row it belongs to, int64.
-        count: Number of rows.
-    """
-
-    def total(terms: torch.Tensor) -> torch.Tensor:
-        zeros = torch.zeros(count, dtype=values.dtype, device=values.device)
-        return zeros.index_add_(0, segment, terms.to(values.dtype))
-
-    def extreme(terms: torch.Tensor, start: float, reduce: str) -> torch.Tensor:
-        starts = torch.full((count,), start, dtype=values.dtype, device=values.device)
-        return starts.scatter_reduce_(0, segment, terms, reduce)
-
-    is_finite = torch.isfinite(values)
-    finite = total(is_finite)
-    low = extreme(torch.where(is_finite, values, _INF), _INF, "amin")
-    high = extreme(torch.where(is_finite, values, -_INF), -_INF, "amax")
-    scale = torch.maximum(low.abs(), high.abs())
-    scale = torch.where((scale > 0) & torch.isfinite(scale), scale, 1.0)
-    scaled = torch.where(is_finite, values / scale[segment], 0.0)
-    mean = total(scaled) / finite.clamp(min=1)
-    away = torch.where(is_finite, scaled - mean[segment], 0.0)
+    xp = by.xp
+    is_finite = xp.isfinite(values)
+    finite = by.total(is_finite)
+    low = by.least(xp.where(is_finite, values, _INF))
+    high = by.greatest(xp.where(is_finite, values, -_INF))
+    scale = xp.maximum(xp.abs(low), xp.abs(high))
+    scale = xp.where((scale > 0) & xp.isfinite(scale), scale, 1.0)
+    scaled = xp.where(is_finite, values / by.spread_out(scale), 0.0)
+    mean = by.total(scaled) / finite.clip(min=1)
+    away = xp.where(is_finite, scaled - by.spread_out(mean), 0.0)
     columns = (
         finite,
-        total(torch.isnan(values)),
-        total(values == _INF),
-        total(values == -_INF),
-        total(values == 0),
+        by.total(xp.isnan(values)),
+        by.total(values == _INF),
+        by.total(values == -_INF),
+        by.total(values == 0),
         mean * scale,
-        total(away.square()),
-        total(scaled.square()),
+        by.total(away * away),
+        by.total(scaled * scaled),
         low,
         high,
     )
-    return torch.stack(columns, 1)
+    return xp.stack(columns, 1)
 
 
-def histogram_of(values: torch.Tensor, segment: torch.Tensor, count: int) -> torch.Tensor:
-    """Count the finite nonzero elements of each segment by log2 of their magnitude.
+def moments_of_sums(
+    sums: np.ndarray, counts: np.ndarray, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray]:
+    """Turn plain sums over all elements into rows of ``COLUMNS``.
+
+    Args:
+        sums: float64 of shape ``[rows, 5]``: sum, sum of squares, least, greatest, count of
+            elements that are not zero; summed in ``dtype`` or wider.
+        counts: Elements of each row, at least one.
+        dtype: What was summed, float32 or float64.
 
     Returns:
-        int64 of shape ``[count, HISTOGRAM_BINS]`` on the device of ``values``.
+        The moments, and for each row whether they are in doubt: something is not
+        finite, squares left the range of ``dtype``, or the spread is the small
+        difference of great numbers. Such a row needs ``exact_moments``.
     """
-    exponent = torch.frexp(values).exponent - 1  # floor of log2|g|
-    bins = (exponent - HISTOGRAM_LOW).div_(HISTOGRAM_WIDTH, rounding_mode="floor")
-    counted = torch.isfinite(values) & (values != 0)
-    places = segment * HISTOGRAM_BINS + bins.clamp_(0, HISTOGRAM_BINS - 1)
-    counts = torch.bincount(places[counted], minlength=count * HISTOGRAM_BINS)
-    return counts.reshape(count, HISTOGRAM_BINS)
+    total, square, low, high, nonzero = sums.T
+    with np.errstate(all="ignore"):
+        scale = np.maximum(np.abs(low), np.abs(high))
+        mean = total / counts
+        square = np.where(scale > 0, square / scale**2, 0)
+        spread = np.where(scale > 0, square - counts * (mean / scale) ** 2, 0)
+        spread[counts == 1] = 0
+        least, greatest = _RANGE[dtype]
+        fine = (least < scale) & (scale < greatest)
+        fine &= (spread >= _CANCELLED * square) | (counts == 1)
+    nothing = np.zeros_like(total)
+    columns = [counts, nothing, nothing, nothing, counts - nonzero, mean, spread, square, low, high]
+    return np.stack(columns, 1), ~(fine | (scale == 0))
 
 
-def wide_dtype(device: torch.device) -> torch.dtype:
-    """Give the widest float that ``device`` computes in."""
-    return torch.float32 if device.type == "mps" else torch.float64
+def merged_moments(rows: np.ndarray, starts: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Merge rows of ``COLUMNS`` that belong to parts of one tensor, by Chan's formula.
+
+    Args:
+        rows: One row a part.
+        starts: For each tensor its first part, ascending.
+    """
+    if len(starts) == len(rows):
+        return rows
+    part = dict(zip(COLUMNS, rows.T))
+    lengths = np.diff(np.append(starts, len(rows)))
+    result = {name: np.add.reduceat(part[name], starts) for name in COLUMNS[:5]}
+    result["min"] = np.minimum.reduceat(part["min"], starts)
+    result["max"] = np.maximum.reduceat(part["max"], starts)
+    scale = _scale(result["min"], result["max"])
+    rescale = _scale(part["min"], part["max"]) / np.repeat(scale, lengths)
+    result["square"] = np.add.reduceat(part["square"] * rescale**2, starts)
+    mean = part["mean"] / np.repeat(scale, lengths)
+    common = np.add.reduceat(mean * part["finite"], starts) / np.maximum(result["finite"], 1)
+    away = part["spread"] * rescale**2 + part["finite"] * (mean - np.repeat(common, lengths)) ** 2
+    result["spread"] = np.add.reduceat(away, starts)
+    result["mean"] = common * scale
+    return np.stack([result[name] for name in COLUMNS], 1)
+
+
+def _scale(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    scale = np.maximum(np.abs(low), np.abs(high))
+    return np.where((scale > 0) & np.isfinite(scale), scale, 1.0)

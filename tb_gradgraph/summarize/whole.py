@@ -2,13 +2,57 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 
+from tb_gradgraph.summarize.elements import flattened
+
 #: numpy has no bfloat16 nor torch's float8 kinds; float16 goes the same way, so that readers see one.
 _KEPT = (torch.float32, torch.float64, torch.complex64, torch.complex128)
+
+
+@dataclasses.dataclass(frozen=True)
+class WholeBlock:
+    """Tensors of one type, copied end to end on their device.
+
+    Attributes:
+        tensor: All elements, of a type that numpy has.
+        rows: Of each tensor.
+        shapes: Of each tensor.
+    """
+
+    tensor: torch.Tensor
+    rows: Sequence[int]
+    shapes: Sequence[tuple[int, ...]]
+
+    def split(self, content: np.ndarray) -> dict[int, np.ndarray]:
+        """Give each tensor by its row as a part of ``content``, the block on the host."""
+        result = {}
+        start = 0
+        for row, shape in zip(self.rows, self.shapes):
+            size = int(np.prod(shape))
+            result[row] = content[start : start + size].reshape(shape)
+            start += size
+        return result
+
+
+def whole_blocks(tensors: Mapping[int, torch.Tensor]) -> list[WholeBlock]:
+    """Copy tensors, given by row, to one block a device and type. Sparse ones are made dense."""
+    alike: dict[tuple[torch.device, torch.dtype], dict[int, torch.Tensor]] = {}
+    for row, tensor in tensors.items():
+        dense = tensor if tensor.layout == torch.strided else tensor.to_dense()
+        alike.setdefault((dense.device, dense.dtype), {})[row] = dense
+    return [
+        WholeBlock(
+            _widened(flattened(list(group.values()))),
+            list(group),
+            [tuple(tensor.shape) for tensor in group.values()],
+        )
+        for group in alike.values()
+    ]
 
 
 def whole_array(tensor: torch.Tensor) -> np.ndarray:
@@ -16,12 +60,7 @@ def whole_array(tensor: torch.Tensor) -> np.ndarray:
 
     Waits for the device. A sparse tensor is made dense.
     """
-    dense = tensor.detach()
-    if dense.layout != torch.strided:
-        dense = dense.to_dense()
-    if dense.dtype not in _KEPT:
-        dense = dense.to(_wider(dense.dtype))
-    return dense.resolve_conj().resolve_neg().cpu().numpy().copy()
+    return whole_arrays({0: tensor})[0]
 
 
 def whole_arrays(tensors: Mapping[int, torch.Tensor]) -> dict[int, np.ndarray]:
@@ -29,26 +68,17 @@ def whole_arrays(tensors: Mapping[int, torch.Tensor]) -> dict[int, np.ndarray]:
 
     The arrays of one type are parts of one block of memory.
     """
-    alike: dict[tuple[torch.device, torch.dtype], list[int]] = {}
     result: dict[int, np.ndarray] = {}
-    for row, tensor in tensors.items():
-        if tensor.layout == torch.strided:
-            alike.setdefault((tensor.device, tensor.dtype), []).append(row)
-        else:
-            result[row] = whole_array(tensor)
-    for rows in alike.values():
-        block = whole_array(flattened([tensors[row] for row in rows]))
-        start = 0
-        for row in rows:
-            size = tensors[row].numel()
-            result[row] = block[start : start + size].reshape(tensors[row].shape)
-            start += size
-    return result
+    with torch.no_grad():
+        for block in whole_blocks(tensors):
+            result.update(block.split(block.tensor.cpu().numpy()))
+    return {row: result[row] for row in tensors}
 
 
-def flattened(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Lay tensors of one type end to end, each in row-major order."""
-    return torch._utils._flatten_dense_tensors(list(tensors))
+def _widened(flat: torch.Tensor) -> torch.Tensor:
+    if flat.dtype not in _KEPT:
+        flat = flat.to(_wider(flat.dtype))
+    return flat.detach().resolve_conj().resolve_neg()
 
 
 def _wider(dtype: torch.dtype) -> torch.dtype:

@@ -16,8 +16,9 @@ from tb_gradgraph.statistics import (
     STATISTICS,
 )
 from tb_gradgraph.summarize import StatisticsBatch
+from tb_gradgraph.summarize.accelerator import large_on_device, segments_on_device
 from tb_gradgraph.summarize.batch import SMALL
-from tb_gradgraph.summarize.moments import large_moments, segment_moments
+from tb_gradgraph.summarize.large import large_on_host
 from tb_gradgraph.summarize.whole import whole_array
 from tests.oracle import statistics_of
 
@@ -130,12 +131,11 @@ def test_all_at_once_give_the_same_as_one_by_one() -> None:
 @pytest.mark.parametrize("name", [name for name, t in TENSORS.items() if t.numel() > SMALL])
 def test_path_that_never_waits_for_a_device_agrees(name: str) -> None:
     tensor = TENSORS[name].coalesce().values() if TENSORS[name].is_sparse else TENSORS[name]
-    values = (tensor.abs() if tensor.is_complex() else tensor).reshape(-1)
-    rows = torch.zeros(len(values), dtype=torch.int64)
-    expected = segment_moments(values.to(torch.float64), rows, 1)[0]
-    torch.testing.assert_close(
-        large_moments(values), expected, rtol=1e-6, atol=1e-6, check_dtype=False
-    )
+    flat = tensor.reshape(-1)
+    on_host = torch.from_numpy(large_on_host(flat))
+    segment = torch.zeros(len(flat), dtype=torch.int64)
+    for on_device in (large_on_device(flat), segments_on_device(flat, segment, 1)):
+        torch.testing.assert_close(on_host, on_device[0], rtol=1e-6, atol=1e-6)
 
 
 def _histogram_of(values: list[float]) -> list[int]:

@@ -1,0 +1,55 @@
+"""The elements of a tensor that count: of any layout and type, as a flat tensor of real floats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+_FLOATS = (torch.float32, torch.float64)
+
+
+def stored(tensor: torch.Tensor) -> torch.Tensor:
+    """Give the elements that a tensor stores, each place once; of a dense one itself.
+
+    Sparse tensors on an accelerator are the one case where this waits for the
+    device: how many places are left when repeated ones are summed is known only there.
+    """
+    if tensor.layout == torch.strided:
+        return tensor
+    return tensor.coalesce().values() if tensor.layout == torch.sparse_coo else tensor.values()
+
+
+def real_floats(values: torch.Tensor) -> torch.Tensor:
+    """Give the magnitude of complex numbers; all that is not float32 or float64 as float32."""
+    if values.dtype in _FLOATS:
+        return values
+    return values.abs() if values.is_complex() else values.to(torch.float32)
+
+
+def without_repeats(values: torch.Tensor) -> torch.Tensor:
+    """Give the elements that an expanded tensor repeats once (``sum`` sends back such ones)."""
+    for dim, stride in enumerate(values.stride()):
+        if stride == 0 and values.shape[dim] > 1:
+            values = values.narrow(dim, 0, 1)
+    return values
+
+
+def in_memory_order(values: torch.Tensor) -> torch.Tensor:
+    """Give all elements as a flat tensor; a view wherever they lie together in memory."""
+    if values.is_contiguous():
+        return values.view(-1)
+    strides = values.stride()
+    by_stride = sorted(range(values.dim()), key=lambda dim: -strides[dim])
+    return values.permute(by_stride).reshape(-1)
+
+
+def flattened(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Copy tensors of one type end to end, each in row-major order."""
+    flat = torch._utils._flatten_dense_tensors(list(tensors))
+    return flat.clone() if len(tensors) == 1 else flat  # of one tensor it is a view
+
+
+def wide_dtype(device: torch.device) -> torch.dtype:
+    """Give the widest float that ``device`` computes in."""
+    return torch.float32 if device.type == "mps" else torch.float64

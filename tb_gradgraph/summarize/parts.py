@@ -1,0 +1,116 @@
+"""Tensors of one device and type, reduced as far as that goes without waiting for the host."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from tb_gradgraph.summarize.accelerator import large_on_device, segments_on_device
+from tb_gradgraph.summarize.elements import (
+    flattened,
+    in_memory_order,
+    real_floats,
+    without_repeats,
+)
+from tb_gradgraph.summarize.large import large_on_host
+from tb_gradgraph.summarize.moments import COLUMNS, EXTENSIVE, merged_moments
+from tb_gradgraph.summarize.pending import Entries, Part, divided
+from tb_gradgraph.summarize.sample import (
+    histograms_of,
+    sample_of,
+    sample_places,
+)
+from tb_gradgraph.summarize.segments import segments_on_host, starts_of
+from tb_gradgraph.summarize.transfer import send
+
+_EXTENSIVE = [COLUMNS.index(name) for name in EXTENSIVE]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reduced:
+    """A large tensor, reduced.
+
+    Attributes:
+        moments: Rows of ``COLUMNS``, one for each of its blocks; on the host where the
+            tensor is.
+        repeats: How often each element stands in the tensor.
+        sample: For the histogram.
+    """
+
+    moments: torch.Tensor
+    repeats: int
+    sample: torch.Tensor
+
+
+def reduce_large(values: torch.Tensor, limit: int) -> Reduced:
+    """Reduce a tensor that is not empty, without waiting for its device."""
+    distinct = without_repeats(values)
+    flat = in_memory_order(distinct)
+    if flat.device.type == "cpu":
+        moments = torch.from_numpy(large_on_host(flat))[None]
+    else:
+        moments = large_on_device(flat)
+    return Reduced(moments, values.numel() // flat.numel(), sample_of(flat, limit))
+
+
+def part_of_reduced(entries: Entries, reduced: Sequence[Reduced]) -> Part:
+    """Join large tensors of one device."""
+    blocks = np.array([len(found.moments) for found in reduced])
+    repeats = np.array([found.repeats for found in reduced])
+    sizes = np.array([len(found.sample) for found in reduced])
+
+    def read(arrays: Sequence[np.ndarray], divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
+        rows = arrays[0].reshape(-1, len(COLUMNS)).astype(np.float64)
+        moments = merged_moments(rows, starts_of(blocks))
+        moments[:, _EXTENSIVE] *= repeats[:, None]
+        return moments, histograms_of(divided(arrays[1], divisor), sizes)
+
+    tensors = [torch.cat([found.moments for found in reduced])]
+    return Part(entries, [*tensors, torch.cat([found.sample for found in reduced])], read)
+
+
+def part_of_held(
+    device: torch.device, entries: Entries, tensors: Sequence[torch.Tensor], limit: int
+) -> Part:
+    """Join small tensors of one device: on the CPU as one copy, to be reduced when it is read."""
+    counts = np.fromiter(map(torch.Tensor.numel, tensors), np.int64, len(tensors))
+    flat = real_floats(flattened(tensors))
+    places, sizes = sample_places(counts, limit)
+    if device.type == "cpu":
+        read = functools.partial(_read_segments, counts, places, sizes)
+        return Part(entries, [flat], read)
+    return _part_on_device(entries, flat, counts, places, sizes)
+
+
+def _read_segments(
+    counts: np.ndarray,
+    places: np.ndarray,
+    sizes: np.ndarray,
+    arrays: Sequence[np.ndarray],
+    divisor: float | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    flat = arrays[0]
+    samples = divided(flat if len(places) == len(flat) else flat[places], divisor)
+    return segments_on_host(flat, counts), histograms_of(samples, sizes)
+
+
+def _part_on_device(
+    entries: Entries,
+    flat: torch.Tensor,
+    counts: np.ndarray,
+    places: np.ndarray,
+    sizes: np.ndarray,
+) -> Part:
+    segment = send(np.repeat(np.arange(len(counts)), counts), flat.device)
+    chosen = None if len(places) == len(flat) else send(places, flat.device)
+    samples = flat if chosen is None else flat.index_select(0, chosen)
+
+    def read(arrays: Sequence[np.ndarray], divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
+        rows = arrays[0].reshape(-1, len(COLUMNS)).astype(np.float64)
+        return rows, histograms_of(divided(arrays[1], divisor), sizes)
+
+    return Part(entries, [segments_on_device(flat, segment, len(counts)), samples], read)

@@ -1,0 +1,123 @@
+"""What a batch was reduced to, while it is on its way to the host."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import torch
+
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.summarize.columns import statistics_of_moments
+from tb_gradgraph.summarize.transfer import Transfer
+from tb_gradgraph.summarize.whole import WholeBlock
+
+#: Statistics that a factor on all elements multiplies.
+_LINEAR = [STATISTICS.index(name) for name in ("l2_norm", "mean", "std", "min", "max", "abs_max")]
+
+
+@dataclasses.dataclass(slots=True)
+class Entries:
+    """Which tensors were taken in: lists of one entry a tensor, in order."""
+
+    rows: list[int] = dataclasses.field(default_factory=list)
+    tickets: list[int] = dataclasses.field(default_factory=list)  # the later one of a row counts
+    numel: list[int] = dataclasses.field(default_factory=list)  # all elements, not stored ones too
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """Some tensors of one device and type, reduced as far as that goes without the host.
+
+    Attributes:
+        tensors: On one device; the host needs them as arrays.
+        read: Makes moments and histograms of these flat arrays and of the number by
+            which every element is to be divided.
+    """
+
+    entries: Entries
+    tensors: Sequence[torch.Tensor]
+    read: Callable[[Sequence[np.ndarray], float | None], tuple[np.ndarray, np.ndarray]]
+
+
+class PendingStatistics:
+    """Statistics whose numbers the host has not yet seen."""
+
+    def __init__(
+        self,
+        rows: int,
+        parts: Sequence[Part],
+        blocks: Sequence[WholeBlock],
+        divide_by: torch.Tensor | None = None,
+    ) -> None:
+        self._rows = rows
+        self._parts = parts
+        self._blocks = blocks
+        by_device: dict[torch.device, list[torch.Tensor]] = {}
+        for tensor in self._tensors(divide_by):
+            by_device.setdefault(tensor.device, []).append(tensor)
+        self._transfers = {
+            device: Transfer(device, tensors) for device, tensors in by_device.items()
+        }
+        self._places = [tensor.device for tensor in self._tensors(divide_by)]
+        self._divided = divide_by is not None
+
+    def collect(self) -> tuple[StatisticsTable, dict[int, np.ndarray]]:
+        """Wait for the copies; give the statistics, and the tensors kept whole by row.
+
+        May be called once, on any thread.
+        """
+        arrays = _in_order(self._places, {d: t.wait() for d, t in self._transfers.items()})
+        divisor = float(arrays.pop()[0]) if self._divided else None
+        found = []
+        for part in self._parts:
+            count = len(part.tensors)
+            found.append(part.read(arrays[:count], divisor))
+            del arrays[:count]
+        table = _table_of(self._rows, self._parts, found, divisor)
+        whole: dict[int, np.ndarray] = {}
+        for block, array in zip(self._blocks, arrays):
+            whole.update(block.split(divided(array, divisor)))
+        return table, whole
+
+    def _tensors(self, divide_by: torch.Tensor | None) -> list[torch.Tensor]:
+        tensors = [tensor for part in self._parts for tensor in part.tensors]
+        tensors += [block.tensor for block in self._blocks]
+        return tensors if divide_by is None else [*tensors, divide_by]
+
+
+def divided(array: np.ndarray, divisor: float | None) -> np.ndarray:
+    """Divide by a number, if there is one, in the array's own type."""
+    if divisor is None:
+        return array
+    with np.errstate(all="ignore"):
+        return array / array.dtype.type(divisor)
+
+
+def _in_order(
+    places: Sequence[torch.device], arrays: Mapping[torch.device, list[np.ndarray]]
+) -> list[np.ndarray]:
+    queues = {device: iter(found) for device, found in arrays.items()}
+    return [next(queues[device]) for device in places]
+
+
+def _table_of(
+    rows: int,
+    parts: Sequence[Part],
+    found: Sequence[tuple[np.ndarray, np.ndarray]],
+    divisor: float | None,
+) -> StatisticsTable:
+    table = StatisticsTable.empty(rows)
+    if not parts:
+        return table
+    order = np.argsort(np.concatenate([part.entries.tickets for part in parts]), kind="stable")
+    row = np.concatenate([part.entries.rows for part in parts])[order]
+    numel = np.concatenate([part.entries.numel for part in parts]).astype(np.float64)
+    values = statistics_of_moments(np.concatenate([moments for moments, _ in found]), numel)
+    if divisor is not None:
+        values[:, _LINEAR] = divided(values[:, _LINEAR], divisor)
+    table.values[row] = values[order]  # of a row twice the last counts
+    table.histogram[row] = np.concatenate([histogram for _, histogram in found])[order]
+    table.present[row] = True
+    return table
