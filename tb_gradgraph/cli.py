@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from tb_gradgraph import __version__
 from tb_gradgraph.errors import GradGraphError
 from tb_gradgraph.record.read_logdir import LoggedRun, read_logdir
+from tb_gradgraph.statistics import STAGES
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -95,6 +96,7 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     export.add_argument("--step", help="only records of this step")
     export.add_argument("--graph", help="only records of the graph with this hash")
     export.add_argument("--backward-pass", help="only this backward pass of a step, counted from 0")
+    export.add_argument("--stage", help="only this stage of a step: backward, .., applied")
     export.add_argument("--output", help="file to write (default: standard output)")
     export.set_defaults(run=_run_export)
 
@@ -110,6 +112,7 @@ def _run_export(arguments: argparse.Namespace) -> int:
         step=arguments.step,
         hash=arguments.graph,
         backward_pass=arguments.backward_pass,
+        stage=arguments.stage,
     )
     if arguments.output is None:
         sys.stdout.buffer.writelines(parts)
@@ -164,7 +167,10 @@ def _run_summary(arguments: argparse.Namespace) -> int:
     runs = read_logdir(arguments.logdir)
     rows = [row for run in runs for row in _summarize_run(run)]
     if rows:
-        header = ("run", "tag", "graph", "nodes", "records", "with gradients", "steps")
+        header = (
+            *("run", "tag", "graph", "nodes", "records", "with gradients", "steps"),
+            *("stages", "skipped steps"),
+        )
         print(format_table([header, *rows]))
     else:
         print(f"No graph was recorded below {arguments.logdir}.")
@@ -190,6 +196,8 @@ def _summarize_run(run: LoggedRun) -> Iterable[tuple[str, ...]]:
             str(len(records)),
             str(sum(bool(record.table.present.any()) for record in records)),
             f"{min(steps)}..{max(steps)}" if min(steps) < max(steps) else str(min(steps)),
+            ",".join(stage for stage in STAGES if stage in {record.stage for record in records}),
+            str(len({record.step for record in records if record.skipped})),
         )
 
 

@@ -37,7 +37,7 @@ def export(
         format_name: ``json``, ``csv`` or ``dot``.
         run: Which run; may be left out where there is one.
         tag: Which tag of the run; may be left out where there is one.
-        filters: ``step``, ``hash``, ``backward_pass``: only records of these.
+        filters: ``step``, ``hash``, ``backward_pass``, ``stage``: only records of these.
 
     Raises:
         ExportError: If there is nothing that fits, or the run or tag is not said.

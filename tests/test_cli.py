@@ -31,7 +31,7 @@ def test_summary_lists_runs_tags_and_steps(logdir, capsys):
         ["two_drawings", "module"],
         ["two_drawings", "tensors"],
     ]
-    assert all(row.split()[4:] == ["1", "1", "0"] for row in rows)
+    assert all(row.split()[4:] == ["1", "1", "0", "backward", "0"] for row in rows)
 
 
 def test_summary_of_one_run_directory(logdir, capsys):
@@ -137,7 +137,7 @@ def test_export_as_dot_draws_the_graph(logdir, capfdbinary):
         ([], "expected --run with one of chain_rule, two_drawings; got none."),
         (["--run", "x"], "expected --run with one of chain_rule, two_drawings; got 'x'."),
         (["--run", "two_drawings"], "expected --tag with one of module, tensors; got none."),
-        (["--run", "chain_rule", "--step", "7"], "Expected hash, step and backward pass of a"),
+        (["--run", "chain_rule", "--step", "7"], "Expected hash, step, backward pass and"),
         (["--run", "chain_rule", "--step", "x"], "Expected 'step' to be a whole number"),
     ],
 )

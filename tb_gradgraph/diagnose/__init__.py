@@ -1,6 +1,7 @@
 """Graph and statistics in, ranked findings out."""
 
 from tb_gradgraph.diagnose.finding import Finding
-from tb_gradgraph.diagnose.findings import findings
+from tb_gradgraph.diagnose.findings import findings, rank
+from tb_gradgraph.diagnose.optimizer_step import OptimizerStep, find_in_step
 
-__all__ = ["Finding", "findings"]
+__all__ = ["Finding", "OptimizerStep", "find_in_step", "findings", "rank"]

@@ -1,8 +1,8 @@
-"""All findings of one backward pass, worst first."""
+"""All findings of one record, worst first."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -10,31 +10,50 @@ from tb_gradgraph.diagnose.finding import SEVERITIES, Finding
 from tb_gradgraph.diagnose.magnitude import find_magnitudes
 from tb_gradgraph.diagnose.missing import find_missing, find_zero
 from tb_gradgraph.diagnose.nonfinite import find_nonfinite
+from tb_gradgraph.diagnose.optimizer_step import find_nonfinite_parameters
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import StatisticsTable
 
 
 def findings(
-    graph: Graph, table: StatisticsTable, values: Mapping[int, np.ndarray] | None = None
+    graph: Graph,
+    table: StatisticsTable,
+    values: Mapping[int, np.ndarray] | None = None,
+    stage: str = "backward",
 ) -> list[Finding]:
-    """Say what looks wrong in one backward pass.
+    """Say what looks wrong in one backward pass, or at a later stage of the step.
 
     Args:
         graph: The graph that the pass ran over.
         table: Its statistics, one row for each of the graph's.
         values: Values of the forward by row, of the tensors that keep theirs.
+        stage: Where in the step the gradients were read. After ``backward`` only
+            parameters have numbers; what is missing, vanishing or exploding was told of there.
 
     Returns:
         Errors first, then warnings, then notes; of one severity the
         non-finite before the missing before the large and small, each in backward order.
     """
+    if stage != "backward":
+        return rank(_find_at_stage(graph, table, stage))
     if not table.present.any():
         text = "No gradient was recorded: no backward pass ran over this graph yet."
         return [Finding("note", "no_backward", None, "", text)]
-    found = [
-        *find_nonfinite(graph, table, values or {}),
-        *find_missing(graph, table),
-        *find_zero(graph, table),
-        *find_magnitudes(graph, table),
-    ]
+    return rank(
+        [
+            *find_nonfinite(graph, table, values or {}),
+            *find_missing(graph, table),
+            *find_zero(graph, table),
+            *find_magnitudes(graph, table),
+        ]
+    )
+
+
+def rank(found: Iterable[Finding]) -> list[Finding]:
+    """Put the worst first; those of one severity keep their order."""
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def _find_at_stage(graph: Graph, table: StatisticsTable, stage: str) -> Iterator[Finding]:
+    yield from find_nonfinite_parameters(graph, table, stage)
+    yield from find_zero(graph, table)

@@ -1,4 +1,4 @@
-"""Answers in JSON: which records there are, structures, findings."""
+"""Answers in JSON: which records there are, structures."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tb_gradgraph import __version__
-from tb_gradgraph.diagnose import findings
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.serve.answer import JSON, Answer
-from tb_gradgraph.serve.find import find_entry, find_graph, find_run
+from tb_gradgraph.serve.find import find_graph, find_run
 from tb_gradgraph.serve.frames import to_json
 from tb_gradgraph.serve.index import Entry
 from tb_gradgraph.serve.parameters import Parameters
@@ -44,6 +43,10 @@ def _tag_columns(tag: str, entries: Sequence[Entry]) -> dict[str, Any]:
         "objectives": [entry.objective for entry in entries],
         "stages": [entry.stage for entry in entries],
         "has_gradients": [entry.has_gradients for entry in entries],
+        "loss_scales": [entry.loss_scale for entry in entries],
+        "skipped": [entry.skipped for entry in entries],
+        "every_n_steps": [entry.every_n_steps for entry in entries],
+        "costs": [entry.cost for entry in entries],
     }
 
 
@@ -60,20 +63,3 @@ def answer_graph(reader: Reader, parameters: Parameters) -> Answer:
 
 def _graph_json(graph: Graph, graph_hash: str) -> bytes:
     return gzip.compress(to_json(graph_columns(graph, graph_hash)).encode(), 5, mtime=0)
-
-
-def answer_findings(reader: Reader, parameters: Parameters) -> Answer:
-    """Say what looks wrong in one record."""
-    run, entry = find_entry(reader, parameters)
-    graph = find_graph(reader, run, entry.graph_hash)
-    found = [
-        {
-            "severity": finding.severity,
-            "kind": finding.kind,
-            "row": finding.row,
-            "node": finding.node,
-            "text": finding.text,
-        }
-        for finding in findings(graph, reader.table(run, entry), reader.whole(run, entry)[1])
-    ]
-    return Answer(to_json({"findings": found}).encode(), JSON)

@@ -26,11 +26,14 @@ Tables = Iterator[tuple[Entry, np.ndarray]]
 
 _FORMATS = ("json", "csv", "dot")
 _LABELS = ("name", "operation", "key")
-_RECORD_COLUMNS = ("tag", "hash", "step", "backward_pass", "stage", "wall_time")
+_RECORD_COLUMNS = (
+    *("tag", "hash", "step", "backward_pass", "stage", "wall_time"),
+    *("loss_scale", "skipped", "every_n_steps", "cost"),
+)
 
 
 def answer_export(reader: Reader, parameters: Parameters) -> Answer:
-    """Give all records of a tag, or of one graph, step or backward pass of it, as a download."""
+    """Give all records of a tag, or of one graph, step, backward pass or stage of it, as a download."""
     run = find_run(reader, parameters)
     form = parameters.choice("format", _FORMATS)
     entries = _choose(find_records(run, parameters), parameters)
@@ -55,6 +58,7 @@ def _choose(entries: Sequence[Entry], parameters: Parameters) -> list[Entry]:
         "graph_hash": parameters.optional_text("hash"),
         "step": parameters.optional_integer("step"),
         "backward_pass": parameters.natural("backward_pass"),
+        "stage": parameters.optional_text("stage"),
     }
     chosen = [
         entry
@@ -65,7 +69,7 @@ def _choose(entries: Sequence[Entry], parameters: Parameters) -> list[Entry]:
         given = ", ".join(f"{name} {value}" for name, value in wanted.items() if value is not None)
         steps = sorted({entry.step for entry in entries})
         raise not_found(
-            f"Expected hash, step and backward pass of a record of the tag, got {given}; "
+            f"Expected hash, step, backward pass and stage of a record of the tag, got {given}; "
             f"its steps are {_listed(steps)}."
         )
     return chosen
@@ -77,8 +81,8 @@ def _listed(steps: Sequence[int]) -> str:
 
 
 def _dot(reader: Reader, run: RunView, entries: Sequence[Entry]) -> str:
-    """Draw the graph of the last record, with its norms."""
-    entry = entries[-1]
+    """Draw the graph of the last backward pass, with its norms; of later stages only parameters have any."""
+    entry = next((one for one in reversed(entries) if one.stage == "backward"), entries[-1])
     graph = find_graph(reader, run, entry.graph_hash)
     return to_dot(graph, reader.statistic(run, entry, "l2_norm"))
 
@@ -156,4 +160,8 @@ def _record_cells(entry: Entry) -> list[Any]:
         entry.backward_pass,
         entry.stage,
         entry.wall_time,
+        entry.loss_scale,
+        entry.skipped,
+        entry.every_n_steps,
+        entry.cost,
     ]

@@ -34,15 +34,17 @@ def with_stage(entries: Sequence[Entry], parameters: Parameters) -> tuple[Entry,
 
 
 def find_entry(reader: Reader, parameters: Parameters) -> tuple[RunView, Entry]:
-    """Find the record at ``step`` and ``backward_pass``; 404 if there is none."""
+    """Find the record at ``step``, ``backward_pass`` and ``stage``, the first if no stage is given."""
     run = find_run(reader, parameters)
     step = parameters.integer("step")
     backward_pass = parameters.natural("backward_pass") or 0
     for entry in with_stage(find_records(run, parameters), parameters):
         if (entry.step, entry.backward_pass) == (step, backward_pass):
             return run, entry
+    stage = parameters.optional_text("stage")
     raise not_found(
-        f"Expected a recorded step of the tag, got step {step}, backward pass {backward_pass}."
+        f"Expected a recorded step of the tag, got step {step}, backward pass {backward_pass}"
+        f"{'' if stage is None else f', stage {stage[:40]!r}'}."
     )
 
 

@@ -33,6 +33,10 @@ class Entry:
     chunk: str  # TensorBoard's tag
     segment: int  # number within the chunk
     position: int  # number within the segment
+    loss_scale: float
+    skipped: bool
+    every_n_steps: int
+    cost: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +47,7 @@ class RunView:
         name: TensorBoard's name of the run.
         warnings: One sentence each, for the panel to show.
         graphs: TensorBoard's tag of each graph, by hash.
-        records: By tag; sorted by step, then backward pass, restarts resolved.
+        records: By tag; sorted by step, stage and backward pass, restarts resolved.
     """
 
     name: str
@@ -188,4 +192,8 @@ def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:
                 chunk=tag,
                 segment=number,
                 position=position,
+                loss_scale=segment.loss_scale[position],
+                skipped=segment.skipped[position],
+                every_n_steps=segment.every_n_steps[position],
+                cost=segment.cost[position],
             )

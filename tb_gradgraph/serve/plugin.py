@@ -12,8 +12,9 @@ from werkzeug import wrappers
 from tb_gradgraph.record.tags import PLUGIN_NAME
 from tb_gradgraph.serve.answer import JSON, Answer
 from tb_gradgraph.serve.assets import answer_asset
-from tb_gradgraph.serve.catalog import answer_findings, answer_graph, answer_runs
+from tb_gradgraph.serve.catalog import answer_graph, answer_runs
 from tb_gradgraph.serve.export import answer_export
+from tb_gradgraph.serve.findings import answer_findings
 from tb_gradgraph.serve.frames import to_json
 from tb_gradgraph.serve.numbers import answer_node, answer_series, answer_step
 from tb_gradgraph.serve.parameters import Parameters, RequestError, not_found

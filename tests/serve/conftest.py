@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from tests.serve.logs import LONG_STEPS, write_logs
+from tests.serve.training_log import Training, train, write_training
 
 LOADED_SECONDS = 60
 
@@ -78,16 +79,22 @@ class Client:
         while time.monotonic() < until:
             runs = self.runs()
             steps = runs.get("long", {}).get("tags", {}).get("net", {}).get("steps", ())
-            if len(runs) == 7 and len(steps) == LONG_STEPS:
+            if len(runs) == 8 and len(steps) == LONG_STEPS:
                 return self
             time.sleep(0.5)
         raise AssertionError(f"not loaded after {LOADED_SECONDS} s: {self.runs().keys()}")
 
 
 @pytest.fixture(scope="session")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+def training() -> Training:
+    return train()
+
+
+@pytest.fixture(scope="session")
+def logs(tmp_path_factory: pytest.TempPathFactory, training: Training) -> pathlib.Path:
     root = tmp_path_factory.mktemp("serve")
     write_logs(root)
+    write_training(root / "training", training)
     return root
 
 

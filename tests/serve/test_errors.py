@@ -64,7 +64,7 @@ NODE = TAG | {"hash": HASH, "row": 0}
             "export",
             TAG | {"format": "csv", "step": 9},
             404,
-            "Expected hash, step and backward pass",
+            "Expected hash, step, backward pass and stage",
         ),
         (
             "graph",

@@ -1,0 +1,105 @@
+"""What happened between the backward and the weights: a skipped step, gradients that were clipped."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from tb_gradgraph.diagnose.finding import Finding
+from tb_gradgraph.diagnose.missing import parameter_rows
+from tb_gradgraph.diagnose.updates import find_updates
+from tb_gradgraph.graph import Graph, Node
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+
+#: Clipping is told of from this factor on, and a warning from the other.
+CLIPPED_BY = 10.0
+CLIPPED_MUCH = 100.0
+
+_COLUMN = {name: at for at, name in enumerate(STATISTICS)}
+_NONFINITE = [_COLUMN[name] for name in ("nan", "posinf", "neginf")]
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimizerStep:
+    """What was recorded of one step: tables of one graph by stage, none of stage ``backward``."""
+
+    tables: Mapping[str, StatisticsTable]
+    loss_scale: float = 1.0
+    skipped: bool = False
+
+
+def find_in_step(graph: Graph, step: OptimizerStep) -> Iterator[Finding]:
+    """Find what a reader of the step should know; of a skipped step only that and why."""
+    if step.skipped:
+        yield _tell_skipped(graph, step)
+        return
+    yield from _find_clipped(graph, step.tables)
+    if "applied" in step.tables:
+        yield from find_updates(graph, step.tables["applied"])
+
+
+def find_nonfinite_parameters(
+    graph: Graph, table: StatisticsTable, stage: str
+) -> Iterator[Finding]:
+    """Find the parameters whose gradient held NaN or infinity at a stage of the step."""
+    bad = _nonfinite_parameters(graph, table)
+    if bad:
+        names = ", ".join(node.name for _, node in bad[:5]) + (" .." if len(bad) > 5 else "")
+        text = f"At the stage {stage} {_count_of(bad, graph, table)} hold NaN or infinity: {names}."
+        yield Finding("error", "nonfinite", bad[0][0], bad[0][1].name, text)
+
+
+def _nonfinite_parameters(graph: Graph, table: StatisticsTable) -> list[tuple[int, Node]]:
+    bad = table.present & (table.values[:, _NONFINITE] > 0).any(axis=1)
+    return [(row, node) for row, node in parameter_rows(graph) if bad[row]]
+
+
+def _count_of(some: Sequence[object], graph: Graph, table: StatisticsTable) -> str:
+    every = sum(bool(table.present[row]) for row, _ in parameter_rows(graph))
+    return f"{len(some)} of {every} parameters' gradients"
+
+
+def _tell_skipped(graph: Graph, step: OptimizerStep) -> Finding:
+    why = ""
+    for table in step.tables.values():
+        bad = _nonfinite_parameters(graph, table)
+        if bad:
+            why = f", for {_count_of(bad, graph, table)} held NaN or infinity"
+            break
+    text = (
+        f"The GradScaler skipped this step at a loss scale of {step.loss_scale:g}{why}. No weight "
+        "changed, and it lowers its scale. Now and then that is how it works; it is a fault only "
+        "where it does not stop."
+    )
+    return Finding("note", "step_skipped", None, "", text)
+
+
+def _find_clipped(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterator[Finding]:
+    before = next((stage for stage in ("unscaled", "accumulated") if stage in tables), None)
+    after = next((stage for stage in ("clipped", "applied") if stage in tables), None)
+    if before is None or after is None:
+        return
+    norms = _global_norms(graph, tables[before], tables[after])
+    if norms is None or not 0 < norms[1] <= norms[0] / CLIPPED_BY:
+        return
+    factor = norms[0] / norms[1]
+    what = "Clipping" if after == "clipped" else f"What was done between {before} and {after}"
+    text = (
+        f"{what} made the gradient {factor:.3g} times smaller: its norm over all parameters was "
+        f"{norms[0]:.3g} ({before}) and became {norms[1]:.3g} ({after})."
+    )
+    severity = "warning" if factor >= CLIPPED_MUCH else "note"
+    yield Finding(severity, "clipped", None, "", text)
+
+
+def _global_norms(
+    graph: Graph, before: StatisticsTable, after: StatisticsTable
+) -> tuple[float, float] | None:
+    """Give the norm over the parameters that both have; ``None`` where some are not finite."""
+    rows = [row for row, _ in parameter_rows(graph) if before.present[row] and after.present[row]]
+    if any((table.values[rows][:, _NONFINITE] > 0).any() for table in (before, after)):
+        return None
+    first, second = (table.values[rows, _COLUMN["l2_norm"]] for table in (before, after))
+    return float(np.linalg.norm(np.nan_to_num(first))), float(np.linalg.norm(np.nan_to_num(second)))

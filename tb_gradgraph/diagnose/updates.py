@@ -1,0 +1,70 @@
+"""Weights that a step moved far more or far less than usual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tb_gradgraph.diagnose.finding import Finding, describe_node
+from tb_gradgraph.diagnose.missing import parameter_rows
+from tb_gradgraph.graph import Graph, Node
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+
+#: Shares of its norm by which a step usually moves a weight; so many times beyond is far.
+USUAL = (1e-4, 1e-2)
+FAR = 10.0
+
+_WEIGHT, _UPDATE, _RATIO = (
+    STATISTICS.index(name) for name in ("weight_norm", "update_norm", "update_ratio")
+)
+
+_TOO_LARGE = "The learning rate may be too high."
+_TOO_SMALL = "The learning rate may be too low or still warming up, or the gradient is small."
+
+
+def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
+    """Find weights that moved far, or hardly, one finding each, or that none moved at all.
+
+    Scalars and vectors are left out: a bias may begin at zero and well change by much of its norm.
+    """
+    parameters = list(parameter_rows(graph))
+    updates = table.values[[row for row, _ in parameters], _UPDATE]
+    known = updates[~np.isnan(updates)]
+    if len(known) and not known.any():
+        text = "No weight changed in this step. Is the learning rate 0?"
+        yield Finding("note", "no_update", None, "", text)
+        return
+    ratios = table.values[:, _RATIO]
+    weights = [
+        (row, node)
+        for row, node in parameters
+        if len(node.slots[0].shape) > 1 and 0 < ratios[row] < np.inf
+    ]
+    weights.sort(key=lambda pair: ratios[pair[0]])
+    low, high = USUAL[0] / FAR, USUAL[1] * FAR
+    large = [pair for pair in reversed(weights) if ratios[pair[0]] > high]
+    small = [pair for pair in weights if ratios[pair[0]] < low]
+    if large:
+        text = _tell(graph, table, large, len(weights), f"more than {high:g}")
+        yield Finding("warning", "large_update", *_where(large), f"{text} {_TOO_LARGE}")
+    if small:
+        text = _tell(graph, table, small, len(weights), f"less than {low:g}")
+        yield Finding("note", "small_update", *_where(small), f"{text} {_TOO_SMALL}")
+
+
+def _where(far: Sequence[tuple[int, Node]]) -> tuple[int, str]:
+    return far[0][0], far[0][1].name
+
+
+def _tell(
+    graph: Graph, table: StatisticsTable, far: Sequence[tuple[int, Node]], count: int, limit: str
+) -> str:
+    """Name the farthest with its numbers, and how many there are of how many weights."""
+    row, node = far[0]
+    weight, update, ratio = table.values[row, [_WEIGHT, _UPDATE, _RATIO]]
+    return (
+        f"{describe_node(graph, node)}: this step changed it by {ratio:.2g} of its norm "
+        f"(update {update:.2g}, weight {weight:.2g}). {len(far)} of {count} weights changed by "
+        f"{limit} of theirs; {USUAL[0]:g} to {USUAL[1]:g} is usual."
+    )
