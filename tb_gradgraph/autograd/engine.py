@@ -15,19 +15,35 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch.autograd.graph import Node as AutogradNode
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils.hooks import RemovableHandle
 
+from tb_gradgraph.autograd.without_numbers import TaskOfThread
 from tb_gradgraph.statistics import WHOLE_LIMIT
 
-#: Number that the next autograd node made on this thread will be given.
-next_sequence_nr: Callable[[], int] = torch.autograd._get_sequence_nr
+#: Whether torch tells the numbers of nodes; what is done otherwise is in outputs.py.
+HAS_NUMBERS = hasattr(torch.autograd, "_get_sequence_nr") and hasattr(
+    torch.autograd.Function, "_sequence_nr"
+)
 
-#: Identifies the running backward; -1 outside of one.
-current_graph_task: Callable[[], int] = torch._C._current_graph_task_id
+#: Number that the next autograd node made on this thread will be given; 0 where torch tells none.
+next_sequence_nr: Callable[[], int] = torch.autograd._get_sequence_nr if HAS_NUMBERS else int
 
 
 def call_after_backward(callback: Callable[[], None]) -> None:
     """Run ``callback`` when the backward that is running now has ended."""
     torch.autograd.Variable._execution_engine.queue_callback(callback)
+
+
+#: Identifies the running backward; -1 outside of one.
+current_graph_task: Callable[[], int] = getattr(
+    torch._C, "_current_graph_task_id", None
+) or TaskOfThread(call_after_backward)
+
+
+def remove_keyword_hook(handle: RemovableHandle) -> None:
+    """Remove a global forward hook ``with_kwargs``; torch's handle (2.13) leaves an entry behind."""
+    handle.remove()
+    torch.nn.modules.module._global_forward_hooks_with_kwargs.pop(handle.id, None)
 
 
 def accumulated_leaf(node: AutogradNode) -> torch.Tensor | None:
@@ -36,7 +52,7 @@ def accumulated_leaf(node: AutogradNode) -> torch.Tensor | None:
 
 
 def sequence_nr(node: AutogradNode) -> int:
-    """Give the number that ``node`` was made with; leaves have the greatest."""
+    """Give the number that ``node`` was made with; leaves have the greatest. Needs ``HAS_NUMBERS``."""
     return node._sequence_nr()
 
 

@@ -71,7 +71,7 @@ class Forward:
         default_factory=dict
     )  # that a custom Function uses without being given them, by sequence number, by id
     cuts: Mapping[int, AutogradNode] = dataclasses.field(default_factory=dict)
-    seen: Set[int] = frozenset()  # ids of leaves and given tensors that an operation used
+    seen: Set[int] | None = frozenset()  # ids of leaves and given tensors that an operation used
     cut_leaves: Mapping[int, WhyNone] = dataclasses.field(default_factory=dict)  # by id
     feeding: Sequence[
         tuple[torch.Tensor, WhyNone]

@@ -10,7 +10,7 @@ import torch
 
 from tb_gradgraph.autograd.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.call import ModelCall, split_input
-from tb_gradgraph.autograd.engine import collector_paused
+from tb_gradgraph.autograd.engine import HAS_NUMBERS, collector_paused
 from tb_gradgraph.autograd.forward import NamedTensor
 from tb_gradgraph.autograd.frames import user_frame, variables_of
 from tb_gradgraph.autograd.functions import refuses_inputs
@@ -22,6 +22,7 @@ from tb_gradgraph.autograd.objective import (
     check_roots,
 )
 from tb_gradgraph.autograd.observe import BackwardObserver
+from tb_gradgraph.autograd.outputs import watch_outputs
 from tb_gradgraph.autograd.preserve import gradients_lent, preserved
 from tb_gradgraph.autograd.unreached import walk_behind_cuts
 from tb_gradgraph.autograd.unwatched import forward_of_frame
@@ -54,7 +55,8 @@ def capture_model(
     check_loss_fn(loss_fn, where)
     with collector_paused(), preserved(model, inputs):
         call = ModelCall(model, args, kwargs)
-        objective, forward = watch_forward(call, loss_fn, grad_outputs, user_frame(), where)
+        watch = watch_forward if HAS_NUMBERS else watch_outputs
+        objective, forward = watch(call, loss_fn, grad_outputs, user_frame(), where)
         roots = [root.tensor for root in objective.roots]
         walked, forward = walk_behind_cuts(roots, forward, model.parameters())
         free_in_parts(walked)
@@ -63,7 +65,7 @@ def capture_model(
         accumulates = refuses_inputs(built.node_of)
         observer.attach(built, rows, _seed_rows(built, objective), accumulates)
         try:
-            earlier = any(forward.number_of(node) < 0 for node in built.node_of)
+            earlier = not HAS_NUMBERS or any(forward.number_of(n) < 0 for n in built.node_of)
             _differentiate(objective, built, model if accumulates else None, earlier)
         finally:
             observer.remove()
@@ -98,7 +100,7 @@ def _differentiate(
         accumulating: The model, if its graph works only in a backward that
             accumulates; then ``.grad`` of its parameters is lent to that.
         earlier: Whether part of the graph was there before (a hidden state that was
-            not detached); it is the user's, and is not freed.
+            not detached), or may have been; it is the user's, and is not freed.
     """
     roots = [root.tensor for root in objective.roots]
     leaves = [leaf for _, leaf in built.leaves]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 
 from tb_gradgraph.autograd.build import BuiltGraph
-from tb_gradgraph.autograd.engine import sequence_nr
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Edge, Graph, Node
 
@@ -105,10 +104,8 @@ def _indices(
     if isinstance(part, torch.nn.Module):
         yield from _inside(built.graph, model, part)
     elif isinstance(part, torch.Tensor):
-        number = None if part.grad_fn is None else sequence_nr(part.grad_fn)
-        for node, index in built.node_of.items():
-            if number is not None and sequence_nr(node) == number:
-                yield index
+        if part.grad_fn in built.node_of:
+            yield built.node_of[part.grad_fn]
         yield from (index for index, leaf in built.leaves if leaf is part)
     elif not isinstance(part, str):
         raise CaptureError(

@@ -15,6 +15,7 @@ from tb_gradgraph.graph import NoGradientReason
 
 FROZEN = WhyNone("frozen", "Frozen: it does not require grad.")
 UNUSED = WhyNone("unused", "Unused: no operation of this forward used it.")
+NOT_DRAWN = WhyNone("", "No operation of this graph uses it.")
 NOT_IN_LOSS = WhyNone(
     "not_in_loss", "What was computed from it is not part of what is differentiated."
 )
@@ -116,6 +117,8 @@ def _missing(
 
 
 def _reason(parameter: torch.Tensor, forward: Forward) -> WhyNone:
+    if forward.seen is None:
+        return NOT_DRAWN if parameter.requires_grad else FROZEN
     used = id(parameter) in forward.seen
     if parameter.requires_grad:
         return NOT_IN_LOSS if used else UNUSED

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.engine import is_small, saved_tensors, sequence_nr
+from tb_gradgraph.autograd.engine import HAS_NUMBERS, is_small, saved_tensors, sequence_nr
 from tb_gradgraph.autograd.forward import Forward, KnownTensor, NamedTensor
 from tb_gradgraph.autograd.frames import variables_of
 from tb_gradgraph.autograd.known import eager_name
@@ -47,13 +47,12 @@ def forward_of_frame(
     place = {node: index for index, node in enumerate(walked.nodes)}
     made = _by_slot([*roots, *tensors], place)
     known = _owned(variables) | {id(named.tensor): _leaf(named) for named in reversed(tensors)}
-    sources, inputs = _saved_inputs(walked, known)
-    second = second_order(map(sequence_nr, walked.nodes))
+    sources, inputs = saved_inputs(walked, known)
     return Forward(
         number_of=place.__getitem__,
         names={key: named.name for key, named in made.items()},
         known=known,
-        second_order={place[node] for node in walked.nodes if sequence_nr(node) in second},
+        second_order=_second_order(place) if HAS_NUMBERS else frozenset(),
         sources=sources,
         untracked_inputs=inputs,
         used={
@@ -63,6 +62,11 @@ def forward_of_frame(
         },
         retaining=frozenset(key for key, named in made.items() if named.tensor.retains_grad),
     )
+
+
+def _second_order(place: Mapping[AutogradNode, int]) -> frozenset[int]:
+    second = second_order(map(sequence_nr, place))
+    return frozenset(index for node, index in place.items() if sequence_nr(node) in second)
 
 
 def _by_slot(
@@ -93,7 +97,7 @@ def _owned(variables: Mapping[str, Any]) -> dict[int, KnownTensor]:
     return {identity: KnownTensor("parameter", tuple(found)) for identity, found in names.items()}
 
 
-def _saved_inputs(
+def saved_inputs(
     walked: Walk, known: Mapping[int, KnownTensor]
 ) -> tuple[list[TracedSource], dict[int, list[tuple[int, Origin]]]]:
     """Find the tensors without gradient that operations saved, each once.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch.autograd.graph import Node as AutogradNode
 from torch.autograd.graph import get_gradient_edge
 
-from tb_gradgraph.autograd.engine import sequence_nr
+from tb_gradgraph.autograd.engine import HAS_NUMBERS, sequence_nr
+from tb_gradgraph.autograd.without_numbers import numbers_by_use
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,8 +40,9 @@ def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) 
     node; no recursion, so the length of a chain is bounded by memory only.
     """
     roots = tuple((edge.node, edge.output_nr) for edge in map(get_gradient_edge, tensors))
-    seen = {node for node, _ in roots} | set(further)
-    pending = list(seen)
+    pending = list(dict.fromkeys([*(node for node, _ in roots), *further]))
+    seen = set(pending)
+    numbers = None if HAS_NUMBERS else numbers_by_use(pending)
     edges = []
     while pending:
         target = pending.pop()
@@ -51,14 +53,15 @@ def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) 
             if source not in seen:
                 seen.add(source)
                 pending.append(source)
-    return Walk(_forward_order(seen, edges), tuple(edges), roots)
+    if numbers is None:
+        numbers = {node: sequence_nr(node) for node in seen}
+    return Walk(_forward_order(numbers, edges), tuple(edges), roots)
 
 
 def _forward_order(
-    nodes: set[AutogradNode], edges: Sequence[AutogradEdge]
+    numbers: Mapping[AutogradNode, int], edges: Sequence[AutogradEdge]
 ) -> tuple[AutogradNode, ...]:
     """Sort by sequence number; a leaf, which has none, goes before its first user."""
-    numbers = {node: sequence_nr(node) for node in nodes}
     first_use: dict[AutogradNode, int] = {}
     for edge in edges:
         if not edge.source.next_functions:
@@ -69,7 +72,7 @@ def _forward_order(
         return (first_use[node], 0) if node in first_use else (numbers[node], 1)
 
     leaf_order = {edge.source: (numbers[edge.target], edge.target_input) for edge in edges[::-1]}
-    order = sorted(nodes, key=lambda node: (position(node), leaf_order.get(node, (0, 0))))
+    order = sorted(numbers, key=lambda node: (position(node), leaf_order.get(node, (0, 0))))
     place = {node: index for index, node in enumerate(order)}
     if any(place[edge.source] > place[edge.target] for edge in edges):
         return _topological_order(place, edges)  # made on several threads: each counts for itself

@@ -13,6 +13,7 @@ import sys
 import pytest
 import torch
 from torch import nn
+from torch.nn.modules import module as torch_module
 
 from tb_gradgraph.autograd import engine, functions
 from tests.autograd.models import Doubled
@@ -27,6 +28,54 @@ JUSTIFIED = {
     "_is_checkpoint_valid",  # a name looked for in code, never called
     "_fields",  # of a named tuple
 }  # fmt: skip
+
+
+def _node() -> torch.autograd.graph.Node:
+    return (torch.ones(2, requires_grad=True) * torch.ones(2)).grad_fn
+
+
+#: Every private name that engine.py asks torch for, where it is, and what stands on it.
+PRIVATE = {
+    "_get_sequence_nr": (lambda: torch.autograd, "scopes, lines, names, orders"),
+    "_sequence_nr": (_node, "scopes, lines, names, orders"),
+    "_current_graph_task_id": (lambda: torch._C, "keeping backward passes apart"),
+    "_execution_engine": (lambda: torch.autograd.Variable, "the end of a backward pass"),
+    "_input_metadata": (_node, "shapes and types of slots"),
+    "_forward_cls": (lambda: Doubled.apply(torch.ones(1, requires_grad=True)).grad_fn,
+                     "names of custom Functions"),
+    "_raw_saved_other": (_node, "inputs without gradient of a loss"),
+    "_saved_other": (_node, "inputs without gradient of a loss"),
+    "_global_forward_hooks_with_kwargs": (lambda: torch_module, "scopes without numbers"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_torch_has(name: str) -> None:
+    owner, used_for = PRIVATE[name]
+    assert hasattr(owner(), name), f"torch {torch.__version__} took {name} away: {used_for}"
+
+
+def test_every_private_name_in_engine_is_listed() -> None:
+    source = ast.parse(pathlib.Path(engine.__file__).read_text(encoding="utf-8"))
+    called = {node.attr for node in ast.walk(source) if isinstance(node, ast.Attribute)}
+    texts = {node.value for node in ast.walk(source) if isinstance(node, ast.Constant)}
+    names = {text for text in called | texts if isinstance(text, str) and text.startswith("_")}
+    prefixes = {"_raw_saved_", "_saved_"}
+    assert {name for name in names if not name.startswith("__")} - prefixes - {"_C"} == {
+        name for name in PRIVATE if not name.startswith(tuple(prefixes))
+    }
+    assert prefixes <= names
+
+
+def test_a_global_hook_with_keywords_goes_without_a_trace() -> None:
+    def hook(*_given: object) -> None:
+        pass
+
+    before = dict(torch_module._global_forward_hooks_with_kwargs)
+    handle = torch_module.register_module_forward_hook(hook, with_kwargs=True)
+    assert torch_module._global_forward_hooks_with_kwargs.keys() - before.keys() == {handle.id}
+    engine.remove_keyword_hook(handle)
+    assert torch_module._global_forward_hooks_with_kwargs == before
 
 
 def test_sequence_numbers_count_nodes_of_this_thread() -> None:
@@ -164,13 +213,13 @@ def test_only_reentrant_checkpoints_ask_for_a_backward_that_accumulates() -> Non
 
 
 def test_private_names_are_used_in_engine_alone() -> None:
-    found = {}
+    found: dict[str, set[str]] = {}
     for path in ROOM.glob("*.py"):
         if path.name == "engine.py":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
-                of_ours = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+                of_ours = ast.unparse(node.value) in ("self", "cls", "super()")
                 if not of_ours and not node.attr.startswith("__") and node.attr not in JUSTIFIED:
                     found.setdefault(path.name, set()).add(node.attr)
             if isinstance(node, ast.ImportFrom) and "._" in (node.module or ""):

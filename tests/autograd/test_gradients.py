@@ -2,46 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
-from torch.utils._pytree import tree_leaves
 
 import tb_gradgraph
-from tb_gradgraph.autograd.call import split_input
 from tb_gradgraph.gradgraph import GradGraph
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.summarize.whole import whole_array
-from tests.autograd.models import CASES, Case
-from tests.oracle import slot_gradients
-
-
-def _made(case: Case) -> torch.nn.Module:
-    torch.manual_seed(0)
-    model = case.make()
-    torch.manual_seed(1)
-    return model
-
-
-def _roots(output: Any) -> list[torch.Tensor]:
-    """Find the tensors to differentiate by hand, in the order of the output."""
-    loss = getattr(output, "loss", None)
-    found = [loss] if loss is not None else tree_leaves(output)
-    return [value for value in found if isinstance(value, torch.Tensor) and value.requires_grad]
-
-
-def _expected(case: Case) -> list[list[torch.Tensor | None]]:
-    """Run the model untouched and ask autograd for every gradient."""
-    model = _made(case)
-    args, kwargs = split_input(case.input)
-    output = model(*args, **kwargs)
-    if case.loss_fn is not None:
-        output = case.loss_fn(output)
-    roots = _roots(output)
-    seeds = [None if root.numel() == 1 else torch.ones_like(root) for root in roots]
-    return slot_gradients(roots, seeds)
+from tests.autograd.expected import OTHERWISE, expected_slots, inputs_of, made, roots_of
+from tests.autograd.models import CASES
 
 
 def _differentiable(graph: GradGraph) -> list[int]:
@@ -53,21 +23,11 @@ def _differentiable(graph: GradGraph) -> list[int]:
     ]
 
 
-#: Where autograd.grad, unlike a backward, runs other nodes, refuses, or skips the user's hooks.
-OTHERWISE = {
-    "user's hooks",
-    "scripted part",
-    "compiled part",
-    "reentrant checkpoint",
-    "reentrant checkpoint with dropout",
-}
-
-
 @pytest.mark.parametrize("name", [name for name in CASES if name not in OTHERWISE])
 def test_every_slot_has_the_gradient_that_autograd_gives(name: str) -> None:
     case = CASES[name]
-    graph = tb_gradgraph.capture(_made(case), case.input, loss_fn=case.loss_fn)
-    expected = _expected(case)
+    graph = tb_gradgraph.capture(made(case), case.input, loss_fn=case.loss_fn)
+    expected = expected_slots(case)
     operations = _differentiable(graph)
     assert len(operations) == len(expected)
     (found,) = graph.backward_passes
@@ -104,11 +64,11 @@ def test_users_hooks_count_as_they_do_for_retain_grad() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_every_leaf_has_the_gradient_that_backward_accumulates(name: str) -> None:
     case = CASES[name]
-    graph = tb_gradgraph.capture(_made(case), case.input, loss_fn=case.loss_fn)
-    model = _made(case)
-    args, kwargs = split_input(case.input)
+    graph = tb_gradgraph.capture(made(case), case.input, loss_fn=case.loss_fn)
+    model = made(case)
+    args, kwargs = inputs_of(case)
     output = model(*args, **kwargs)
-    roots = _roots(output if case.loss_fn is None else case.loss_fn(output))
+    roots = roots_of(output if case.loss_fn is None else case.loss_fn(output))
     torch.autograd.backward(roots, [torch.ones_like(root) for root in roots])
     named = {n.replace("_orig_mod.", ""): p for n, p in model.named_parameters()}
     in_graph = [node.name for node in graph.nodes if node.kind == "parameter"]
@@ -126,7 +86,7 @@ def test_every_leaf_has_the_gradient_that_backward_accumulates(name: str) -> Non
 @pytest.mark.parametrize("name", CASES)
 def test_shares_of_a_slot_add_up_to_its_gradient(name: str) -> None:
     case = CASES[name]
-    graph = tb_gradgraph.capture(_made(case), case.input, loss_fn=case.loss_fn)
+    graph = tb_gradgraph.capture(made(case), case.input, loss_fn=case.loss_fn)
     (found,) = graph.backward_passes
     shares: dict[int, list[np.ndarray]] = {}
     for edge, row in zip(graph.edges, graph.graph.edge_rows.tolist()):
@@ -143,10 +103,10 @@ def test_shares_of_a_slot_add_up_to_its_gradient(name: str) -> None:
 
 def test_a_reentrant_checkpoint_gives_the_gradients_that_are_without_it() -> None:
     case = CASES["reentrant checkpoint"]
-    graph = tb_gradgraph.capture(_made(case), case.input)
+    graph = tb_gradgraph.capture(made(case), case.input)
     (node,) = [node for node in graph.nodes if node.operation == "CheckpointFunction"]
     assert "reentrant checkpoint" in node.note
-    model = _made(case)
+    model = made(case)
     inside = model.lin(model.lin(case.input))
     inside.retain_grad()
     model.lin(inside).square().sum().backward()
@@ -155,7 +115,7 @@ def test_a_reentrant_checkpoint_gives_the_gradients_that_are_without_it() -> Non
 
 
 def test_what_was_compiled_is_drawn_from_its_eager_source() -> None:
-    compiled = tb_gradgraph.capture(_made(CASES["compiled part"]), torch.ones(2, 3))
+    compiled = tb_gradgraph.capture(made(CASES["compiled part"]), torch.ones(2, 3))
     eager = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
     plain = tb_gradgraph.capture(
         torch.nn.Sequential(eager, torch.nn.Linear(3, 1)), torch.ones(2, 3)
@@ -204,12 +164,12 @@ def test_shares_are_each_use_of_a_tensor() -> None:
 def test_values_kept_whole_are_those_of_the_forward(name: str) -> None:
     """A second capture of the same model sees the same values; roots are compared with the model's."""
     case = CASES[name]
-    first = tb_gradgraph.capture(_made(case), case.input, loss_fn=case.loss_fn)
-    model = _made(case)
-    args, kwargs = split_input(case.input)
+    first = tb_gradgraph.capture(made(case), case.input, loss_fn=case.loss_fn)
+    model = made(case)
+    args, kwargs = inputs_of(case)
     torch.manual_seed(1)
     output = model(*args, **kwargs)
-    roots = _roots(output if case.loss_fn is None else case.loss_fn(output))
+    roots = roots_of(output if case.loss_fn is None else case.loss_fn(output))
     nodes = [index for index, node in enumerate(first.nodes) if node.kind == "root"]
     for index, root in zip(nodes, roots, strict=True):
         value = first.values.get(int(first.graph.slot_offsets[index]))

@@ -1,0 +1,69 @@
+"""What stands in for numbers that a torch may no longer tell: of autograd's nodes, of backward passes."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable
+
+from torch.autograd.graph import Node as AutogradNode
+
+
+def numbers_by_use(roots: Iterable[AutogradNode]) -> dict[AutogradNode, int]:
+    """Number all nodes behind ``roots``: sources before their users, an operation's in their order.
+
+    That is the order of a forward as far as its expressions tell. What is not
+    told, as which of two statements that do not depend on each other was first,
+    follows the place of first use.
+    """
+    numbers: dict[AutogradNode, int] = {}
+    entered: set[AutogradNode] = set()
+    pending = [(root, False) for root in roots][::-1]
+    while pending:
+        node, is_left = pending.pop()
+        if is_left:
+            numbers[node] = len(numbers)
+        elif node not in entered:
+            entered.add(node)
+            pending.append((node, True))
+            sources = (source for source, _ in reversed(node.next_functions))
+            pending += [(source, False) for source in sources if source is not None]
+    return numbers
+
+
+class TaskOfThread:
+    """Give a number for the backward that is running on this thread, taken to be one at a time.
+
+    A backward that runs inside of another on the same thread counts as part of it.
+    """
+
+    def __init__(self, call_after_backward: Callable[[Callable[[], None]], None]) -> None:
+        """Prepare; ``call_after_backward`` refuses where no backward is running."""
+        self._call_after_backward = call_after_backward
+        self._running: dict[int, int] = {}  # by thread
+        self._numbers = itertools.count()
+
+    def __call__(self) -> int:
+        """Give the number of the running backward; -1 outside of one."""
+        thread = threading.get_ident()
+        if thread not in self._running:
+            try:
+                self._call_after_backward(_LetGo(self._running, thread))
+            except RuntimeError:
+                return -1
+            self._running[thread] = next(self._numbers)
+        return self._running[thread]
+
+
+class _LetGo:
+    """Held by a backward, so gone with it, also where it raises: then the next may begin."""
+
+    def __init__(self, running: dict[int, int], thread: int) -> None:
+        self._running = running
+        self._thread = thread
+
+    def __call__(self) -> None:
+        """Do nothing when the backward has ended well: all is done when it is gone."""
+
+    def __del__(self) -> None:
+        self._running.pop(self._thread, None)
