@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from operator import attrgetter
 
 import numpy as np
 import torch
@@ -18,6 +19,8 @@ from tb_gradgraph.summarize.whole import whole_blocks
 #: Tensors of more elements are reduced at once, while they are in cache; smaller
 #: ones are reduced together (a kernel's start costs more than they do).
 SMALL = 4096
+
+_LAYOUT, _DTYPE, _IS_CPU, _DEVICE = map(attrgetter, ("layout", "dtype", "is_cpu", "device"))
 
 
 @dataclasses.dataclass(slots=True)
@@ -82,9 +85,12 @@ class StatisticsBatch:
             for row in rows:
                 self._whole.pop(row, None)
         sizes = list(map(torch.Tensor.numel, tensors))
-        kinds = {(tensor.device, tensor.dtype, tensor.layout) for tensor in tensors}
-        if len(kinds) == 1 and max(sizes) <= SMALL and tensors[0].layout == torch.strided:
-            self._hold(self._of_kind(tensors[0]), rows, sizes, tensors)
+        if _are_alike(tensors) and max(sizes) <= SMALL:
+            alike = self._of_kind(tensors[0])
+            alike.held.extend(tensors)
+            alike.small.rows.extend(rows)
+            alike.small.numel.extend(sizes)
+            alike.small.tickets.extend([self._ticket] * len(tensors))
             return
         for row, tensor, size in zip(rows, tensors, sizes):
             self._take(row, stored(tensor), size)
@@ -122,20 +128,14 @@ class StatisticsBatch:
     def _take(self, row: int, values: torch.Tensor, size: int) -> None:
         alike = self._of_kind(values)
         if values.numel() <= SMALL:
-            self._hold(alike, (row,), (size,), (values,))
-            return
-        alike.reduced.append(reduce_large(values, self._limit))
-        _enter(alike.large, (row,), (size,), self._ticket)
-
-    def _hold(
-        self,
-        alike: _Alike,
-        rows: Sequence[int],
-        sizes: Sequence[int],
-        tensors: Sequence[torch.Tensor],
-    ) -> None:
-        _enter(alike.small, rows, sizes, self._ticket)
-        alike.held.extend(tensors)
+            entries = alike.small
+            alike.held.append(values)
+        else:
+            entries = alike.large
+            alike.reduced.append(reduce_large(values, self._limit))
+        entries.rows.append(row)
+        entries.numel.append(size)
+        entries.tickets.append(self._ticket)
 
     def _of_kind(self, values: torch.Tensor) -> _Alike:
         kind = (values.device, values.dtype)
@@ -143,7 +143,10 @@ class StatisticsBatch:
         return self._alike.setdefault(kind, _Alike()) if alike is None else alike
 
 
-def _enter(entries: Entries, rows: Sequence[int], sizes: Sequence[int], ticket: int) -> None:
-    entries.rows.extend(rows)
-    entries.numel.extend(sizes)
-    entries.tickets.extend([ticket] * len(rows))
+def _are_alike(tensors: Sequence[torch.Tensor]) -> bool:
+    """Say whether all are dense, of one type and on one device, in little time for each."""
+    return (
+        set(map(_LAYOUT, tensors)) == {torch.strided}
+        and len(set(map(_DTYPE, tensors))) == 1
+        and (all(map(_IS_CPU, tensors)) or len(set(map(_DEVICE, tensors))) == 1)
+    )

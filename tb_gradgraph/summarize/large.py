@@ -2,59 +2,105 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
 from tb_gradgraph.summarize.elements import real_floats
-from tb_gradgraph.summarize.moments import merged_moments, moments_of_sums
-from tb_gradgraph.summarize.segments import exact_segments
+from tb_gradgraph.summarize.moments import LIMITS, are_sound, merged_moments, moments_of_sums
+from tb_gradgraph.summarize.segments import exact_segments, starts_of
 
-#: Elements a thread reduces at a time: 512 KiB of float32, which each of the six passes
-#: after the first finds in the second-level cache.
+#: Elements a thread reduces at a time: 512 KiB of float32, which all passes but
+#: the first find in the second-level cache.
 BLOCK = 131_072
 _ROW = 1024  # elements squared and summed in float32 at a time: errs by less than 1e-6
+_FEW = 16_384  # elements that numpy sums pairwise before torch has started its kernels
+_DTYPES = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 
 
-def large_on_host(flat: torch.Tensor) -> np.ndarray:
-    """Reduce a flat tensor of at least one element, of any type, to a row of ``COLUMNS``.
+@dataclasses.dataclass(frozen=True, slots=True)
+class BlockSums:
+    """A tensor on the CPU, reduced block by block.
+
+    Attributes:
+        counts: Elements of each block.
+        sums: As ``moments_of_sums`` takes them, a tuple a block.
+        exact: The moments of the blocks whose sums are not sound, by place.
+    """
+
+    counts: list[int]
+    sums: list[tuple[float, ...]]
+    exact: dict[int, np.ndarray]
+
+
+def large_on_host(flat: torch.Tensor) -> BlockSums:
+    """Reduce a flat tensor of at least one element, of any type.
 
     Blocks are summed in float32 with float64 totals. Those for which that does not do
     (NaN, infinity, squares out of range, cancellation) are reduced again in float64.
     """
-    threads = torch.get_num_threads()
-    blocks = flat.detach().resolve_neg().split(BLOCK * threads)
-    sums = np.empty((len(blocks), 5))
-    scratch = np.empty(blocks[0].numel(), bool) if threads == 1 else None
+    result = BlockSums([], [], {})
+    scratch = None
+    if torch.get_num_threads() == 1:
+        scratch = np.empty(min(BLOCK, flat.numel()), bool)
     with np.errstate(all="ignore"):
-        for place, block in enumerate(blocks):
-            sums[place] = _sums(real_floats(block), scratch)
-    counts = np.array([block.numel() for block in blocks])
-    dtype = real_floats(flat[:0]).numpy().dtype
-    moments, doubtful = moments_of_sums(sums, counts, dtype)
-    for place in np.flatnonzero(doubtful):
-        block = real_floats(blocks[place]).numpy()
-        moments[place] = exact_segments(block, counts[place : place + 1])[0]
-    return merged_moments(moments, [0])[0]
+        for stored in _blocks_of(flat):
+            block = real_floats(stored)
+            count = block.numel()
+            sums = (*_totals(block), *_extremes(block, scratch))
+            if not are_sound(*sums[:4], count, LIMITS[_DTYPES[block.dtype]]):
+                found = exact_segments(block.numpy(), np.array([count]))
+                result.exact[len(result.sums)] = found[0]
+            result.counts.append(count)
+            result.sums.append(sums)
+    return result
 
 
-def _sums(block: torch.Tensor, scratch: np.ndarray | None) -> tuple[float, ...]:
-    """Give sum, sum of squares, least, greatest and count of nonzero elements.
+def moments_of_blocks(tensors: Sequence[BlockSums]) -> np.ndarray:
+    """Turn what several tensors were reduced to into a row of ``COLUMNS`` each."""
+    lengths = np.array([len(tensor.counts) for tensor in tensors])
+    counts = np.array([count for tensor in tensors for count in tensor.counts])
+    starts = starts_of(lengths)
+    moments = moments_of_sums(np.array([sums for t in tensors for sums in t.sums]), counts)
+    for start, tensor in zip(starts, tensors):
+        for place, row in tensor.exact.items():
+            moments[start + place] = row
+    return merged_moments(moments, starts)
 
-    With several threads all is done by kernels of torch, which share the work;
-    numpy's, of one thread, are up to ten times faster where they can be used.
+
+def _blocks_of(flat: torch.Tensor) -> Sequence[torch.Tensor]:
+    flat = flat.detach().resolve_neg()
+    size = BLOCK * torch.get_num_threads()
+    return flat.split(size) if flat.numel() > size else (flat,)
+
+
+def _totals(block: torch.Tensor) -> tuple[float, float]:
+    """Give the sum, and the sum of squares."""
+    if block.numel() <= _FEW:
+        array = block.numpy()
+        return float(np.add.reduce(array)), float(np.add.reduce(array * array))
+    rest = block.numel() % _ROW
+    rows = block[: block.numel() - rest] if rest else block
+    norms = torch.linalg.vector_norm(rows.view(-1, _ROW), dim=1).numpy().astype(np.float64)
+    square = float(norms @ norms)
+    if rest:
+        square += float(torch.linalg.vector_norm(block[-rest:]).numpy()) ** 2
+    return float(block.sum().numpy()), square
+
+
+def _extremes(block: torch.Tensor, scratch: np.ndarray | None) -> tuple[float, float, int]:
+    """Give the least and the greatest element, and how many are not zero.
+
+    With several threads by torch's kernels, which share the work; numpy's, of one
+    thread, are up to ten times faster where they can be used.
     """
-    total, square = block.sum().numpy(), _square(block)
     if scratch is None:
-        nonzero = torch.ne(block, 0, out=torch.empty_like(block)).sum()  # to bool is slower
-        return total, square, block.amin().numpy(), block.amax().numpy(), nonzero.numpy()
+        low, high = float(block.amin().numpy()), float(block.amax().numpy())
+        nonzero = torch.ne(block, 0, out=torch.empty_like(block)).sum()  # as bool it is slower
+        return low, high, int(nonzero.numpy())
     array = block.numpy()
+    low, high = float(np.minimum.reduce(array)), float(np.maximum.reduce(array))
     is_nonzero = np.not_equal(array, 0, out=scratch[: len(array)])
-    low, high = np.minimum.reduce(array), np.maximum.reduce(array)
-    return total, square, low, high, np.count_nonzero(is_nonzero)
-
-
-def _square(block: torch.Tensor) -> float:
-    end = block.numel() // _ROW * _ROW
-    norms = torch.linalg.vector_norm(block[:end].view(-1, _ROW), dim=1).numpy()
-    rest = torch.linalg.vector_norm(block[end:]).numpy().astype(np.float64)
-    return np.square(norms, dtype=np.float64).sum() + rest**2
+    return low, high, int(np.count_nonzero(is_nonzero))

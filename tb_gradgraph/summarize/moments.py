@@ -18,7 +18,7 @@ EXTENSIVE = ("finite", "nan", "posinf", "neginf", "zero", "spread", "square")
 
 _INF = float("inf")
 #: Magnitudes whose squares the type holds with room to spare for sums and for small companions.
-_RANGE = {np.dtype(np.float32): (1e-15, 1e17), np.dtype(np.float64): (1e-140, 1e150)}
+LIMITS = {np.dtype(np.float32): (1e-15, 1e17), np.dtype(np.float64): (1e-140, 1e150)}
 _CANCELLED = 0.1  # less of the sum of squares than this left as spread: the sums were too coarse
 
 
@@ -71,35 +71,41 @@ def exact_moments(values: Any, by: Reduction) -> Any:
     return xp.stack(columns, 1)
 
 
-def moments_of_sums(
-    sums: np.ndarray, counts: np.ndarray, dtype: np.dtype
-) -> tuple[np.ndarray, np.ndarray]:
+def are_sound(
+    total: Any, square: Any, low: Any, high: Any, count: Any, limits: tuple[float, float]
+) -> Any:
+    """Say whether moments can be made of plain sums over all elements; of numbers or of arrays.
+
+    Not so if something is not finite, squares left the range of the type, or the
+    spread is the small difference of great numbers: that needs ``exact_moments``.
+    """
+    least, greatest = limits
+    in_range = ((low < -least) | (high > least)) & (low > -greatest) & (high < greatest)
+    distinct = square - total * total / count >= _CANCELLED * square
+    return ((low == 0) & (high == 0)) | (in_range & (distinct | (count == 1)))
+
+
+def moments_of_sums(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Turn plain sums over all elements into rows of ``COLUMNS``.
 
     Args:
         sums: float64 of shape ``[rows, 5]``: sum, sum of squares, least, greatest, count of
-            elements that are not zero; summed in ``dtype`` or wider.
+            elements that are not zero. Where they are not sound, neither is the result.
         counts: Elements of each row, at least one.
-        dtype: What was summed, float32 or float64.
-
-    Returns:
-        The moments, and for each row whether they are in doubt: something is not
-        finite, squares left the range of ``dtype``, or the spread is the small
-        difference of great numbers. Such a row needs ``exact_moments``.
     """
     total, square, low, high, nonzero = sums.T
+    moments = np.zeros((len(counts), len(COLUMNS)))
+    column = dict(zip(COLUMNS, moments.T))
+    column["finite"][:] = counts
+    column["zero"][:] = counts - nonzero
+    column["min"][:], column["max"][:] = low, high
     with np.errstate(all="ignore"):
-        scale = np.maximum(np.abs(low), np.abs(high))
-        mean = total / counts
-        square = np.where(scale > 0, square / scale**2, 0)
-        spread = np.where(scale > 0, square - counts * (mean / scale) ** 2, 0)
-        spread[counts == 1] = 0
-        least, greatest = _RANGE[dtype]
-        fine = (least < scale) & (scale < greatest)
-        fine &= (spread >= _CANCELLED * square) | (counts == 1)
-    nothing = np.zeros_like(total)
-    columns = [counts, nothing, nothing, nothing, counts - nonzero, mean, spread, square, low, high]
-    return np.stack(columns, 1), ~(fine | (scale == 0))
+        scale = _scale(low, high)
+        column["mean"][:] = total / counts
+        column["square"][:] = square / scale**2
+        column["spread"][:] = (square - total * total / counts) / scale**2
+    column["spread"][counts == 1] = 0
+    return moments
 
 
 def merged_moments(rows: np.ndarray, starts: Sequence[int] | np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from tb_gradgraph.summarize.elements import (
     real_floats,
     without_repeats,
 )
-from tb_gradgraph.summarize.large import large_on_host
+from tb_gradgraph.summarize.large import BlockSums, large_on_host, moments_of_blocks
 from tb_gradgraph.summarize.moments import COLUMNS, EXTENSIVE, merged_moments
 from tb_gradgraph.summarize.pending import Entries, Part, divided
 from tb_gradgraph.summarize.sample import (
@@ -35,42 +35,46 @@ class Reduced:
     """A large tensor, reduced.
 
     Attributes:
-        moments: Rows of ``COLUMNS``, one for each of its blocks; on the host where the
-            tensor is.
+        moments: On the CPU sums of its blocks, elsewhere rows of ``COLUMNS``, one a block.
         repeats: How often each element stands in the tensor.
         sample: For the histogram.
     """
 
-    moments: torch.Tensor
+    moments: BlockSums | torch.Tensor
     repeats: int
     sample: torch.Tensor
 
 
 def reduce_large(values: torch.Tensor, limit: int) -> Reduced:
     """Reduce a tensor that is not empty, without waiting for its device."""
-    distinct = without_repeats(values)
-    flat = in_memory_order(distinct)
-    if flat.device.type == "cpu":
-        moments = torch.from_numpy(large_on_host(flat))[None]
-    else:
-        moments = large_on_device(flat)
+    flat = in_memory_order(without_repeats(values))
+    moments = large_on_host(flat) if flat.is_cpu else large_on_device(flat)
     return Reduced(moments, values.numel() // flat.numel(), sample_of(flat, limit))
 
 
 def part_of_reduced(entries: Entries, reduced: Sequence[Reduced]) -> Part:
     """Join large tensors of one device."""
-    blocks = np.array([len(found.moments) for found in reduced])
-    repeats = np.array([found.repeats for found in reduced])
     sizes = np.array([len(found.sample) for found in reduced])
+    tensors = [torch.cat([found.sample for found in reduced])]
+    if not tensors[0].is_cpu:
+        tensors.append(torch.cat([found.moments for found in reduced]))
 
     def read(arrays: Sequence[np.ndarray], divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
-        rows = arrays[0].reshape(-1, len(COLUMNS)).astype(np.float64)
-        moments = merged_moments(rows, starts_of(blocks))
-        moments[:, _EXTENSIVE] *= repeats[:, None]
-        return moments, histograms_of(divided(arrays[1], divisor), sizes)
+        histograms = histograms_of(divided(arrays[0], divisor), sizes)
+        return _moments_of_reduced(reduced, arrays[1:]), histograms
 
-    tensors = [torch.cat([found.moments for found in reduced])]
-    return Part(entries, [*tensors, torch.cat([found.sample for found in reduced])], read)
+    return Part(entries, tensors, read)
+
+
+def _moments_of_reduced(reduced: Sequence[Reduced], arrays: Sequence[np.ndarray]) -> np.ndarray:
+    if arrays:
+        rows = arrays[0].reshape(-1, len(COLUMNS)).astype(np.float64)
+        moments = merged_moments(rows, starts_of(np.array([len(t.moments) for t in reduced])))
+    else:
+        moments = moments_of_blocks([found.moments for found in reduced])
+    repeats = np.array([found.repeats for found in reduced])
+    moments[:, _EXTENSIVE] *= repeats[:, None]
+    return moments
 
 
 def part_of_held(

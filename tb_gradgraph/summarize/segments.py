@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_gradgraph.summarize.moments import COLUMNS, exact_moments, moments_of_sums
+from tb_gradgraph.summarize.moments import (
+    COLUMNS,
+    LIMITS,
+    are_sound,
+    exact_moments,
+    moments_of_sums,
+)
+
+_CHUNK = 65_536  # elements of which all passes but the first find what they need in cache
 
 
 class _Segments:
@@ -52,7 +60,10 @@ def segments_on_host(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
     counts = counts[filled]
     if len(counts) == 0:
         return moments
-    found, doubtful = moments_of_sums(_sums(flat, starts_of(counts)), counts, flat.dtype)
+    sums = _sums(flat, starts_of(counts))
+    found = moments_of_sums(sums, counts)
+    with np.errstate(all="ignore"):
+        doubtful = ~are_sound(*sums.T[:4], counts, LIMITS[flat.dtype])
     if doubtful.any():
         chosen = flat[np.repeat(doubtful, counts)]
         found[doubtful] = exact_segments(chosen, counts[doubtful])
@@ -61,11 +72,30 @@ def segments_on_host(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _sums(flat: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Give sum, sum of squares, least, greatest and count of nonzero elements of each segment."""
     sums = np.empty((len(starts), 5))
+    scratch = np.empty(_CHUNK, flat.dtype)
+    ends = np.append(starts[1:], len(flat))
+    first = 0
     with np.errstate(all="ignore"):
-        sums[:, 0] = np.add.reduceat(flat, starts)
-        sums[:, 1] = np.add.reduceat(flat * flat, starts)
-        sums[:, 2] = np.minimum.reduceat(flat, starts)
-        sums[:, 3] = np.maximum.reduceat(flat, starts)
-        sums[:, 4] = np.add.reduceat((flat != 0).view(np.int8), starts, dtype=np.int32)
+        while first < len(starts):
+            start = starts[first]
+            last = max(np.searchsorted(ends, start + _CHUNK, "right"), first + 1)
+            chunk = flat[start : ends[last - 1]]
+            _sums_of_chunk(chunk, starts[first:last] - start, scratch, sums[first:last])
+            first = last
     return sums
+
+
+def _sums_of_chunk(
+    chunk: np.ndarray, starts: np.ndarray, scratch: np.ndarray, sums: np.ndarray
+) -> None:
+    if len(chunk) > len(scratch):
+        scratch = np.empty_like(chunk)
+    work = scratch[: len(chunk)]
+    sums[:, 0] = np.add.reduceat(chunk, starts)
+    sums[:, 1] = np.add.reduceat(np.multiply(chunk, chunk, out=work), starts)
+    sums[:, 2] = np.minimum.reduceat(chunk, starts)
+    sums[:, 3] = np.maximum.reduceat(chunk, starts)
+    nonzero = np.not_equal(chunk, 0, out=work.view(bool)[: len(chunk)])
+    sums[:, 4] = np.add.reduceat(nonzero.view(np.int8), starts, dtype=np.int32)
