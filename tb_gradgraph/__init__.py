@@ -13,7 +13,8 @@ from tb_gradgraph.errors import CaptureError, GradGraphError, WriterError
 
 if TYPE_CHECKING:
     from tb_gradgraph.gradgraph import GradGraph
-    from tb_gradgraph.writer import SummaryWriter, add_grad_graph, capture
+    from tb_gradgraph.training.watch import Watch
+    from tb_gradgraph.writer import SummaryWriter, add_grad_graph, capture, watch
 
 __version__ = "0.1.0"
 __all__ = [
@@ -21,16 +22,20 @@ __all__ = [
     "GradGraph",
     "GradGraphError",
     "SummaryWriter",
+    "Watch",
     "WriterError",
     "add_grad_graph",
     "capture",
+    "watch",
 ]
 
 _HOME = {
     "GradGraph": "tb_gradgraph.gradgraph",
     "SummaryWriter": "tb_gradgraph.writer",
+    "Watch": "tb_gradgraph.training.watch",
     "add_grad_graph": "tb_gradgraph.writer",
     "capture": "tb_gradgraph.writer",
+    "watch": "tb_gradgraph.writer",
 }
 
 

@@ -17,6 +17,7 @@ from tb_gradgraph.record.event_writer import WriterSink
 from tb_gradgraph.record.limits import MAX_TAG_BYTES
 from tb_gradgraph.record.session import Session
 from tb_gradgraph.recorder import GraphRecorder, Request, record_of
+from tb_gradgraph.training.watch import Watch
 
 #: Attribute of a writer that holds what we keep for it.
 _ATTRIBUTE = "_tb_gradgraph"
@@ -64,6 +65,7 @@ class GraphLog:
             self._sink.add_summary, flush_writer=self._sink.flush, torch_version=torch.__version__
         )
         self._tags: dict[str, _TagState] = {}
+        self.watches: list[Watch] = []  # closed with the writer
         self._bare: dict[tuple[str, int], None] = {}  # structures whose backward is to come
 
     def check_open(self) -> None:
@@ -82,12 +84,27 @@ class GraphLog:
         place = _Place(self, model, _checked_tag(tag, request.where), step)
         return GraphRecorder(place.name, model, request, place.write_structure, place.write_pass)
 
+    def watch_tag(self, model: torch.nn.Module, tag: str | None, where: str) -> str:
+        """Give the tag that a training of ``model`` is recorded under."""
+        checked = _checked_tag(tag, where)
+        name = checked or _free_tag(self._tags, type(model).__name__, model)
+        self._tags.setdefault(name, _TagState(weakref.ref(model)))
+        return name
+
+    @property
+    def session(self) -> Session:
+        """What takes graphs and records."""
+        return self._session
+
     def flush(self) -> None:
         """Put what was recorded into the writer's file."""
         self._session.flush()
 
     def close(self) -> None:
         """Write what is left, and warn of graphs that no backward ran over. Harmless when done twice."""
+        for watch in self.watches:
+            watch.close()
+        self.watches.clear()
         self._session.close()
         bare, self._bare = self._bare, {}
         if bare:

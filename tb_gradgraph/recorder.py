@@ -17,12 +17,9 @@ from tb_gradgraph.autograd.observe import BackwardObserver
 from tb_gradgraph.autograd.select import Selector, matching_rows, selected_rows
 from tb_gradgraph.gradgraph import BackwardPass, GradGraph
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.statistics import WHOLE_LIMIT, StatisticsTable
+from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT, StatisticsTable
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.summarize.whole import whole_arrays
-
-#: A tensor that ``retain`` names is kept whole up to this many elements.
-RETAIN_LIMIT = 65_536
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +60,7 @@ class GraphRecorder:
             built, self._model, request.select, request.exclude, request.level, request.where
         )
         retained = matching_rows(built, self._model, request.retain, request.where)
-        _warn_of_large(built.graph, retained, request.where)
+        warn_of_large(built.graph, retained, request.where)
         result = GradGraph(built.graph, self._tag(built.graph), whole_arrays(built.values))
         result.objective = objective
         self.result = result
@@ -77,7 +74,8 @@ class GraphRecorder:
         return BackwardObserver(make_sink), rows
 
 
-def _warn_of_large(graph: Graph, rows: set[int], where: str) -> None:
+def warn_of_large(graph: Graph, rows: set[int], where: str) -> None:
+    """Warn of tensors to retain that are too large for it."""
     slots = [(node.name, slot) for node in graph.nodes for slot in node.slots]
     large = [
         f"{slot.name or name} of shape {list(slot.shape)}"

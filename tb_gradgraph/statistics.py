@@ -36,6 +36,8 @@ HISTOGRAM_SAMPLE = 4096
 
 #: A tensor of at most this many elements is kept whole, value and gradient.
 WHOLE_LIMIT = 16
+#: One that ``retain`` names is kept whole up to this many elements.
+RETAIN_LIMIT = 65_536
 
 #: Where in a step gradients were read, in the order in which they change: as one backward gave
 #: them; summed in ``.grad``; with a GradScaler's factor out; clipped; and as the optimizer used them.

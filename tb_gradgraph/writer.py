@@ -15,6 +15,8 @@ from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.gradgraph import GradGraph
 from tb_gradgraph.graph_log import default_tag, graph_log_of
 from tb_gradgraph.recorder import GraphRecorder, Request
+from tb_gradgraph.training.watch import Watch
+from tb_gradgraph.watching import begin_watch
 
 
 def add_grad_graph(
@@ -73,10 +75,68 @@ def add_grad_graph(
     return _capture(model, input_to_model, loss_fn, grad_outputs, recorder, request.where)
 
 
+def watch(
+    writer: Any,
+    model: torch.nn.Module,
+    *,
+    optimizer: torch.optim.Optimizer | Sequence[torch.optim.Optimizer] | None = None,
+    grad_scaler: torch.amp.GradScaler | None = None,
+    every_n_steps: int = 50,
+    level: str = "module",
+    tag: str | None = None,
+    select: Selector = "*",
+    exclude: Selector = (),
+    retain: Selector = (),
+    budget: float | None = None,
+    strict: bool = False,
+) -> Watch:
+    """Record every n-th step of a training loop, in which nothing else changes.
+
+    No extra pass is run and nothing is put on the model. Of each recorded step the
+    gradients of every backward over ``model`` are kept; with ``optimizer`` also what
+    accumulated in ``.grad``, what the optimizer saw (after unscaling and clipping),
+    weights and updates. Watching a model again under one tag ends the first watch.
+
+    Args:
+        writer: A SummaryWriter: ours, torch's, tensorboardX's, or a logger's ``.experiment``.
+        model: The module that is trained.
+        optimizer: One or several. A step is then a step of theirs (of several: until all
+            have stepped), and parameters outside the model are recorded too; without, a
+            step is one backward over the model.
+        grad_scaler: The scaler of the loss, whose factor is divided out of all numbers.
+            Without it one is looked for among the caller's variables, and in the first step.
+        every_n_steps: Steps whose number is a multiple of it are recorded.
+        level: ``"param"``, parameters alone; ``"module"``, what modules put out as well;
+            ``"op"``, every node.
+        tag: Name of the training. Without it the module's class.
+        select: As for ``add_grad_graph``.
+        exclude: Takes away from ``select``.
+        retain: Whose whole gradient to keep, as for ``add_grad_graph``.
+        budget: Share of the time that recording may take, as 0.02; the cadence is
+            lengthened to stay below it.
+        strict: Raise a fault of the recording itself at the next use of the result. The
+            training is never interrupted.
+
+    Returns:
+        The watch: ``step`` can be set when a run is resumed, ``close()`` ends it, as the
+        end of a ``with`` block or the writer's ``close()`` do.
+
+    Raises:
+        CaptureError: An argument is not as above; then nothing is attached.
+        WriterError: The writer is closed, or of an unknown kind.
+    """
+    request = Request(select, exclude, retain, level, "watch()")
+    log = graph_log_of(writer, request.where)
+    return begin_watch(
+        log, model, optimizer, grad_scaler, every_n_steps, tag, request, budget, strict
+    )
+
+
 class SummaryWriter(TorchSummaryWriter):
     """torch's SummaryWriter, with graphs and the gradients that flowed through them."""
 
     add_grad_graph = add_grad_graph
+    watch = watch
 
 
 def capture(

@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "record": VOCABULARY,
     "diagnose": VOCABULARY | {"record"},
     "serve": VOCABULARY | {"record", "diagnose"},
+    "training": VOCABULARY | {"autograd", "summarize"},
 }
 WITHOUT_TORCH = ("errors", "statistics", "graph", "record", "diagnose", "serve")
 

@@ -26,6 +26,7 @@ class BuiltGraph:
     node_of: Mapping[AutogradNode, int]
     values: Mapping[int, torch.Tensor]  # by row: small tensors, copied
     leaves: tuple[tuple[int, torch.Tensor], ...]  # node index and leaf tensor
+    drawn: Mapping[int, int]  # node index of every leaf by ``id``, those out of reach too
 
 
 def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) -> BuiltGraph:
@@ -46,7 +47,7 @@ def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) ->
     for root, (node, slot) in zip(roots, walked.roots):
         _add_root(draft, root, added.node_of[node], slot)
     graph, values = draft.freeze()
-    return BuiltGraph(graph, added.node_of, values, tuple(added.leaves))
+    return BuiltGraph(graph, added.node_of, values, tuple(added.leaves), added.drawn)
 
 
 class _AutogradNodes:
@@ -56,6 +57,7 @@ class _AutogradNodes:
         self.node_of: dict[AutogradNode, int] = {}
         self.by_number: dict[int, int] = {}
         self.by_leaf: dict[int, int] = {}  # by id of the tensor
+        self.drawn: dict[int, int] = {}  # the same, with leaves that nothing uses
         self.hidden_uses: list[tuple[int, int]] = []  # leaf and the operation that uses it unseen
         self.leaves: list[tuple[int, torch.Tensor]] = []
         self._forward = forward
@@ -120,6 +122,7 @@ class _AutogradNodes:
             known.kind, known.names, slot_of(leaf), known.scope, leaf.is_leaf, why_none
         )
         self._draft.keep_value(index, 0, self._draft.copy_small(leaf))
+        self.drawn[id(leaf)] = index
         return index
 
 

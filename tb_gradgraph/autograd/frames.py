@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_OURS = tuple(os.path.join(_PACKAGE, room) for room in ("autograd", "writer.py", "recorder.py"))
+_ROOMS = ("autograd", "training", "writer.py", "watching.py", "recorder.py")
+_OURS = tuple(os.path.join(_PACKAGE, room) for room in _ROOMS)
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _is_users: dict[str, bool] = {}  # by file name, which has its hash at hand; a code object has not
 

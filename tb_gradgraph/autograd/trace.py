@@ -63,6 +63,11 @@ class ForwardTrace(TorchDispatchMode):
                 self._disarm(func, error)
         return result
 
+    def resume(self) -> None:
+        """Go on after a pause: what was made in between is not of the next operation."""
+        self._next = next_sequence_nr()
+        self._function = None
+
     def close(self) -> None:
         """Let go of the frames and tensors that were looked at; what was noted stays."""
         self._function = None

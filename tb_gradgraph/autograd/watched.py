@@ -9,7 +9,7 @@ from typing import Any
 from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.call import ModelCall
-from tb_gradgraph.autograd.engine import next_sequence_nr, sequence_nr
+from tb_gradgraph.autograd.engine import HAS_NUMBERS, next_sequence_nr, sequence_nr
 from tb_gradgraph.autograd.forward import Forward, KnownTensor
 from tb_gradgraph.autograd.known import in_scopes, known_tensors, names_of_modules
 from tb_gradgraph.autograd.objective import Objective, choose_objective
@@ -42,19 +42,25 @@ def watch_forward(
             objective = choose_objective(call.run(), loss_fn, grad_outputs, where)
     finally:
         trace.close()
-    return objective, _forward_of(trace, in_scopes(known, spans.scopes))
+    return objective, forward_of(trace, in_scopes(known, spans.scopes))
 
 
-def _forward_of(trace: ForwardTrace, known: Mapping[int, KnownTensor]) -> Forward:
-    """Give what a closed trace has seen."""
-    spans, first, end = trace.spans, trace.first, next_sequence_nr()
+def number_from(first: int) -> Callable[[AutogradNode], int]:
+    """Give what numbers the nodes made on this thread from ``first`` until now; others are -1."""
+    end = next_sequence_nr()
 
     def number_of(node: AutogradNode) -> int:
-        number = sequence_nr(node)
-        return number if first <= number < end else -1  # made before, or on another thread
+        number = sequence_nr(node) if HAS_NUMBERS else -1
+        return number if first <= number < end else -1
 
+    return number_of
+
+
+def forward_of(trace: ForwardTrace, known: Mapping[int, KnownTensor]) -> Forward:
+    """Give what a trace has seen."""
+    spans = trace.spans
     return Forward(
-        number_of=number_of,
+        number_of=number_from(trace.first),
         scopes=spans.scopes,
         scope_at=spans.scope_at,
         lines=trace.lines,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record import shutdown
@@ -83,6 +83,21 @@ class Session:
         """
         if self.is_open:
             self._thread.put(lambda writer: writer.write_record(record), record_bytes(record))
+
+    def write_later(self, make: Callable[[], Iterable[Record]], size: int = 0) -> None:
+        """Queue records that are made on the session's thread, where it may wait for a device.
+
+        Args:
+            make: Gives the records; called once.
+            size: Bytes that wait with it, as an estimate.
+        """
+
+        def write(writer: ChunkWriter) -> None:
+            for record in make():
+                writer.write_record(record)
+
+        if self.is_open:
+            self._thread.put(write, size)
 
     def flush(self, timeout: float | None = None) -> None:
         """Wait until everything given so far is in the event file.

@@ -1,0 +1,106 @@
+"""Every backward that Python asks autograd's engine for, seen as it begins and as it ends."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr
+from tb_gradgraph.autograd.orders import note_backward
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BackwardCall:
+    """What ``backward`` or ``autograd.grad`` was asked for."""
+
+    roots: Sequence[Any]  # tensors, or torch's GradientEdge
+    seeds: Sequence[torch.Tensor | None]
+    keeps_graph: bool
+    creates_graph: bool
+    inputs: Sequence[Any]  # of autograd.grad and backward(inputs=...); empty: all leaves
+    accumulates: bool  # into .grad
+
+
+#: Told of a backward before it runs; may give what is to be told when it has ended, and
+#: whether it ended well. Neither may raise.
+Listener = Callable[[BackwardCall], Callable[[bool], None] | None]
+
+_listeners: list[Listener] = []
+_lock = threading.Lock()
+_original: Callable[..., Any] | None = None
+
+
+def listen(listener: Listener) -> Callable[[], None]:
+    """Have ``listener`` told of every outermost backward; give what ends that.
+
+    ``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` all
+    go through one function of ``torch.autograd``, which is replaced for as long as
+    anyone listens (torch's own tracing replaces the same one). So hooks can be put
+    on a graph when its loss is known, just before they are needed.
+    """
+    global _original
+    with _lock:
+        _listeners.append(listener)
+        if _original is None:
+            _original = torch.autograd._engine_run_backward
+            torch.autograd._engine_run_backward = _entry(_original)
+
+    def stop() -> None:
+        with _lock:
+            if listener in _listeners:
+                _listeners.remove(listener)
+            if not _listeners:
+                _restore()
+
+    return stop
+
+
+def _restore() -> None:
+    """Put torch's function back, unless somebody else has put another there since."""
+    global _original
+    installed = torch.autograd._engine_run_backward
+    if _original is not None and getattr(installed, "__wrapped__", None) is _original:
+        torch.autograd._engine_run_backward = _original
+        _original = None
+
+
+def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(run)
+    def run_backward(roots: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        if not _listeners or current_graph_task() != -1:  # inside a backward: part of that one
+            return run(roots, *args, **kwargs)
+        call = _read_call(roots, *args, **kwargs)
+        told = [ended for listener in tuple(_listeners) if (ended := listener(call)) is not None]
+        first = next_sequence_nr()
+        well = False
+        try:
+            result = run(roots, *args, **kwargs)
+            well = True
+            return result
+        finally:
+            if call.creates_graph:
+                note_backward(first, next_sequence_nr())
+            for ended in told:
+                ended(well)
+
+    return run_backward
+
+
+def _read_call(
+    roots: Sequence[Any],
+    seeds: Sequence[torch.Tensor | None] = (),
+    keeps_graph: bool = False,
+    creates_graph: bool = False,
+    inputs: Sequence[Any] = (),
+    *_: Any,
+    accumulate_grad: bool = False,
+    **__: Any,
+) -> BackwardCall:
+    return BackwardCall(
+        tuple(roots), tuple(seeds), keeps_graph, creates_graph, tuple(inputs or ()), accumulate_grad
+    )

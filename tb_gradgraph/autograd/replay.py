@@ -1,0 +1,157 @@
+"""A graph met again: find its rows among new autograd nodes without building it anew."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+from torch.autograd.graph import get_gradient_edge
+
+from tb_gradgraph.autograd.build import BuiltGraph
+from tb_gradgraph.autograd.engine import accumulated_leaf
+from tb_gradgraph.autograd.rows import rows_of_nodes
+from tb_gradgraph.autograd.sharing import only_reshapes, shared_rows
+from tb_gradgraph.graph import Graph
+
+#: Gradients of more elements are reduced in the hook, while they are in cache; smaller
+#: ones are held until the backward has ended, and reduced together.
+LARGE = 4096
+
+#: What makes two graphs one: the kinds of node in the order of ``reach``, and the leaves among them.
+Fingerprint = tuple[tuple[type, ...], tuple[int, ...]]
+
+SlotRows = tuple[tuple[int, ...], ...]
+
+
+def reach(roots: Iterable[Any]) -> list[AutogradNode]:
+    """Give every node that a backward from ``roots`` could reach, breadth first.
+
+    The order is the same whenever the structure is. About 1 us a node.
+    """
+    order = list(dict.fromkeys(_root_node(root) for root in roots))
+    seen = set(order)
+    for node in order:  # grows as it is read
+        for source, _ in node.next_functions:
+            if source is not None and source not in seen:
+                seen.add(source)
+                order.append(source)
+    return order
+
+
+def _root_node(root: Any) -> AutogradNode:
+    if isinstance(root, torch.Tensor):
+        return root.grad_fn if root.grad_fn is not None else get_gradient_edge(root).node
+    return root.node
+
+
+def leaves_of(order: Sequence[AutogradNode]) -> list[torch.Tensor]:
+    """Give the leaf tensors among ``reach``'s nodes, in its order."""
+    ends = [node for node in order if not node.next_functions]
+    return [leaf for node in ends if (leaf := accumulated_leaf(node)) is not None]
+
+
+def fingerprint(order: Sequence[AutogradNode], leaves: Sequence[torch.Tensor]) -> Fingerprint:
+    """Tell structures apart by kinds of node and leaves; shapes do not count."""
+    return tuple(map(type, order)), tuple(map(id, leaves))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeToRead:
+    """One autograd node to hook, by its place in ``reach``."""
+
+    place: int
+    rows: SlotRows
+    at_once: bool  # while its gradient is in cache, or is sure to be as it is
+
+
+class Replay:
+    """A graph, and where in ``reach``'s order the nodes are that fill its rows.
+
+    Attributes:
+        graph: The graph.
+        leaf_rows: The row of each of ``leaves_of``'s leaves, None where it is not read.
+        rows_at: The rows of each slot of a node that is read, by the node's place.
+        same: Rows that need no reading of their own, with the row whose statistics they share.
+    """
+
+    def __init__(
+        self,
+        built: BuiltGraph,
+        order: Sequence[AutogradNode],
+        leaves: Sequence[torch.Tensor],
+        wanted: frozenset[int] | None,
+    ) -> None:
+        self.graph: Graph = built.graph
+        slots = frozenset(range(built.graph.slot_count))
+        rows = slots if wanted is None else slots & wanted
+        places = {node: place for place, node in enumerate(order)}
+        offsets = built.graph.slot_offsets
+        row_of = {identity: int(offsets[index]) for identity, index in built.drawn.items()}
+        self.leaf_rows = tuple(
+            row if (row := row_of.get(id(leaf))) in rows else None for leaf in leaves
+        )
+        self._all = [
+            NodeToRead(places[node], slot_rows, _is_read_at_once(built, node))
+            for node, (slot_rows, _) in rows_of_nodes(built, rows).items()
+            if node in places and any(slot_rows)
+        ]
+        self.rows_at: Mapping[int, SlotRows] = {node.place: node.rows for node in self._all}
+        self.same: dict[int, int] = shared_rows(built.graph, rows)
+        for node in self._all:  # a root's row beside that of the slot it ends
+            for first, *others in filter(None, node.rows):
+                self.same.update(dict.fromkeys(others, self.same.get(first, first)))
+        self._own = _without(self._all, self.same)
+
+    def forget_sharing(self, row: int) -> None:
+        """Read ``row`` by itself from now on: its numbers were not those that it was to share."""
+        self.same.pop(row, None)
+        self._own = _without(self._all, self.same)
+
+    def attach(
+        self,
+        order: Sequence[AutogradNode],
+        take: Callable[[int, Any], None],
+        take_at_once: Callable[[SlotRows, Any], None],
+        share: bool,
+    ) -> list[Any]:
+        """Hook the nodes of ``order``; give the handles.
+
+        Args:
+            order: What ``reach`` gave for a graph of the same fingerprint.
+            take: Given the place of a node and the gradients of its slots, on the
+                autograd thread that computed them. Must give None.
+            take_at_once: Given the rows of the slots instead, where the gradient is to be
+                read in the hook.
+            share: Whether rows in ``same`` are left out.
+        """
+        return [
+            order[node.place].register_prehook(
+                partial(take_at_once, node.rows) if node.at_once else partial(take, node.place)
+            )
+            for node in (self._own if share else self._all)
+        ]
+
+
+def _without(nodes: Sequence[NodeToRead], same: Mapping[int, int]) -> list[NodeToRead]:
+    """Leave out the nodes all of whose rows share the statistics of others."""
+    return [node for node in nodes if not all(row in same for rows in node.rows for row in rows)]
+
+
+def _is_read_at_once(built: BuiltGraph, node: AutogradNode) -> bool:
+    """Whether to read in the hook: large gradients, and those whose memory may become a ``.grad``.
+
+    A leaf takes over what it is given, through a transpose too; a hook of the
+    user's may then change it before the backward has ended.
+    """
+    drawn = built.graph.nodes[built.node_of[node]]
+    if any(math.prod(slot.shape) > LARGE for slot in drawn.slots):
+        return True
+    sources = (source for source, _ in node.next_functions if source is not None)
+    return only_reshapes(drawn.operation) and any(
+        accumulated_leaf(source) is not None for source in sources
+    )

@@ -1,0 +1,58 @@
+"""Rows whose gradient is another's in a different shape, so that statistics are taken once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Set
+
+from tb_gradgraph.graph import Edge, Graph
+from tb_gradgraph.statistics import WHOLE_LIMIT
+
+#: Operations whose backward hands the gradient on with its elements as they are.
+_SHAPE_ONLY = (
+    *("View", "UnsafeView", "ReshapeAlias", "T", "Transpose", "Permute", "Unsqueeze"),
+    *("Squeeze", "Alias", "Clone", "Expand", "Movedim", "Unflatten", "Flatten"),
+)
+
+
+def shared_rows(graph: Graph, rows: Set[int]) -> dict[int, int]:
+    """Give for each row of ``rows`` that repeats another of them the row to be read.
+
+    The elements must be the same ones in number and type, the operation must only
+    lay them out anew, and it must be the only one to use what it was given. A
+    parameter's row is preferred, for ``.grad`` is read anyway; then the one that
+    backward reaches first. Rows kept whole are never shared: the order of elements counts.
+    """
+    found: dict[int, int] = {}
+    offsets = graph.slot_offsets.tolist()
+    pairs = sorted(zip(graph.edges, graph.edge_rows.tolist()), key=lambda pair: -pair[0].target)
+    for edge, given in pairs:  # from the loss down, so that what a row shares is settled before
+        made = offsets[edge.target]
+        if made in rows and given in rows and _repeats(graph, edge, given):
+            first = found.get(made, made)
+            if graph.nodes[edge.source].is_leaf:
+                found.update({row: given for row, to in found.items() if to == first})
+                found[first] = given
+            else:
+                found[given] = first
+    return found
+
+
+def only_reshapes(operation: str) -> bool:
+    """Whether the backward of ``operation`` hands its gradient on with its elements as they are."""
+    return operation.rstrip("0123456789").removesuffix("Backward") in _SHAPE_ONLY
+
+
+def _repeats(graph: Graph, edge: Edge, row: int) -> bool:
+    target = graph.nodes[edge.target]
+    if row >= graph.slot_count or target.kind != "operation" or len(target.slots) != 1:
+        return False
+    if not only_reshapes(target.operation):
+        return False
+    given, made = graph.nodes[edge.source].slots[edge.source_slot], target.slots[0]
+    numel = math.prod(made.shape)
+    return (
+        given.requires_grad
+        and given.dtype == made.dtype
+        and math.prod(given.shape) == numel > WHOLE_LIMIT
+    )

@@ -1,0 +1,229 @@
+"""The forwards of one training step, which the user's own loop runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.engine import (
+    HAS_NUMBERS,
+    current_graph_task,
+    is_small,
+    next_sequence_nr,
+)
+from tb_gradgraph.autograd.forward import Forward, KnownTensor
+from tb_gradgraph.autograd.frames import variables_of
+from tb_gradgraph.autograd.known import in_scopes
+from tb_gradgraph.autograd.origins import SlotKey
+from tb_gradgraph.autograd.spans import ModuleSpans, is_wrapper
+from tb_gradgraph.autograd.trace import ForwardTrace
+from tb_gradgraph.autograd.walk import Walk
+from tb_gradgraph.autograd.watched import forward_of, number_from
+from tb_gradgraph.graph import NO_SCOPE, Scope
+
+
+class TrainingForward:
+    """Follows the module calls of a step from ``attach`` to ``remove``, on the thread of ``attach``.
+
+    Calls under ``no_grad`` and those that a backward makes (checkpoints run their
+    forward again) are not followed, nor anything inside them.
+    """
+
+    def __init__(self, names: Mapping[int, str], traces: bool) -> None:
+        """Prepare; ``names`` are those of modules by ``id``.
+
+        A trace also sees source lines, variables and tensors without gradient, at
+        some 30 us an operation.
+        """
+        self._spans = _OutermostSpans(names, self._at_outermost)
+        self._trace = ForwardTrace(self._spans, None) if traces and HAS_NUMBERS else None
+        self._first = next_sequence_nr()
+
+    @property
+    def traces(self) -> bool:
+        """Whether source lines, variables and tensors without gradient are seen."""
+        return self._trace is not None
+
+    def attach(self) -> None:
+        """Begin; global hooks are put on module calls."""
+        self._spans.__enter__()
+
+    def remove(self) -> None:
+        """End. Within a module call what is left goes when the call ends."""
+        self._spans.stop()
+        if self._trace is not None and not self._spans.is_inside:
+            self._trace.close()
+
+    def so_far(self, owned: Mapping[int, KnownTensor], frame: FrameType | None) -> Forward:
+        """Give what is known by now.
+
+        Args:
+            owned: Parameters and buffers by ``id``.
+            frame: Where the backward was called; its variables name what was made
+                outside of modules.
+        """
+        number_of = number_from(self._first)
+        known = in_scopes(owned, self._spans.scopes) | _variables(frame, owned)
+        names, values = _made_in(frame, number_of)
+        if self._trace is None:
+            return Forward(
+                number_of=number_of,
+                known=known,
+                seen=None,
+                scopes=self._spans.scopes,
+                scope_at=self._spans.scope_at,
+                names=names,
+                used=values,
+            )
+        forward = forward_of(self._trace, known)
+        return dataclasses.replace(
+            forward, names={**names, **forward.names}, used={**values, **forward.used}
+        )
+
+    def _at_outermost(self, begins: bool) -> None:
+        trace = self._trace
+        if trace is None:
+            return
+        if begins:
+            trace.resume()
+            trace.__enter__()
+        else:
+            trace.__exit__(None, None, None)
+            trace.names.close()
+
+
+class _OutermostSpans(ModuleSpans):
+    """Module spans that leave out calls without gradient, and tell of outermost calls."""
+
+    def __init__(self, names: Mapping[int, str], tell: Callable[[bool], None]) -> None:
+        super().__init__(names)
+        self._tell = tell
+        self._ignored = 0
+        self._stopped = False
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether a call that is followed is running."""
+        return bool(self._stack)
+
+    def stop(self) -> None:
+        """Follow no further call; the one that is running is followed to its end."""
+        self._stopped = True
+        self._handles[0].remove()
+        if not self._stack:
+            self._handles[1].remove()
+
+    def _is_followed(self, module: torch.nn.Module) -> bool:
+        return threading.get_ident() == self._thread and not is_wrapper(module)
+
+    def _enter(self, module: torch.nn.Module, inputs: object) -> None:
+        if not self._is_followed(module):
+            return
+        outermost = not self._stack
+        if self._ignored or (outermost and not _makes_nodes()):
+            self._ignored += 1
+            return
+        super()._enter(module, inputs)
+        if outermost:
+            self._tell(True)
+
+    def _leave(self, module: torch.nn.Module, inputs: object, output: object) -> None:
+        if not self._is_followed(module):
+            return
+        if self._ignored:
+            self._ignored -= 1
+            return
+        followed = bool(self._stack)
+        super()._leave(module, inputs, output)
+        if followed and not self._stack:
+            self._tell(False)
+            if self._stopped:
+                self._handles[1].remove()
+
+
+def _makes_nodes() -> bool:
+    return torch.is_grad_enabled() and current_graph_task() == -1
+
+
+def is_compiled(model: torch.nn.Module) -> bool:
+    """Whether torch.compile took in ``model`` or a part of it: hooks would have it compiled again."""
+    return any(
+        is_wrapper(module) or getattr(module, "_compiled_call_impl", None) is not None
+        for module in model.modules()
+    )
+
+
+def without_idle_calls(forward: Forward, walked: Walk) -> Forward:
+    """Leave out the outermost module calls that led to no node of ``walked``.
+
+    The others are counted from 0, so that an evaluation in between does not
+    rename the next call.
+    """
+    outermost: list[int] = []
+    for index, scope in enumerate(forward.scopes):
+        outermost.append(index if scope.parent == NO_SCOPE else outermost[scope.parent])
+    numbers = (number for node in walked.nodes if (number := forward.number_of(node)) >= 0)
+    kept = {outermost[scope] for scope in map(forward.scope_at, numbers) if scope != NO_SCOPE}
+    index_of = {NO_SCOPE: NO_SCOPE}
+    scopes: list[Scope] = []
+    calls: dict[str, int] = {}
+    for index, scope in enumerate(forward.scopes):
+        index_of[index] = NO_SCOPE
+        if outermost[index] in kept:
+            index_of[index] = len(scopes)
+            call = calls.get(scope.path, 0)
+            calls[scope.path] = call + 1
+            scopes.append(dataclasses.replace(scope, call=call, parent=index_of[scope.parent]))
+    return _with_scopes(forward, scopes, index_of)
+
+
+def _with_scopes(forward: Forward, scopes: Sequence[Scope], index_of: Mapping[int, int]) -> Forward:
+    """Give ``forward`` with its module calls renumbered."""
+    scope_at = forward.scope_at
+    owned = {
+        identity: dataclasses.replace(tensor, scope=index_of[tensor.scope])
+        for identity, tensor in forward.known.items()
+    }
+    return dataclasses.replace(
+        forward,
+        scopes=scopes,
+        scope_at=lambda number: index_of[scope_at(number)],
+        known=in_scopes(owned, scopes),
+        sources=[
+            dataclasses.replace(source, scope=index_of[source.scope]) for source in forward.sources
+        ],
+    )
+
+
+def _variables(frame: FrameType | None, owned: Mapping[int, KnownTensor]) -> dict[int, KnownTensor]:
+    """Name the tensors without history that ``frame`` holds, by ``id``."""
+    return {
+        id(value): KnownTensor("leaf" if value.requires_grad else "input", (name,))
+        for name, value in reversed(variables_of(frame).items())
+        if isinstance(value, torch.Tensor)
+        and not name.startswith("_")
+        and value.grad_fn is None
+        and id(value) not in owned
+    }
+
+
+def _made_in(
+    frame: FrameType | None, number_of: Callable[[AutogradNode], int]
+) -> tuple[dict[SlotKey, str], dict[SlotKey, torch.Tensor]]:
+    """Name the slots whose tensor ``frame`` holds; copy those that are small."""
+    names: dict[SlotKey, str] = {}
+    values: dict[SlotKey, torch.Tensor] = {}
+    for name, value in reversed(variables_of(frame).items()):
+        if not isinstance(value, torch.Tensor) or value.grad_fn is None or name.startswith("_"):
+            continue
+        key = (number_of(value.grad_fn), value.output_nr)
+        if key[0] >= 0:
+            names[key] = name
+            if is_small(value):
+                values[key] = value.detach().clone()
+    return names, values

@@ -1,0 +1,36 @@
+"""The graph of a training step, built when its backward is about to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import FrameType
+
+import torch
+
+from tb_gradgraph.autograd.build import BuiltGraph, build_graph
+from tb_gradgraph.autograd.forward import KnownTensor
+from tb_gradgraph.autograd.long_chains import free_in_parts
+from tb_gradgraph.autograd.model import name_roots
+from tb_gradgraph.autograd.training_forward import TrainingForward, without_idle_calls
+from tb_gradgraph.autograd.unreached import walk_behind_cuts
+
+
+def build_training_graph(
+    roots: Sequence[torch.Tensor],
+    forward: TrainingForward,
+    owned: Mapping[int, KnownTensor],
+    parameters: Sequence[torch.Tensor],
+    frame: FrameType | None,
+) -> BuiltGraph:
+    """Build the graph behind ``roots``.
+
+    Args:
+        roots: What the backward begins with.
+        forward: What was seen of the step so far.
+        owned: Kind and names of parameters and buffers, by ``id``.
+        parameters: Those to draw even where the graph does not reach them.
+        frame: Where the backward was called; its variables give names.
+    """
+    walked, known = walk_behind_cuts(roots, forward.so_far(owned, frame), parameters)
+    free_in_parts(walked)
+    return build_graph(walked, without_idle_calls(known, walked), name_roots(roots, frame))

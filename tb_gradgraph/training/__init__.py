@@ -1,0 +1,1 @@
+"""A training loop in, records of its steps out."""

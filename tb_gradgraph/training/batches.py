@@ -1,0 +1,66 @@
+"""Tensors of a training step into the batches that reduce them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+import torch
+
+from tb_gradgraph.statistics import RETAIN_LIMIT
+from tb_gradgraph.summarize import StatisticsBatch
+from tb_gradgraph.training.numbers import Numbers
+from tb_gradgraph.training.structures import Structure
+
+#: Elements that go into the histograms of one table, over all tensors.
+SAMPLE_BUDGET = 2**18
+
+
+def new_batch(structure: Structure) -> StatisticsBatch:
+    """Make a batch for the rows of ``structure``."""
+    return StatisticsBatch(structure.graph.row_count, SAMPLE_BUDGET)
+
+
+def add_all(
+    batch: StatisticsBatch,
+    rows: Sequence[int],
+    tensors: Sequence[torch.Tensor],
+    whole: Set[int],
+) -> None:
+    """Add tensors that stay as they are until the batch is reduced; those of ``whole`` are kept."""
+    plain_rows, plain = [], []
+    for row, tensor in zip(rows, tensors):
+        if row in whole or type(tensor) is not torch.Tensor or tensor.layout != torch.strided:
+            add_now(batch, row, tensor, whole)
+        else:
+            plain_rows.append(row)
+            plain.append(tensor)
+    batch.add_many(plain_rows, plain)
+
+
+def add_now(batch: StatisticsBatch, row: int, tensor: torch.Tensor, whole: Set[int]) -> None:
+    """Add one tensor, that may change afterwards."""
+    elements = elements_of(tensor)
+    batch.add(row, elements, keep=row in whole and elements.numel() <= RETAIN_LIMIT)
+
+
+def elements_of(tensor: torch.Tensor) -> torch.Tensor:
+    """Give the elements that this process holds: of a nested tensor, of a distributed one its part."""
+    local = getattr(tensor, "to_local", None)
+    if local is not None:
+        tensor = local()
+    return tensor.values() if tensor.is_nested else tensor
+
+
+def read_grads(
+    structure: Structure, parameters: Sequence[torch.Tensor], scale: torch.Tensor | None
+) -> Numbers:
+    """Reduce what each parameter's ``.grad`` is now, divided by ``scale``."""
+    batch = new_batch(structure)
+    rows, grads = [], []
+    for parameter in parameters:
+        row = structure.parameter_rows.get(id(parameter))
+        if row is not None and parameter.grad is not None:
+            rows.append(row)
+            grads.append(parameter.grad)
+    add_all(batch, rows, grads, structure.whole_rows)
+    return Numbers(batch.reduce(scale), {})

@@ -1,0 +1,65 @@
+"""Which steps are recorded, and what recording costs."""
+
+from __future__ import annotations
+
+import collections
+import math
+import statistics
+import time
+from collections.abc import Callable
+
+_REMEMBERED = 32  # bare steps whose median is the measure
+
+
+class Cadence:
+    """Every n-th step; fewer where a budget would be passed.
+
+    The cost of recording is what a recorded step took longer than the median of
+    those that were not recorded: nothing of ours is timed by itself, so nothing is
+    left out. The first recorded step, which builds the graph, does not count.
+    """
+
+    def __init__(
+        self,
+        every_n_steps: int,
+        budget: float | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Begin; ``budget`` is the share of a training's time that recording may take."""
+        self.every_n_steps = every_n_steps
+        self._asked = every_n_steps
+        self._budget = budget
+        self._clock = clock
+        self._began = clock()
+        self._bare: collections.deque[float] = collections.deque(maxlen=_REMEMBERED)
+        self._recorded = 0
+        self._last = -1  # step recorded last
+        self.cost = 0.0  # share of the time that recording takes; 0 where not measured
+        if budget is not None:
+            self.every_n_steps = max(every_n_steps, 2)  # some step has to be bare
+
+    def is_due(self, step: int) -> bool:
+        """Whether ``step`` is to be recorded."""
+        if self.every_n_steps == self._asked:
+            return step % self._asked == 0
+        return self._last < 0 or step < self._last or step - self._last >= self.every_n_steps
+
+    def end_step(self, step: int, recorded: bool) -> None:
+        """Note that a step has ended."""
+        now = self._clock()
+        seconds, self._began = now - self._began, now
+        if not recorded:
+            self._bare.append(seconds)
+            return
+        self._last = step
+        self._recorded += 1
+        if self._recorded > 1 and self._bare:
+            self._measure(seconds)
+
+    def _measure(self, seconds: float) -> None:
+        bare = statistics.median(self._bare)
+        own = max(seconds - bare, 0.0)
+        if self._budget is not None and bare > 0:
+            wanted = math.ceil(own * (1 / self._budget - 1) / bare)
+            self.every_n_steps = max(self._asked, wanted, 2)
+        self.cost = own / (own + bare * self.every_n_steps) if own else 0.0

@@ -1,0 +1,92 @@
+"""From what is on its way to the host to the tables of records; runs on the session's thread."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.summarize import PendingStatistics
+
+_NORM = STATISTICS.index("l2_norm")
+_LINEAR = [STATISTICS.index(name) for name in ("l2_norm", "mean", "std", "min", "max", "abs_max")]
+
+Whole = Mapping[int, np.ndarray]
+
+
+class Numbers:
+    """A table and the tensors kept whole, collected when first asked for, by any thread."""
+
+    def __init__(self, pending: PendingStatistics, same: Mapping[int, int]) -> None:
+        """Prepare; a row in ``same`` gets the statistics of the row that it shares them with."""
+        self._pending: PendingStatistics | None = pending
+        self._same = dict(same)
+        self._lock = threading.Lock()
+
+    def collect(self) -> tuple[StatisticsTable, Whole]:
+        """Give the numbers; waits for the copy to the host."""
+        with self._lock:
+            if self._pending is not None:
+                table, whole = self._pending.collect()
+                self._pending = None
+                self._found = shared(table, self._same), whole
+            return self._found
+
+
+def shared(table: StatisticsTable, same: Mapping[int, int]) -> StatisticsTable:
+    """Fill the rows of ``same`` that were not read from the rows that they share."""
+    pairs = [(row, to) for row, to in same.items() if table.present[to] and not table.present[row]]
+    if pairs:
+        rows, sources = map(list, zip(*pairs))
+        for column in (table.values, table.present, table.histogram):
+            column[rows] = column[sources]
+    return table
+
+
+def differing(table: StatisticsTable, same: Mapping[int, int]) -> list[int]:
+    """Give the rows of ``same`` whose own numbers are not those of the row they are to share."""
+    counted = [STATISTICS.index(name) for name in ("min", "max", "nan", "numel")]
+    rows = [row for row, to in same.items() if table.present[row] and table.present[to]]
+    if not rows:
+        return []
+    own, others = table.values[rows], table.values[[same[row] for row in rows]]
+    equal = np.isclose(own[:, _NORM], others[:, _NORM], rtol=1e-5, atol=0, equal_nan=True)
+    equal &= ((own == others) | (np.isnan(own) & np.isnan(others)))[:, counted].all(1)
+    return [row for row, alike in zip(rows, equal.tolist()) if not alike]
+
+
+def only(table: StatisticsTable, rows: Iterable[int]) -> StatisticsTable:
+    """Give the table with all but ``rows`` taken out."""
+    kept = np.zeros(len(table.present), bool)
+    kept[list(rows)] = True
+    kept &= table.present
+    values = np.where(kept[:, None], table.values, np.nan)
+    histogram = np.where(kept[:, None], table.histogram, 0).astype(table.histogram.dtype)
+    return dataclasses.replace(table, values=values, present=kept, histogram=histogram)
+
+
+def joined(tables: list[StatisticsTable]) -> StatisticsTable:
+    """Lay tables of different rows over each other."""
+    first, *others = tables
+    for table in others:
+        rows = table.present
+        first.values[rows] = table.values[rows]
+        first.histogram[rows] = table.histogram[rows]
+        first.present[rows] = True
+    return first
+
+
+def divided(table: StatisticsTable, factor: float) -> StatisticsTable:
+    """Divide by a factor that was not known in time; the histograms are lost."""
+    values = table.values.copy()
+    values[:, _LINEAR] /= factor
+    return dataclasses.replace(table, values=values, histogram=np.zeros_like(table.histogram))
+
+
+def total_norm(table: StatisticsTable) -> float:
+    """Give the norm over all rows together, of their finite elements."""
+    norms = table.values[table.present, _NORM]
+    return float(np.sqrt(np.nansum(np.square(norms))))

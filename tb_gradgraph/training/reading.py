@@ -1,0 +1,170 @@
+"""Reads one backward pass of a training: hooks on for as long as it runs, numbers at its end."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.backward_calls import BackwardCall
+from tb_gradgraph.autograd.engine import is_small
+from tb_gradgraph.autograd.hooks import Attached, detach
+from tb_gradgraph.autograd.replay import SlotRows
+from tb_gradgraph.training.batches import add_all, add_now, new_batch, read_grads
+from tb_gradgraph.training.numbers import Numbers
+from tb_gradgraph.training.parameters import GradState, grad_states
+from tb_gradgraph.training.structures import Met, Structure
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PassNumbers:
+    """What one backward pass left, on its way to the host.
+
+    Attributes:
+        structure: The graph that it ran over.
+        gradients: Statistics of what flowed in this pass, of all rows that are read.
+        accumulated: Those of ``.grad`` after it, parameters' rows. The same object as
+            ``gradients`` where every ``.grad`` began with this pass; None where the
+            pass was an ``autograd.grad``, which leaves none.
+        state_of: What each parameter's ``.grad`` was afterwards, by ``id`` of the parameter.
+        values: Copies of small roots, by row.
+    """
+
+    structure: Structure
+    gradients: Numbers
+    accumulated: Numbers | None
+    state_of: Mapping[int, GradState]
+    values: Mapping[int, torch.Tensor]
+
+
+class PassReading:
+    """Hooks of one backward pass; ``finish`` takes them away however it ended."""
+
+    def __init__(self, met: Met, parameters: Sequence[torch.Tensor], call: BackwardCall) -> None:
+        """Attach; either all or nothing."""
+        self._met = met
+        self._parameters = parameters
+        self._call = call
+        self._by_place: dict[int, Any] = {}  # gradients of the slots of a node
+        self._by_row: dict[int, torch.Tensor] = {}  # gradients of hooked leaves
+        self._batch = new_batch(met.structure)
+        self._fault: Exception | None = None
+        self._attached: list[Attached] = []
+        self._before = grad_states(parameters)
+        try:
+            self._attach_to_nodes()
+            for row, leaf in self._leaves_to_hook():
+                take = partial(self._by_row.__setitem__, row)
+                self._attached.append((leaf.register_hook(take), leaf))
+        except BaseException:
+            detach(self._attached)
+            raise
+
+    @property
+    def is_first_of_structure(self) -> bool:
+        """Whether the graph was built for this pass, so that every row of it is read."""
+        return self._met.is_new
+
+    def finish(self, well: bool, scale: torch.Tensor | None) -> PassNumbers | None:
+        """Take the hooks away; give the numbers, or None if no parameter was reached.
+
+        Args:
+            well: Whether the backward ended without an error.
+            scale: What a GradScaler had multiplied the loss with; it is divided out.
+        """
+        detach(self._attached)
+        states = grad_states(self._parameters)
+        try:
+            if self._fault is not None:
+                raise self._fault
+            if not well or (states == self._before and not self._by_row):
+                return None
+            with torch.no_grad():
+                return self._reduce(states, scale)
+        finally:
+            self._by_place.clear()
+            self._by_row.clear()
+            del self._batch
+
+    def _attach_to_nodes(self) -> None:
+        met, call = self._met, self._call
+        if not met.order:
+            return  # parameters alone are read
+        # What repeats a parameter's gradient is left to that, if that is sure to be read.
+        share = not met.is_new and call.accumulates and not call.inputs
+        handles = met.structure.replay.attach(
+            met.order, self._by_place.__setitem__, self._take_at_once, share
+        )
+        if call.keeps_graph:  # otherwise they go with the nodes
+            self._attached += [(handle, None) for handle in handles]
+
+    def _leaves_to_hook(self) -> Iterator[tuple[int, torch.Tensor]]:
+        """Give the leaves whose gradient of this pass cannot be read off ``.grad`` afterwards."""
+        wanted = set(map(id, self._call.inputs))
+        rows = self._met.structure.parameter_rows
+        for leaf, before in zip(self._parameters, self._before):
+            readable = before is None and self._call.accumulates and not _has_own_hooks(leaf)
+            row = rows.get(id(leaf))
+            if row is None or readable or not leaf.requires_grad:
+                continue
+            if not wanted or id(leaf) in wanted:
+                yield row, leaf
+        for leaf, row in zip(self._met.leaves, self._met.structure.replay.leaf_rows):
+            if row is not None and id(leaf) not in rows:
+                yield row, leaf
+
+    def _take_at_once(self, slot_rows: SlotRows, gradients: Sequence[torch.Tensor | None]) -> None:
+        """Reduce the gradients of one node; called within the user's backward, so never raises."""
+        if self._fault is not None:
+            return
+        whole = self._met.structure.whole_rows
+        try:
+            with torch.no_grad():
+                for rows, gradient in zip(slot_rows, gradients):
+                    if rows and gradient is not None:
+                        add_now(self._batch, rows[0], gradient, whole)
+        except Exception as error:
+            self._fault = error
+
+    def _reduce(self, states: Sequence[GradState], scale: torch.Tensor | None) -> PassNumbers:
+        structure = self._met.structure
+        pairs = [*self._of_nodes(), *self._by_row.items(), *self._of_fresh(states)]
+        rows = [row for row, _ in pairs]
+        add_all(self._batch, rows, [tensor for _, tensor in pairs], structure.whole_rows)
+        gradients = Numbers(self._batch.reduce(scale), structure.replay.same)
+        accumulated = gradients if self._call.accumulates else None
+        if accumulated is not None and any(before is not None for before in self._before):
+            accumulated = read_grads(structure, self._parameters, scale)
+        state_of = dict(zip(map(id, self._parameters), states))
+        return PassNumbers(structure, gradients, accumulated, state_of, self._roots())
+
+    def _of_nodes(self) -> Iterator[tuple[int, torch.Tensor]]:
+        rows_at = self._met.structure.replay.rows_at
+        for place, gradients in self._by_place.items():
+            for rows, gradient in zip(rows_at[place], gradients):
+                if rows and gradient is not None:
+                    yield rows[0], gradient
+
+    def _of_fresh(self, states: Sequence[GradState]) -> Iterator[tuple[int, torch.Tensor]]:
+        """Give each ``.grad`` that this pass began."""
+        rows = self._met.structure.parameter_rows
+        for leaf, before, after in zip(self._parameters, self._before, states):
+            if before is None and after is not None:
+                row = rows.get(id(leaf))
+                if row is not None and row not in self._by_row and leaf.grad is not None:
+                    yield row, leaf.grad
+
+    def _roots(self) -> dict[int, torch.Tensor]:
+        return {
+            row: root.detach().clone()
+            for row, root in zip(self._met.structure.root_rows, self._call.roots)
+            if isinstance(root, torch.Tensor) and is_small(root)
+        }
+
+
+def _has_own_hooks(leaf: torch.Tensor) -> bool:
+    """Whether the user's hooks may use up ``.grad`` before the backward has ended."""
+    return bool(getattr(leaf, "_post_accumulate_grad_hooks", None))

@@ -1,0 +1,278 @@
+"""Records the steps of a training loop, which runs as it would without."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.backward_calls import BackwardCall, listen
+from tb_gradgraph.autograd.faults import warn_of_fault
+from tb_gradgraph.errors import CaptureError
+from tb_gradgraph.training.cadence import Cadence
+from tb_gradgraph.training.optimizers import OptimizerHooks
+from tb_gradgraph.training.parameters import grad_states
+from tb_gradgraph.training.records import StepPlace
+from tb_gradgraph.training.step import RecordedStep, Setting
+
+Ended = Callable[[bool], None]
+
+
+class Watch:
+    """A training that is being recorded, from ``writer.watch`` until ``close``.
+
+    Nothing is put on the model. On steps that are not recorded a counter runs, and
+    nothing else. A fault of ours ends the recording with one warning (with
+    ``strict`` the next use of this object raises it); the training goes on.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        model: torch.nn.Module,
+        optimizers: Sequence[torch.optim.Optimizer],
+        cadence: Cadence,
+        strict: bool = False,
+    ) -> None:
+        """Attach; the first step is 0 until ``step`` is set."""
+        self._setting = setting
+        self._cadence = cadence
+        self._strict = strict
+        self._step = 0
+        self._current: RecordedStep | None = None
+        self._running = threading.Lock()  # held while a backward is being recorded
+        self._closed = False
+        self._pid = os.getpid()
+        self._done: list[int] = []  # optimizers that have stepped in this step, by id
+        self._closing = id(optimizers[-1]) if optimizers else 0  # whose step ends a step
+        self.failure: Exception | None = None
+        this = weakref.ref(self)
+        self._hooks = OptimizerHooks(optimizers, _Listener(this))
+        if setting.scaler is not None:
+            self._hooks.follow(setting.scaler, optimizers)
+        self._optimizers = [weakref.ref(optimizer) for optimizer in optimizers]
+        self._stop = listen(_Listener(this).on_backward)
+        weakref.finalize(model, _close, this).atexit = False
+        weakref.finalize(self, _detach, self._stop, self._hooks).atexit = False
+        self._guarded(self._begin_step)
+
+    @property
+    def tag(self) -> str:
+        """Name that the training is recorded under."""
+        return self._setting.tag
+
+    @property
+    def step(self) -> int:
+        """The step that is running: set it when a run is resumed."""
+        self._check()
+        return self._step
+
+    @step.setter
+    def step(self, step: int) -> None:
+        self._check()
+        if not isinstance(step, int) or isinstance(step, bool):
+            raise CaptureError(f"watch.step: expected an integer, got {step!r}.")
+        if step != self._step:
+            self._step = step
+            self._guarded(self._begin_step)
+
+    @property
+    def every_n_steps(self) -> int:
+        """The cadence in force: as asked for, or longer to stay within a budget."""
+        return self._cadence.every_n_steps
+
+    @property
+    def cost(self) -> float:
+        """Share of the training's time that recording takes; 0 where not measured yet."""
+        return self._cadence.cost
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is recorded any more."""
+        return self._closed
+
+    def close(self) -> None:
+        """Remove every trace, and hand over what is recorded. Harmless when done twice."""
+        if not self._closed:
+            self._closed = True
+            _detach(self._stop, self._hooks)
+            current, self._current = self._current, None
+            if current is not None:
+                self._guarded(current.finish)
+            self._setting.parameters.forget()
+        self._check()
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"every {self.every_n_steps} steps"
+        return f"<Watch {self._setting.tag!r}: step {self._step}, {state}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("cannot pickle or copy a Watch: it belongs to one training loop.")
+
+    def on_backward(self, call: BackwardCall) -> Ended | None:
+        """Called before every backward; gives what is to be called after it."""
+        if self._closed or self._pid != os.getpid():
+            return None
+        if self._current is None:
+            return self._count(call) if not self._optimizers else None
+        return self._guarded(self._record, call)
+
+    def before_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer is about to step."""
+        if id(optimizer) in self._done:  # it steps again, so the last to step ended a step
+            self._closing = self._done[-1]
+            self._guarded(self._end_step)
+        if self._current is not None:
+            self._guarded(self._current.before_optimizer, optimizer)
+
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer has stepped."""
+        if self._current is not None:
+            self._guarded(self._current.after_optimizer, optimizer)
+        self._has_stepped(optimizer)
+
+    def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """A scaler left an optimizer's step out."""
+        if self._current is not None:
+            self._guarded(self._current.skip_optimizer)
+        self._has_stepped(optimizer)
+
+    def _has_stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        self._done.append(id(optimizer))
+        if id(optimizer) == self._closing:
+            self._guarded(self._end_step)
+
+    def _count(self, call: BackwardCall) -> Ended:
+        """Count a backward that is not recorded, if it is over the model."""
+        parameters = self._setting.parameters.tensors
+        given = {id(tensor) for tensor in call.inputs}
+        if not call.accumulates:
+            ours = any(id(parameter) in given for parameter in parameters)
+            return lambda well: self._guarded(self._end_step) if well and ours else None
+        before = grad_states(parameters)
+
+        def ended(well: bool) -> None:
+            if well and grad_states(parameters) != before:
+                self._guarded(self._end_step)
+
+        return ended
+
+    def _record(self, call: BackwardCall) -> Ended | None:
+        current = self._current
+        if current is None or not self._running.acquire(blocking=False):
+            return None  # another thread's backward is being recorded
+        was_collecting = gc.isenabled()
+        gc.disable()  # thousands of hooks would be walked again and again
+        reading = None
+        try:
+            reading = current.begin_pass(call)
+        finally:
+            if reading is None:
+                self._release(was_collecting)
+        if reading is None:
+            return None
+
+        def ended(well: bool) -> None:
+            try:
+                found = self._guarded(current.end_pass, reading, well)
+            finally:
+                self._release(was_collecting)
+            if found and not self._optimizers:
+                self._guarded(self._end_step)
+
+        return ended
+
+    def _release(self, was_collecting: bool) -> None:
+        if was_collecting:
+            gc.enable()
+        self._running.release()
+
+    def _begin_step(self) -> None:
+        current, self._current = self._current, None
+        if current is not None:
+            current.drop()
+        if self._closed or not self._cadence.is_due(self._step):
+            return
+        self._setting.parameters.refresh()
+        place = StepPlace(
+            self._setting.tag, self._step, self._cadence.every_n_steps, self._cadence.cost
+        )
+        self._current = RecordedStep(self._setting, place)
+
+    def _end_step(self) -> None:
+        current, self._current = self._current, None
+        self._done.clear()
+        recorded = current is not None and current.finish()
+        self._follow_scaler()
+        self._cadence.end_step(self._step, recorded)
+        self._step += 1
+        self._begin_step()
+
+    def _follow_scaler(self) -> None:
+        if self._setting.scaler is not None:
+            alive = [o for reference in self._optimizers if (o := reference()) is not None]
+            self._hooks.follow(self._setting.scaler, alive)
+
+    def _guarded(self, action: Callable[..., Any], *args: Any) -> Any:
+        """Do something of ours; a fault ends the recording, not the training."""
+        try:
+            return action(*args)
+        except Exception as error:
+            self.failure = error
+            self._closed = True
+            _detach(self._stop, self._hooks)
+            current, self._current = self._current, None
+            if current is not None:
+                current.drop()
+            warn_of_fault("stopped recording this training", error, "The training goes on.")
+            return None
+
+    def _check(self) -> None:
+        if self._strict and self.failure is not None:
+            raise self.failure
+
+
+class _Listener:
+    """Hands on to a watch for as long as there is one."""
+
+    def __init__(self, watch: weakref.ref[Watch]) -> None:
+        self._watch = watch
+
+    def on_backward(self, call: BackwardCall) -> Ended | None:
+        watch = self._watch()
+        return None if watch is None else watch.on_backward(call)
+
+    def before_step(self, optimizer: torch.optim.Optimizer) -> None:
+        if (watch := self._watch()) is not None:
+            watch.before_step(optimizer)
+
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
+        if (watch := self._watch()) is not None:
+            watch.after_step(optimizer)
+
+    def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
+        if (watch := self._watch()) is not None:
+            watch.skipped_step(optimizer)
+
+
+def _detach(stop: Callable[[], None], hooks: OptimizerHooks) -> None:
+    stop()
+    hooks.remove()
+
+
+def _close(reference: weakref.ref[Watch]) -> None:
+    """End the watch of a model that is gone."""
+    watch = reference()
+    if watch is not None:
+        watch.close()

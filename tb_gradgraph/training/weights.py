@@ -1,0 +1,65 @@
+"""How large weights are, and how far a step of an optimizer moved them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.summarize import norms
+from tb_gradgraph.summarize.transfer import Transfer
+from tb_gradgraph.training.batches import elements_of
+
+#: Of a weight of more elements the update's norm is estimated from a sample of at least so many
+#: as SAMPLE: to copy all weights at every recorded step would cost more than all else.
+EXACT_UPDATE = 65_536
+SAMPLE = 16_384
+
+_COLUMNS = [STATISTICS.index(name) for name in ("weight_norm", "update_norm", "update_ratio")]
+
+
+class WeightReading:
+    """Weights as they are before a step, and what ``finish`` finds of them after it."""
+
+    @torch.no_grad()
+    def __init__(self, weights: Sequence[torch.Tensor]) -> None:
+        """Read the weights before the step."""
+        self._weights = [elements_of(weight) for weight in weights]
+        self._norms = norms(self._weights)
+        self._before = [_sample(weight).clone() for weight in self._weights]
+        self._factors = [
+            math.sqrt(weight.numel() / max(sample.numel(), 1))
+            for weight, sample in zip(self._weights, self._before)
+        ]
+
+    @torch.no_grad()
+    def finish(self, rows: Sequence[int | None]) -> None:
+        """Read them after it; ``rows`` are theirs, None where there is none."""
+        for weight, before in zip(self._weights, self._before):
+            before.sub_(_sample(weight))
+        self._transfer = Transfer(self._norms.device, [self._norms, norms(self._before)])
+        self._rows = rows
+        self._weights, self._before = [], []
+
+    def write_to(self, table: StatisticsTable) -> None:
+        """Fill in the columns of weights and updates; waits for the copy to the host."""
+        places = [index for index, row in enumerate(self._rows) if row is not None]
+        rows = [row for row in self._rows if row is not None]
+        weight, moved = (array.astype(np.float64)[places] for array in self._transfer.wait())
+        moved *= np.array(self._factors)[places]
+        with np.errstate(all="ignore"):
+            ratio = np.where(weight > 0, moved / weight, np.nan)
+        table.values[np.ix_(rows, _COLUMNS)] = np.stack([weight, moved, ratio], 1)
+
+
+def _sample(weight: torch.Tensor) -> torch.Tensor:
+    """Give the weight, or of a large one elements spread over all of its rows and columns."""
+    if weight.numel() <= EXACT_UPDATE or not weight.is_contiguous():
+        return weight
+    stride = weight.numel() // SAMPLE
+    while math.gcd(stride, weight.shape[-1]) > 1:  # else it would always hit the same columns
+        stride -= 1
+    return weight.view(-1)[::stride]

@@ -1,0 +1,168 @@
+"""From the arguments of ``watch`` to a watch that is attached."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+import weakref
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.build import BuiltGraph
+from tb_gradgraph.autograd.frames import user_frame, variables_of
+from tb_gradgraph.autograd.select import LEVELS, matching_rows, selected_rows
+from tb_gradgraph.autograd.training_forward import TrainingForward, is_compiled
+from tb_gradgraph.autograd.training_graph import build_training_graph
+from tb_gradgraph.errors import CaptureError
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.graph_log import GraphLog
+from tb_gradgraph.recorder import Request, warn_of_large
+from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT
+from tb_gradgraph.training.cadence import Cadence
+from tb_gradgraph.training.parameters import Parameters
+from tb_gradgraph.training.step import Setting
+from tb_gradgraph.training.structures import Structures
+from tb_gradgraph.training.watch import Watch
+
+WHERE = "watch()"
+
+
+def begin_watch(
+    log: GraphLog,
+    model: Any,
+    optimizer: Any,
+    grad_scaler: Any,
+    every_n_steps: int,
+    tag: str | None,
+    request: Request,
+    budget: float | None,
+    strict: bool,
+) -> Watch:
+    """Attach a watch to a training; see ``watch``.
+
+    Raises:
+        CaptureError: An argument is not as it should be; then nothing is attached.
+    """
+    _check_model(model)
+    optimizers = _optimizers(optimizer)
+    _check_numbers(every_n_steps, budget)
+    if request.level not in LEVELS:
+        raise CaptureError(f"{WHERE}: expected level to be one of {LEVELS}, got {request.level!r}.")
+    frame = user_frame()
+    scaler = _scaler(grad_scaler, frame)
+    name = log.watch_tag(model, tag, WHERE)
+    for earlier in [watch for watch in log.watches if watch.tag == name]:
+        earlier.close()
+        log.watches.remove(earlier)
+    parameters = Parameters(model, optimizers, frame)
+    if not parameters.tensors:
+        raise CaptureError(f"{WHERE}: expected a model with parameters, got one without any.")
+    setting = Setting(
+        tag=name,
+        parameters=parameters,
+        structures=_structures(parameters, model, request),
+        follows_modules=request.level != "param",
+        is_compiled=is_compiled(model),
+        scaler=scaler,
+        seeks_scaler=scaler is None and bool(optimizers),
+        write_graph=log.session.write_graph,
+        write_later=log.session.write_later,
+    )
+    watch = Watch(setting, model, optimizers, Cadence(every_n_steps, budget), strict)
+    log.watches.append(watch)
+    return watch
+
+
+def _structures(parameters: Parameters, model: torch.nn.Module, request: Request) -> Structures:
+    alive = weakref.ref(model)
+    warned = False
+
+    def build(roots: Sequence[Any], forward: TrainingForward) -> BuiltGraph:
+        return build_training_graph(
+            roots, forward, parameters.known, parameters.tensors, user_frame()
+        )
+
+    def select(built: BuiltGraph) -> tuple[frozenset[int] | None, frozenset[int]]:
+        nonlocal warned
+        with warnings.catch_warnings():
+            if warned:  # of a pattern that matches nothing, at every new graph
+                warnings.simplefilter("ignore")
+            warned = True
+            rows = selected_rows(
+                built, alive(), request.select, request.exclude, request.level, WHERE
+            )
+            retained = matching_rows(built, alive(), request.retain, WHERE)
+            warn_of_large(built.graph, retained, WHERE)
+        return rows, _small_or(retained, built.graph)
+
+    return Structures(parameters, build, select, request.level != "param")
+
+
+def _small_or(retained: set[int], graph: Graph) -> frozenset[int]:
+    """Give the rows of tensors to keep whole: small ones, and those asked for within the limit."""
+    slots = enumerate(slot for node in graph.nodes for slot in node.slots)
+    sizes = ((row, math.prod(slot.shape)) for row, slot in slots if slot.requires_grad)
+    return frozenset(
+        row
+        for row, size in sizes
+        if size <= WHOLE_LIMIT or (row in retained and size <= RETAIN_LIMIT)
+    )
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, torch.nn.Module):
+        raise CaptureError(
+            f"{WHERE}: expected a torch.nn.Module, got {type(model).__name__}. Pass the module, not "
+            "its forward method."
+        )
+
+
+def _optimizers(given: Any) -> list[torch.optim.Optimizer]:
+    if given is None:
+        return []
+    listed = list(given) if isinstance(given, (list, tuple)) else [given]
+    found = []
+    for optimizer in listed:
+        inner = getattr(optimizer, "optimizer", None)  # of Accelerate's and Lightning's wrappers
+        optimizer = inner if isinstance(inner, torch.optim.Optimizer) else optimizer
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            raise CaptureError(
+                f"{WHERE}: expected optimizer to be a torch.optim.Optimizer or several, got "
+                f"{type(optimizer).__name__}."
+            )
+        found.append(optimizer)
+    return found
+
+
+def _check_numbers(every_n_steps: Any, budget: Any) -> None:
+    try:
+        steps = operator.index(every_n_steps)
+    except TypeError:
+        steps = 0
+    if steps < 1:
+        raise CaptureError(
+            f"{WHERE}: expected every_n_steps to be an integer of at least 1, got {every_n_steps!r}."
+        )
+    if budget is not None and not (isinstance(budget, (int, float)) and 0 < budget < 1):
+        raise CaptureError(
+            f"{WHERE}: expected budget to be a share of the time between 0 and 1, as 0.02, got "
+            f"{budget!r}."
+        )
+
+
+def _scaler(given: Any, frame: FrameType | None) -> Any:
+    """Give the scaler: the one given, else the only one among the variables of ``frame``."""
+    if given is not None:
+        if not isinstance(given, torch.amp.GradScaler):
+            raise CaptureError(
+                f"{WHERE}: expected grad_scaler to be a torch.amp.GradScaler, got "
+                f"{type(given).__name__}."
+            )
+        return given
+    values = variables_of(frame).values()
+    found = {id(value): value for value in values if isinstance(value, torch.amp.GradScaler)}
+    return next(iter(found.values())) if len(found) == 1 else None
