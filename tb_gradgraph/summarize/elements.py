@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
+import numpy as np
 import torch
 
 _FLOATS = (torch.float32, torch.float64)
+_SHAPE = attrgetter("shape")
+_ALIKE = 16  # tensors of one shape, on average, from which on torch.stack saves time
 
 
 def stored(tensor: torch.Tensor) -> torch.Tensor:
@@ -48,6 +52,41 @@ def flattened(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """Copy tensors of one type end to end, each in row-major order."""
     flat = torch._utils._flatten_dense_tensors(list(tensors))
     return flat.clone() if len(tensors) == 1 else flat  # of one tensor it is a view
+
+
+def laid_end_to_end(
+    tensors: Sequence[torch.Tensor],
+) -> tuple[torch.Tensor, np.ndarray, np.ndarray]:
+    """Copy many small tensors of one type end to end, where it pays those of one shape together.
+
+    Returns:
+        The flat copy, which of ``tensors`` come in which order, and in that order their sizes.
+    """
+    places: dict[torch.Size, list[int]] = {}
+    for place, shape in enumerate(map(_SHAPE, tensors)):
+        try:
+            places[shape].append(place)
+        except KeyError:
+            places[shape] = [place]
+    sizes = np.array([shape.numel() for shape in places])
+    lengths = np.array([len(alike) for alike in places.values()])
+    order = np.array([place for alike in places.values() for place in alike])
+    if _ALIKE * len(places) > len(tensors):
+        flat = flattened([tensors[place] for place in order])
+    else:
+        flat = _stacked(tensors, places, int(sizes @ lengths))
+    return flat, order, np.repeat(sizes, lengths)
+
+
+def _stacked(
+    tensors: Sequence[torch.Tensor], places: Mapping[torch.Size, Sequence[int]], total: int
+) -> torch.Tensor:
+    flat = torch.empty(total, dtype=tensors[0].dtype, device=tensors[0].device)
+    rest = flat
+    for shape, alike in places.items():
+        part, rest = rest.tensor_split((shape.numel() * len(alike),))
+        torch.stack([tensors[place] for place in alike], out=part.view(len(alike), *shape))
+    return flat
 
 
 def wide_dtype(device: torch.device) -> torch.dtype:

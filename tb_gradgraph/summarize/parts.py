@@ -11,8 +11,8 @@ import torch
 
 from tb_gradgraph.summarize.accelerator import large_on_device, segments_on_device
 from tb_gradgraph.summarize.elements import (
-    flattened,
     in_memory_order,
+    laid_end_to_end,
     real_floats,
     without_repeats,
 )
@@ -63,7 +63,7 @@ def part_of_reduced(entries: Entries, reduced: Sequence[Reduced]) -> Part:
         histograms = histograms_of(divided(arrays[0], divisor), sizes)
         return _moments_of_reduced(reduced, arrays[1:]), histograms
 
-    return Part(entries, tensors, read)
+    return Part(entries.in_order(np.arange(len(reduced))), tensors, read)
 
 
 def _moments_of_reduced(reduced: Sequence[Reduced], arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -81,13 +81,13 @@ def part_of_held(
     device: torch.device, entries: Entries, tensors: Sequence[torch.Tensor], limit: int
 ) -> Part:
     """Join small tensors of one device: on the CPU as one copy, to be reduced when it is read."""
-    counts = np.fromiter(map(torch.Tensor.numel, tensors), np.int64, len(tensors))
-    flat = real_floats(flattened(tensors))
+    flat, order, counts = laid_end_to_end(tensors)
+    flat, found = real_floats(flat), entries.in_order(order)
     places, sizes = sample_places(counts, limit)
     if device.type == "cpu":
         read = functools.partial(_read_segments, counts, places, sizes)
-        return Part(entries, [flat], read)
-    return _part_on_device(entries, flat, counts, places, sizes)
+        return Part(found, [flat], read)
+    return _part_on_device(found, flat, counts, places, sizes)
 
 
 def _read_segments(
@@ -103,7 +103,7 @@ def _read_segments(
 
 
 def _part_on_device(
-    entries: Entries,
+    entries: np.ndarray,
     flat: torch.Tensor,
     counts: np.ndarray,
     places: np.ndarray,

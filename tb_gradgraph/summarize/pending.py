@@ -19,11 +19,15 @@ _LINEAR = [STATISTICS.index(name) for name in ("l2_norm", "mean", "std", "min", 
 
 @dataclasses.dataclass(slots=True)
 class Entries:
-    """Which tensors were taken in: lists of one entry a tensor, in order."""
+    """Which tensors were taken in: lists of one entry a tensor."""
 
     rows: list[int] = dataclasses.field(default_factory=list)
     tickets: list[int] = dataclasses.field(default_factory=list)  # the later one of a row counts
     numel: list[int] = dataclasses.field(default_factory=list)  # all elements, not stored ones too
+
+    def in_order(self, order: np.ndarray) -> np.ndarray:
+        """Give the entries as an array with a row each for rows, tickets and numel."""
+        return np.array((self.rows, self.tickets, self.numel))[:, order]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,12 +35,13 @@ class Part:
     """Some tensors of one device and type, reduced as far as that goes without the host.
 
     Attributes:
+        entries: Rows, tickets and numel of the tensors, as ``Entries.in_order`` gives them.
         tensors: On one device; the host needs them as arrays.
         read: Makes moments and histograms of these flat arrays and of the number by
             which every element is to be divided.
     """
 
-    entries: Entries
+    entries: np.ndarray
     tensors: Sequence[torch.Tensor]
     read: Callable[[Sequence[np.ndarray], float | None], tuple[np.ndarray, np.ndarray]]
 
@@ -111,13 +116,17 @@ def _table_of(
     table = StatisticsTable.empty(rows)
     if not parts:
         return table
-    order = np.argsort(np.concatenate([part.entries.tickets for part in parts]), kind="stable")
-    row = np.concatenate([part.entries.rows for part in parts])[order]
-    numel = np.concatenate([part.entries.numel for part in parts]).astype(np.float64)
-    values = statistics_of_moments(np.concatenate([moments for moments, _ in found]), numel)
+    row, tickets, numel = np.concatenate([part.entries for part in parts], axis=1)
+    values = statistics_of_moments(
+        np.concatenate([moments for moments, _ in found]), numel.astype(np.float64)
+    )
     if divisor is not None:
         values[:, _LINEAR] = divided(values[:, _LINEAR], divisor)
-    table.values[row] = values[order]  # of a row twice the last counts
-    table.histogram[row] = np.concatenate([histogram for _, histogram in found])[order]
+    histograms = np.concatenate([histogram for _, histogram in found])
+    if (np.diff(tickets) < 0).any():
+        order = np.argsort(tickets, kind="stable")
+        row, values, histograms = row[order], values[order], histograms[order]
+    table.values[row] = values  # of a row twice the last counts
+    table.histogram[row] = histograms
     table.present[row] = True
     return table

@@ -42,13 +42,13 @@ def histograms_of(samples: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Count the finite nonzero elements of segments that lie end to end by log2 of their magnitude.
 
     Returns:
-        int64 of shape ``[len(sizes), HISTOGRAM_BINS]``.
+        uint16 of shape ``[len(sizes), HISTOGRAM_BINS]``.
     """
     width = HISTOGRAM_BINS + 1
     places = np.repeat(np.arange(len(sizes)) * width, sizes)
     places += _bins_of(samples)
     counts = np.bincount(places, minlength=len(sizes) * width)
-    return counts.reshape(len(sizes), width)[:, :HISTOGRAM_BINS]
+    return counts.reshape(len(sizes), width)[:, :HISTOGRAM_BINS].astype(np.uint16)
 
 
 def _bins_of(samples: np.ndarray) -> np.ndarray:
