@@ -4,12 +4,19 @@
 import { failure, success, type Result } from "../base/result";
 import { parseGraph, type Graph, type GraphColumns } from "../model/graph";
 import type { RecordedStep } from "../model/record";
-import type { Run } from "../model/run";
+import type { RecordRef, Run } from "../model/run";
 import type { Finding, NodeHeader, RunsReply, SeriesHeader, StepHeader } from "./contract";
 import { parseFrame } from "./frame";
 import { parseNodeSeries, parseRecord, parseRuns, stepsAbove, type NodeSeries } from "./parse";
 
 export type Params = Readonly<Record<string, string | number>>;
+
+// Which record of a tag.
+export type Place = Pick<RecordRef, "step" | "backwardPass" | "stage">;
+
+function placeParams({ step, backwardPass, stage }: Place): Params {
+  return { step, backward_pass: backwardPass, stage };
+}
 
 // Numbers of a series that are fetched to mark steps: 4 MB.
 const MOST_SEARCHED = 1_000_000;
@@ -27,8 +34,8 @@ export class Client {
     return reply.ok ? parseGraph(reply.value) : reply;
   }
 
-  async step(run: string, tag: string, step: number, backwardPass: number): Promise<Result<RecordedStep>> {
-    const reply = await this.frame<StepHeader>("step", { run, tag, step, backward_pass: backwardPass });
+  async step(run: string, tag: string, record: Place): Promise<Result<RecordedStep>> {
+    const reply = await this.frame<StepHeader>("step", { run, tag, ...placeParams(record) });
     return reply.ok ? parseRecord(reply.value) : reply;
   }
 
@@ -59,8 +66,8 @@ export class Client {
     return reply.ok ? parseNodeSeries(reply.value) : reply;
   }
 
-  async findings(run: string, tag: string, step: number, backwardPass: number): Promise<Result<readonly Finding[]>> {
-    const reply = await this.json<{ findings: readonly Finding[] }>("findings", { run, tag, step, backward_pass: backwardPass });
+  async findings(run: string, tag: string, record: Place): Promise<Result<readonly Finding[]>> {
+    const reply = await this.json<{ findings: readonly Finding[] }>("findings", { run, tag, ...placeParams(record) });
     return reply.ok ? success(reply.value.findings) : reply;
   }
 

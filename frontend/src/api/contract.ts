@@ -8,7 +8,12 @@ export interface TagReply {
   readonly wall_times: readonly number[];
   readonly hash_index: readonly number[];
   readonly objectives: readonly string[];
+  readonly stages: readonly string[];
   readonly has_gradients: readonly boolean[];
+  readonly loss_scales: readonly WireNumber[];
+  readonly skipped: readonly boolean[];
+  readonly every_n_steps: readonly number[];
+  readonly costs: readonly WireNumber[];
 }
 
 export interface RunReply {
@@ -65,6 +70,7 @@ export interface NodeHeader {
   readonly statistics: readonly string[];
   readonly steps: readonly number[];
   readonly backward_passes: readonly number[];
+  readonly stages: readonly string[];
   readonly wall_times: readonly number[];
   readonly histogram_low: number;
   readonly histogram_width: number;

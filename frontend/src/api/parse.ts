@@ -2,7 +2,7 @@
 
 import { failure, success, type Result } from "../base/result";
 import type { RecordedStep, Whole } from "../model/record";
-import type { RecordRef, Run } from "../model/run";
+import { BACKWARD, type RecordRef, type Run } from "../model/run";
 import type { NodeHeader, RunsReply, SeriesHeader, StepHeader, TagReply, WholeReply, WireNumber } from "./contract";
 import type { Frame } from "./frame";
 
@@ -11,6 +11,7 @@ export interface NodeSeries {
   readonly statistics: readonly string[];
   readonly steps: readonly number[];
   readonly backwardPasses: readonly number[];
+  readonly stages: readonly string[];
   readonly values: Float32Array; // [statistics, records]
   readonly present: Uint8Array; // [records]
   readonly histogram: Uint16Array; // [records, HISTOGRAM_BINS]
@@ -33,10 +34,15 @@ function parseRecords(tag: TagReply): readonly RecordRef[] {
   return tag.steps.map((step, i) => ({
     step,
     backwardPass: tag.backward_passes[i] ?? 0,
+    stage: tag.stages[i] ?? BACKWARD,
     wallTime: tag.wall_times[i] ?? NaN,
     hash: tag.hashes[tag.hash_index[i] ?? 0] ?? "",
     objective: tag.objectives[i] ?? "",
     hasGradients: tag.has_gradients[i] ?? false,
+    lossScale: parseNumber(tag.loss_scales[i] ?? 1),
+    skipped: tag.skipped[i] ?? false,
+    everyNSteps: tag.every_n_steps[i] ?? 0,
+    cost: parseNumber(tag.costs[i] ?? 0),
   }));
 }
 
@@ -82,11 +88,18 @@ export function parseNodeSeries({ header, arrays }: Frame<NodeHeader>): Result<N
     statistics: header.statistics,
     steps: header.steps,
     backwardPasses: header.backward_passes,
+    stages: header.stages,
     values, present, histogram,
     histogramLow: header.histogram_low,
     histogramWidth: header.histogram_width,
     whole: new Map(header.whole.map((entry) => [entry.record, parseWhole(entry)])),
   });
+}
+
+// Which record of a series is the one at a step, pass and stage; -1: none.
+export function recordIn(series: NodeSeries, place: Pick<RecordRef, "step" | "backwardPass" | "stage"> | undefined): number {
+  return series.steps.findIndex((step, i) =>
+    step === place?.step && series.backwardPasses[i] === place.backwardPass && series.stages[i] === place.stage);
 }
 
 // Steps of a series at which any row is above a limit.

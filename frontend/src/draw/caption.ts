@@ -7,7 +7,7 @@ import type { Graph } from "../model/graph";
 import type { Hierarchy } from "../model/hierarchy";
 import { isSeed, requiresGrad, stopsGradient, wordFor } from "../model/gradient_flow";
 import { kindLabel, nameWithin, operationLabel } from "../model/labels";
-import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../model/record";
+import { elementOf, isOfParameters, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../model/record";
 import { State, type StepValues } from "../model/values";
 import { DETAIL_FONT, TITLE_FONT, widthOf } from "./text";
 
@@ -174,7 +174,9 @@ function nodeDetails(graph: Graph, node: number, number: string | undefined, rec
 function missingText(graph: Graph, node: number, record: RecordedStep | undefined): string | undefined {
   if (stopsGradient(graph, node)) return "gradient stops here";
   if (record?.hasGradients !== true) return undefined;
-  return wordFor(graph.columns.nodes.reason[node]!) ?? (requiresGrad(graph, node) ? "no gradient" : undefined);
+  const word = wordFor(graph.columns.nodes.reason[node]!);
+  if (isOfParameters(record)) return word;
+  return word ?? (requiresGrad(graph, node) ? "no gradient" : undefined);
 }
 
 export function numberText(box: Box, values: StepValues | undefined): string | undefined {

@@ -80,7 +80,7 @@ export function paintBox(
   outline(context, shape, face);
   context.fillStyle = paint.fill;
   context.fill();
-  if (paint.state === State.none && zoom > 0.3) hatch(context, face, theme);
+  if (paint.told && paint.state === State.none && zoom > 0.3) hatch(context, face, theme);
   paintBorder(context, box, face, marks, theme, zoom);
   paintMarks(context, box, face, theme, zoom);
   if (zoom >= TEXT_FROM) paintText(context, box, face, paint);

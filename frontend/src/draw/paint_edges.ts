@@ -27,7 +27,7 @@ export function paintEdge(
   const color = colorOf(paint, look, theme);
   context.strokeStyle = color;
   context.lineWidth = (look.marked ? Math.max(width, 2) : width) * thin;
-  context.setLineDash(look.backward && paint.state === State.none ? [4, 4] : []);
+  context.setLineDash(look.backward && paint.told && paint.state === State.none ? [4, 4] : []);
   strokePath(context, edge.pathWorld);
   context.setLineDash([]);
   if (zoom < 0.2) return;

@@ -7,7 +7,7 @@ import type { VisibleGraph, VisibleEdge } from "../model/collapse";
 import type { Hierarchy } from "../model/hierarchy";
 import { isCut, retainsGrad } from "../model/gradient_flow";
 import { slotRowOf, type NodeKind } from "../model/graph";
-import { scalarOf, type RecordedStep } from "../model/record";
+import { isOfParameters, scalarOf, type RecordedStep } from "../model/record";
 import { isElementItself, type Statistic } from "../model/statistics";
 import { State, summarizeRows, type StepValues } from "../model/values";
 import { TITLE_HEIGHT } from "../layout/elk_graph";
@@ -52,11 +52,13 @@ export interface BoxPaint {
   readonly ink: string;
   readonly state: State;
   readonly detail: string;
+  readonly told: boolean; // whether the record says of it that there is no gradient
 }
 
 export interface EdgePaint {
   readonly state: State;
   readonly weight: number; // 0..1 along the color scale
+  readonly told: boolean;
   readonly label: string;
 }
 
@@ -112,18 +114,23 @@ export function paintScene(
     const index = box.kind === "group" ? box.group : box.node;
     const state = (source?.state[index] ?? State.none) as State;
     const fill = scale.fill(source?.value[index] ?? NaN, state);
-    return { fill, ink: inkOn(fill, theme), state, detail: detailOf(hierarchy, box, values, record, textRoom(shape, rectWorld.width)) };
+    const detail = detailOf(hierarchy, box, values, record, textRoom(shape, rectWorld.width));
+    return { fill, ink: inkOn(fill, theme), state, detail, told: tellsOf(hierarchy, box.node, record) };
   });
   const edges = visible.edges.map(({ edges: merged }): EdgePaint => {
-    if (values === undefined) return { state: State.none, weight: 0, label: "" };
+    if (values === undefined) return { state: State.none, weight: 0, label: "", told: true };
     const rows = merged.map((edge) => hierarchy.graph.edgeRow[edge]!);
     const { value, state } = summarizeRows(values.rows, rows, statistic);
     // One rule for edges: the chosen statistic, but of a single element the element itself, for its sign.
     const only = rows.length === 1 && isElementItself(statistic) ? scalarOf(record?.whole.get(rows[0]!)?.gradient) : undefined;
     const label = only !== undefined ? formatNumber(only) : (valueText(value, state) ?? "");
-    return { state, weight: state === State.number ? scale.position(value) : 0, label };
+    return { state, weight: state === State.number ? scale.position(value) : 0, label, told: merged.some((edge) => tellsOf(hierarchy, hierarchy.graph.edgeSource[edge]!, record)) };
   });
   return { boxes, edges };
+}
+
+function tellsOf({ graph }: Hierarchy, node: number, record: RecordedStep | undefined): boolean {
+  return !isOfParameters(record) || ["parameter", "leaf"].includes(graph.columns.nodes.kind[node] ?? "");
 }
 
 // Innermost box under a point, then an edge within reach of it.

@@ -1,7 +1,7 @@
 // Where gradient can flow and where it cannot: cuts, seeds, and the reason where none arrived.
 
 import { edgesIn, slotRowOf, type Graph } from "./graph";
-import type { RecordedStep } from "./record";
+import { isOfParameters, type RecordedStep } from "./record";
 
 export function requiresGrad(graph: Graph, node: number): boolean {
   return someSlot(graph, node, graph.columns.slots.requires_grad);
@@ -50,5 +50,9 @@ export function whyNone(graph: Graph, node: number, row: number, record: Recorde
   if (stopsGradient(graph, node)) return `None: ${graph.columns.nodes.operation[node]} passes no gradient on.`;
   if (graph.columns.nodes.reason[node]) return undefined; // the note says it
   if (graph.columns.slots.requires_grad[row] !== true) return "None: it does not require grad.";
+  if (isOfParameters(record)) {
+    const own = ["parameter", "leaf"].includes(graph.columns.nodes.kind[node]!);
+    return own ? `None at the stage ${record.stage}.` : `Of the stage ${record.stage} only parameters are recorded.`;
+  }
   return record.hasGradients ? "None: this backward did not reach it." : "None: no backward was recorded at this step.";
 }

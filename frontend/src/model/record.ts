@@ -1,4 +1,6 @@
-// One recorded backward pass as the panel reads it.
+// One recorded backward pass, or one stage of an optimizer's step, as the panel reads it.
+
+import { BACKWARD } from "./run";
 
 export interface Whole {
   readonly gradient: readonly number[] | undefined;
@@ -24,6 +26,11 @@ export interface RecordedStep {
 // The record, if it is one of this graph.
 export function currentRecord(record: RecordedStep | undefined, graph: { readonly hash: string; readonly rows: number }): RecordedStep | undefined {
   return record?.hash === graph.hash && record.rows === graph.rows ? record : undefined;
+}
+
+// Of stages after the backward only parameters have gradients.
+export function isOfParameters(record: RecordedStep | undefined): boolean {
+  return record !== undefined && record.stage !== BACKWARD;
 }
 
 // What a record takes in memory, near enough to bound how many are kept.

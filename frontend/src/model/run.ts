@@ -1,18 +1,27 @@
 // Runs, their tags, and the records of a tag in order.
 
+// Where in a step gradients are read, in the order in which they change.
+export const STAGES: readonly string[] = ["backward", "accumulated", "unscaled", "clipped", "applied"];
+export const BACKWARD = "backward";
+
 export interface RecordRef {
   readonly step: number;
   readonly backwardPass: number;
+  readonly stage: string;
   readonly wallTime: number;
   readonly hash: string;
   readonly objective: string;
   readonly hasGradients: boolean;
+  readonly lossScale: number; // a GradScaler's factor on the loss, divided out of all numbers
+  readonly skipped: boolean; // the scaler skipped the optimizer's step
+  readonly everyNSteps: number; // 0: unknown
+  readonly cost: number; // share of the time that recording took; 0: unknown
 }
 
 export interface Tag {
   readonly tag: string;
   readonly hashes: readonly string[];
-  readonly records: readonly RecordRef[]; // by step, then backward pass
+  readonly records: readonly RecordRef[]; // by step, then stage, then backward pass
 }
 
 export interface Run {
@@ -21,48 +30,69 @@ export interface Run {
   readonly tags: readonly Tag[];
 }
 
-// The record at a step and pass; else the nearest one, the earlier of two equally near.
-export function nearestRecord(records: readonly RecordRef[], step: number, backwardPass: number): number {
-  let [found, steps, passes] = [0, Infinity, Infinity];
+// The record at a step, stage and pass; else the nearest one, the earlier of two equally near.
+export function nearestRecord(records: readonly RecordRef[], step: number, backwardPass: number, stage = BACKWARD): number {
+  let [found, nearest] = [0, [Infinity, Infinity, Infinity]];
   records.forEach((record, index) => {
-    const stepsAway = Math.abs(record.step - step);
-    const passesAway = Math.abs(record.backwardPass - backwardPass);
-    if (stepsAway < steps || (stepsAway === steps && passesAway < passes)) [found, steps, passes] = [index, stepsAway, passesAway];
+    const away = [Math.abs(record.step - step), stagesBetween(record.stage, stage), Math.abs(record.backwardPass - backwardPass)];
+    const differs = away.findIndex((one, i) => one !== nearest[i]);
+    if (differs !== -1 && away[differs]! < nearest[differs]!) [found, nearest] = [index, away];
   });
   return found;
+}
+
+function stagesBetween(one: string, other: string): number {
+  if (one === other) return 0;
+  const [first, second] = [STAGES.indexOf(one), STAGES.indexOf(other)];
+  return first === -1 || second === -1 ? STAGES.length : Math.abs(first - second);
+}
+
+// The last pass of the last step, at a stage or the one nearest to it.
+export function lastRecord(records: readonly RecordRef[], stage = BACKWARD): number {
+  return nearestRecord(records, records.at(-1)?.step ?? 0, Number.MAX_SAFE_INTEGER, stage);
 }
 
 // Where somebody stands among the records of a tag: at a step, and perhaps at the end of them.
 export interface Standing {
   readonly step: number;
   readonly backwardPass: number;
+  readonly stage: string; // that was asked for; not every step has it
   readonly atLastStep: boolean;
   readonly atLastRecord: boolean;
 }
 
-export function standingAt(records: readonly RecordRef[], ref: RecordRef | undefined): Standing | undefined {
+export function standingAt(records: readonly RecordRef[], ref: RecordRef | undefined, stage: string): Standing | undefined {
   if (ref === undefined) return undefined;
-  const last = records[records.length - 1];
   return {
     step: ref.step,
     backwardPass: ref.backwardPass,
-    atLastStep: ref.step === last?.step,
-    atLastRecord: ref === last,
+    stage,
+    atLastStep: ref.step === records.at(-1)?.step,
+    atLastRecord: ref === records[lastRecord(records, stage)],
   };
 }
 
 // The same place among other records: at the end where it was the end, else the same step or the nearest.
 export function samePlace(records: readonly RecordRef[], standing: Standing | undefined): number {
-  const last = records[records.length - 1];
+  const last = records.at(-1);
   if (last === undefined) return 0;
-  if (standing === undefined || standing.atLastRecord) return records.length - 1;
-  return nearestRecord(records, standing.atLastStep ? last.step : standing.step, standing.backwardPass);
+  if (standing === undefined || standing.atLastRecord) return lastRecord(records, standing?.stage);
+  return nearestRecord(records, standing.atLastStep ? last.step : standing.step, standing.backwardPass, standing.stage);
 }
 
 export function distinctSteps(records: readonly RecordRef[]): readonly number[] {
   return records.filter((record, i) => i === 0 || record.step !== records[i - 1]!.step).map(({ step }) => step);
 }
 
-export function passesAt(records: readonly RecordRef[], step: number): readonly number[] {
-  return records.filter((record) => record.step === step).map(({ backwardPass }) => backwardPass);
+export function passesAt(records: readonly RecordRef[], step: number, stage: string): readonly number[] {
+  return records.filter((record) => record.step === step && record.stage === stage).map(({ backwardPass }) => backwardPass);
+}
+
+export function stagesAt(records: readonly RecordRef[], step: number): readonly string[] {
+  return [...new Set(records.filter((record) => record.step === step).map(({ stage }) => stage))];
+}
+
+// The record that follows when the step moves on.
+export function nextRecord(records: readonly RecordRef[], ref: RecordRef): RecordRef | undefined {
+  return records.find(({ step, stage, backwardPass }) => step > ref.step && stage === ref.stage && backwardPass === ref.backwardPass);
 }

@@ -51,6 +51,9 @@ export function isElementItself({ id }: Statistic): boolean {
   return OF_ONE_ELEMENT.includes(id);
 }
 
+// Columns that are not of the gradient but of the parameter, at the stage "applied".
+export const OF_WEIGHTS: readonly string[] = ["weight_norm", "update_norm", "update_ratio"];
+
 export const DEFAULT_STATISTIC = STATISTICS[0]!;
 
 export function statisticOf(id: string): Statistic | undefined {

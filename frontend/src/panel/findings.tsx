@@ -101,7 +101,7 @@ function useFindings({ store, client }: Session): readonly Finding[] {
     }
     let current = true;
     const timer = setTimeout(() => {
-      void client.findings(run, tag, ref.step, ref.backwardPass).then((reply) => {
+      void client.findings(run, tag, ref).then((reply) => {
         if (current) setFindings(reply.ok ? worstFirst(reply.value) : []);
       });
     }, SETTLED_MS);

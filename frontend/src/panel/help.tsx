@@ -15,7 +15,8 @@ const KEYS: readonly (readonly [string, string])[] = [
 ];
 
 const MEANINGS: readonly (readonly [string, string])[] = [
-  ["color", "the chosen statistic of the gradient; the scale is the same at every step"],
+  ["color", "the chosen statistic of the gradient; the scale is the same at every step and stage"],
+  ["stage", "where in the step gradients were read, from the backward to what the optimizer used; after the backward only parameters have any"],
   ["hatched", "no gradient arrived"],
   ["magenta", "NaN or infinity in the gradient"],
   ["round, green", "a parameter or another leaf: its gradient lands in .grad"],

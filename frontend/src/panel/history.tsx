@@ -2,14 +2,14 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { HISTOGRAM_BINS, type NodeSeries } from "../api/parse";
+import { HISTOGRAM_BINS, recordIn, type NodeSeries } from "../api/parse";
 import type { Result } from "../base/result";
-import type { Statistic } from "../model/statistics";
 import { goToStep } from "../state/actions";
 import { Section } from "./card_parts";
 import { Chart } from "./chart";
 import type { Drawing } from "./drawing";
 import { Histogram } from "./histogram";
+import { linesOf, pointsOf, type Line } from "./lines";
 import type { Session } from "./session";
 
 export function History({ session, drawing, reply }: {
@@ -18,37 +18,63 @@ export function History({ session, drawing, reply }: {
   readonly reply: Result<NodeSeries> | undefined;
 }): JSX.Element {
   const { store } = session;
-  const [chosen, choose] = useState<{ readonly of: Statistic; readonly log: boolean } | undefined>(undefined);
+  const [chosen, choose] = useState<string | undefined>(undefined);
   const ref = store.ref.value;
   if (reply === undefined) return <Section title="Over steps"><p class="faint">Loading…</p></Section>;
   if (!reply.ok) return <Section title="Over steps"><p class="faint" data-testid="chart-error">{reply.error}</p></Section>;
   const series = reply.value;
-  const statistic = store.statistic.value;
-  const ofPass = series.steps.map((_, i) => i).filter((i) => series.backwardPasses[i] === ref?.backwardPass);
-  const values = statisticOver(series, statistic.columns);
-  const wanted = chosen?.of === statistic ? chosen.log : startsLogarithmic(statistic);
-  // Where every number is zero a logarithmic axis has nothing to show.
-  const log = wanted && canBeLogarithmic(statistic) && values.some((value) => value !== null && value !== 0);
-  const several = ofPass.length < series.steps.length;
-  const at = series.steps.findIndex((step, i) => step === ref?.step && series.backwardPasses[i] === ref?.backwardPass);
+  const lines = linesOf(series, store.statistic.value);
+  const line = lines.find(({ id }) => id === chosen) ?? lines.find(({ id }) => id === ref?.stage) ?? lines[0];
+  const at = recordIn(series, ref);
+  const counts = series.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
   return (
     <>
-      {ofPass.length > 1 && <Section title={`${statistic.label} over steps${several ? `, pass ${(ref?.backwardPass ?? 0) + 1}` : ""}`} id="history">
-        {canBeLogarithmic(statistic) && <label class="check">
-          <input type="checkbox" data-testid="log-scale" checked={log}
-            onChange={(event) => choose({ of: statistic, log: event.currentTarget.checked })} />
-          log scale
-        </label>}
-        <Chart steps={ofPass.map((i) => series.steps[i]!)} values={ofPass.map((i) => values[i]!)} log={log}
-          label={log && statistic.signed ? `|${statistic.label}|` : ""} step={ref?.step} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
-      </Section>}
-      {at !== -1 && series.present[at] === 1 && (
+      {line && <OverSteps session={session} drawing={drawing} series={series} lines={lines} line={line} choose={choose} />}
+      {counts.some((count) => count > 0) && (
         <Section title="Elements by magnitude" id="histogram-section">
-          <Histogram counts={series.histogram.subarray(at * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS)}
-            low={series.histogramLow} width={series.histogramWidth} />
+          <Histogram counts={counts} low={series.histogramLow} width={series.histogramWidth} />
         </Section>
       )}
     </>
+  );
+}
+
+function OverSteps({ session: { store }, drawing, series, lines, line, choose }: {
+  readonly session: Session;
+  readonly drawing: Drawing;
+  readonly series: NodeSeries;
+  readonly lines: readonly Line[];
+  readonly line: Line;
+  readonly choose: (id: string) => void;
+}): JSX.Element | null {
+  const statistic = store.statistic.value;
+  const [scale, setScale] = useState<{ readonly of: string; readonly log: boolean } | undefined>(undefined);
+  const ref = store.ref.value;
+  const pass = ref?.backwardPass ?? 0;
+  const { steps, values } = pointsOf(series, line, line.stage === ref?.stage ? pass : 0);
+  const of = `${line.id} ${statistic.id}`;
+  const wanted = scale?.of === of ? scale.log : line.startsLog;
+  // Where every number is zero a logarithmic axis has nothing to show.
+  const log = wanted && line.canBeLog && values.some((value) => value !== null && value !== 0);
+  const passes = series.stages.some((stage, i) => stage === line.stage && series.backwardPasses[i] !== pass);
+  if (steps.length < 2) return null;
+  return (
+    <Section title={`${line.title} over steps${line.where}${passes && line.stage === ref?.stage ? `, pass ${pass + 1}` : ""}`} id="history">
+      <div class="chart-choices">
+        {lines.length > 1 && (
+          <select data-testid="chart-of" aria-label="What is drawn over the steps" value={line.id} onChange={(event) => choose(event.currentTarget.value)}>
+            {lines.map(({ id, option }) => <option key={id} value={id}>{option}</option>)}
+          </select>
+        )}
+        {line.canBeLog && <label class="check">
+          <input type="checkbox" data-testid="log-scale" checked={log}
+            onChange={(event) => setScale({ of, log: event.currentTarget.checked })} />
+          log scale
+        </label>}
+      </div>
+      <Chart steps={steps} values={values} log={log} label={log && line.signed ? `|${statistic.label}|` : ""}
+        step={ref?.step} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
+    </Section>
   );
 }
 
@@ -70,24 +96,4 @@ export function useSeries(session: Session, row: number | undefined): Result<Nod
     };
   }, [run, tag, hash, row]);
   return reply;
-}
-
-// A share lies between 0 and 1, and is often exactly one of them.
-function canBeLogarithmic(statistic: Statistic): boolean {
-  return statistic.scale === "log";
-}
-
-// Signs and counts (mostly zero) are lost on a logarithmic axis.
-function startsLogarithmic(statistic: Statistic): boolean {
-  return canBeLogarithmic(statistic) && !statistic.signed && statistic.summary === "greatest";
-}
-
-function statisticOver(series: NodeSeries, columns: readonly string[]): readonly (number | null)[] {
-  const indices = columns.map((column) => series.statistics.indexOf(column)).filter((index) => index !== -1);
-  const records = series.steps.length;
-  return series.steps.map((_, record) => {
-    if (series.present[record] !== 1 || indices.length === 0) return null;
-    const value = indices.reduce((sum, index) => sum + series.values[index * records + record]!, 0);
-    return Number.isNaN(value) ? null : value;
-  });
 }

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { formatNumber } from "../base/format";
 import { rampOf } from "../draw/color_scale";
+import { isOfParameters } from "../model/record";
 import type { Store } from "../state/store";
 import type { Drawing } from "./drawing";
 
@@ -11,6 +12,7 @@ const STOPS = 12;
 export function Legend({ store, drawing }: { readonly store: Store; readonly drawing: Drawing }): JSX.Element {
   const theme = drawing.theme.value;
   const statistic = store.statistic.value;
+  const stage = store.record.value?.stage;
   const ramp = rampOf(theme.dark);
   const { domain: [low, high] } = drawing.scale.value;
   const stops = Array.from({ length: STOPS }, (_, i) => ramp[Math.round((i / (STOPS - 1)) * (ramp.length - 1))]);
@@ -18,7 +20,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
   return (
     <aside class="legend" data-testid="legend" aria-label="Colors" data-low={low} data-high={high}>
       <div class="legend-title" title={statistic.meaning}>
-        Gradient, {statistic.label}
+        Gradient{stage !== undefined && isOfParameters(store.record.value) ? `, ${stage}` : ""}, {statistic.label}
         <span class="faint">{statistic.scale === "log" ? " log" : ""}</span>
       </div>
       <div class="ramp" style={{ background: `linear-gradient(to right, ${stops.join(", ")})` }} />

@@ -12,6 +12,7 @@ import { currentRecord, type RecordedStep } from "../model/record";
 import { Facts, type CardProps } from "./card_parts";
 import { History, useSeries } from "./history";
 import { Namesakes, Neighbors, Shares } from "./neighbors";
+import { Stages } from "./stages";
 import { StatisticsTable } from "./statistics_table";
 import { WholeArrays } from "./whole_arrays";
 
@@ -40,6 +41,7 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
         <>
           <WholeArrays record={record} series={series?.ok ? series.value : undefined} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
           <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={whyNone(graph, node, row, record)} />
+          <Stages session={session} reply={series} />
           <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
           <History session={session} drawing={props.drawing} reply={series} />
         </>

@@ -9,7 +9,7 @@ import { Disposer, type Dispose } from "../base/disposer";
 import { success, type Result } from "../base/result";
 import { buildHierarchy, type Hierarchy } from "../model/hierarchy";
 import { bytesOf, type RecordedStep } from "../model/record";
-import { nearestRecord, samePlace, standingAt, type RecordRef } from "../model/run";
+import { lastRecord, nearestRecord, nextRecord, samePlace, standingAt, type RecordRef } from "../model/run";
 import { enterGraph, leaveGraph } from "../state/actions";
 import type { Store } from "../state/store";
 
@@ -57,13 +57,13 @@ export class Session {
       else store.notice.value = reply.error;
       return;
     }
-    const standing = standingAt(store.tag.peek()?.records ?? [], store.ref.peek());
+    const standing = standingAt(store.tag.peek()?.records ?? [], store.ref.peek(), store.stage.peek());
     batch(() => {
       store.runs.value = reply.value;
       store.phase.value = { kind: "ready" };
       const records = store.tag.value?.records ?? [];
       if (standing !== undefined) store.recordIndex.value = samePlace(records, standing);
-      else store.recordIndex.value = firstShown(records, this.wanted);
+      else store.recordIndex.value = firstShown(records, this.wanted, store.stage.peek());
       this.generation.value++;
       this.tellMissing();
     });
@@ -137,7 +137,7 @@ export class Session {
       if (this.store.ref.peek() !== ref || this.store.run.peek()?.run !== run) return;
       if (!reply.ok) return this.fail(reply.error);
       this.store.record.value = reply.value;
-      this.prefetch(run, tag.tag, tag.records[this.store.recordIndex.peek() + 1]);
+      this.prefetch(run, tag.tag, nextRecord(tag.records, ref));
     });
   }
 
@@ -147,10 +147,10 @@ export class Session {
 
   private async loadRecord(run: string, tag: string, ref: RecordRef): Promise<Result<RecordedStep>> {
     // With the wall time, a step that was recorded anew after a restart is another one.
-    const key = [run, tag, ref.step, ref.backwardPass, ref.wallTime].join("\n");
+    const key = [run, tag, ref.step, ref.backwardPass, ref.stage, ref.wallTime].join("\n");
     const known = this.records.get(key);
     if (known !== undefined) return success(known);
-    const reply = await this.client.step(run, tag, ref.step, ref.backwardPass);
+    const reply = await this.client.step(run, tag, ref);
     if (reply.ok) this.keep(key, reply.value);
     return reply;
   }
@@ -198,8 +198,8 @@ export class Session {
 }
 
 // The last record, or what a link asked for.
-function firstShown(records: readonly RecordRef[], wanted: Wanted | undefined): number {
-  if (wanted?.step !== undefined) return nearestRecord(records, wanted.step, wanted.pass ?? 0);
-  const ofHash = records.findLastIndex((record) => record.hash === wanted?.hash);
-  return ofHash !== -1 ? ofHash : Math.max(0, records.length - 1);
+function firstShown(records: readonly RecordRef[], wanted: Wanted | undefined, stage: string): number {
+  if (wanted?.step !== undefined) return nearestRecord(records, wanted.step, wanted.pass ?? 0, stage);
+  const ofHash = records.findLastIndex((record) => record.hash === wanted?.hash && record.stage === stage);
+  return ofHash !== -1 ? ofHash : lastRecord(records, stage);
 }

@@ -2,8 +2,8 @@
 
 import type { JSX } from "preact";
 import { formatCount, formatNumber, plainNumber } from "../base/format";
-import { numberAt, type RecordedStep } from "../model/record";
-import type { Statistic } from "../model/statistics";
+import { isOfParameters, numberAt, type RecordedStep } from "../model/record";
+import { OF_WEIGHTS, type Statistic } from "../model/statistics";
 import { Section } from "./card_parts";
 
 const COUNTS = new Set(["nan", "posinf", "neginf", "numel"]);
@@ -20,11 +20,11 @@ export function StatisticsTable({ record, row, statistic, why }: {
 }): JSX.Element {
   const arrived = record?.present[row] === 1;
   return (
-    <Section title="Gradient at this step" id="statistics">
+    <Section title={`Gradient at this step${record !== undefined && isOfParameters(record) ? `, ${record.stage}` : ""}`} id="statistics">
       {arrived && record !== undefined ? (
         <table class="numbers two">
           <tbody>
-            {record.statistics.map((name) => (
+            {record.statistics.filter((name) => !OF_WEIGHTS.includes(name)).map((name) => (
               <Line key={name} name={name} value={numberAt(record, name, row)} marked={statistic.columns.includes(name)} />
             ))}
           </tbody>

@@ -2,11 +2,12 @@
 
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import { distinctSteps, passesAt } from "../model/run";
-import { goToStep, moveSteps } from "../state/actions";
+import { distinctSteps, passesAt, stagesAt } from "../model/run";
+import { chooseStage, goToStep, moveSteps } from "../state/actions";
 import type { Store } from "../state/store";
 import { FirstIcon, LastIcon, NextIcon, PauseIcon, PlayIcon, PreviousIcon } from "./icons";
 import { IconButton } from "./icon_button";
+import { Told } from "./told";
 
 const PLAY_MS = 220;
 const TICKS = 200;
@@ -18,7 +19,8 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
   if (ref === undefined) return null;
   const steps = distinctSteps(records);
   const at = steps.indexOf(ref.step);
-  const passes = passesAt(records, ref.step);
+  const passes = passesAt(records, ref.step, ref.stage);
+  const stages = stagesAt(records, ref.step);
   const playing = store.playing.value;
   return (
     <footer class="bar steps" role="group" aria-label="Recorded step">
@@ -41,6 +43,14 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
           onChange={(event) => typeStep(store, event.currentTarget)} />
       </label>
       <span class="faint" data-testid="step-count">{at + 1} of {steps.length}</span>
+      {stages.length > 1 && (
+        <label class="choice" title="Where in the step the gradients were read. After the backward only parameters have gradients.">
+          <span>Stage</span>
+          <select data-testid="stage" value={ref.stage} onChange={(event) => chooseStage(store, event.currentTarget.value)}>
+            {stages.map((stage) => <option key={stage} value={stage}>{stage}</option>)}
+          </select>
+        </label>
+      )}
       {passes.length > 1 && (
         <label class="choice">
           <span>Pass</span>
@@ -50,6 +60,7 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
           </select>
         </label>
       )}
+      <Told records={records} shown={ref} />
     </footer>
   );
 }

@@ -3,6 +3,7 @@
 import { batch, effect } from "@preact/signals";
 import { Disposer, type Dispose } from "../base/disposer";
 import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
+import { BACKWARD } from "../model/run";
 import { chosenGroups, goToStep, moveSteps, reveal } from "../state/actions";
 import { setStatistic, type Store } from "../state/store";
 import { readHash, watchHash, writeHash } from "./host";
@@ -18,6 +19,7 @@ export function applyAddress(store: Store): Address {
     if (address.stat !== undefined) setStatistic(store, address.stat);
     if (address.dir !== undefined) store.direction.value = address.dir;
     if (address.open !== undefined) store.open.value = new Set(address.open);
+    store.stage.value = address.stage ?? BACKWARD;
     store.selected.value = address.sel;
   });
   return address;
@@ -30,6 +32,7 @@ export function addressOf(store: Store): Address {
     tag: store.tag.value?.tag,
     step: ref?.step,
     pass: ref === undefined || ref.backwardPass === 0 ? undefined : ref.backwardPass,
+    stage: store.stage.value === BACKWARD ? undefined : store.stage.value,
     hash: (store.tag.value?.hashes.length ?? 0) > 1 ? ref?.hash : undefined,
     stat: store.statistic.value.id,
     dir: store.direction.value,

@@ -1,7 +1,7 @@
 // Value and gradient of a tensor that is kept whole: numbers where they are few, else a picture.
 
 import type { JSX } from "preact";
-import type { NodeSeries } from "../api/parse";
+import { recordIn, type NodeSeries } from "../api/parse";
 import { formatCount } from "../base/format";
 import type { Theme } from "../draw/theme";
 import type { Graph } from "../model/graph";
@@ -35,9 +35,8 @@ export function WholeArrays({ record, series, graph, row, seed, theme }: {
   );
 }
 
-function wholeIn(series: NodeSeries | undefined, { step, backwardPass }: RecordedStep): Whole | undefined {
-  const at = series?.steps.findIndex((one, i) => one === step && series.backwardPasses[i] === backwardPass) ?? -1;
-  return series?.whole.get(at);
+function wholeIn(series: NodeSeries | undefined, record: RecordedStep): Whole | undefined {
+  return series?.whole.get(recordIn(series, record));
 }
 
 // The server bounds one answer; what did not fit is said where it may be missed.

@@ -19,7 +19,7 @@ export function chooseTag(store: Store, tag: string): void {
 function changePlace(store: Store, change: () => void): void {
   batch(() => {
     const before = store.tag.peek();
-    const standing = standingAt(before?.records ?? [], store.ref.peek());
+    const standing = standingAt(before?.records ?? [], store.ref.peek(), store.stage.peek());
     change();
     const after = store.tag.value;
     if (after?.tag !== before?.tag) store.selected.value = undefined;
@@ -69,15 +69,27 @@ export function leaveGraph(store: Store): void {
 export function chooseHash(store: Store, hash: string): void {
   const records = store.tag.value?.records ?? [];
   const now = store.recordIndex.value;
+  const stage = store.ref.value?.stage;
+  const ofStage = records.some((record) => record.hash === hash && record.stage === stage);
   let best = -1;
   records.forEach((record, index) => {
+    if (ofStage && record.stage !== stage) return;
     if (record.hash === hash && (best === -1 || Math.abs(index - now) < Math.abs(best - now))) best = index;
   });
   if (best !== -1) store.recordIndex.value = best;
 }
 
 export function goToStep(store: Store, step: number, backwardPass = 0): void {
-  store.recordIndex.value = nearestRecord(store.tag.value?.records ?? [], step, backwardPass);
+  store.recordIndex.value = nearestRecord(store.tag.value?.records ?? [], step, backwardPass, store.stage.value);
+}
+
+// Another stage of the same step; further steps are shown at it too, as far as they have it.
+export function chooseStage(store: Store, stage: string, backwardPass = store.ref.value?.backwardPass): void {
+  batch(() => {
+    store.stage.value = stage;
+    const ref = store.ref.value;
+    if (ref !== undefined) goToStep(store, ref.step, backwardPass);
+  });
 }
 
 // Moves by whole steps, keeping the backward pass where the step has it.

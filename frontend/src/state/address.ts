@@ -10,6 +10,7 @@ export interface Address {
   readonly tag?: string | undefined;
   readonly step?: number | undefined;
   readonly pass?: number | undefined;
+  readonly stage?: string | undefined;
   readonly hash?: string | undefined;
   readonly stat?: string | undefined;
   readonly dir?: Direction | undefined;
@@ -34,6 +35,7 @@ export function parseAddress(hash: string): Address {
     tag: values.get("tag"),
     step: integer(values.get("step")),
     pass: integer(values.get("pass")),
+    stage: values.get("stage"),
     hash: values.get("hash"),
     stat: values.get("stat"),
     dir: dir === "forward" || dir === "backward" ? dir : undefined,
@@ -51,6 +53,7 @@ export function formatAddress(hash: string, address: Address): string {
     ["tag", address.tag],
     ["step", address.step],
     ["pass", address.pass],
+    ["stage", address.stage],
     ["hash", address.hash],
     ["stat", address.stat],
     ["dir", address.dir],

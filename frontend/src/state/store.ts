@@ -4,7 +4,7 @@ import { computed, signal, type ReadonlySignal, type Signal } from "@preact/sign
 import { showGraph, type VisibleGraph } from "../model/collapse";
 import type { Hierarchy } from "../model/hierarchy";
 import type { RecordedStep } from "../model/record";
-import type { RecordRef, Run, Tag } from "../model/run";
+import { BACKWARD, type RecordRef, type Run, type Tag } from "../model/run";
 import { DEFAULT_STATISTIC, statisticOf, type Statistic } from "../model/statistics";
 import { computeValues, type StepValues } from "../model/values";
 import type { Direction } from "./address";
@@ -20,6 +20,7 @@ export interface Store {
   readonly runName: Signal<string | undefined>;
   readonly tagName: Signal<string | undefined>;
   readonly recordIndex: Signal<number>;
+  readonly stage: Signal<string>; // that was asked for; a step without it shows the nearest
   readonly statistic: Signal<Statistic>;
   readonly direction: Signal<Direction>;
   readonly selected: Signal<string | undefined>; // id of a box, whether it is visible or not
@@ -67,6 +68,7 @@ export function createStore(): Store {
     phase: signal<Phase>({ kind: "loading" }),
     runs, runName, tagName, recordIndex, statistic, open, hierarchy, record, run, tag, openGroups,
     direction: signal<Direction>("backward"),
+    stage: signal(BACKWARD),
     selected: signal<string | undefined>(undefined),
     hovered: signal<string | undefined>(undefined),
     edge: signal<readonly number[] | undefined>(undefined),
