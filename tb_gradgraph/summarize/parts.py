@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,11 +17,11 @@ from tb_gradgraph.summarize.elements import (
 )
 from tb_gradgraph.summarize.large import BlockSums, large_on_host, moments_of_blocks
 from tb_gradgraph.summarize.moments import COLUMNS, EXTENSIVE, merged_moments
-from tb_gradgraph.summarize.pending import Entries, Part, divided
+from tb_gradgraph.summarize.pending import Entries, Part
 from tb_gradgraph.summarize.sample import (
     histograms_of,
     sample_of,
-    sample_places,
+    samples_of,
 )
 from tb_gradgraph.summarize.segments import segments_on_host, starts_of
 from tb_gradgraph.summarize.transfer import send
@@ -60,7 +59,7 @@ def part_of_reduced(entries: Entries, reduced: Sequence[Reduced]) -> Part:
         tensors.append(torch.cat([found.moments for found in reduced]))
 
     def read(arrays: Sequence[np.ndarray], divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
-        histograms = histograms_of(divided(arrays[0], divisor), sizes)
+        histograms = histograms_of(arrays[0], sizes, divisor=divisor)
         return _moments_of_reduced(reduced, arrays[1:]), histograms
 
     return Part(entries.in_order(np.arange(len(reduced))), tensors, read)
@@ -83,38 +82,24 @@ def part_of_held(
     """Join small tensors of one device: on the CPU as one copy, to be reduced when it is read."""
     flat, order, counts = laid_end_to_end(tensors)
     flat, found = real_floats(flat), entries.in_order(order)
-    places, sizes = sample_places(counts, limit)
-    if device.type == "cpu":
-        read = functools.partial(_read_segments, counts, places, sizes)
-        return Part(found, [flat], read)
-    return _part_on_device(found, flat, counts, places, sizes)
+    if device.type != "cpu":
+        return _part_on_device(found, flat, counts, limit)
 
+    def read(arrays: Sequence[np.ndarray], divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
+        histograms = histograms_of(arrays[0], counts, limit, divisor)
+        return segments_on_host(arrays[0], counts), histograms
 
-def _read_segments(
-    counts: np.ndarray,
-    places: np.ndarray,
-    sizes: np.ndarray,
-    arrays: Sequence[np.ndarray],
-    divisor: float | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    flat = arrays[0]
-    samples = divided(flat if len(places) == len(flat) else flat[places], divisor)
-    return segments_on_host(flat, counts), histograms_of(samples, sizes)
+    return Part(found, [flat], read)
 
 
 def _part_on_device(
-    entries: np.ndarray,
-    flat: torch.Tensor,
-    counts: np.ndarray,
-    places: np.ndarray,
-    sizes: np.ndarray,
+    entries: np.ndarray, flat: torch.Tensor, counts: np.ndarray, limit: int
 ) -> Part:
     segment = send(np.repeat(np.arange(len(counts)), counts), flat.device)
-    chosen = None if len(places) == len(flat) else send(places, flat.device)
-    samples = flat if chosen is None else flat.index_select(0, chosen)
+    samples, sizes = samples_of(flat, counts, limit)
 
     def read(arrays: Sequence[np.ndarray], divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
         rows = arrays[0].reshape(-1, len(COLUMNS)).astype(np.float64)
-        return rows, histograms_of(divided(arrays[1], divisor), sizes)
+        return rows, histograms_of(arrays[1], sizes, divisor=divisor)
 
     return Part(entries, [segments_on_device(flat, segment, len(counts)), samples], read)

@@ -10,6 +10,7 @@ import torch
 
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tb_gradgraph.summarize.columns import statistics_of_moments
+from tb_gradgraph.summarize.sample import divided
 from tb_gradgraph.summarize.transfer import Transfer
 from tb_gradgraph.summarize.whole import WholeBlock
 
@@ -90,14 +91,6 @@ class PendingStatistics:
         tensors = [tensor for part in self._parts for tensor in part.tensors]
         tensors += [block.tensor for block in self._blocks]
         return tensors if divide_by is None else [*tensors, divide_by]
-
-
-def divided(array: np.ndarray, divisor: float | None) -> np.ndarray:
-    """Divide by a number, if there is one, in the array's own type."""
-    if divisor is None:
-        return array
-    with np.errstate(all="ignore"):
-        return array / array.dtype.type(divisor)
 
 
 def _in_order(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -16,6 +20,8 @@ from tb_gradgraph.summarize.segments import starts_of
 
 _LEAST_SAMPLE = 16  # of each tensor, however many share the budget
 _SPARE = HISTOGRAM_BINS  # the bin of what is not counted
+_WIDTH = HISTOGRAM_BINS + 1
+_CHUNK = 32_768  # sampled elements of which all temporary arrays fit into cache
 
 
 def sample_limit(tensors: int, budget: int | None) -> int:
@@ -27,28 +33,68 @@ def sample_limit(tensors: int, budget: int | None) -> int:
 
 def sample_of(flat: torch.Tensor, limit: int) -> torch.Tensor:
     """Copy at most ``limit`` elements of a flat tensor, evenly spread, as real floats."""
-    return real_floats(flat[:: -(-flat.numel() // limit)].clone())
+    return real_floats(flat[:: _stride(flat.numel(), limit)].clone())
 
 
-def sample_places(counts: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give where the sampled elements of segments that lie end to end are, and how many of each."""
-    strides = np.maximum(-(-counts // limit), 1)
-    sizes = -(-counts // strides)
-    within = np.arange(sizes.sum()) - np.repeat(starts_of(sizes), sizes)
-    return np.repeat(starts_of(counts), sizes) + within * np.repeat(strides, sizes), sizes
+def samples_of(
+    flat: torch.Tensor, counts: np.ndarray, limit: int
+) -> tuple[torch.Tensor, np.ndarray]:
+    """Do ``sample_of`` for tensors that lie end to end; give the samples likewise, and their sizes."""
+    sizes = np.array([-(-count // _stride(count, limit)) for count in counts])
+    if (sizes == counts).all():
+        return flat, sizes
+    return torch.cat([rows.reshape(-1) for _, rows in _rows_of(flat, counts, limit)]), sizes
 
 
-def histograms_of(samples: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Count the finite nonzero elements of segments that lie end to end by log2 of their magnitude.
+def histograms_of(
+    flat: np.ndarray,
+    counts: np.ndarray,
+    limit: int = HISTOGRAM_SAMPLE,
+    divisor: float | None = None,
+) -> np.ndarray:
+    """Count the finite nonzero elements of samples by log2 of their magnitude.
+
+    Args:
+        flat: The tensors, of which samples are taken, end to end.
+        counts: Elements of each.
+        limit: Elements of a sample at most.
+        divisor: What each element is divided by first.
 
     Returns:
-        uint16 of shape ``[len(sizes), HISTOGRAM_BINS]``.
+        uint16 of shape ``[len(counts), HISTOGRAM_BINS]``.
     """
-    width = HISTOGRAM_BINS + 1
-    places = np.repeat(np.arange(len(sizes)) * width, sizes)
-    places += _bins_of(samples)
-    counts = np.bincount(places, minlength=len(sizes) * width)
-    return counts.reshape(len(sizes), width)[:, :HISTOGRAM_BINS].astype(np.uint16)
+    result = np.zeros((len(counts), HISTOGRAM_BINS), np.uint16)
+    for place, rows in _rows_of(flat, counts, limit):
+        bins = np.arange(len(rows))[:, None] * _WIDTH + _bins_of(divided(rows, divisor))
+        found = np.bincount(bins.reshape(-1), minlength=len(rows) * _WIDTH)
+        result[place : place + len(rows)] = found.reshape(-1, _WIDTH)[:, :HISTOGRAM_BINS]
+    return result
+
+
+def divided(array: np.ndarray, divisor: float | None) -> np.ndarray:
+    """Divide by a number, if there is one, in the array's own type."""
+    if divisor is None:
+        return array
+    with np.errstate(all="ignore"):
+        return array / array.dtype.type(divisor)
+
+
+def _stride(count: int, limit: int) -> int:
+    return max(1, -(-count // limit))
+
+
+def _rows_of(flat: Any, counts: np.ndarray, limit: int) -> Iterator[tuple[int, Any]]:
+    """Yield the samples of tensors of equal size as rows of a view, and which is the first."""
+    starts = starts_of(counts)
+    edges = (np.flatnonzero(np.diff(counts)) + 1).tolist()
+    for first, end in itertools.pairwise([0, *edges, len(counts)]):
+        count = int(counts[first])
+        stride = _stride(count, limit)
+        step = max(1, _CHUNK * stride // max(1, count))
+        for place in range(first, end, step) if count else ():
+            size = min(step, end - place) * count
+            part = flat[starts[place] : starts[place] + size]
+            yield place, part.reshape(-1, count)[:, ::stride]
 
 
 def _bins_of(samples: np.ndarray) -> np.ndarray:
