@@ -12,7 +12,7 @@ from tb_gradgraph.autograd.backward_calls import BackwardCall
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.training.batches import read_grads
-from tb_gradgraph.training.numbers import differing
+from tb_gradgraph.training.numbers import Numbers, differing
 from tb_gradgraph.training.optimizers import loss_scale, running_scaler
 from tb_gradgraph.training.parameters import Parameters, grad_states
 from tb_gradgraph.training.reading import PassNumbers, PassReading
@@ -147,16 +147,16 @@ class _BeforeOptimizer:
         ]
         self._passes = records.count
         self._weights = WeightReading(self._parameters)
-        self._gradients = None
+        self._gradients: Numbers | None = None
         self._was_changed = False
-        last = records.last
-        if last is None:
-            return  # a closure will run them
-        states = last.state_of
+        if records.last is not None:  # else a closure will run them
+            # Fused optimizers unscale themselves.
+            self._read(records.last, getattr(optimizer, "grad_scale", None))
+
+    def _read(self, last: PassNumbers, scale: torch.Tensor | None) -> None:
         now = zip(self._parameters, grad_states(self._parameters))
-        scale = getattr(optimizer, "grad_scale", None)  # of fused ones, which unscale themselves
         self._was_changed = scale is not None or any(
-            states.get(id(parameter)) != state for parameter, state in now
+            last.state_of.get(id(parameter)) != state for parameter, state in now
         )
         self._gradients = last.accumulated
         if self._was_changed:
@@ -166,8 +166,8 @@ class _BeforeOptimizer:
         last = records.last
         if last is None:
             raise AssertionError("finish() needs a pass")
-        if records.count != self._passes:  # run by the optimizer itself, as LBFGS does
-            self._gradients, self._was_changed = last.accumulated, False
+        if records.count != self._passes:  # run by a closure, which may have clipped them too
+            self._read(last, None)
         row_of = last.structure.parameter_rows
         rows = [row_of.get(id(parameter)) for parameter in self._parameters]
         self._weights.finish(rows)
