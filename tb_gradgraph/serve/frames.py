@@ -53,9 +53,11 @@ def flat_numbers(array: np.ndarray) -> list[Any]:
     return flat.tolist()
 
 
-def encode_frame(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
-    """Put a JSON header and arrays into one body; float64 arrays are sent as float32."""
-    sent = {name: _sendable(array) for name, array in arrays.items()}
+def encode_frame(
+    header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], *, wide: bool = False
+) -> bytes:
+    """Put a JSON header and arrays into one body; float64 arrays are sent as float32 unless ``wide``."""
+    sent = {name: _sendable(array, wide) for name, array in arrays.items()}
     layout = [
         {"name": name, "dtype": array.dtype.name, "shape": list(array.shape)}
         for name, array in sent.items()
@@ -68,7 +70,7 @@ def encode_frame(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) ->
     return b"".join(parts)
 
 
-def _sendable(array: np.ndarray) -> np.ndarray:
-    if array.dtype.kind == "f":
+def _sendable(array: np.ndarray, wide: bool) -> np.ndarray:
+    if array.dtype.kind == "f" and not (wide and array.dtype.itemsize == 8):
         return to_float32(array).astype("<f4", copy=False)
     return array.astype("u1" if array.dtype == bool else array.dtype.newbyteorder("<"), copy=False)

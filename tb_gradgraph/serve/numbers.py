@@ -9,15 +9,15 @@ import numpy as np
 
 from tb_gradgraph.serve.answer import BINARY, Answer
 from tb_gradgraph.serve.find import find_entry, find_graph, find_records, find_run, with_stage
-from tb_gradgraph.serve.frames import encode_frame, flat_numbers
+from tb_gradgraph.serve.frames import encode_frame
 from tb_gradgraph.serve.index import Entry, RunView
 from tb_gradgraph.serve.parameters import Parameters, bad_request, not_found
 from tb_gradgraph.serve.reader import Reader
+from tb_gradgraph.serve.whole import list_whole
 from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_LOW, HISTOGRAM_WIDTH, STATISTICS
 
-#: Most bytes of one series, and most elements of whole tensors in one header.
+#: Most bytes of one series.
 SERIES_BYTES = 32 * 2**20
-WHOLE_ELEMENTS = 2**18
 
 
 def answer_step(reader: Reader, parameters: Parameters) -> Answer:
@@ -25,7 +25,7 @@ def answer_step(reader: Reader, parameters: Parameters) -> Answer:
     run, entry = find_entry(reader, parameters)
     columns = [reader.statistic(run, entry, name) for name in STATISTICS]
     present = reader.present(run, entry)
-    whole, left_out = _list_whole(reader, run, [entry], None)
+    whole, left_out = list_whole(reader, run, [entry])
     header = {
         "run": run.name,
         "tag": entry.tag,
@@ -43,7 +43,9 @@ def answer_step(reader: Reader, parameters: Parameters) -> Answer:
         "has_gradients": entry.has_gradients,
         "statistics": STATISTICS,
         "whole": [{name: item[name] for name in item if name != "record"} for item in whole],
-        "left_out": left_out,
+        "left_out": {
+            what: [row for _, row, one in left_out if one == what] for what in ("gradient", "value")
+        },
     }
     return Answer(encode_frame(header, {"values": np.stack(columns), "present": present}), BINARY)
 
@@ -105,7 +107,7 @@ def answer_node(reader: Reader, parameters: Parameters) -> Answer:
             values[:, index] = [reader.statistic(run, entry, name)[at] for name in STATISTICS]
             present[index] = reader.present(run, entry)[at]
             histogram[index] = reader.histogram(run, entry)[at]
-    whole, left_out = _list_whole(reader, run, entries, rows)
+    whole, left_out = list_whole(reader, run, entries, rows)
     header = {
         "key": key,
         "statistics": STATISTICS,
@@ -114,7 +116,7 @@ def answer_node(reader: Reader, parameters: Parameters) -> Answer:
         "histogram_low": HISTOGRAM_LOW,
         "histogram_width": HISTOGRAM_WIDTH,
         "whole": [{name: item[name] for name in item if name != "row"} for item in whole],
-        "left_out": left_out,
+        "left_out": len(left_out),
     }
     arrays = {"values": values, "present": present, "histogram": histogram}
     return Answer(encode_frame(header, arrays), BINARY)
@@ -138,28 +140,3 @@ def _time_columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
         "backward_passes": [entry.backward_pass for entry in entries],
         "stages": [entry.stage for entry in entries],
     }
-
-
-def _list_whole(
-    reader: Reader, run: RunView, entries: Sequence[Entry], rows: Sequence[int | None] | None
-) -> tuple[list[dict[str, Any]], int]:
-    """List whole tensors of given rows (of all if None) while they are few, and count the rest."""
-    items: list[dict[str, Any]] = []
-    left_out, elements = 0, 0
-    for record, entry in enumerate(entries):
-        gradients, values = reader.whole(run, entry)
-        for row in sorted(gradients.keys() | values.keys()):
-            if rows is not None and rows[record] != row:
-                continue
-            item: dict[str, Any] = {"record": record, "row": row}
-            for name, arrays in (("gradient", gradients), ("value", values)):
-                array = arrays.get(row)
-                if array is None:
-                    continue
-                if elements + array.size > WHOLE_ELEMENTS:
-                    left_out += 1
-                    continue
-                elements += array.size
-                item[name] = flat_numbers(array)
-            items += [item] if len(item) > 2 else []
-    return items, left_out

@@ -19,6 +19,7 @@ from tb_gradgraph.serve.frames import to_json
 from tb_gradgraph.serve.numbers import answer_node, answer_series, answer_step
 from tb_gradgraph.serve.parameters import Parameters, RequestError, not_found
 from tb_gradgraph.serve.reader import DamagedRecordError, Reader
+from tb_gradgraph.serve.whole import answer_tensor
 
 Route = Callable[[Reader, Parameters], Answer]
 
@@ -31,6 +32,7 @@ _ROUTES: dict[str, Route] = {
     "/step": answer_step,
     "/series": answer_series,
     "/node": answer_node,
+    "/tensor": answer_tensor,
     "/findings": answer_findings,
     "/export": answer_export,
 }

@@ -79,7 +79,7 @@ class Client:
         while time.monotonic() < until:
             runs = self.runs()
             steps = runs.get("long", {}).get("tags", {}).get("net", {}).get("steps", ())
-            if len(runs) == 8 and len(steps) == LONG_STEPS:
+            if len(runs) == 9 and len(steps) == LONG_STEPS:
                 return self
             time.sleep(0.5)
         raise AssertionError(f"not loaded after {LOADED_SECONDS} s: {self.runs().keys()}")

@@ -65,6 +65,7 @@ def write_logs(root: pathlib.Path) -> None:
     write_session(root / "flipped", [make_record(GRAPH, step) for step in range(4)], 1)
     flip_byte_of_third_chunk(root / "flipped")
     write_damaged(root / "damaged")
+    write_retained(root / "retained")
     write_standard(root / "standard")
 
 
@@ -98,6 +99,25 @@ def write_mixed(directory: pathlib.Path) -> None:
             session.write_record(record)
         session.write_record(make_record(GRAPH, -5, tag="other tag/ü&=?"))
         session.close()
+
+
+def make_retained() -> Record:
+    """Make a record of whole tensors of every type, of which not all fit into one answer."""
+    ramp = np.arange(500 * 500, dtype=np.float32).reshape(500, 500)
+    ramp[0, :3] = np.nan, np.inf, -np.inf
+    gradients = {
+        0: np.array([0.1, 1e-300]),
+        2: np.arange(300.0 * 300).reshape(300, 300) / 3,
+        3: np.array([[1 + 2j, 3 - 4j]], np.complex64),
+        4: ramp,
+        5: np.zeros(2**22 + 1, bool),
+    }
+    values = {0: np.array([7, -8]), 3: np.array([True, False]), 4: ramp + 1}
+    return make_record(GRAPH, 7, backward_pass=1, gradients=gradients, values=values)
+
+
+def write_retained(directory: pathlib.Path) -> None:
+    write_session(directory, [make_record(GRAPH, 6), make_retained()], 1)
 
 
 def write_damaged(directory: pathlib.Path) -> None:

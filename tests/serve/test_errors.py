@@ -9,6 +9,7 @@ from tests.serve.conftest import Client
 
 HASH = make_graph().hash
 RUN = {"run": "mixed"}
+RETAINED = {"run": "retained", "tag": "net", "step": 7, "backward_pass": 1}
 TAG = RUN | {"tag": "net"}
 STEP = TAG | {"step": 0}
 SERIES = TAG | {"hash": HASH, "statistic": "mean"}
@@ -57,6 +58,34 @@ NODE = TAG | {"hash": HASH, "row": 0}
         ("node", NODE | {"row": 9}, 404, "Expected a row below 9, got 9."),
         ("node", NODE | {"row": -1}, 404, "Expected a row below 9, got -1."),
         ("node", NODE | {"hash": "x"}, 404, "Expected the hash of a graph of the run"),
+        ("tensor", RETAINED, 400, "Expected the parameter 'row', got none."),
+        ("tensor", RETAINED | {"row": 0}, 400, "Expected the parameter 'what', got none."),
+        (
+            "tensor",
+            RETAINED | {"row": 0, "what": "grad"},
+            400,
+            "Expected 'what' to be one of gradient, value; got 'grad'.",
+        ),
+        ("tensor", RETAINED | {"row": 9, "what": "value"}, 404, "Expected a row below 9, got 9."),
+        ("tensor", RETAINED | {"row": -1, "what": "value"}, 404, "a row below 9, got -1."),
+        (
+            "tensor",
+            RETAINED | {"row": 2, "what": "value"},
+            404,
+            "Expected a row whose value was kept whole, got row 2",
+        ),
+        (
+            "tensor",
+            RETAINED | {"row": 5, "what": "gradient"},
+            400,
+            "Expected a tensor of at most 4194304 elements, got one of 4194305.",
+        ),
+        (
+            "tensor",
+            RETAINED | {"row": 0, "what": "value", "stage": "clipped"},
+            404,
+            "got step 7, backward pass 1, stage 'clipped'.",
+        ),
         ("findings", STEP | {"step": 5}, 404, "Expected a recorded step of the tag"),
         ("export", TAG, 400, "Expected the parameter 'format', got none."),
         ("export", TAG | {"format": "exe"}, 400, "Expected 'format' to be one of json, csv, dot"),

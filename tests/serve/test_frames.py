@@ -36,6 +36,15 @@ def test_frame_layout():
     assert content[4 + length :] == struct.pack("<2f", 1.5, np.nan) + b"\1\1\1" + bytes(5)
 
 
+def test_wide_frame_keeps_float64_alone():
+    arrays = {"a": np.array([1 / 3]), "b": np.array([1 / 3], np.float32), "c": np.array([True])}
+    content = encode_frame({}, arrays, wide=True)
+    (length,) = struct.unpack_from("<I", content)
+    dtypes = [entry["dtype"] for entry in json.loads(content[4 : 4 + length])["arrays"]]
+    assert dtypes == ["float64", "float32", "uint8"]
+    assert content[4 + length :][:8] == struct.pack("<d", 1 / 3)
+
+
 def test_frame_of_nothing():
     content = encode_frame({}, {"values": np.zeros((0, 4))})
     (length,) = struct.unpack_from("<I", content)

@@ -5,9 +5,9 @@ import { failure, success, type Result } from "../base/result";
 import { parseGraph, type Graph, type GraphColumns } from "../model/graph";
 import type { RecordedStep } from "../model/record";
 import type { RecordRef, Run } from "../model/run";
-import type { Finding, NodeHeader, RunsReply, SeriesHeader, StepHeader } from "./contract";
-import { parseFrame } from "./frame";
-import { parseNodeSeries, parseRecord, parseRuns, stepsAbove, type NodeSeries } from "./parse";
+import type { Finding, NodeHeader, RunsReply, SeriesHeader, StepHeader, TensorHeader, WhatKept } from "./contract";
+import { parseFrame, type FrameArray } from "./frame";
+import { parseNodeSeries, parseRecord, parseRuns, parseTensor, stepsAbove, type NodeSeries } from "./parse";
 
 export type Params = Readonly<Record<string, string | number>>;
 
@@ -66,6 +66,13 @@ export class Client {
     return reply.ok ? parseNodeSeries(reply.value) : reply;
   }
 
+  // A tensor that was kept whole and is too large to come with its step.
+  async tensor(record: Place & Pick<RecordedStep, "run" | "tag">, row: number, what: WhatKept): Promise<Result<readonly number[]>> {
+    const { run, tag } = record;
+    const reply = await this.frame<TensorHeader>("tensor", { run, tag, ...placeParams(record), row, what });
+    return reply.ok ? parseTensor(reply.value) : reply;
+  }
+
   async findings(run: string, tag: string, record: Place): Promise<Result<readonly Finding[]>> {
     const reply = await this.json<{ findings: readonly Finding[] }>("findings", { run, tag, ...placeParams(record) });
     return reply.ok ? success(reply.value.findings) : reply;
@@ -81,7 +88,7 @@ export class Client {
     }
   }
 
-  private async frame<H>(route: string, params: Params): Promise<Result<{ header: H; arrays: ReadonlyMap<string, Float32Array | Uint16Array | Uint8Array> }>> {
+  private async frame<H>(route: string, params: Params): Promise<Result<{ header: H; arrays: ReadonlyMap<string, FrameArray> }>> {
     const reply = await this.ask(route, params);
     if (!reply.ok) return reply;
     try {

@@ -29,12 +29,14 @@ export interface RunsReply {
 
 export interface ArrayHeader {
   readonly name: string;
-  readonly dtype: "float32" | "uint16" | "uint8";
+  readonly dtype: "float64" | "float32" | "uint16" | "uint8";
   readonly shape: readonly number[];
 }
 
 // A number as JSON can carry it: non-finite ones are strings.
 export type WireNumber = number | "NaN" | "Infinity" | "-Infinity";
+
+export type WhatKept = "gradient" | "value";
 
 export interface WholeReply {
   readonly gradient?: readonly WireNumber[];
@@ -42,6 +44,8 @@ export interface WholeReply {
 }
 
 export interface StepHeader {
+  readonly run: string;
+  readonly tag: string;
   readonly hash: string;
   readonly step: number;
   readonly backward_pass: number;
@@ -52,7 +56,14 @@ export interface StepHeader {
   readonly has_gradients: boolean;
   readonly statistics: readonly string[];
   readonly whole: readonly (WholeReply & { readonly row: number })[];
-  readonly left_out?: number;
+  readonly left_out: { readonly gradient: readonly number[]; readonly value: readonly number[] };
+}
+
+export interface TensorHeader {
+  readonly row: number;
+  readonly what: WhatKept;
+  readonly shape: readonly number[];
+  readonly dtype: string;
 }
 
 export interface SeriesHeader {

@@ -3,14 +3,14 @@
 import { failure, success, type Result } from "../base/result";
 import type { ArrayHeader } from "./contract";
 
-export type FrameArray = Float32Array | Uint16Array | Uint8Array;
+export type FrameArray = Float64Array | Float32Array | Uint16Array | Uint8Array;
 
 export interface Frame<H> {
   readonly header: H;
   readonly arrays: ReadonlyMap<string, FrameArray>;
 }
 
-const BYTES = { float32: 4, uint16: 2, uint8: 1 } as const;
+const BYTES = { float64: 8, float32: 4, uint16: 2, uint8: 1 } as const;
 
 // Lengths are checked before use; a frame cut short is a failure, not a throw.
 export function parseFrame<H>(buffer: ArrayBuffer): Result<Frame<H>> {
@@ -47,6 +47,7 @@ function parseArrays<H>(
 
 // Every machine that runs a browser is little-endian, so views need no copy.
 function view(buffer: ArrayBuffer, offset: number, dtype: ArrayHeader["dtype"], length: number): FrameArray {
+  if (dtype === "float64") return new Float64Array(buffer, offset, length);
   if (dtype === "float32") return new Float32Array(buffer, offset, length);
   if (dtype === "uint16") return new Uint16Array(buffer, offset, length);
   return new Uint8Array(buffer, offset, length);

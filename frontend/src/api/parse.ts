@@ -3,7 +3,7 @@
 import { failure, success, type Result } from "../base/result";
 import type { RecordedStep, Whole } from "../model/record";
 import { BACKWARD, type RecordRef, type Run } from "../model/run";
-import type { NodeHeader, RunsReply, SeriesHeader, StepHeader, TagReply, WholeReply, WireNumber } from "./contract";
+import type { NodeHeader, RunsReply, SeriesHeader, StepHeader, TagReply, TensorHeader, WholeReply, WireNumber } from "./contract";
 import type { Frame } from "./frame";
 
 export interface NodeSeries {
@@ -57,6 +57,8 @@ export function parseRecord({ header, arrays }: Frame<StepHeader>): Result<Recor
     return failure(`step: expected ${header.rows} marks of presence, got ${present?.length ?? "none"}.`);
   }
   return success({
+    run: header.run,
+    tag: header.tag,
     hash: header.hash,
     step: header.step,
     backwardPass: header.backward_pass,
@@ -69,7 +71,7 @@ export function parseRecord({ header, arrays }: Frame<StepHeader>): Result<Recor
     values,
     present,
     whole: new Map(header.whole.map((entry) => [entry.row, parseWhole(entry)])),
-    leftOut: header.left_out ?? 0,
+    leftOut: { gradient: new Set(header.left_out.gradient), value: new Set(header.left_out.value) },
   });
 }
 
@@ -109,6 +111,12 @@ export function stepsAbove({ header, arrays }: Frame<SeriesHeader>, limit: numbe
     for (let at = record * header.rows; at < (record + 1) * header.rows; at++) if (values[at]! > limit) return true;
     return false;
   });
+}
+
+// All elements of one tensor, row-major; complex ones as real and imaginary part in turn.
+export function parseTensor({ header, arrays }: Frame<TensorHeader>): Result<readonly number[]> {
+  const elements = arrays.get("elements");
+  return elements === undefined ? failure(`tensor: the ${header.what} of row ${header.row} has no elements.`) : success(Array.from(elements));
 }
 
 function parseWhole({ gradient, value }: WholeReply): Whole {

@@ -8,6 +8,8 @@ export interface Whole {
 }
 
 export interface RecordedStep {
+  readonly run: string;
+  readonly tag: string;
   readonly hash: string;
   readonly step: number;
   readonly backwardPass: number;
@@ -20,7 +22,8 @@ export interface RecordedStep {
   readonly values: Float32Array; // [statistics, rows]
   readonly present: Uint8Array; // [rows]
   readonly whole: ReadonlyMap<number, Whole>;
-  readonly leftOut: number; // arrays kept whole that this answer had no room for
+  // Rows of arrays that were kept whole and are too large to come with the step.
+  readonly leftOut: { readonly gradient: ReadonlySet<number>; readonly value: ReadonlySet<number> };
 }
 
 // The record, if it is one of this graph.

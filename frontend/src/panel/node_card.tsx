@@ -39,7 +39,7 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       <Facts facts={[...factsOf(graph, node, row), ...aboutRoot(record, columns.nodes.kind[node])]} />
       {slots > 0 && (
         <>
-          <WholeArrays record={record} series={series?.ok ? series.value : undefined} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
+          <WholeArrays client={session.client} record={record} series={series?.ok ? series.value : undefined} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
           <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={whyNone(graph, node, row, record)} />
           <Stages session={session} reply={series} />
           <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
