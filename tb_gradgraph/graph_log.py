@@ -33,6 +33,7 @@ def graph_log_of(writer: Any, where: str) -> GraphLog:
     log = getattr(target, _ATTRIBUTE, None)
     if isinstance(log, GraphLog):
         log.check_open()
+        log.reopen()
         return log
     log = GraphLog(target, where)
     setattr(target, _ATTRIBUTE, log)
@@ -61,9 +62,8 @@ class GraphLog:
 
     def __init__(self, writer: Any, where: str) -> None:
         self._sink = WriterSink(writer, where)
-        self._session = Session(
-            self._sink.add_summary, flush_writer=self._sink.flush, torch_version=torch.__version__
-        )
+        self._session = self._new_session()
+        self._closed = False
         self._tags: dict[str, _TagState] = {}
         self.watches: list[Watch] = []  # closed with the writer
         self._bare: dict[tuple[str, int], None] = {}  # structures whose backward is to come
@@ -71,6 +71,16 @@ class GraphLog:
     def check_open(self) -> None:
         """Raise WriterError if the writer was closed."""
         self._sink.check_open()
+
+    def reopen(self) -> None:
+        """Begin a session anew where a closed writer is used again, as trainers' loggers are."""
+        if self._closed:
+            self._session, self._closed = self._new_session(), False
+
+    def _new_session(self) -> Session:
+        return Session(
+            self._sink.add_summary, flush_writer=self._sink.flush, torch_version=torch.__version__
+        )
 
     def recorder(
         self,
@@ -106,6 +116,7 @@ class GraphLog:
             watch.close()
         self.watches.clear()
         self._session.close()
+        self._closed = True
         bare, self._bare = self._bare, {}
         if bare:
             tag, step = next(iter(bare))
