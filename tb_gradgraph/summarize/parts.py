@@ -55,7 +55,7 @@ def part_of_reduced(entries: Entries, reduced: Sequence[Reduced]) -> Part:
     """Join large tensors of one device."""
     sizes = np.array([len(found.sample) for found in reduced])
     tensors = [torch.cat([found.sample for found in reduced])]
-    if not tensors[0].is_cpu:
+    if isinstance(reduced[0].moments, torch.Tensor):
         tensors.append(torch.cat([found.moments for found in reduced]))
 
     def read(arrays: Sequence[np.ndarray], divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +83,7 @@ def part_of_held(
     flat, order, counts = laid_end_to_end(tensors)
     flat, found = real_floats(flat), entries.in_order(order)
     if device.type != "cpu":
-        return _part_on_device(found, flat, counts, limit)
+        return part_on_device(found, flat, counts, limit)
 
     def read(arrays: Sequence[np.ndarray], divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
         histograms = histograms_of(arrays[0], counts, limit, divisor)
@@ -92,9 +92,8 @@ def part_of_held(
     return Part(found, [flat], read)
 
 
-def _part_on_device(
-    entries: np.ndarray, flat: torch.Tensor, counts: np.ndarray, limit: int
-) -> Part:
+def part_on_device(entries: np.ndarray, flat: torch.Tensor, counts: np.ndarray, limit: int) -> Part:
+    """Join small tensors of an accelerator that lie end to end."""
     segment = send(np.repeat(np.arange(len(counts)), counts), flat.device)
     samples, sizes = samples_of(flat, counts, limit)
 
