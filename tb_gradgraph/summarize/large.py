@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -70,6 +71,17 @@ def moments_of_blocks(tensors: Sequence[BlockSums]) -> np.ndarray:
     return merged_moments(moments, starts)
 
 
+def norm_of_large(flat: torch.Tensor) -> float:
+    """Give the l2 norm of a flat tensor of any type on the CPU; no element is left out."""
+    floats = real_floats(flat.detach().resolve_neg())
+    least, greatest = LIMITS[_DTYPES[floats.dtype]]
+    with np.errstate(all="ignore"):
+        norm = math.sqrt(_square(floats))
+        if not least < norm < greatest:
+            norm = float(torch.linalg.vector_norm(floats, dtype=torch.float64).numpy())
+    return norm
+
+
 def _blocks_of(flat: torch.Tensor) -> Sequence[torch.Tensor]:
     flat = flat.detach().resolve_neg()
     size = BLOCK * torch.get_num_threads()
@@ -81,13 +93,18 @@ def _totals(block: torch.Tensor) -> tuple[float, float]:
     if block.numel() <= _FEW:
         array = block.numpy()
         return float(np.add.reduce(array)), float(np.add.reduce(array * array))
-    rest = block.numel() % _ROW
-    rows = block[: block.numel() - rest] if rest else block
+    square = _square(block)  # first: computes while memory is read
+    return float(block.sum().numpy()), square
+
+
+def _square(flat: torch.Tensor) -> float:
+    rest = flat.numel() % _ROW
+    rows = flat[: flat.numel() - rest] if rest else flat
     norms = torch.linalg.vector_norm(rows.view(-1, _ROW), dim=1).numpy().astype(np.float64)
     square = float(norms @ norms)
     if rest:
-        square += float(torch.linalg.vector_norm(block[-rest:]).numpy()) ** 2
-    return float(block.sum().numpy()), square
+        square += float(torch.linalg.vector_norm(flat[-rest:]).numpy()) ** 2
+    return square
 
 
 def _extremes(block: torch.Tensor, scratch: np.ndarray | None) -> tuple[float, float, int]:

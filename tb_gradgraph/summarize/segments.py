@@ -71,6 +71,17 @@ def segments_on_host(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return moments
 
 
+def norms_of_segments(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Give the l2 norm of each segment of a flat array, in float64."""
+    norms = np.zeros(len(counts))
+    filled = np.flatnonzero(counts)
+    if len(filled):
+        with np.errstate(all="ignore"):
+            squares = np.square(flat, dtype=np.float64)
+            norms[filled] = np.sqrt(np.add.reduceat(squares, starts_of(counts)[filled]))
+    return norms
+
+
 def _sums(flat: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Give sum, sum of squares, least, greatest and count of nonzero elements of each segment."""
     sums = np.empty((len(starts), 5))
