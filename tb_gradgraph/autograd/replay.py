@@ -28,31 +28,29 @@ Fingerprint = tuple[tuple[type, ...], tuple[int, ...]]
 SlotRows = tuple[tuple[int, ...], ...]
 
 
-def reach(roots: Iterable[Any]) -> list[AutogradNode]:
-    """Give every node that a backward from ``roots`` could reach, breadth first.
+def reach(roots: Iterable[Any]) -> tuple[list[AutogradNode], list[torch.Tensor]]:
+    """Give every node that a backward from ``roots`` could reach, breadth first, and the leaves.
 
     The order is the same whenever the structure is. About 1 us a node.
     """
     order = list(dict.fromkeys(_root_node(root) for root in roots))
     seen = set(order)
+    leaves = []
     for node in order:  # grows as it is read
-        for source, _ in node.next_functions:
+        sources = node.next_functions
+        if not sources and (leaf := accumulated_leaf(node)) is not None:
+            leaves.append(leaf)
+        for source, _ in sources:
             if source is not None and source not in seen:
                 seen.add(source)
                 order.append(source)
-    return order
+    return order, leaves
 
 
 def _root_node(root: Any) -> AutogradNode:
     if isinstance(root, torch.Tensor):
         return root.grad_fn if root.grad_fn is not None else get_gradient_edge(root).node
     return root.node
-
-
-def leaves_of(order: Sequence[AutogradNode]) -> list[torch.Tensor]:
-    """Give the leaf tensors among ``reach``'s nodes, in its order."""
-    ends = [node for node in order if not node.next_functions]
-    return [leaf for node in ends if (leaf := accumulated_leaf(node)) is not None]
 
 
 def fingerprint(order: Sequence[AutogradNode], leaves: Sequence[torch.Tensor]) -> Fingerprint:
@@ -74,7 +72,7 @@ class Replay:
 
     Attributes:
         graph: The graph.
-        leaf_rows: The row of each of ``leaves_of``'s leaves, None where it is not read.
+        leaf_rows: The row of each of ``reach``'s leaves, None where it is not read.
         rows_at: The rows of each slot of a node that is read, by the node's place.
         same: Rows that need no reading of their own, with the row whose statistics they share.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType
 
 import torch
@@ -43,51 +43,66 @@ class Parameters:
         self.known: Mapping[int, KnownTensor] = {}
         self.modules: Mapping[int, str] = {}
         self._ids: tuple[int, ...] = ()
+        self._tables: list[Mapping[str, torch.Tensor | None]] = []  # parameters of each module
+        self._tree: list[Mapping[str, torch.nn.Module | None]] = []  # children of each module
+        self._children = [0]  # their ids; no module's yet
         self.refresh()
 
     def refresh(self) -> None:
         """See which parameters there are now: layers may be replaced and groups added in mid-run."""
         model = self._model()
-        owned = [] if model is None else list(model.parameters())
-        outside = self._outside({id(tensor) for tensor in owned})
-        tensors = [*owned, *(tensor for _, tensor in outside)]
-        ids = tuple(map(id, tensors))
-        if ids != self._ids and model is not None:
+        if model is None:
+            return
+        if self._children != _ids_of(self._tree):
+            modules = list(model.modules())
+            self._tables = [module._parameters for module in modules]
+            self._tree = [module._modules for module in modules]
+            self._children = _ids_of(self._tree)
+            self._ids = ()
+        owned = {id(p): p for table in self._tables for p in table.values() if p is not None}
+        outside = self._outside(owned)
+        self.tensors = [*owned.values(), *outside]
+        ids = tuple(map(id, self.tensors))
+        if ids != self._ids:
             self._ids = ids
             self.modules = names_of_modules(model)
-            self.known = {
-                **known_tensors(model, (), {}),
-                **{id(tensor): KnownTensor("parameter", (name,)) for name, tensor in outside},
-            }
-        self.tensors = tensors
+            self.known = {**known_tensors(model, (), {}), **self._names(outside)}
 
     def forget(self) -> None:
         """Let go of the tensors."""
         self.tensors, self.known, self.modules, self._ids = [], {}, {}, ()
+        self._tables, self._tree, self._children = [], [], []
 
     def signature(self) -> tuple[tuple[int, ...], tuple[bool, ...]]:
         """Give what changes when a parameter is added, replaced, frozen or unfrozen."""
         return self._ids, tuple([tensor.requires_grad for tensor in self.tensors])
 
-    def _outside(self, owned: set[int]) -> list[tuple[str, torch.Tensor]]:
-        found: dict[int, tuple[str, torch.Tensor]] = {}
-        for optimizer, name, tensor in self._grouped():
-            if id(tensor) not in owned and id(tensor) not in found:
-                variable, alive = self._variables.get(id(tensor), ("", lambda: None))
-                named = variable if alive() is tensor else f"{optimizer}.{name}"
-                found[id(tensor)] = (named, tensor)
-        return list(found.values())
-
-    def _grouped(self) -> Iterator[tuple[str, str, torch.Tensor]]:
+    def _outside(self, owned: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
+        """Give the parameters of the optimizers that the model does not own, each once."""
+        found: dict[int, torch.Tensor] = {}
         for reference in self._optimizers:
             optimizer = reference()
-            if optimizer is None:
-                continue
-            for group, values in enumerate(optimizer.param_groups):
+            for group in [] if optimizer is None else optimizer.param_groups:
+                found.update({id(p): p for p in group["params"] if id(p) not in owned})
+        return list(found.values())
+
+    def _names(self, outside: Sequence[torch.Tensor]) -> dict[int, KnownTensor]:
+        names: dict[int, str] = {}
+        for reference in self._optimizers:
+            optimizer = reference()
+            for group, values in enumerate([] if optimizer is None else optimizer.param_groups):
                 for index, tensor in enumerate(values["params"]):
-                    if isinstance(tensor, torch.Tensor):
-                        place = f"param_groups[{group}].params[{index}]"
-                        yield type(optimizer).__name__, place, tensor
+                    place = f"{type(optimizer).__name__}.param_groups[{group}].params[{index}]"
+                    names.setdefault(id(tensor), place)
+        for tensor in outside:
+            name, alive = self._variables.get(id(tensor), ("", lambda: None))
+            if alive() is tensor:
+                names[id(tensor)] = name
+        return {id(t): KnownTensor("parameter", (names[id(t)],)) for t in outside}
+
+
+def _ids_of(tree: Sequence[Mapping[str, torch.nn.Module | None]]) -> list[int]:
+    return [id(child) for children in tree for child in children.values()]
 
 
 def grad_states(tensors: Sequence[torch.Tensor]) -> list[GradState]:

@@ -10,7 +10,7 @@ import torch
 from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.build import BuiltGraph
-from tb_gradgraph.autograd.replay import Replay, fingerprint, leaves_of, reach
+from tb_gradgraph.autograd.replay import Replay, fingerprint, reach
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import STATISTICS
@@ -86,8 +86,7 @@ class Structures:
         """
         if not self._reads_nodes:
             return self._meet_parameters(roots, forward)
-        order = reach(roots)
-        leaves = leaves_of(order)
+        order, leaves = reach(roots)
         own = self._parameters.known
         if not any(id(leaf) in own for leaf in leaves):
             return None
@@ -104,10 +103,10 @@ class Structures:
         if found is not None:
             self.wants_trace = False
             return Met(found)
-        order = reach(roots)
-        if not any(id(leaf) in self._parameters.known for leaf in leaves_of(order)):
+        order, leaves = reach(roots)
+        if not any(id(leaf) in self._parameters.known for leaf in leaves):
             return None
-        met = self._add(key, roots, order, leaves_of(order), forward)
+        met = self._add(key, roots, order, leaves, forward)
         return None if met is None else Met(met.structure, is_new=met.is_new)
 
     def _add(
