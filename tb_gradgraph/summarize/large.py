@@ -101,7 +101,7 @@ def _square(flat: torch.Tensor) -> float:
     rest = flat.numel() % _ROW
     rows = flat[: flat.numel() - rest] if rest else flat
     norms = torch.linalg.vector_norm(rows.view(-1, _ROW), dim=1).numpy().astype(np.float64)
-    square = float(norms @ norms)
+    square = float(np.add.reduce(norms * norms))  # numpy's dot would wake the threads of its BLAS
     if rest:
         square += float(torch.linalg.vector_norm(flat[-rest:]).numpy()) ** 2
     return square
