@@ -110,7 +110,7 @@ class _AutogradNodes:
     def _add_leaf(self, leaf: torch.Tensor) -> int:
         if id(leaf) not in self.by_leaf:
             self._sources.add_for_leaf(id(leaf))
-            index = self._draw_leaf(leaf, self._forward.cut_leaves.get(id(leaf), NOT_KNOWN))
+            index = self._draw_leaf(leaf, self._forward.cut_leaves.get(id(leaf)) or _kept(leaf))
             self.by_leaf[id(leaf)] = index
             self.leaves.append((index, leaf))
         return self.by_leaf[id(leaf)]
@@ -124,6 +124,13 @@ class _AutogradNodes:
         self._draft.keep_value(index, 0, self._draft.copy_small(leaf))
         self.drawn[id(leaf)] = index
         return index
+
+
+def _kept(leaf: torch.Tensor) -> WhyNone:
+    """Say so where the gradient of a leaf will be of a class that does not give its elements."""
+    if engine.elements_of(leaf.detach()) is not None:
+        return NOT_KNOWN
+    return WhyNone("", f"{type(leaf).__name__} does not give its elements to be read.")
 
 
 @functools.lru_cache(maxsize=4096)

@@ -86,8 +86,31 @@ def plain_shape(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def is_small(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is kept whole."""
-    return tensor.numel() <= WHOLE_LIMIT and not tensor.is_nested
+    """Whether a tensor is kept whole: a small one whose elements can simply be read."""
+    return (
+        tensor.numel() <= WHOLE_LIMIT
+        and not is_wrapper(tensor)
+        and not (tensor.is_nested or tensor.is_meta or tensor.is_quantized)
+    )
+
+
+def is_wrapper(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is of a class that runs operations itself, on tensors that it holds."""
+    return type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+
+
+def elements_of(gradient: torch.Tensor) -> torch.Tensor | None:
+    """Give a plain tensor of the elements of ``gradient``; ``None`` of a wrapper that keeps them.
+
+    Of a distributed tensor these are the elements that this process has, of a
+    nested one the elements without their places.
+    """
+    if gradient.is_nested:
+        return gradient.values()
+    if not is_wrapper(gradient):
+        return gradient
+    local = gradient.to_local() if hasattr(gradient, "to_local") else None
+    return local.wait() if hasattr(local, "wait") else local
 
 
 def _plain_size(size: int) -> int:

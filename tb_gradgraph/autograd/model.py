@@ -79,7 +79,7 @@ def capture_tensors(
     Raises:
         CaptureError: A root has no graph behind it.
     """
-    named = _name_roots(roots, frame)
+    named = name_roots(roots, frame)
     check_roots(named, where)
     with collector_paused():
         walked = walk([root.tensor for root in named])
@@ -126,7 +126,8 @@ def _seed_rows(built: BuiltGraph, objective: Objective) -> dict[int, torch.Tenso
     return seeds
 
 
-def _name_roots(roots: Sequence[torch.Tensor], frame: FrameType | None) -> tuple[NamedTensor, ...]:
+def name_roots(roots: Sequence[torch.Tensor], frame: FrameType | None) -> tuple[NamedTensor, ...]:
+    """Name each root by the variable of ``frame`` that holds it, else ``loss``."""
     names = {
         id(value): name
         for name, value in reversed(variables_of(frame).items())

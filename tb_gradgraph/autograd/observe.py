@@ -13,6 +13,7 @@ from tb_gradgraph.autograd.build import BuiltGraph
 from tb_gradgraph.autograd.engine import (
     call_after_backward,
     current_graph_task,
+    elements_of,
     next_sequence_nr,
 )
 from tb_gradgraph.autograd.faults import warn_of_fault
@@ -111,15 +112,11 @@ class BackwardObserver:
                 sink = self._begin(task)
             if sink is None:
                 return
-            if gradient.is_nested:
-                gradient = gradient.values()  # of jagged layout; statistics are of the elements
             if torch.is_grad_enabled():  # a backward with create_graph
                 with torch.no_grad():
-                    for row in rows:
-                        sink.add(row, gradient)
+                    _add(sink, rows, gradient)
             else:
-                for row in rows:
-                    sink.add(row, gradient)
+                _add(sink, rows, gradient)
         except Exception as error:
             self._disarm(error)
 
@@ -133,7 +130,7 @@ class BackwardObserver:
                     self._first_numbers[task] = (threading.get_ident(), next_sequence_nr())
                 self._active[task] = sink
                 for row, seed in self._seeds.items():
-                    sink.add(row, seed)
+                    _add(sink, (row,), seed)
             return self._active[task]
 
     def end(self, task: int) -> None:
@@ -147,8 +144,8 @@ class BackwardObserver:
         try:
             with torch.no_grad():
                 for leaf, rows in self._accumulated:
-                    for row in rows if leaf.grad is not None else ():
-                        sink.add(row, leaf.grad)
+                    if leaf.grad is not None:
+                        _add(sink, rows, leaf.grad)
                 sink.finish()
         except Exception as error:
             self._disarm(error)
@@ -163,3 +160,10 @@ class BackwardObserver:
         self._active.clear()
         self.failure = error
         warn_of_fault("stopped recording this graph", error, "The training is not affected.")
+
+
+def _add(sink: GradientSink, rows: Iterable[int], gradient: torch.Tensor) -> None:
+    elements = elements_of(gradient)
+    if elements is not None:
+        for row in rows:
+            sink.add(row, elements)

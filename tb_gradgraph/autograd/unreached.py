@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 import torch
+from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.engine import accumulated_leaf
 from tb_gradgraph.autograd.forward import Forward, WhyNone
@@ -31,6 +33,7 @@ def walk_behind_cuts(
         of ``parameters`` that are not in the graph at all.
     """
     reached = walked = walk(roots)
+    forward = _without_shared_numbers(walked, forward)
     cuts: dict[int, TracedSource] = {}  # what cut a node off, by the node's number
     while True:
         read = list(_read_without_gradient(walked, forward))
@@ -53,6 +56,20 @@ def walk_behind_cuts(
     return walked, dataclasses.replace(
         forward, cut_leaves=cut_leaves, feeding=feeding, unused=unused
     )
+
+
+def _without_shared_numbers(walked: Walk, forward: Forward) -> Forward:
+    """Take away numbers that two nodes have: each thread counts for itself, so one is not of ours."""
+    numbers = collections.Counter(map(forward.number_of, walked.nodes))
+    shared = {number for number, count in numbers.items() if number >= 0 and count > 1}
+    if not shared:
+        return forward
+
+    def number_of(node: AutogradNode) -> int:
+        number = forward.number_of(node)
+        return -1 if number in shared else number
+
+    return dataclasses.replace(forward, number_of=number_of)
 
 
 def _read_without_gradient(

@@ -41,7 +41,7 @@ def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) 
     """
     roots = tuple((edge.node, edge.output_nr) for edge in map(get_gradient_edge, tensors))
     pending = list(dict.fromkeys([*(node for node, _ in roots), *further]))
-    seen = set(pending)
+    seen = dict.fromkeys(pending)  # in the order found: nodes of several threads share numbers
     numbers = None if HAS_NUMBERS else numbers_by_use(pending)
     edges = []
     while pending:
@@ -51,7 +51,7 @@ def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) 
                 continue
             edges.append(AutogradEdge(source, slot, target, position))
             if source not in seen:
-                seen.add(source)
+                seen[source] = None
                 pending.append(source)
     if numbers is None:
         numbers = {node: sequence_nr(node) for node in seen}

@@ -60,5 +60,5 @@ def _word(graph: GradGraph, index: int) -> str:
     node = graph.nodes[index]
     if node.kind == "leaf":
         return "leaf:"
-    # A reshape that is watched operation by operation is a view, otherwise an alias: torch's choice.
-    return node.operation.replace("ReshapeAlias", "View") or node.key
+    # Torch chooses by whether operations are watched: a view or an alias, this overload or that.
+    return node.operation.replace("ReshapeAlias", "View").rstrip("0123456789") or node.key

@@ -10,7 +10,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from tests.autograd.custom import CUSTOM
 from tests.autograd.modules import MODULES, SEQUENCE, X
+from tests.autograd.operations import BUILT, OPERATIONS
 from tests.autograd.programs import PROGRAMS, model_of
 
 
@@ -259,6 +261,10 @@ CASES = {
         lambda: nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), _randn(2, 3, 4), torch.sum
     ),
     "many outputs": Case(ManyOutputs, {"x": _randn(2, 3), "scale": 2}),
-    **{name: Case(model_of(program), _randn(2, 3)) for name, program in PROGRAMS.items()},
+    **{
+        name: Case(model_of(program), _randn(2, 3))
+        for name, program in {**PROGRAMS, **CUSTOM, **OPERATIONS}.items()
+    },
+    **{name: Case(make, _randn(2, 3)) for name, make in BUILT.items()},
     **{name: Case(make, _given(given)) for name, (make, given) in MODULES.items()},
 }  # fmt: skip

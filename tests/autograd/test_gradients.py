@@ -23,7 +23,12 @@ def _differentiable(graph: GradGraph) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in OTHERWISE])
+#: Autograd makes the nodes of a view anew, and with later numbers than what they came before;
+#: test_without_numbers.py compares these in whatever order.
+ANEW = {"views of views"}
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in OTHERWISE | ANEW])
 def test_every_slot_has_the_gradient_that_autograd_gives(name: str) -> None:
     case = CASES[name]
     graph = tb_gradgraph.capture(made(case), case.input, loss_fn=case.loss_fn)
