@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from operator import attrgetter
 
 import numpy as np
 import torch
 
 from tb_gradgraph.statistics import StatisticsTable
-from tb_gradgraph.summarize.elements import real_floats, stored
+from tb_gradgraph.summarize.elements import are_alike, real_floats, stored
 from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced, reduce_large
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
 from tb_gradgraph.summarize.sample import sample_limit
@@ -19,8 +18,6 @@ from tb_gradgraph.summarize.whole import whole_blocks
 #: Tensors of more elements are reduced at once, while they are in cache; smaller
 #: ones are reduced together (a kernel's start costs more than they do).
 SMALL = 4096
-
-_LAYOUT, _DTYPE, _IS_CPU, _DEVICE = map(attrgetter, ("layout", "dtype", "is_cpu", "device"))
 
 
 @dataclasses.dataclass(slots=True)
@@ -75,17 +72,21 @@ class StatisticsBatch:
             self._whole[row] = values if shared else tensor.clone()
 
     @torch.no_grad()
-    def add_many(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> None:
+    def add_many(
+        self, rows: Sequence[int], tensors: Sequence[torch.Tensor], keep: bool = False
+    ) -> None:
         """Take in many tensors at once, as ``add`` would.
 
         They are held, not copied: nobody may write to them before ``reduce``.
         """
         self._ticket += 1
-        if self._whole:
+        if keep:
+            self._whole.update(zip(rows, tensors))
+        elif self._whole:
             for row in rows:
                 self._whole.pop(row, None)
         sizes = list(map(torch.Tensor.numel, tensors))
-        if _are_alike(tensors) and max(sizes) <= SMALL:
+        if are_alike(tensors) and max(sizes) <= SMALL:
             alike = self._of_kind(tensors[0])
             alike.held.extend(tensors)
             alike.small.rows.extend(rows)
@@ -141,12 +142,3 @@ class StatisticsBatch:
         kind = (values.device, values.dtype)
         alike = self._alike.get(kind)
         return self._alike.setdefault(kind, _Alike()) if alike is None else alike
-
-
-def _are_alike(tensors: Sequence[torch.Tensor]) -> bool:
-    """Say whether all are dense, of one type and on one device, in little time for each."""
-    return (
-        set(map(_LAYOUT, tensors)) == {torch.strided}
-        and len(set(map(_DTYPE, tensors))) == 1
-        and (all(map(_IS_CPU, tensors)) or len(set(map(_DEVICE, tensors))) == 1)
-    )

@@ -9,8 +9,19 @@ import numpy as np
 import torch
 
 _FLOATS = (torch.float32, torch.float64)
-_SHAPE = attrgetter("shape")
+_LAYOUT, _DTYPE, _IS_CPU, _DEVICE, _SHAPE = map(
+    attrgetter, ("layout", "dtype", "is_cpu", "device", "shape")
+)
 _ALIKE = 16  # tensors of one shape, on average, from which on torch.stack saves time
+
+
+def are_alike(tensors: Sequence[torch.Tensor]) -> bool:
+    """Say whether all are dense, of one type and on one device, in little time for each."""
+    return (
+        set(map(_LAYOUT, tensors)) == {torch.strided}
+        and len(set(map(_DTYPE, tensors))) == 1
+        and (all(map(_IS_CPU, tensors)) or len(set(map(_DEVICE, tensors))) == 1)
+    )
 
 
 def stored(tensor: torch.Tensor) -> torch.Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from tb_gradgraph.summarize.elements import real_floats
-from tb_gradgraph.summarize.moments import LIMITS, are_sound, merged_moments, moments_of_sums
+from tb_gradgraph.summarize.moments import are_sound, limits_of, merged_moments, moments_of_sums
 from tb_gradgraph.summarize.segments import exact_segments, starts_of
 
 #: Elements a thread reduces at a time: 512 KiB of float32, which all passes but
@@ -18,7 +18,6 @@ from tb_gradgraph.summarize.segments import exact_segments, starts_of
 BLOCK = 131_072
 _ROW = 1024  # elements squared and summed in float32 at a time: errs by less than 1e-6
 _FEW = 16_384  # elements that numpy sums pairwise before torch has started its kernels
-_DTYPES = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ def large_on_host(flat: torch.Tensor) -> BlockSums:
             block = real_floats(stored)
             count = block.numel()
             sums = (*_totals(block), *_extremes(block, scratch))
-            if not are_sound(*sums[:4], count, LIMITS[_DTYPES[block.dtype]]):
+            if not are_sound(*sums[:4], count, limits_of(block)):
                 found = exact_segments(block.numpy(), np.array([count]))
                 result.exact[len(result.sums)] = found[0]
             result.counts.append(count)
@@ -74,7 +73,7 @@ def moments_of_blocks(tensors: Sequence[BlockSums]) -> np.ndarray:
 def norm_of_large(flat: torch.Tensor) -> float:
     """Give the l2 norm of a flat tensor of any type on the CPU; no element is left out."""
     floats = real_floats(flat.detach().resolve_neg())
-    least, greatest = LIMITS[_DTYPES[floats.dtype]]
+    least, greatest = limits_of(floats)
     with np.errstate(all="ignore"):
         norm = math.sqrt(_square(floats))
         if not least < norm < greatest:

@@ -17,8 +17,6 @@ COLUMNS = ("finite", "nan", "posinf", "neginf", "zero", "mean", "spread", "squar
 EXTENSIVE = ("finite", "nan", "posinf", "neginf", "zero", "spread", "square")
 
 _INF = float("inf")
-#: Magnitudes whose squares the type holds with room to spare for sums and for small companions.
-LIMITS = {np.dtype(np.float32): (1e-15, 1e17), np.dtype(np.float64): (1e-140, 1e150)}
 _CANCELLED = 0.1  # less of the sum of squares than this left as spread: the sums were too coarse
 
 
@@ -69,6 +67,11 @@ def exact_moments(values: Any, by: Reduction) -> Any:
         high,
     )
     return xp.stack(columns, 1)
+
+
+def limits_of(values: Any) -> tuple[float, float]:
+    """Give magnitudes whose squares float32 or float64 holds with room to spare for sums."""
+    return (1e-15, 1e17) if values.itemsize == 4 else (1e-140, 1e150)
 
 
 def are_sound(

@@ -6,9 +6,9 @@ import numpy as np
 
 from tb_gradgraph.summarize.moments import (
     COLUMNS,
-    LIMITS,
     are_sound,
     exact_moments,
+    limits_of,
     moments_of_sums,
 )
 
@@ -63,23 +63,12 @@ def segments_on_host(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
     sums = _sums(flat, starts_of(counts))
     found = moments_of_sums(sums, counts)
     with np.errstate(all="ignore"):
-        doubtful = ~are_sound(*sums.T[:4], counts, LIMITS[flat.dtype])
+        doubtful = ~are_sound(*sums.T[:4], counts, limits_of(flat))
     if doubtful.any():
         chosen = flat[np.repeat(doubtful, counts)]
         found[doubtful] = exact_segments(chosen, counts[doubtful])
     moments[filled] = found
     return moments
-
-
-def norms_of_segments(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Give the l2 norm of each segment of a flat array, in float64."""
-    norms = np.zeros(len(counts))
-    filled = np.flatnonzero(counts)
-    if len(filled):
-        with np.errstate(all="ignore"):
-            squares = np.square(flat, dtype=np.float64)
-            norms[filled] = np.sqrt(np.add.reduceat(squares, starts_of(counts)[filled]))
-    return norms
 
 
 def _sums(flat: np.ndarray, starts: np.ndarray) -> np.ndarray:

@@ -155,6 +155,18 @@ def test_held_tensors_may_change_once_reduced_and_any_thread_may_collect() -> No
         assert table.values[:, STATISTICS.index("max")].tolist() == [1.0] * len(tensors)
 
 
+def test_many_tensors_are_kept_whole() -> None:
+    tensors = list(TENSORS.values())
+    one_by_one, at_once = StatisticsBatch(len(tensors)), StatisticsBatch(len(tensors))
+    for row, tensor in enumerate(tensors):
+        one_by_one.add(row, tensor, keep=True)
+    at_once.add_many(range(len(tensors)), tensors, keep=True)
+    expected, found = one_by_one.finish()[1], at_once.finish()[1]
+    for row, tensor in enumerate(tensors):
+        np.testing.assert_array_equal(found[row], expected[row], strict=True)
+        assert found[row].shape == tensor.shape
+
+
 def test_a_batch_is_empty_again_once_reduced() -> None:
     batch = StatisticsBatch(1)
     batch.add(0, torch.ones(3), keep=True)
