@@ -32,6 +32,7 @@ OF_PARAMETERS = ("weight_norm", "update_norm", "update_ratio")
 HISTOGRAM_BINS = 32
 HISTOGRAM_LOW = -48
 HISTOGRAM_WIDTH = 2
+#: So many elements of a tensor are sampled at most; fewer where many tensors share a budget.
 HISTOGRAM_SAMPLE = 4096
 
 #: A tensor of at most this many elements is kept whole, value and gradient.
