@@ -119,6 +119,8 @@ class _OutermostSpans(ModuleSpans):
             self._handles[1].remove()
 
     def _is_followed(self, module: torch.nn.Module) -> bool:
+        if torch.compiler.is_compiling():  # else our own code would be compiled too
+            return False
         return threading.get_ident() == self._thread and not is_wrapper(module)
 
     def _enter(self, module: torch.nn.Module, inputs: object) -> None:
@@ -153,7 +155,9 @@ def _makes_nodes() -> bool:
 def is_compiled(model: torch.nn.Module) -> bool:
     """Whether torch.compile took in ``model`` or a part of it: hooks would have it compiled again."""
     return any(
-        is_wrapper(module) or getattr(module, "_compiled_call_impl", None) is not None
+        is_wrapper(module)
+        or getattr(module, "_compiled_call_impl", None) is not None
+        or hasattr(vars(module).get("forward"), "_torchdynamo_orig_callable")
         for module in model.modules()
     )
 
