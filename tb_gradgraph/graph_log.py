@@ -44,8 +44,12 @@ def graph_log_of(writer: Any, where: str) -> GraphLog:
 def default_tag(model: torch.nn.Module | None, graph: Graph) -> str:
     """Name a graph after its model's class, or after the tensor that it ends in."""
     if model is not None:
-        return type(model).__name__
+        return _class_name(model)
     return next(node.name for node in graph.nodes if node.kind == "root")
+
+
+def _class_name(model: torch.nn.Module) -> str:
+    return type(getattr(model, "_orig_mod", model)).__name__  # not that of torch.compile
 
 
 @dataclasses.dataclass(slots=True)
@@ -97,7 +101,7 @@ class GraphLog:
     def watch_tag(self, model: torch.nn.Module, tag: str | None, where: str) -> str:
         """Give the tag that a training of ``model`` is recorded under."""
         checked = _checked_tag(tag, where)
-        name = checked or _free_tag(self._tags, type(model).__name__, model)
+        name = checked or _free_tag(self._tags, _class_name(model), model)
         self._tags.setdefault(name, _TagState(weakref.ref(model)))
         return name
 
