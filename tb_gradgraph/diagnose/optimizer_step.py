@@ -23,7 +23,10 @@ _NONFINITE = [_COLUMN[name] for name in ("nan", "posinf", "neginf")]
 
 @dataclasses.dataclass(frozen=True)
 class OptimizerStep:
-    """What was recorded of one step: tables of one graph by stage, none of stage ``backward``."""
+    """What was recorded of one step: tables of one graph by stage.
+
+    Of stage ``backward`` only where its one pass gave all of the step's gradient.
+    """
 
     tables: Mapping[str, StatisticsTable]
     loss_scale: float = 1.0
@@ -77,7 +80,7 @@ def _tell_skipped(graph: Graph, step: OptimizerStep) -> Finding:
 
 
 def _find_clipped(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterator[Finding]:
-    before = next((stage for stage in ("unscaled", "accumulated") if stage in tables), None)
+    before = next((stage for stage in ("unscaled", "accumulated", "backward") if stage in tables), None)
     after = next((stage for stage in ("clipped", "applied") if stage in tables), None)
     if before is None or after is None:
         return

@@ -34,18 +34,26 @@ def with_stage(entries: Sequence[Entry], parameters: Parameters) -> tuple[Entry,
 
 
 def find_entry(reader: Reader, parameters: Parameters) -> tuple[RunView, Entry]:
-    """Find the record at ``step``, ``backward_pass`` and ``stage``, the first if no stage is given."""
+    """Find the record at ``step``, ``backward_pass`` and ``stage``, the first where several fit."""
     run = find_run(reader, parameters)
-    step = parameters.integer("step")
-    backward_pass = parameters.natural("backward_pass") or 0
-    for entry in with_stage(find_records(run, parameters), parameters):
-        if (entry.step, entry.backward_pass) == (step, backward_pass):
+    wanted = {
+        "step": parameters.integer("step"),
+        "backward_pass": _wanted_pass(parameters),
+        "stage": parameters.optional_text("stage"),
+    }
+    given = {name: value for name, value in wanted.items() if value is not None}
+    for entry in find_records(run, parameters):
+        if all(getattr(entry, name) == value for name, value in given.items()):
             return run, entry
-    stage = parameters.optional_text("stage")
-    raise not_found(
-        f"Expected a recorded step of the tag, got step {step}, backward pass {backward_pass}"
-        f"{'' if stage is None else f', stage {stage[:40]!r}'}."
-    )
+    got = ", ".join(f"{name.replace('_', ' ')} {str(value)[:40]}" for name, value in given.items())
+    raise not_found(f"Expected a recorded step of the tag, got {got}.")
+
+
+def _wanted_pass(parameters: Parameters) -> int | None:
+    """Give the pass that is asked for, 0 if none is: but later stages belong to whichever was the last."""
+    backward_pass = parameters.natural("backward_pass")
+    later = parameters.optional_text("stage") not in (None, "backward")
+    return backward_pass if backward_pass is not None or later else 0
 
 
 def find_graph(reader: Reader, run: RunView, graph_hash: str) -> Graph:

@@ -33,14 +33,14 @@ def answer_findings(reader: Reader, parameters: Parameters) -> Answer:
 
 def _find_in_step(reader: Reader, run: RunView, entry: Entry, graph: Graph) -> Iterator[Finding]:
     """Find what is of the whole step; rows are those of ``graph``, whichever graph the step has."""
-    entries = [
-        one for one in run.records[entry.tag] if one.step == entry.step and one.stage != "backward"
-    ]
+    of_step = [one for one in run.records[entry.tag] if one.step == entry.step]
+    entries = [one for one in of_step if one.stage != "backward"]
     if not entries or entries[-1].graph_hash not in run.graphs:
         return
     graph_hash = entries[-1].graph_hash
     tables: dict[str, StatisticsTable] = {}
-    for one in entries:
+    only_pass = len(of_step) - len(entries) == 1  # it gave all of the step's gradient
+    for one in of_step if only_pass else entries:
         if one.graph_hash == graph_hash:
             tables[one.stage] = _join(tables.get(one.stage), reader.table(run, one))
     last = entries[-1]

@@ -84,7 +84,7 @@ NODE = TAG | {"hash": HASH, "row": 0}
             "tensor",
             RETAINED | {"row": 0, "what": "value", "stage": "clipped"},
             404,
-            "got step 7, backward pass 1, stage 'clipped'.",
+            "got step 7, backward pass 1, stage clipped.",
         ),
         ("findings", STEP | {"step": 5}, 404, "Expected a recorded step of the tag"),
         ("export", TAG, 400, "Expected the parameter 'format', got none."),

@@ -18,6 +18,7 @@ from tests.serve.training_log import (
     STAGES_OF_A_STEP,
     STEPS,
     Training,
+    stages_of,
 )
 
 TAG = {"run": "training", "tag": "training"}
@@ -34,12 +35,8 @@ def row_of(training: Training, name: str) -> int:
 
 def test_runs_tells_stages_in_order_and_what_the_scaler_did(client: Client):
     tag = client.runs()["training"]["tags"]["training"]
-    skipped = STAGES_OF_A_STEP[:4]
-    expected = [
-        stage for step in STEPS for stage in (skipped if step == SKIPPED else STAGES_OF_A_STEP)
-    ]
-    assert tag["stages"] == expected
-    assert tag["backward_passes"][:6] == [0, 1, 0, 0, 0, 0]
+    assert tag["stages"] == [stage for step in STEPS for stage in stages_of(step)]
+    assert tag["backward_passes"][:6] == [0, 1, 1, 1, 1, 1]
     assert {step for step, is_so in zip(tag["steps"], tag["skipped"]) if is_so} == {SKIPPED}
     assert {*tag["loss_scales"]} == {LOSS_SCALE}
     assert {*tag["every_n_steps"]} == {10} and {*tag["costs"]} == {0.0625}
@@ -71,7 +68,9 @@ def test_step_without_a_stage_is_the_backward_pass(client: Client):
 def test_step_of_a_stage_that_was_skipped_is_a_sentence(client: Client):
     reply = client.get("step", step=SKIPPED, stage="applied", **TAG)
     assert reply.status == 404
-    assert "got step 30, backward pass 0, stage 'applied'." in reply.json()["error"]
+    assert "got step 30, stage applied." in reply.json()["error"]
+    reply = client.get("step", step=20, stage="applied", backward_pass=0, **TAG)
+    assert "got step 20, backward pass 0, stage applied." in reply.json()["error"]
     header, _ = client.get("step", step=SKIPPED, stage="unscaled", **TAG).frame()
     assert header["skipped"]
 
@@ -125,7 +124,7 @@ def test_findings_of_the_backward_name_what_is_missing_and_of_later_stages_do_no
         assert "no_gradient" not in kinds(client, step=20, stage=stage)
 
 
-@pytest.mark.parametrize("stage", ["backward", *STAGES])
+@pytest.mark.parametrize("stage", ["backward", "clipped", "applied"])
 def test_findings_tell_of_clipping_whichever_stage_is_asked_for(
     client: Client, training: Training, stage: str
 ):
@@ -138,13 +137,13 @@ def test_findings_tell_of_clipping_whichever_stage_is_asked_for(
                 if (step, of) == (CLIPPED, at)
             )
         )
-        for at in ("unscaled", "clipped")
+        for at in ("accumulated", "clipped")
     }
-    factor = norms["unscaled"] / norms["clipped"]
+    factor = norms["accumulated"] / norms["clipped"]
     assert factor > 100
     assert finding["severity"] == "warning"
     assert f"Clipping made the gradient {factor:.3g} times smaller" in finding["text"]
-    assert f"{norms['unscaled']:.3g} (unscaled)" in finding["text"]
+    assert f"{norms['accumulated']:.3g} (backward)" in finding["text"]
     assert "clipped" not in kinds(client, step=20)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from tests.oracle import statistics_of
 
 STEPS = range(0, 60, 10)
 PASSES = 2
-SKIPPED, CLIPPED = 30, 50
+SKIPPED, CLIPPED = 30, 50  # the latter of one pass, so that nothing is summed
 LOSS_SCALE, MAX_NORM = 1024.0, 1.0
 STAGES_OF_A_STEP = ["backward", "backward", "accumulated", "unscaled", "clipped", "applied"]
 
@@ -38,8 +38,19 @@ class Net(nn.Module):
         return self.head(torch.tanh(self.body(x)))
 
 
-def loss_of(output: torch.Tensor) -> torch.Tensor:
-    return (output - 1).square().mean() / PASSES
+def loss_of(output: torch.Tensor, step: int) -> torch.Tensor:
+    return (output - 1).square().mean() * (400 if step == CLIPPED else 1 / PASSES)
+
+
+def passes_of(step: int) -> int:
+    return 1 if step == CLIPPED else PASSES
+
+
+def stages_of(step: int) -> list[str]:
+    """List the stages that are recorded of a step, one entry a record."""
+    if step == CLIPPED:
+        return ["backward", "clipped", "applied"]
+    return STAGES_OF_A_STEP[:4] if step == SKIPPED else STAGES_OF_A_STEP
 
 
 def inputs_of(step: int, number: int) -> torch.Tensor:
@@ -65,26 +76,30 @@ def train() -> Training:
     records: list[Record] = []
     for step in STEPS:
         records += _run_passes(model, step)
-        graph = tb_gradgraph.capture(model, inputs_of(0, 0), loss_fn=loss_of).graph
+        graph = tb_gradgraph.capture(model, inputs_of(0, 0), loss_fn=_loss_at(step)).graph
         for stage, found in _step(model, optimizer, step):
             numbers.update({(step, stage, name): one for name, one in found.items()})
-            records.append(_record(graph, records[-1], stage, _table(graph, found)))
+            if stage in stages_of(step):
+                records.append(_record(graph, records[-1], stage, _table(graph, found)))
         optimizer.zero_grad()
     return Training(graph, tuple(records), numbers)
 
 
 def _run_passes(model: Net, step: int) -> Iterator[Record]:
-    for number in range(PASSES):
+    for number in range(passes_of(step)):
         x = inputs_of(step, number)
-        captured = tb_gradgraph.capture(model, x, loss_fn=loss_of)
+        captured = tb_gradgraph.capture(model, x, loss_fn=_loss_at(step))
         (found,) = captured.backward_passes
         yield Record(
             *("training", captured.hash, step, 1.7e9 + step, number, captured.objective),
             *(found.table, found.gradients, captured.values),
             **_told_of(step),
         )
-        loss = loss_of(model(x)) * (400 if step == CLIPPED else 1)
-        loss.backward()
+        loss_of(model(x), step).backward()
+
+
+def _loss_at(step: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    return lambda output: loss_of(output, step)
 
 
 def _step(
@@ -119,8 +134,9 @@ def _told_of(step: int) -> dict[str, float | int | bool]:
 
 
 def _record(graph: Graph, before: Record, stage: str, table: StatisticsTable) -> Record:
+    """Record a stage as of the last pass."""
     told = dataclasses.replace(before, table=table, stage=stage, gradients={}, values={})
-    return dataclasses.replace(told, backward_pass=0, graph_hash=graph.hash)
+    return dataclasses.replace(told, graph_hash=graph.hash)
 
 
 def _table(graph: Graph, found: Mapping[str, Numbers]) -> StatisticsTable:

@@ -94,5 +94,5 @@ export function stagesAt(records: readonly RecordRef[], step: number): readonly 
 
 // The record that follows when the step moves on.
 export function nextRecord(records: readonly RecordRef[], ref: RecordRef): RecordRef | undefined {
-  return records.find(({ step, stage, backwardPass }) => step > ref.step && stage === ref.stage && backwardPass === ref.backwardPass);
+  return records.find(({ step, stage, backwardPass }) => step > ref.step && stage === ref.stage && (stage !== BACKWARD || backwardPass === ref.backwardPass));
 }

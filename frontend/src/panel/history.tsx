@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { HISTOGRAM_BINS, recordIn, type NodeSeries } from "../api/parse";
 import type { Result } from "../base/result";
+import { BACKWARD } from "../model/run";
 import { goToStep } from "../state/actions";
 import { Section } from "./card_parts";
 import { Chart } from "./chart";
@@ -56,10 +57,11 @@ function OverSteps({ session: { store }, drawing, series, lines, line, choose }:
   const wanted = scale?.of === of ? scale.log : line.startsLog;
   // Where every number is zero a logarithmic axis has nothing to show.
   const log = wanted && line.canBeLog && values.some((value) => value !== null && value !== 0);
-  const passes = series.stages.some((stage, i) => stage === line.stage && series.backwardPasses[i] !== pass);
+  const passes = line.stage === BACKWARD && line.stage === ref?.stage &&
+    series.stages.some((stage, i) => stage === BACKWARD && series.backwardPasses[i] !== pass);
   if (steps.length < 2) return null;
   return (
-    <Section title={`${line.title} over steps${line.where}${passes && line.stage === ref?.stage ? `, pass ${pass + 1}` : ""}`} id="history">
+    <Section title={`${line.title} over steps${line.where}${passes ? `, pass ${pass + 1}` : ""}`} id="history">
       <div class="chart-choices">
         {lines.length > 1 && (
           <select data-testid="chart-of" aria-label="What is drawn over the steps" value={line.id} onChange={(event) => choose(event.currentTarget.value)}>
