@@ -7,13 +7,12 @@ import operator
 import warnings
 import weakref
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any
 
 import torch
 
 from tb_gradgraph.autograd.build import BuiltGraph
-from tb_gradgraph.autograd.frames import user_frame, variables_of
+from tb_gradgraph.autograd.frames import user_frame
 from tb_gradgraph.autograd.select import LEVELS, matching_rows, selected_rows
 from tb_gradgraph.autograd.training_forward import TrainingForward, is_compiled
 from tb_gradgraph.autograd.training_graph import build_training_graph
@@ -53,7 +52,7 @@ def begin_watch(
     if request.level not in LEVELS:
         raise CaptureError(f"{WHERE}: expected level to be one of {LEVELS}, got {request.level!r}.")
     frame = user_frame()
-    scaler = _scaler(grad_scaler, frame)
+    scaler = _scaler(grad_scaler)
     name = log.watch_tag(model, tag, WHERE)
     for earlier in [watch for watch in log.watches if watch.tag == name]:
         earlier.close()
@@ -68,7 +67,7 @@ def begin_watch(
         follows_modules=request.level != "param",
         is_compiled=is_compiled(model),
         scaler=scaler,
-        seeks_scaler=scaler is None and bool(optimizers),
+        has_optimizers=bool(optimizers),
         write_graph=log.session.write_graph,
         write_later=log.session.write_later,
     )
@@ -154,15 +153,10 @@ def _check_numbers(every_n_steps: Any, budget: Any) -> None:
         )
 
 
-def _scaler(given: Any, frame: FrameType | None) -> Any:
-    """Give the scaler: the one given, else the only one among the variables of ``frame``."""
-    if given is not None:
-        if not isinstance(given, torch.amp.GradScaler):
-            raise CaptureError(
-                f"{WHERE}: expected grad_scaler to be a torch.amp.GradScaler, got "
-                f"{type(given).__name__}."
-            )
-        return given
-    values = variables_of(frame).values()
-    found = {id(value): value for value in values if isinstance(value, torch.amp.GradScaler)}
-    return next(iter(found.values())) if len(found) == 1 else None
+def _scaler(given: Any) -> Any:
+    if given is not None and not isinstance(given, torch.amp.GradScaler):
+        raise CaptureError(
+            f"{WHERE}: expected grad_scaler to be a torch.amp.GradScaler, got "
+            f"{type(given).__name__}."
+        )
+    return given

@@ -104,7 +104,8 @@ def watch(
             have stepped), and parameters outside the model are recorded too; without, a
             step is one backward over the model.
         grad_scaler: The scaler of the loss, whose factor is divided out of all numbers.
-            Without it one is looked for among the caller's variables, and in the first step.
+            Without it the one that has ``optimizer`` step is found, and one that is among the
+            variables where backward is called.
         every_n_steps: Steps whose number is a multiple of it are recorded.
         level: ``"param"``, parameters alone; ``"module"``, what modules put out as well;
             ``"op"``, every node.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
 
-from tb_gradgraph.autograd.frames import local_variables
+from tb_gradgraph.training.scalers import listen_to_scalers
 
 
 class StepListener(Protocol):
-    """What is told of optimizer steps."""
+    """What is told of optimizer steps. Must not raise."""
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
         """``optimizer`` is about to step."""
@@ -20,45 +19,45 @@ class StepListener(Protocol):
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """It has stepped."""
 
+    def scaled_step(self, scaler: Any) -> None:
+        """``scaler`` is about to have an optimizer step, or not."""
+
     def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
         """The scaler found gradients that are not finite, and left the step out."""
 
 
 class OptimizerHooks:
-    """Hooks on optimizers, and on a scaler's ``step``, until ``remove``."""
+    """Hooks on optimizers, and on the scalers that have them step, until ``remove``."""
 
     def __init__(self, optimizers: Sequence[torch.optim.Optimizer], listener: StepListener) -> None:
         self._listener = listener
         self._stepped = False
+        self._ours = frozenset(map(id, optimizers))
         self._handles: list[Any] = []
-        self._scaler: Any = None
         for optimizer in optimizers:
             self._handles.append(optimizer.register_step_pre_hook(self._before))
             self._handles.append(optimizer.register_step_post_hook(self._after))
-
-    def follow(self, scaler: Any, optimizers: Sequence[torch.optim.Optimizer]) -> None:
-        """Learn of the steps that ``scaler`` skips."""
-        if self._scaler is None:
-            self._scaler = scaler
-            scaler.step = _ScalerStep(scaler, self, frozenset(map(id, optimizers)))
+        self._stop = listen_to_scalers(self) if optimizers else lambda: None
 
     def remove(self) -> None:
-        """Take everything away."""
+        """Take everything away. Harmless when done twice."""
+        self._stop()
         while self._handles:
             self._handles.pop().remove()
-        scaler, self._scaler = self._scaler, None
-        if scaler is not None and isinstance(vars(scaler).get("step"), _ScalerStep):
-            del scaler.step
 
-    def scaled_step(
-        self, step: Callable[..., Any], optimizer: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        """Run a scaler's step and see whether the optimizer's ran in it."""
-        self._stepped = False
-        result = step(optimizer, *args, **kwargs)
-        if not self._stepped:
-            self._listener.skipped_step(optimizer)
-        return result
+    def before_scaled_step(self, scaler: Any, optimizer: Any) -> None:
+        """``scaler.step(optimizer)`` begins."""
+        if self._is_ours(optimizer):
+            self._stepped = False
+            self._listener.scaled_step(scaler)
+
+    def after_scaled_step(self, _scaler: Any, optimizer: Any) -> None:
+        """It has ended; see whether the optimizer's step ran in it."""
+        if self._is_ours(optimizer) and not self._stepped:
+            self._listener.skipped_step(_inner(optimizer))
+
+    def _is_ours(self, optimizer: Any) -> bool:
+        return id(_inner(optimizer)) in self._ours
 
     def _before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         self._stepped = True
@@ -68,40 +67,7 @@ class OptimizerHooks:
         self._listener.after_step(optimizer)
 
 
-class _ScalerStep:
-    """Stands for ``scaler.step``; copied or pickled it is the scaler's own again."""
-
-    def __init__(self, scaler: Any, hooks: OptimizerHooks, optimizers: frozenset[int]) -> None:
-        self._scaler = scaler
-        self._hooks = hooks
-        self._optimizers = optimizers
-
-    def __call__(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """As ``GradScaler.step``."""
-        step = type(self._scaler).step.__get__(self._scaler)
-        inner = getattr(optimizer, "optimizer", optimizer)  # a wrapper's, as Accelerate's
-        if id(optimizer) not in self._optimizers and id(inner) not in self._optimizers:
-            return step(optimizer, *args, **kwargs)
-        return self._hooks.scaled_step(step, optimizer, *args, **kwargs)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (self._scaler, "step")
-
-
-def running_scaler() -> Any:
-    """Give the GradScaler whose ``step`` is running now, if one is."""
-    code = torch.amp.GradScaler.step.__code__
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code is code:
-            return local_variables(frame).get("self")
-        frame = frame.f_back
-    return None
-
-
-def loss_scale(scaler: Any) -> torch.Tensor | None:
-    """Give a copy of what ``scaler`` multiplies losses with now; None where it does not."""
-    if scaler is None or not scaler.is_enabled():
-        return None
-    scale = getattr(scaler, "_scale", None)  # get_scale() would wait for the device
-    return scale.detach().clone() if isinstance(scale, torch.Tensor) else None
+def _inner(optimizer: Any) -> Any:
+    """Give the optimizer within a wrapper, as Accelerate's; others themselves."""
+    inner = getattr(optimizer, "optimizer", None)
+    return inner if isinstance(inner, torch.optim.Optimizer) else optimizer

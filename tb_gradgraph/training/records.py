@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Sequence
 
 import torch
 
-from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.graph import Record
 from tb_gradgraph.statistics import StatisticsTable
 from tb_gradgraph.summarize.transfer import Transfer
 from tb_gradgraph.summarize.whole import whole_arrays
@@ -30,19 +31,45 @@ class StepPlace:
 
 
 class LossScale:
-    """The factor of a GradScaler, on its way to the host."""
+    """The factor of a GradScaler on its way to the host; 1 where there is none, or none yet."""
 
-    def __init__(self, factor: torch.Tensor | None = None, late: bool = False) -> None:
-        """Begin the copy; ``late`` if the factor was found after numbers had been reduced."""
-        self.factor = factor
-        self.late = late
-        self._transfer = None if factor is None else Transfer(factor.device, [factor])
+    def __init__(self, factor: torch.Tensor | None = None) -> None:
+        """Begin the copy."""
+        self.is_late = False  # whether it was found after numbers had been reduced
         self._read = 1.0
+        self._begin(factor)
+
+    def find_late(self, factor: torch.Tensor | None) -> None:
+        """Say what the factor was, of losses whose gradients have been reduced with it."""
+        self.is_late = factor is not None
+        self._begin(factor)
+
+    def _begin(self, factor: torch.Tensor | None) -> None:
+        self.is_known = factor is not None
+        self._transfer = None if factor is None else Transfer(factor.device, [factor])
 
     def read(self) -> float:
         """Give the factor; waits for the copy."""
         if self._transfer is not None:
             self._read = float(self._transfer.wait()[0][0])
+            self._transfer = None
+        return self._read
+
+
+class Flag:
+    """A number on a device that says yes where it is not 0; without one, no."""
+
+    def __init__(self, number: torch.Tensor | None) -> None:
+        """Begin the copy to the host."""
+        self._transfer = None
+        self._read = False
+        if isinstance(number, torch.Tensor):
+            self._transfer = Transfer(number.device, [number.detach().clone()])
+
+    def read(self) -> bool:
+        """Say yes or no; waits for the copy."""
+        if self._transfer is not None:
+            self._read = bool(self._transfer.wait()[0][0])
             self._transfer = None
         return self._read
 
@@ -55,6 +82,26 @@ class AppliedPart:
     gradients: Numbers | None
     was_changed: bool  # since the last backward: unscaled, clipped
     weights: WeightReading
+    was_skipped: Flag  # by a fused optimizer, which looks for infinities itself
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pass:
+    """One backward pass of the step."""
+
+    numbers: PassNumbers
+    number: int
+    scale: LossScale
+
+
+@dataclasses.dataclass(slots=True)
+class StepEnd:
+    """What became of the gradients that were there after one backward pass."""
+
+    last: Pass
+    scale: LossScale
+    applied: list[AppliedPart] = dataclasses.field(default_factory=list)
+    skipped: bool = False
 
 
 @dataclasses.dataclass(slots=True)
@@ -62,105 +109,114 @@ class StepRecords:
     """Numbers of one step as they come; ``of_pass`` and ``of_step`` run on the session's thread."""
 
     place: StepPlace
-    scale: LossScale
-    last: PassNumbers | None = None
+    scale: LossScale  # of the passes of which no scaler was known when they ran
+    last: Pass | None = None
     count: int = 0  # of backward passes
-    applied: list[AppliedPart] = dataclasses.field(default_factory=list)
-    skipped: bool = False
+    ends: list[StepEnd] = dataclasses.field(default_factory=list)
     wall_time: float = dataclasses.field(default_factory=time.time)
 
-    def add(self, found: PassNumbers) -> int:
-        """Take in a backward pass; give its number."""
-        self.last, self.count = found, self.count + 1
-        return self.count - 1
-
-    def of_pass(self, found: PassNumbers, number: int) -> list[Record]:
-        """Give the record of one backward pass."""
-        table, whole = self._scaled(found.gradients)
-        values = whole_arrays(found.values)
-        return [self._record(found.structure.graph, number, "backward", table, whole, values)]
-
-    def of_step(self) -> list[Record]:
-        """Give the records of what became of the gradients after the last backward."""
-        last, number = self._last(), self.count - 1
-        graph = last.structure.graph
-        rows = last.structure.parameter_rows.values()
-        records = []
-        before: StatisticsTable | None = None
-        if last.accumulated is not None:
-            table, whole = self._scaled(last.accumulated)
-            before = only(table, rows)
-            if self._is_more_than_last_pass():
-                stage = "accumulated" if self.scale.factor is None else "unscaled"
-                kept = {row: array for row, array in whole.items() if row in set(rows)}
-                records.append(self._record(graph, number, stage, before, kept))
-        if self.applied:
-            records += self._of_applied(graph, number, before)
-        return records
-
-    def _is_more_than_last_pass(self) -> bool:
-        last = self._last()
-        return (
-            self.skipped or self.scale.factor is not None or last.accumulated is not last.gradients
-        )
-
-    def _of_applied(
-        self, graph: Graph, number: int, before: StatisticsTable | None
-    ) -> list[Record]:
-        tables, whole = [], {}
-        for part in self.applied:
-            if part.gradients is None:
-                continue
-            table, kept = (
-                part.gradients.collect() if part.was_changed else self._scaled(part.gradients)
-            )
-            tables.append(only(table, part.rows))
-            whole.update({row: kept[row] for row in part.rows if row in kept})
-        table = joined(tables) if tables else StatisticsTable.empty(graph.row_count)
-        records = []
-        if before is not None and any(part.was_changed for part in self.applied):
-            rows = [row for part in self.applied for row in part.rows]
-            if total_norm(table) < _CLIPPED * total_norm(only(before, rows)):
-                records.append(self._record(graph, number, "clipped", only(table, rows), whole))
-        for part in self.applied:
-            part.weights.write_to(table)
-        return [*records, self._record(graph, number, "applied", table, whole)]
-
-    def _last(self) -> PassNumbers:
-        if self.last is None:
-            raise AssertionError("a step without a backward has no records")
+    def add(self, found: PassNumbers, factor: torch.Tensor | None) -> Pass:
+        """Take in a backward pass; ``factor`` has been divided out of it."""
+        scale = self.scale if factor is None else LossScale(factor)
+        self.last = Pass(found, self.count, scale)
+        self.count += 1
         return self.last
 
-    def _scaled(self, numbers: Numbers) -> tuple[StatisticsTable, Whole]:
-        table, whole = numbers.collect()
-        if not self.scale.late:
-            return table, whole
-        factor = self.scale.read()
-        return divided(table, factor), {row: array / factor for row, array in whole.items()}
+    def end(self) -> StepEnd:
+        """Give what becomes of the gradients as the last pass left them.
+
+        Optimizers that step after different passes, as those of a GAN, each have theirs.
+        """
+        if self.last is None:
+            raise AssertionError("a step without a backward has no end")
+        if not self.ends or self.ends[-1].last is not self.last:
+            scale = self.last.scale if self.last.scale.is_known else self.scale
+            self.ends.append(StepEnd(self.last, scale))
+        return self.ends[-1]
+
+    def of_pass(self, found: Pass) -> list[Record]:
+        """Give the record of one backward pass."""
+        table, whole = _scaled(found.numbers.gradients, found.scale)
+        values = whole_arrays(found.numbers.values)
+        return [self._record(found, "backward", table, whole, found.scale, values=values)]
+
+    def of_step(self) -> list[Record]:
+        """Give the records of what became of the gradients after the backward passes."""
+        return [record for end in self.ends for record in self._of_end(end)]
+
+    def _of_end(self, end: StepEnd) -> list[Record]:
+        numbers = end.last.numbers
+        rows = numbers.structure.parameter_rows.values()
+        parts = [part for part in end.applied if not part.was_skipped.read()]
+        skipped = end.skipped or len(parts) < len(end.applied)
+        records = []
+        before: StatisticsTable | None = None
+        if numbers.accumulated is not None:
+            table, whole = _scaled(numbers.accumulated, end.scale)
+            before = only(table, rows)
+            if skipped or end.scale.is_known or numbers.accumulated is not numbers.gradients:
+                stage = "unscaled" if end.scale.is_known else "accumulated"
+                kept = {row: array for row, array in whole.items() if row in set(rows)}
+                records.append(self._record(end.last, stage, before, kept, end.scale, skipped))
+        if parts:
+            records += self._of_applied(end, parts, before)
+        return records
+
+    def _of_applied(
+        self, end: StepEnd, parts: Sequence[AppliedPart], before: StatisticsTable | None
+    ) -> list[Record]:
+        tables, whole = [], {}
+        for part in parts:
+            if part.gradients is None:
+                continue
+            scale = LossScale() if part.was_changed else end.scale
+            table, kept = _scaled(part.gradients, scale)
+            tables.append(only(table, part.rows))
+            whole.update({row: kept[row] for row in part.rows if row in kept})
+        rows = end.last.numbers.structure.graph.row_count
+        table = joined(tables) if tables else StatisticsTable.empty(rows)
+        records = []
+        if before is not None and any(part.was_changed for part in parts):
+            seen = [row for part in parts for row in part.rows]
+            if total_norm(table) < _CLIPPED * total_norm(only(before, seen)):
+                clipped = only(table, seen)
+                records.append(self._record(end.last, "clipped", clipped, whole, end.scale))
+        for part in parts:
+            part.weights.write_to(table)
+        return [*records, self._record(end.last, "applied", table, whole, end.scale)]
 
     def _record(
         self,
-        graph: Graph,
-        number: int,
+        of: Pass,
         stage: str,
         table: StatisticsTable,
         whole: Whole,
+        scale: LossScale,
+        skipped: bool = False,
         values: Whole | None = None,
     ) -> Record:
-        place = self.place
+        place, graph = self.place, of.numbers.structure.graph
         return Record(
             tag=place.tag,
             graph_hash=graph.hash,
             step=place.step,
             wall_time=self.wall_time,
-            backward_pass=number,
+            backward_pass=of.number,
             objective=", ".join(node.name for node in graph.nodes if node.kind == "root"),
             table=table,
             gradients=whole,
             values=values or {},
             stage=stage,
-            loss_scale=self.scale.read(),
-            skipped=self.skipped,
+            loss_scale=scale.read(),
+            skipped=skipped,
             every_n_steps=place.every_n_steps,
             cost=place.cost,
         )
+
+
+def _scaled(numbers: Numbers, scale: LossScale) -> tuple[StatisticsTable, Whole]:
+    table, whole = numbers.collect()
+    if not scale.is_late:
+        return table, whole
+    factor = scale.read()
+    return divided(table, factor), {row: array / factor for row, array in whole.items()}

@@ -9,14 +9,15 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd.backward_calls import BackwardCall
+from tb_gradgraph.autograd.frames import user_frame, variables_of
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.training.batches import read_grads
 from tb_gradgraph.training.numbers import Numbers, differing
-from tb_gradgraph.training.optimizers import loss_scale, running_scaler
 from tb_gradgraph.training.parameters import Parameters, grad_states
 from tb_gradgraph.training.reading import PassNumbers, PassReading
-from tb_gradgraph.training.records import AppliedPart, LossScale, StepPlace, StepRecords
+from tb_gradgraph.training.records import AppliedPart, Flag, LossScale, StepPlace, StepRecords
+from tb_gradgraph.training.scalers import loss_scale, scaler_of
 from tb_gradgraph.training.structures import Met, Structures
 from tb_gradgraph.training.weights import WeightReading
 
@@ -35,9 +36,15 @@ class Setting:
     follows_modules: bool  # whether module calls are followed at every recorded step
     is_compiled: bool
     scaler: Any  # torch.amp.GradScaler or None
-    seeks_scaler: bool  # while it may still turn out that there is one
+    has_optimizers: bool
     write_graph: Callable[[str, Graph], None]
     write_later: Callable[[Callable[[], Sequence[Record]], int], None]
+    has_recorded: bool = False  # a whole step, so that a scaler, if there is one, is known
+
+    @property
+    def awaits_scaler(self) -> bool:
+        """Whether an optimizer's first step may yet show that there is a scaler."""
+        return self.scaler is None and self.has_optimizers and not self.has_recorded
 
 
 class RecordedStep:
@@ -60,16 +67,19 @@ class RecordedStep:
     def graph(self) -> Graph | None:
         """The graph of the last pass."""
         last = self._records.last
-        return None if last is None else last.structure.graph
+        return None if last is None else last.numbers.structure.graph
 
     def begin_pass(self, call: BackwardCall) -> PassReading | None:
         """Put hooks on a backward that is about to run; None if it is not over our model."""
-        met = self._setting.structures.meet(call.roots, self.forward)
+        setting = self._setting
+        met = setting.structures.meet(call.roots, self.forward)
         if met is None:
             return None
+        if setting.scaler is None and not setting.has_recorded:
+            setting.scaler = scaler_of(call.roots, variables_of(user_frame()).values())
         if self._records.count >= MOST_PASSES:
             met = Met(met.structure)
-        return PassReading(met, self._setting.parameters.tensors, call)
+        return PassReading(met, setting.parameters.tensors, call)
 
     def end_pass(self, reading: PassReading, well: bool) -> bool:
         """Take the hooks away; whether a pass over our model was recorded."""
@@ -78,30 +88,37 @@ class RecordedStep:
         if numbers is None:
             return False
         records = self._records
-        records.scale = LossScale(scale)
-        number = records.add(numbers)
+        found = records.add(numbers, scale)
         if reading.is_first_of_structure:
             _check_sharing(numbers)
             self._setting.write_graph(self._setting.tag, numbers.structure.graph)
-        if number < MOST_PASSES:
-            self._write(lambda: records.of_pass(numbers, number), numbers)
+        if found.number < MOST_PASSES:
+            self._write(lambda: records.of_pass(found), numbers)
         return True
 
     def before_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         """Read gradients as the optimizer sees them, if they were changed, and weights."""
-        if self._setting.seeks_scaler:
-            self._seek_scaler()
         self._before[id(optimizer)] = _BeforeOptimizer(optimizer, self._records)
 
     def after_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         """Read what it did to the weights."""
         before = self._before.pop(id(optimizer), None)
         if before is not None and self._records.last is not None:
-            self._records.applied.append(before.finish(self._records))
+            part = before.finish(self._records)
+            self._records.end().applied.append(part)
+
+    def follow_scaler(self, scaler: Any) -> None:
+        """Note which scaler has our optimizers step: the numbers so far are of losses times its factor."""
+        if self._setting.scaler is not scaler:
+            if not self._setting.awaits_scaler:  # what is written already stays as it is
+                self._records.scale = LossScale()
+            self._setting.scaler = scaler
+            self._records.scale.find_late(loss_scale(scaler))
 
     def skip_optimizer(self) -> None:
         """Note that a scaler left the optimizer's step out."""
-        self._records.skipped = True
+        if self._records.last is not None:
+            self._records.end().skipped = True
 
     def finish(self) -> bool:
         """End the step: hand over its records; whether there were any."""
@@ -109,9 +126,11 @@ class RecordedStep:
         records = self._records
         if records.last is None:
             return False
-        if records.applied or records.skipped or records.count > 1:
-            self._write(records.of_step, records.last)
-        self._setting.seeks_scaler = False
+        if records.count > 1:
+            records.end()
+        if records.ends:
+            self._write(records.of_step, records.last.numbers)
+        self._setting.has_recorded = True
         for make in self._held:
             self._setting.write_later(make, 0)
         return True
@@ -123,16 +142,10 @@ class RecordedStep:
             self.forward.remove()
 
     def _write(self, make: Callable[[], Sequence[Record]], numbers: PassNumbers) -> None:
-        if self._setting.seeks_scaler:
+        if self._setting.awaits_scaler:
             self._held.append(make)  # a scaler that is found later divides these too
         else:
             self._setting.write_later(make, numbers.structure.size)
-
-    def _seek_scaler(self) -> None:
-        scaler = running_scaler()
-        if scaler is not None:
-            self._setting.scaler = scaler
-            self._records.scale = LossScale(loss_scale(scaler), late=True)
 
 
 class _BeforeOptimizer:
@@ -149,9 +162,10 @@ class _BeforeOptimizer:
         self._weights = WeightReading(self._parameters)
         self._gradients: Numbers | None = None
         self._was_changed = False
+        self._found_inf = Flag(getattr(optimizer, "found_inf", None))
         if records.last is not None:  # else a closure will run them
             # Fused optimizers unscale themselves.
-            self._read(records.last, getattr(optimizer, "grad_scale", None))
+            self._read(records.last.numbers, getattr(optimizer, "grad_scale", None))
 
     def _read(self, last: PassNumbers, scale: torch.Tensor | None) -> None:
         now = zip(self._parameters, grad_states(self._parameters))
@@ -163,16 +177,18 @@ class _BeforeOptimizer:
             self._gradients = read_grads(last.structure, self._parameters, scale)
 
     def finish(self, records: StepRecords) -> AppliedPart:
-        last = records.last
-        if last is None:
+        if records.last is None:
             raise AssertionError("finish() needs a pass")
+        last = records.last.numbers
         if records.count != self._passes:  # run by a closure, which may have clipped them too
             self._read(last, None)
         row_of = last.structure.parameter_rows
         rows = [row_of.get(id(parameter)) for parameter in self._parameters]
         self._weights.finish(rows)
         known = tuple(row for row in rows if row is not None)
-        return AppliedPart(known, self._gradients, self._was_changed, self._weights)
+        return AppliedPart(
+            known, self._gradients, self._was_changed, self._weights, self._found_inf
+        )
 
 
 def _check_sharing(numbers: PassNumbers) -> None:

@@ -53,8 +53,6 @@ class Watch:
         self.failure: Exception | None = None
         this = weakref.ref(self)
         self._hooks = OptimizerHooks(optimizers, _Listener(this))
-        if setting.scaler is not None:
-            self._hooks.follow(setting.scaler, optimizers)
         self._optimizers = [weakref.ref(optimizer) for optimizer in optimizers]
         self._stop = listen(_Listener(this).on_backward)
         weakref.finalize(model, _close, this).atexit = False
@@ -142,6 +140,13 @@ class Watch:
             self._guarded(self._current.after_optimizer, optimizer)
         self._has_stepped(optimizer)
 
+    def scaled_step(self, scaler: Any) -> None:
+        """A scaler is about to have an optimizer step."""
+        if self._current is not None:
+            self._guarded(self._current.follow_scaler, scaler)
+        else:
+            self._setting.scaler = scaler
+
     def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
         """A scaler left an optimizer's step out."""
         if self._current is not None:
@@ -214,15 +219,9 @@ class Watch:
         current, self._current = self._current, None
         self._done.clear()
         recorded = current is not None and current.finish()
-        self._follow_scaler()
         self._cadence.end_step(self._step, recorded)
         self._step += 1
         self._begin_step()
-
-    def _follow_scaler(self) -> None:
-        if self._setting.scaler is not None:
-            alive = [o for reference in self._optimizers if (o := reference()) is not None]
-            self._hooks.follow(self._setting.scaler, alive)
 
     def _guarded(self, action: Callable[..., Any], *args: Any) -> Any:
         """Do something of ours; a fault ends the recording, not the training."""
@@ -260,6 +259,10 @@ class _Listener:
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         if (watch := self._watch()) is not None:
             watch.after_step(optimizer)
+
+    def scaled_step(self, scaler: Any) -> None:
+        if (watch := self._watch()) is not None:
+            watch.scaled_step(scaler)
 
     def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
         if (watch := self._watch()) is not None:
