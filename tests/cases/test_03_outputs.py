@@ -54,18 +54,3 @@ def test_outputs_are_named_by_key_field_or_index(form: str, names: list[str]) ->
     for name in names:
         assert graph[name].gradient.tolist() == [[1.0, 1.0]]
     assert graph["lin/addmm"].gradient.tolist() == [[3.0, 3.0]]
-
-
-def test_a_submodule_that_returns_a_dict_has_gradients_at_its_outputs() -> None:
-    class Outer(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = Returns("dict")
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            found = self.inner(x)
-            return (found["y"] * found["z"]).sum()
-
-    graph = tb_gradgraph.capture(Outer(), torch.ones(1, 2), level="module")
-    assert graph["y"].scope.path == "inner.lin" and graph["z"].scope.path == "inner"
-    assert graph["y"].statistics is not None and graph["z"].statistics is not None
