@@ -15,7 +15,7 @@ from torch.autograd.graph import get_gradient_edge
 from tb_gradgraph.autograd.build import BuiltGraph
 from tb_gradgraph.autograd.engine import accumulated_leaf
 from tb_gradgraph.autograd.rows import rows_of_nodes
-from tb_gradgraph.autograd.sharing import only_reshapes, shared_rows
+from tb_gradgraph.autograd.sharing import only_reshapes, shared_rows, sharing_additions
 from tb_gradgraph.graph import Graph
 
 #: Gradients of more elements are reduced in the hook, while they are in cache; smaller
@@ -100,6 +100,9 @@ class Replay:
         ]
         self.rows_at: Mapping[int, SlotRows] = {node.place: node.rows for node in self._all}
         self.same: dict[int, int] = shared_rows(built.graph, rows)
+        index_of = {index: node for node, index in built.node_of.items()}
+        additions = [index_of[index] for index in sharing_additions(built.graph, self.same)]
+        self._additions = [places[node] for node in additions if node in places]
         for node in self._all:  # a root's row beside that of the slot it ends
             for first, *others in filter(None, node.rows):
                 self.same.update(dict.fromkeys(others, self.same.get(first, first)))
@@ -127,6 +130,7 @@ class Replay:
                 read in the hook.
             share: Whether rows in ``same`` are left out.
         """
+        share = share and all(order[place]._saved_alpha == 1 for place in self._additions)
         return [
             order[node.place].register_prehook(
                 partial(take_at_once, node.rows) if node.at_once else partial(take, node.place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
 from tb_gradgraph.graph import Edge, Graph
 from tb_gradgraph.statistics import WHOLE_LIMIT
@@ -13,13 +13,15 @@ _SHAPE_ONLY = (
     *("View", "UnsafeView", "ReshapeAlias", "T", "Transpose", "Permute", "Unsqueeze"),
     *("Squeeze", "Alias", "Clone", "Expand", "Movedim", "Unflatten", "Flatten"),
 )
+#: Those that hand it on to each input of the same shape; Add to its second one times ``alpha``.
+_PASSING = {("Add", 0), ("Add", 1), ("Sub", 0)}
 
 
 def shared_rows(graph: Graph, rows: Set[int]) -> dict[int, int]:
     """Give for each row of ``rows`` that repeats another of them the row to be read.
 
-    The elements must be the same ones in number and type, the operation must only
-    lay them out anew, and it must be the only one to use what it was given. A
+    The elements must be the same ones in number and type, the operation must hand them
+    on as they are, and it must be the only one to use what it was given. A
     parameter's row is preferred, for ``.grad`` is read anyway; then the one that
     backward reaches first. Rows kept whole are never shared: the order of elements counts.
     """
@@ -40,16 +42,28 @@ def shared_rows(graph: Graph, rows: Set[int]) -> dict[int, int]:
 
 def only_reshapes(operation: str) -> bool:
     """Whether the backward of ``operation`` hands its gradient on with its elements as they are."""
-    return operation.rstrip("0123456789").removesuffix("Backward") in _SHAPE_ONLY
+    return _plain(operation) in _SHAPE_ONLY
+
+
+def sharing_additions(graph: Graph, same: Mapping[int, int]) -> list[int]:
+    """Give the additions that hand on a gradient which is not read again: ``alpha`` must be 1."""
+    pairs = zip(graph.edges, graph.edge_rows.tolist())
+    found = {edge.target for edge, row in pairs if row in same and edge.target_input == 1}
+    return [index for index in sorted(found) if _plain(graph.nodes[index].operation) == "Add"]
+
+
+def _plain(operation: str) -> str:
+    return operation.rstrip("0123456789").removesuffix("Backward")
 
 
 def _repeats(graph: Graph, edge: Edge, row: int) -> bool:
     target = graph.nodes[edge.target]
     if row >= graph.slot_count or target.kind != "operation" or len(target.slots) != 1:
         return False
-    if not only_reshapes(target.operation):
-        return False
     given, made = graph.nodes[edge.source].slots[edge.source_slot], target.slots[0]
+    passes = (_plain(target.operation), edge.target_input) in _PASSING
+    if not only_reshapes(target.operation) and not (passes and given.shape == made.shape):
+        return False
     numel = math.prod(made.shape)
     return (
         given.requires_grad
