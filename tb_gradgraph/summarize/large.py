@@ -16,6 +16,7 @@ from tb_gradgraph.summarize.segments import exact_segments, starts_of
 #: Elements a thread reduces at a time: 512 KiB of float32, which all passes but
 #: the first find in the second-level cache.
 BLOCK = 131_072
+_MOST = 64  # blocks that several threads reduce at a time: float32 counts 2^23 elements exactly
 _ROW = 1024  # elements squared and summed in float32 at a time: errs by less than 1e-6
 _FEW = 16_384  # elements that numpy sums pairwise before torch has started its kernels
 
@@ -42,9 +43,7 @@ def large_on_host(flat: torch.Tensor) -> BlockSums:
     (NaN, infinity, squares out of range, cancellation) are reduced again in float64.
     """
     result = BlockSums([], [], {})
-    scratch = None
-    if torch.get_num_threads() == 1:
-        scratch = np.empty(min(BLOCK, flat.numel()), bool)
+    scratch = np.empty(min(BLOCK, flat.numel()), bool)
     with np.errstate(all="ignore"):
         for stored in _blocks_of(flat):
             block = real_floats(stored)
@@ -83,7 +82,8 @@ def norm_of_large(flat: torch.Tensor) -> float:
 
 def _blocks_of(flat: torch.Tensor) -> Sequence[torch.Tensor]:
     flat = flat.detach().resolve_neg()
-    size = BLOCK * torch.get_num_threads()
+    threads = torch.get_num_threads()
+    size = BLOCK * (min(2 * threads, _MOST) if threads > 1 else 1)
     return flat.split(size) if flat.numel() > size else (flat,)
 
 
@@ -106,13 +106,13 @@ def _square(flat: torch.Tensor) -> float:
     return square
 
 
-def _extremes(block: torch.Tensor, scratch: np.ndarray | None) -> tuple[float, float, int]:
+def _extremes(block: torch.Tensor, scratch: np.ndarray) -> tuple[float, float, int]:
     """Give the least and the greatest element, and how many are not zero.
 
-    With several threads by torch's kernels, which share the work; numpy's, of one
-    thread, are up to ten times faster where they can be used.
+    Of a block for several threads by torch's kernels, which share the work; numpy's are
+    up to ten times faster on one.
     """
-    if scratch is None:
+    if block.numel() > len(scratch):
         low, high = float(block.amin().numpy()), float(block.amax().numpy())
         nonzero = torch.ne(block, 0, out=torch.empty_like(block)).sum()  # as bool it is slower
         return low, high, int(nonzero.numpy())

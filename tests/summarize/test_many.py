@@ -79,7 +79,7 @@ def test_large_tensors_on_one_thread_and_on_two(
 
 
 def _blocks(change: str) -> torch.Tensor:
-    tensor = random_tensor(2 * BLOCK + 1500)
+    tensor = random_tensor(5 * BLOCK + 1500)
     if change == "nan":
         tensor[BLOCK + 5] = NAN
     if change == "great mean":
@@ -92,7 +92,11 @@ def _blocks(change: str) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("change", ["none", "nan", "great mean", "zeros", "great"])
-def test_one_block_of_a_large_tensor_differs(change: str, one_thread: None) -> None:
+@pytest.mark.parametrize("threads", ["one_thread", "two_threads"])
+def test_one_block_of_a_large_tensor_differs(
+    change: str, threads: str, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(threads)
     tensor = _blocks(change)
     assert_equal_the_oracle(_table_of([tensor]).row(0), tensor)
 
