@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 
 import numpy as np
@@ -15,7 +15,7 @@ _LAYOUT, _DTYPE, _IS_CPU, _DEVICE, _SHAPE = map(
 _ALIKE = 16  # tensors of one shape, on average, from which on torch.stack saves time
 
 
-def are_alike(tensors: Sequence[torch.Tensor]) -> bool:
+def are_alike(tensors: Collection[torch.Tensor]) -> bool:
     """Say whether all are dense, of one type and on one device, in little time for each."""
     return (
         set(map(_LAYOUT, tensors)) == {torch.strided}
@@ -83,7 +83,7 @@ def laid_end_to_end(
     lengths = np.array([len(alike) for alike in places.values()])
     order = np.array([place for alike in places.values() for place in alike])
     if _ALIKE * len(places) > len(tensors):
-        flat = flattened([tensors[place] for place in order])
+        flat = flattened([tensors[place] for place in order.tolist()])
     else:
         flat = _stacked(tensors, places, int(sizes @ lengths))
     return flat, order, np.repeat(sizes, lengths)

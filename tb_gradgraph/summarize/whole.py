@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 import numpy as np
 import torch
 
-from tb_gradgraph.summarize.elements import flattened
+from tb_gradgraph.summarize.elements import are_alike, laid_end_to_end
 
 #: numpy has no bfloat16 nor torch's float8 kinds; float16 goes the same way, so that readers see one.
 _KEPT = (torch.float32, torch.float64, torch.complex64, torch.complex128)
+_SHAPE = attrgetter("shape")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,29 +34,34 @@ class WholeBlock:
 
     def split(self, content: np.ndarray) -> dict[int, np.ndarray]:
         """Give each tensor by its row as a part of ``content``, the block on the host."""
-        result = {}
+        result: dict[int, np.ndarray] = {}
+        rows = iter(self.rows)
         start = 0
-        for row, shape in zip(self.rows, self.shapes):
-            size = int(np.prod(shape))
-            result[row] = content[start : start + size].reshape(shape)
-            start += size
+        for shape, alike in itertools.groupby(self.shapes):
+            count = len(list(alike))
+            end = start + count * math.prod(shape)
+            part = content[start:end].reshape(count, *shape)
+            result.update((next(rows), part[place, ...]) for place in range(count))
+            start = end
         return result
 
 
 def whole_blocks(tensors: Mapping[int, torch.Tensor]) -> list[WholeBlock]:
     """Copy tensors, given by row, to one block a device and type. Sparse ones are made dense."""
+    if are_alike(tensors.values()):
+        return [_block_of(tensors)]
     alike: dict[tuple[torch.device, torch.dtype], dict[int, torch.Tensor]] = {}
     for row, tensor in tensors.items():
         dense = tensor if tensor.layout == torch.strided else tensor.to_dense()
         alike.setdefault((dense.device, dense.dtype), {})[row] = dense
-    return [
-        WholeBlock(
-            _widened(flattened(list(group.values()))),
-            list(group),
-            [tuple(tensor.shape) for tensor in group.values()],
-        )
-        for group in alike.values()
-    ]
+    return [_block_of(group) for group in alike.values()]
+
+
+def _block_of(tensors: Mapping[int, torch.Tensor]) -> WholeBlock:
+    flat, places, _ = laid_end_to_end(list(tensors.values()))
+    order = places.tolist()
+    rows, shapes = list(tensors), list(map(_SHAPE, tensors.values()))
+    return WholeBlock(_widened(flat), [rows[i] for i in order], [shapes[i] for i in order])
 
 
 def whole_array(tensor: torch.Tensor) -> np.ndarray:
