@@ -13,7 +13,6 @@ from tb_gradgraph.summarize.elements import are_alike, real_floats, stored
 from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced, reduce_large
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
 from tb_gradgraph.summarize.sample import sample_limit
-from tb_gradgraph.summarize.stacks import Stacks
 from tb_gradgraph.summarize.whole import whole_blocks
 
 #: Tensors of more elements are reduced at once, while they are in cache; smaller
@@ -51,7 +50,6 @@ class StatisticsBatch:
         self._rows = rows
         self._limit = sample_limit(rows, sample_budget)
         self._alike: dict[tuple[torch.device, torch.dtype], _Alike] = {}
-        self._stacks = Stacks(self._limit)
         self._whole: dict[int, torch.Tensor] = {}
         self._ticket = 0
 
@@ -65,10 +63,9 @@ class StatisticsBatch:
         """
         self._ticket += 1
         values = stored(tensor)
-        if not self._stacks.take(row, values, tensor.numel(), self._ticket):
-            if values.numel() <= SMALL:
-                values = values.clone()
-            self._take(row, values, tensor.numel())
+        if values.numel() <= SMALL:
+            values = values.clone()
+        self._take(row, values, tensor.numel())
         self._whole.pop(row, None)
         if keep:
             shared = tensor.layout == torch.strided and values is not tensor
@@ -97,9 +94,7 @@ class StatisticsBatch:
             alike.small.tickets.extend([self._ticket] * len(tensors))
             return
         for row, tensor, size in zip(rows, tensors, sizes):
-            values = stored(tensor)
-            if size <= SMALL or not self._stacks.take(row, values, size, self._ticket):
-                self._take(row, values, size)
+            self._take(row, stored(tensor), size)
 
     @torch.no_grad()
     def reduce(self, divide_by: torch.Tensor | None = None) -> PendingStatistics:
@@ -111,7 +106,7 @@ class StatisticsBatch:
             divide_by: A tensor of one number, by which every element counts as divided
                 (a GradScaler's factor). Read where it is, when it arrives on the host.
         """
-        parts: list[Part] = self._stacks.parts()
+        parts: list[Part] = []
         for (device, _), alike in self._alike.items():
             if alike.held:
                 parts.append(part_of_held(device, alike.small, alike.held, self._limit))
