@@ -1,0 +1,92 @@
+"""Great graphs in a real browser: folded, and saying so; the page answers, and nothing recurses."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+import tb_gradgraph
+from tests.benchmarks.models import make_chain, make_recurrent_loop
+from tests.browser.panel import Panel
+
+pytestmark = pytest.mark.browser
+
+#: As many boxes as a drawing has at most when it is opened, and as ever are drawn.
+START, MOST = 60, 500
+GRAPHS = {"loop": (make_recurrent_loop, 30_000), "chain": (make_chain, 100_000)}
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """An LSTMCell called 2,000 times, and 100,000 operations in a chain."""
+    path = tmp_path_factory.mktemp("scale")
+    for name, (make, least) in GRAPHS.items():
+        model, x = make()
+        with tb_gradgraph.SummaryWriter(str(path / name)) as writer:
+            graph = writer.add_grad_graph(model, x)
+        assert len(graph.nodes) >= least
+    return path
+
+
+@pytest.fixture(scope="module")
+def address(tensorboard_server, logdir: pathlib.Path) -> str:
+    """The TensorBoard that serves them, with both read."""
+    return tensorboard_server(logdir)
+
+
+def open_panel(page, address: str, run: str) -> Panel:
+    """Open a run and wait for its numbers."""
+    page.set_default_timeout(60_000)
+    panel = Panel.open(page, address, run=run)
+    panel.control("panel").get_by_role("treeitem").first.wait_for(state="attached")
+    panel.wait_until(lambda: "number" in {item.state for item in panel.items().values()})
+    return panel
+
+
+def counted(panel: Panel) -> int:
+    """Add up what the boxes on show say that they hold."""
+    parts = [item.detail.split() for item in panel.items().values() if " nodes" in item.detail]
+    return sum(int(part[0].replace(",", "")) for part in parts)
+
+
+@pytest.mark.parametrize(("run", "title"), [("loop", "cell#0 … cell#1999"), ("chain", "mul")])
+def test_it_opens_folded_and_says_how_much_is_inside(
+    run: str, title: str, address: str, page
+) -> None:
+    panel = open_panel(page, address, run)
+    items = panel.items()
+    assert len(items) <= START
+    assert title in panel.list_names()
+    assert counted(panel) >= GRAPHS[run][1]
+    ranges = [item.name for item in items.values() if " nodes" in item.detail]
+    assert ranges[0].startswith("1–") and ranges[-1].endswith(("–2000", "–100000"))
+
+
+@pytest.mark.parametrize("run", GRAPHS)
+def test_controls_answer(run: str, address: str, page) -> None:
+    panel = open_panel(page, address, run)
+    now = panel.control("direction").get_attribute("data-value")
+    other = "forward" if now == "backward" else "backward"
+    panel.control(f"direction-{other}").click()
+    panel.wait_until(lambda: panel.control("direction").get_attribute("data-value") == other)
+    panel.control("statistic").select_option("abs_max")
+    panel.wait_until(lambda: "p.gradgraph.stat=abs_max" in page.evaluate("location.hash"))
+    panel.control("find").fill("mul")
+    panel.control("found").get_by_role("option").first.wait_for()
+
+
+@pytest.mark.parametrize("run", GRAPHS)
+def test_parts_open_one_in_another_as_far_as_fits(run: str, address: str, page) -> None:
+    panel = open_panel(page, address, run)
+    first = next(k for k, item in panel.items().items() if item.name.startswith("1–"))
+    panel.toggle(first)
+    panel.wait_until(lambda: len(panel.items()) > START)
+    assert len(panel.items()) <= MOST
+    panel.control("expand-all").click()
+    notice = panel.control("notice")
+    notice.wait_for()
+    assert f"Opened as much as fits in {MOST} boxes;" in notice.inner_text()
+    assert "stay closed" in notice.inner_text()
+    panel.control("collapse-all").click()
+    panel.wait_until(lambda: len(panel.items()) < 10)
