@@ -67,7 +67,7 @@ def begin_watch(
         follows_modules=request.level != "param",
         is_compiled=is_compiled(model),
         scaler=scaler,
-        has_optimizers=bool(optimizers),
+        optimizers=len(optimizers),
         write_graph=log.session.write_graph,
         write_later=log.session.write_later,
     )

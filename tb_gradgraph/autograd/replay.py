@@ -22,29 +22,38 @@ from tb_gradgraph.graph import Graph
 #: ones are held until the backward has ended, and reduced together.
 LARGE = 4096
 
-#: What makes two graphs one: the kinds of node in the order of ``reach``, and the leaves among them.
-Fingerprint = tuple[tuple[type, ...], tuple[int, ...]]
+#: What makes two graphs one: the kinds of node in the order of ``reach``, where each of their
+#: inputs is in it, and the leaves among them.
+Fingerprint = tuple[tuple[type, ...], tuple[int, ...], tuple["int | None", ...]]
 
 SlotRows = tuple[tuple[int, ...], ...]
 
 
-def reach(roots: Iterable[Any]) -> tuple[list[AutogradNode], list[torch.Tensor]]:
-    """Give every node that a backward from ``roots`` could reach, breadth first, and the leaves.
+def reach(
+    roots: Iterable[Any],
+) -> tuple[list[AutogradNode], list[torch.Tensor], list[int]]:
+    """Give every node that a backward from ``roots`` could reach, breadth first.
 
     The order is the same whenever the structure is. About 1 us a node.
+
+    Returns:
+        The nodes, the leaves among them, and for each input of each node the place of
+        what made it, -1 where it takes no gradient.
     """
     order = list(dict.fromkeys(_root_node(root) for root in roots))
-    seen = set(order)
-    leaves = []
+    places = {node: place for place, node in enumerate(order)}
+    leaves: list[torch.Tensor] = []
+    wiring: list[int] = []
     for node in order:  # grows as it is read
         sources = node.next_functions
         if not sources and (leaf := accumulated_leaf(node)) is not None:
             leaves.append(leaf)
-        for source, _ in sources:
-            if source is not None and source not in seen:
-                seen.add(source)
+        for source, slot in sources:
+            place = -1 if source is None else places.setdefault(source, len(order))
+            if place == len(order):
                 order.append(source)
-    return order, leaves
+            wiring.append(place << 8 | slot if slot else place)
+    return order, leaves, wiring
 
 
 def _root_node(root: Any) -> AutogradNode:
@@ -53,9 +62,11 @@ def _root_node(root: Any) -> AutogradNode:
     return root.node
 
 
-def fingerprint(order: Sequence[AutogradNode], leaves: Sequence[torch.Tensor]) -> Fingerprint:
-    """Tell structures apart by kinds of node and leaves; shapes do not count."""
-    return tuple(map(type, order)), tuple(map(id, leaves))
+def fingerprint(
+    order: Sequence[AutogradNode], wiring: Sequence[int], leaves: Sequence[int | None]
+) -> Fingerprint:
+    """Tell structures apart by what ``reach`` gave; ``leaves`` are numbers. Shapes do not count."""
+    return tuple(map(type, order)), tuple(wiring), tuple(leaves)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

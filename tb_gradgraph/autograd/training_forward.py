@@ -34,13 +34,13 @@ class TrainingForward:
     forward again) are not followed, nor anything inside them.
     """
 
-    def __init__(self, names: Mapping[int, str], traces: bool) -> None:
-        """Prepare; ``names`` are those of modules by ``id``.
+    def __init__(self, find_names: Callable[[], Mapping[int, str]], traces: bool) -> None:
+        """Prepare; ``find_names`` gives those of modules by ``id`` when the first is called.
 
         A trace also sees source lines, variables and tensors without gradient, at
         some 30 us an operation.
         """
-        self._spans = _OutermostSpans(names, self._at_outermost)
+        self._spans = _OutermostSpans(find_names, self._at_outermost)
         self._trace = ForwardTrace(self._spans, None) if traces and HAS_NUMBERS else None
         self._first = next_sequence_nr()
 
@@ -100,8 +100,11 @@ class TrainingForward:
 class _OutermostSpans(ModuleSpans):
     """Module spans that leave out calls without gradient, and tell of outermost calls."""
 
-    def __init__(self, names: Mapping[int, str], tell: Callable[[bool], None]) -> None:
-        super().__init__(names)
+    def __init__(
+        self, find_names: Callable[[], Mapping[int, str]], tell: Callable[[bool], None]
+    ) -> None:
+        super().__init__({})
+        self._find_names = find_names
         self._tell = tell
         self._ignored = 0
         self._stopped = False
@@ -130,6 +133,8 @@ class _OutermostSpans(ModuleSpans):
         if self._ignored or (outermost and not _makes_nodes()):
             self._ignored += 1
             return
+        if not self.scopes:
+            self._names = self._find_names()
         super()._enter(module, inputs)
         if outermost:
             self._tell(True)

@@ -43,6 +43,8 @@ class Parameters:
         self.known: Mapping[int, KnownTensor] = {}
         self.modules: Mapping[int, str] = {}
         self._ids: tuple[int, ...] = ()
+        self._numbers: dict[int, int] = {}  # of each tensor, given to no other one, by ``id``
+        self._next = 0
         self._tables: list[Mapping[str, torch.Tensor | None]] = []  # parameters of each module
         self._tree: list[Mapping[str, torch.nn.Module | None]] = []  # children of each module
         self._children = [0]  # their ids; no module's yet
@@ -61,21 +63,44 @@ class Parameters:
             self._ids = ()
         owned = {id(p): p for table in self._tables for p in table.values() if p is not None}
         outside = self._outside(owned)
-        self.tensors = [*owned.values(), *outside]
+        before, self.tensors = self.tensors, [*owned.values(), *outside]
         ids = tuple(map(id, self.tensors))
         if ids != self._ids:
             self._ids = ids
+            self._number_anew(before)
             self.modules = names_of_modules(model)
             self.known = {**known_tensors(model, (), {}), **self._names(outside)}
+
+    def read_modules(self) -> Mapping[int, str]:
+        """Give the names of modules as they are now, by ``id``."""
+        self.refresh()
+        return self.modules
 
     def forget(self) -> None:
         """Let go of the tensors."""
         self.tensors, self.known, self.modules, self._ids = [], {}, {}, ()
+        self._numbers = {}
         self._tables, self._tree, self._children = [], [], []
 
     def signature(self) -> tuple[tuple[int, ...], tuple[bool, ...]]:
         """Give what changes when a parameter is added, replaced, frozen or unfrozen."""
-        return self._ids, tuple([tensor.requires_grad for tensor in self.tensors])
+        return tuple(self._numbers.values()), tuple([t.requires_grad for t in self.tensors])
+
+    def numbers_of(self, leaves: Sequence[torch.Tensor]) -> tuple[int | None, ...]:
+        """Give a number for each of our parameters, None for other leaves.
+
+        Unlike an ``id`` it is never given again, when a layer is replaced.
+        """
+        return tuple([self._numbers.get(id(leaf)) for leaf in leaves])
+
+    def _number_anew(self, before: Sequence[torch.Tensor]) -> None:
+        kept = {id(tensor): self._numbers[id(tensor)] for tensor in before}
+        self._numbers = {}
+        for tensor in self.tensors:
+            number = kept.get(id(tensor))
+            if number is None:
+                number, self._next = self._next, self._next + 1
+            self._numbers[id(tensor)] = number
 
     def _outside(self, owned: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
         """Give the parameters of the optimizers that the model does not own, each once."""

@@ -31,6 +31,7 @@ class PassNumbers:
             pass was an ``autograd.grad``, which leaves none.
         state_of: What each parameter's ``.grad`` was afterwards, by ``id`` of the parameter.
         values: Copies of small roots, by row.
+        objective: What was differentiated.
     """
 
     structure: Structure
@@ -38,13 +39,17 @@ class PassNumbers:
     accumulated: Numbers | None
     state_of: Mapping[int, GradState]
     values: Mapping[int, torch.Tensor]
+    objective: str
 
 
 class PassReading:
     """Hooks of one backward pass; ``finish`` takes them away however it ended."""
 
-    def __init__(self, met: Met, parameters: Sequence[torch.Tensor], call: BackwardCall) -> None:
+    def __init__(
+        self, met: Met, parameters: Sequence[torch.Tensor], call: BackwardCall, objective: str
+    ) -> None:
         """Attach; either all or nothing."""
+        self._objective = objective
         self._met = met
         self._parameters = parameters
         self._call = call
@@ -62,6 +67,11 @@ class PassReading:
         except BaseException:
             detach(self._attached)
             raise
+
+    @property
+    def structure(self) -> Structure:
+        """The graph that it runs over."""
+        return self._met.structure
 
     @property
     def is_first_of_structure(self) -> bool:
@@ -139,7 +149,9 @@ class PassReading:
         if accumulated is not None and any(before is not None for before in self._before):
             accumulated = read_grads(structure, self._parameters, scale)
         state_of = dict(zip(map(id, self._parameters), states))
-        return PassNumbers(structure, gradients, accumulated, state_of, self._roots())
+        return PassNumbers(
+            structure, gradients, accumulated, state_of, self._roots(), self._objective
+        )
 
     def _of_nodes(self) -> Iterator[tuple[int, torch.Tensor]]:
         rows_at = self._met.structure.replay.rows_at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 
@@ -12,9 +12,9 @@ from tb_gradgraph.graph import Record
 from tb_gradgraph.statistics import StatisticsTable
 from tb_gradgraph.summarize.transfer import Transfer
 from tb_gradgraph.summarize.whole import whole_arrays
+from tb_gradgraph.training.applied import AppliedPart, HiddenChanges
 from tb_gradgraph.training.numbers import Numbers, Whole, divided, joined, only, total_norm
 from tb_gradgraph.training.reading import PassNumbers
-from tb_gradgraph.training.weights import WeightReading
 
 #: A norm that falls by more than this between backward and step was clipped.
 _CLIPPED = 1 - 1e-4
@@ -56,35 +56,6 @@ class LossScale:
         return self._read
 
 
-class Flag:
-    """A number on a device that says yes where it is not 0; without one, no."""
-
-    def __init__(self, number: torch.Tensor | None) -> None:
-        """Begin the copy to the host."""
-        self._transfer = None
-        self._read = False
-        if isinstance(number, torch.Tensor):
-            self._transfer = Transfer(number.device, [number.detach().clone()])
-
-    def read(self) -> bool:
-        """Say yes or no; waits for the copy."""
-        if self._transfer is not None:
-            self._read = bool(self._transfer.wait()[0][0])
-            self._transfer = None
-        return self._read
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AppliedPart:
-    """What one optimizer saw and did."""
-
-    rows: tuple[int, ...]
-    gradients: Numbers | None
-    was_changed: bool  # since the last backward: unscaled, clipped
-    weights: WeightReading
-    was_skipped: Flag  # by a fused optimizer, which looks for infinities itself
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pass:
     """One backward pass of the step."""
@@ -110,17 +81,25 @@ class StepRecords:
 
     place: StepPlace
     scale: LossScale  # of the passes of which no scaler was known when they ran
+    hidden: HiddenChanges
     last: Pass | None = None
     count: int = 0  # of backward passes
     ends: list[StepEnd] = dataclasses.field(default_factory=list)
     wall_time: float = dataclasses.field(default_factory=time.time)
 
-    def add(self, found: PassNumbers, factor: torch.Tensor | None) -> Pass:
-        """Take in a backward pass; ``factor`` has been divided out of it."""
-        scale = self.scale if factor is None else LossScale(factor)
+    def add(
+        self, found: PassNumbers, factor: torch.Tensor | None, scale: LossScale | None = None
+    ) -> Pass:
+        """Take in a backward pass; ``factor``, or ``scale``, has been divided out of it."""
+        scale = scale or (self.scale if factor is None else LossScale(factor))
         self.last = Pass(found, self.count, scale)
         self.count += 1
         return self.last
+
+    def forget_after(self, number: int) -> None:
+        """Leave out the passes after that of ``number``."""
+        self.count = number + 1
+        self.last = self.ends[-1].last if self.ends else None
 
     def end(self) -> StepEnd:
         """Give what becomes of the gradients as the last pass left them.
@@ -166,18 +145,18 @@ class StepRecords:
         self, end: StepEnd, parts: Sequence[AppliedPart], before: StatisticsTable | None
     ) -> list[Record]:
         tables, whole = [], {}
-        for part in parts:
-            if part.gradients is None:
-                continue
-            scale = LossScale() if part.was_changed else end.scale
-            table, kept = _scaled(part.gradients, scale)
-            tables.append(only(table, part.rows))
-            whole.update({row: kept[row] for row in part.rows if row in kept})
+        for gradients, was_read, rows in _together(parts):
+            table, kept = _scaled(gradients, LossScale() if was_read else end.scale)
+            tables.append(only(table, rows))
+            whole.update({row: kept[row] for row in rows if row in kept})
         rows = end.last.numbers.structure.graph.row_count
         table = joined(tables) if tables else StatisticsTable.empty(rows)
         records = []
-        if before is not None and any(part.was_changed for part in parts):
+        if before is not None and any(part.was_read for part in parts):
             seen = [row for part in parts for row in part.rows]
+            if any(part.seems_same for part in parts):
+                same = [row for part in parts if part.seems_same for row in part.rows]
+                self.hidden.compare(before, only(table, same))
             if total_norm(table) < _CLIPPED * total_norm(only(before, seen)):
                 clipped = only(table, seen)
                 records.append(self._record(end.last, "clipped", clipped, whole, end.scale))
@@ -202,7 +181,7 @@ class StepRecords:
             step=place.step,
             wall_time=self.wall_time,
             backward_pass=of.number,
-            objective=", ".join(node.name for node in graph.nodes if node.kind == "root"),
+            objective=of.numbers.objective,
             table=table,
             gradients=whole,
             values=values or {},
@@ -220,3 +199,13 @@ def _scaled(numbers: Numbers, scale: LossScale) -> tuple[StatisticsTable, Whole]
         return table, whole
     factor = scale.read()
     return divided(table, factor), {row: array / factor for row, array in whole.items()}
+
+
+def _together(parts: Sequence[AppliedPart]) -> Iterable[tuple[Numbers, bool, list[int]]]:
+    """Give each table of ``parts``, whether it was read for them, and all rows that they need of it."""
+    found: dict[int, tuple[Numbers, bool, list[int]]] = {}
+    for part in parts:
+        if part.gradients is not None:
+            entry = (part.gradients, part.was_read, [])
+            found.setdefault(id(part.gradients), entry)[2].extend(part.rows)
+    return found.values()

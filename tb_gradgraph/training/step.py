@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from tb_gradgraph.autograd.backward_calls import BackwardCall
 from tb_gradgraph.autograd.frames import user_frame, variables_of
+from tb_gradgraph.autograd.model import name_roots
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.training.batches import read_grads
+from tb_gradgraph.training.applied import AppliedPart, HiddenChanges, OptimizerReading
+from tb_gradgraph.training.batches import add_now, new_batch
 from tb_gradgraph.training.numbers import Numbers, differing
-from tb_gradgraph.training.parameters import Parameters, grad_states
+from tb_gradgraph.training.parameters import Parameters
 from tb_gradgraph.training.reading import PassNumbers, PassReading
-from tb_gradgraph.training.records import AppliedPart, Flag, LossScale, StepPlace, StepRecords
+from tb_gradgraph.training.records import LossScale, Pass, StepPlace, StepRecords
 from tb_gradgraph.training.scalers import loss_scale, scaler_of
-from tb_gradgraph.training.structures import Met, Structures
-from tb_gradgraph.training.weights import WeightReading
+from tb_gradgraph.training.structures import Met, Structure, Structures
 
 #: Backward passes of one step that get a record each; of further ones (a great many
 #: micro-batches) only what they accumulated to is kept.
 MOST_PASSES = 8
+_UNSETTLED = 3  # steps in which the order of several optimizers may yet turn out to be another
 
 
 @dataclasses.dataclass(slots=True)
@@ -36,15 +39,20 @@ class Setting:
     follows_modules: bool  # whether module calls are followed at every recorded step
     is_compiled: bool
     scaler: Any  # torch.amp.GradScaler or None
-    has_optimizers: bool
+    optimizers: int
     write_graph: Callable[[str, Graph], None]
     write_later: Callable[[Callable[[], Sequence[Record]], int], None]
-    has_recorded: bool = False  # a whole step, so that a scaler, if there is one, is known
+    hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)
+    recorded: int = 0  # steps
 
     @property
-    def awaits_scaler(self) -> bool:
-        """Whether an optimizer's first step may yet show that there is a scaler."""
-        return self.scaler is None and self.has_optimizers and not self.has_recorded
+    def holds(self) -> bool:
+        """Whether records wait for the end of the step.
+
+        At the first the optimizer may yet show that there is a scaler, and at the first
+        few which of several ends a step.
+        """
+        return self.recorded < (_UNSETTLED if self.optimizers > 1 else self.optimizers)
 
 
 class RecordedStep:
@@ -53,12 +61,14 @@ class RecordedStep:
     def __init__(self, setting: Setting, place: StepPlace) -> None:
         """Begin to follow the forward."""
         self._setting = setting
-        self._records = StepRecords(place, LossScale())
-        self._held: list[Callable[[], Sequence[Record]]] = []
-        self._before: dict[int, _BeforeOptimizer] = {}
+        setting.hidden.begin_step()
+        self._records = StepRecords(place, LossScale(), setting.hidden)
+        self._held: list[tuple[Pass | None, Callable[[], Sequence[Record]]]] = []
+        self._before: dict[int, OptimizerReading] = {}
+        self._within: _WithinBackward | None = None  # while a backward runs
         wants_trace = setting.structures.wants_trace
         traces = wants_trace and not setting.is_compiled
-        self.forward = TrainingForward(setting.parameters.modules, traces)
+        self.forward = TrainingForward(setting.parameters.read_modules, traces)
         self._is_followed = not setting.is_compiled and (wants_trace or setting.follows_modules)
         if self._is_followed:
             self.forward.attach()
@@ -72,17 +82,24 @@ class RecordedStep:
     def begin_pass(self, call: BackwardCall) -> PassReading | None:
         """Put hooks on a backward that is about to run; None if it is not over our model."""
         setting = self._setting
+        if not self._records.count:
+            setting.parameters.refresh()
         met = setting.structures.meet(call.roots, self.forward)
         if met is None:
             return None
-        if setting.scaler is None and not setting.has_recorded:
-            setting.scaler = scaler_of(call.roots, variables_of(user_frame()).values())
+        frame = user_frame()
+        if setting.scaler is None and not setting.recorded:
+            setting.scaler = scaler_of(call.roots, variables_of(frame).values())
         if self._records.count >= MOST_PASSES:
             met = Met(met.structure)
-        return PassReading(met, setting.parameters.tensors, call)
+        objective = ", ".join(root.name for root in name_roots(call.roots, frame))
+        reading = PassReading(met, setting.parameters.tensors, call, objective)
+        self._within = _WithinBackward(met.structure)
+        return reading
 
     def end_pass(self, reading: PassReading, well: bool) -> bool:
         """Take the hooks away; whether a pass over our model was recorded."""
+        within, self._within = self._within, None
         scale = loss_scale(self._setting.scaler)
         numbers = reading.finish(well, scale)
         if numbers is None:
@@ -93,24 +110,54 @@ class RecordedStep:
             _check_sharing(numbers)
             self._setting.write_graph(self._setting.tag, numbers.structure.graph)
         if found.number < MOST_PASSES:
-            self._write(lambda: records.of_pass(found), numbers)
+            self._write(found, lambda: records.of_pass(found), numbers)
+        if within is not None and (parts := within.finish()):
+            records.end().applied += parts
         return True
 
     def before_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         """Read gradients as the optimizer sees them, if they were changed, and weights."""
-        self._before[id(optimizer)] = _BeforeOptimizer(optimizer, self._records)
+        within, last = self._within, self._records.last
+        before = None if within is not None or last is None else last.numbers
+        reading = OptimizerReading(optimizer, before, self._setting.hidden.are_sought)
+        if within is not None:
+            within.read(reading.parameters)
+        self._before[id(optimizer)] = reading
 
     def after_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         """Read what it did to the weights."""
-        before = self._before.pop(id(optimizer), None)
-        if before is not None and self._records.last is not None:
-            part = before.finish(self._records)
+        reading = self._before.pop(id(optimizer), None)
+        if reading is None:
+            return
+        if self._within is not None:
+            self._within.add(reading)
+        elif self._records.last is not None:
+            part = reading.finish(self._records.last.numbers)
             self._records.end().applied.append(part)
+
+    def take_unused(self) -> list[Pass]:
+        """Take out the passes that no optimizer has used yet: they turned out to be of the next step.
+
+        What has been written already stays.
+        """
+        used = self._records.ends[-1].last.number if self._records.ends else -1
+        unused = [found for found, _ in self._held if found is not None and found.number > used]
+        self._held = [entry for entry in self._held if entry[0] not in unused]
+        if unused:
+            self._records.forget_after(used)
+        return unused
+
+    def add_passes(self, passes: Sequence[Pass]) -> None:
+        """Take in passes that the step before has given away."""
+        records = self._records
+        for given in passes:
+            found = records.add(given.numbers, None, given.scale)
+            self._write(found, partial(records.of_pass, found), given.numbers)
 
     def follow_scaler(self, scaler: Any) -> None:
         """Note which scaler has our optimizers step: the numbers so far are of losses times its factor."""
         if self._setting.scaler is not scaler:
-            if not self._setting.awaits_scaler:  # what is written already stays as it is
+            if not self._setting.holds:  # what is written already stays as it is
                 self._records.scale = LossScale()
             self._setting.scaler = scaler
             self._records.scale.find_late(loss_scale(scaler))
@@ -129,9 +176,9 @@ class RecordedStep:
         if records.count > 1:
             records.end()
         if records.ends:
-            self._write(records.of_step, records.last.numbers)
-        self._setting.has_recorded = True
-        for make in self._held:
+            self._write(None, records.of_step, records.last.numbers)
+        self._setting.recorded += 1
+        for _, make in self._held:
             self._setting.write_later(make, 0)
         return True
 
@@ -141,54 +188,39 @@ class RecordedStep:
             self._is_followed = False
             self.forward.remove()
 
-    def _write(self, make: Callable[[], Sequence[Record]], numbers: PassNumbers) -> None:
-        if self._setting.awaits_scaler:
-            self._held.append(make)  # a scaler that is found later divides these too
+    def _write(
+        self, of: Pass | None, make: Callable[[], Sequence[Record]], numbers: PassNumbers
+    ) -> None:
+        if self._setting.holds:
+            self._held.append((of, make))
         else:
             self._setting.write_later(make, numbers.structure.size)
 
 
-class _BeforeOptimizer:
-    """What an optimizer is about to see and to change."""
+class _WithinBackward:
+    """Optimizers that step while the backward runs, each when its parameters' gradients are there."""
 
-    def __init__(self, optimizer: torch.optim.Optimizer, records: StepRecords) -> None:
-        self._parameters = [
-            parameter
-            for group in optimizer.param_groups
-            for parameter in group["params"]
-            if parameter.requires_grad or parameter.grad is not None
-        ]
-        self._passes = records.count
-        self._weights = WeightReading(self._parameters)
-        self._gradients: Numbers | None = None
-        self._was_changed = False
-        self._found_inf = Flag(getattr(optimizer, "found_inf", None))
-        if records.last is not None:  # else a closure will run them
-            # Fused optimizers unscale themselves.
-            self._read(records.last.numbers, getattr(optimizer, "grad_scale", None))
+    def __init__(self, structure: Structure) -> None:
+        self._structure = structure
+        self._batch = new_batch(structure)
+        self._parts: list[AppliedPart] = []
 
-    def _read(self, last: PassNumbers, scale: torch.Tensor | None) -> None:
-        now = zip(self._parameters, grad_states(self._parameters))
-        self._was_changed = scale is not None or any(
-            last.state_of.get(id(parameter)) != state for parameter, state in now
-        )
-        self._gradients = last.accumulated
-        if self._was_changed:
-            self._gradients = read_grads(last.structure, self._parameters, scale)
+    @torch.no_grad()
+    def read(self, parameters: Sequence[torch.Tensor]) -> None:
+        """Read what an optimizer is about to see."""
+        for parameter in parameters:
+            row = self._structure.parameter_rows.get(id(parameter))
+            if row is not None and parameter.grad is not None:
+                add_now(self._batch, row, parameter.grad, self._structure.whole_rows)
 
-    def finish(self, records: StepRecords) -> AppliedPart:
-        if records.last is None:
-            raise AssertionError("finish() needs a pass")
-        last = records.last.numbers
-        if records.count != self._passes:  # run by a closure, which may have clipped them too
-            self._read(last, None)
-        row_of = last.structure.parameter_rows
-        rows = [row_of.get(id(parameter)) for parameter in self._parameters]
-        self._weights.finish(rows)
-        known = tuple(row for row in rows if row is not None)
-        return AppliedPart(
-            known, self._gradients, self._was_changed, self._weights, self._found_inf
-        )
+    def add(self, reading: OptimizerReading) -> None:
+        """Take in an optimizer that has stepped."""
+        self._parts.append(reading.finish_within(self._structure))
+
+    def finish(self) -> list[AppliedPart]:
+        """Give what they did."""
+        numbers = Numbers(self._batch.reduce(), {})
+        return [dataclasses.replace(part, gradients=numbers) for part in self._parts]
 
 
 def _check_sharing(numbers: PassNumbers) -> None:

@@ -86,11 +86,11 @@ class Structures:
         """
         if not self._reads_nodes:
             return self._meet_parameters(roots, forward)
-        order, leaves = reach(roots)
+        order, leaves, wiring = reach(roots)
         own = self._parameters.known
         if not any(id(leaf) in own for leaf in leaves):
             return None
-        key = fingerprint(order, [leaf for leaf in leaves if id(leaf) in own])
+        key = fingerprint(order, wiring, self._parameters.numbers_of(leaves))
         found = self._found.get(key)
         if found is not None and (found.is_traced or not forward.traces):
             self.wants_trace = False
@@ -100,10 +100,10 @@ class Structures:
     def _meet_parameters(self, roots: Sequence[Any], forward: TrainingForward) -> Met | None:
         key = self._parameters.signature()
         found = self._found.get(key)
-        if found is not None:
+        if found is not None and (found.is_traced or not forward.traces):
             self.wants_trace = False
             return Met(found)
-        order, leaves = reach(roots)
+        order, leaves, _ = reach(roots)
         if not any(id(leaf) in self._parameters.known for leaf in leaves):
             return None
         met = self._add(key, roots, order, leaves, forward)

@@ -19,6 +19,7 @@ from tb_gradgraph.training.optimizers import OptimizerHooks
 from tb_gradgraph.training.parameters import grad_states
 from tb_gradgraph.training.records import StepPlace
 from tb_gradgraph.training.step import RecordedStep, Setting
+from tb_gradgraph.training.turns import Turns
 
 Ended = Callable[[bool], None]
 
@@ -48,8 +49,8 @@ class Watch:
         self._running = threading.Lock()  # held while a backward is being recorded
         self._closed = False
         self._pid = os.getpid()
-        self._done: list[int] = []  # optimizers that have stepped in this step, by id
-        self._closing = id(optimizers[-1]) if optimizers else 0  # whose step ends a step
+        self._turns = Turns(len(optimizers))
+        self._ends_with_backward = False  # for its optimizers have stepped within it
         self.failure: Exception | None = None
         this = weakref.ref(self)
         self._hooks = OptimizerHooks(optimizers, _Listener(this))
@@ -128,9 +129,9 @@ class Watch:
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer is about to step."""
-        if id(optimizer) in self._done:  # it steps again, so the last to step ended a step
-            self._closing = self._done[-1]
-            self._guarded(self._end_step)
+        if self._turns.has_stepped(optimizer) and not self._running.locked():
+            self._turns.close_with_last()
+            self._guarded(self._end_step, True)
         if self._current is not None:
             self._guarded(self._current.before_optimizer, optimizer)
 
@@ -154,12 +155,16 @@ class Watch:
         self._has_stepped(optimizer)
 
     def _has_stepped(self, optimizer: torch.optim.Optimizer) -> None:
-        self._done.append(id(optimizer))
-        if id(optimizer) == self._closing:
+        if not self._turns.take(optimizer):
+            return
+        if self._running.locked():
+            self._ends_with_backward = True
+        else:
             self._guarded(self._end_step)
 
     def _count(self, call: BackwardCall) -> Ended:
         """Count a backward that is not recorded, if it is over the model."""
+        self._setting.parameters.refresh()
         parameters = self._setting.parameters.tensors
         given = {id(tensor) for tensor in call.inputs}
         if not call.accumulates:
@@ -193,7 +198,8 @@ class Watch:
                 found = self._guarded(current.end_pass, reading, well)
             finally:
                 self._release(was_collecting)
-            if found and not self._optimizers:
+            if self._ends_with_backward or (found and not self._optimizers):
+                self._ends_with_backward = False
                 self._guarded(self._end_step)
 
         return ended
@@ -209,19 +215,22 @@ class Watch:
             current.drop()
         if self._closed or not self._cadence.is_due(self._step):
             return
-        self._setting.parameters.refresh()
         place = StepPlace(
             self._setting.tag, self._step, self._cadence.every_n_steps, self._cadence.cost
         )
         self._current = RecordedStep(self._setting, place)
 
-    def _end_step(self) -> None:
+    def _end_step(self, has_begun: bool = False) -> None:
+        """End a step; ``has_begun`` if backwards of the next one have run already."""
         current, self._current = self._current, None
-        self._done.clear()
+        self._turns.begin()
+        ahead = current.take_unused() if current is not None and has_begun else []
         recorded = current is not None and current.finish()
         self._cadence.end_step(self._step, recorded)
         self._step += 1
         self._begin_step()
+        if self._current is not None:
+            self._current.add_passes(ahead)
 
     def _guarded(self, action: Callable[..., Any], *args: Any) -> Any:
         """Do something of ours; a fault ends the recording, not the training."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import pathlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,7 @@ from tests.oracle import statistics_of
 
 #: Step, stage and backward pass of a record.
 Place = tuple[int, str, int]
+Gradients = Mapping[str, "torch.Tensor | None"]
 Named = nn.Module | Mapping[str, torch.Tensor]
 Loop = Callable[["Bare"], Any]
 
@@ -28,19 +30,24 @@ class Bare:
     """What a loop is given: it says here what happens, and plain torch's numbers are kept."""
 
     def __init__(self) -> None:
-        self.gradients: dict[Place, dict[str, torch.Tensor | None]] = {}
-        self.weights: dict[int, dict[str, tuple[float, float, float]]] = {}
+        self.gradients: dict[tuple[str, Place], dict[str, torch.Tensor | None]] = {}
+        self.weights: dict[tuple[str, int], dict[str, tuple[float, float, float]]] = {}
 
     def watch(self, net: nn.Module, **options: Any) -> Any:
         """Begin to watch; give the watch, None where there is none."""
 
     def note(
-        self, step: int, stage: str, net: Named, number: int = 0, divide_by: float = 1
+        self,
+        step: int,
+        stage: str,
+        net: Named,
+        number: int = 0,
+        divide_by: float = 1,
+        tag: str = "",
     ) -> None:
         """Say that ``.grad`` is now what ``stage`` of ``step`` is to be, times a factor."""
-        self.give(
-            step, stage, {name: tensor.grad for name, tensor in _named(net)}, number, divide_by
-        )
+        gradients = {name: tensor.grad for name, tensor in _named(net)}
+        self.give(step, stage, gradients, number, divide_by, tag)
 
     def note_parts(
         self, step: int, loss: torch.Tensor, net: Named, number: int = 0, divide_by: float = 1
@@ -54,22 +61,23 @@ class Bare:
         self,
         step: int,
         stage: str,
-        gradients: Mapping[str, torch.Tensor | None],
+        gradients: Gradients,
         number: int = 0,
         divide_by: float = 1,
+        tag: str = "",
     ) -> None:
         """Say what the gradients are."""
-        kept = self.gradients.setdefault((step, stage, number), {})
+        kept = self.gradients.setdefault((tag, (step, stage, number)), {})
         kept.update(
             {n: None if g is None else g.detach().clone() / divide_by for n, g in gradients.items()}
         )
 
     @contextlib.contextmanager
-    def stepping(self, step: int, net: Named) -> Iterator[None]:
+    def stepping(self, step: int, net: Named, tag: str = "") -> Iterator[None]:
         """Say that the optimizer of ``net`` steps in the block."""
         before = {name: tensor.detach().clone() for name, tensor in _named(net)}
         yield
-        weights = self.weights.setdefault(step, {})
+        weights = self.weights.setdefault((tag, step), {})
         for name, tensor in _named(net):
             norm = _norm(before[name])
             moved = _norm(before[name] - tensor.detach())
@@ -81,12 +89,8 @@ class Watched(Bare):
 
     def __init__(self, writer: tb_gradgraph.SummaryWriter, options: Mapping[str, Any]) -> None:
         super().__init__()
-        self._writer = writer
-        self._options = {"every_n_steps": 1, **options}
-
-    def watch(self, net: nn.Module, **options: Any) -> Any:
-        """Begin to watch."""
-        return self._writer.watch(net, **{**self._options, **options})
+        # No function of ours: it would be taken for the frame whose variables give names.
+        self.watch = functools.partial(writer.watch, **{"every_n_steps": 1, **options})
 
     def note_parts(self, *_: Any, **__: Any) -> None:
         """Do nothing: it would be seen."""
@@ -125,15 +129,16 @@ class Log:
         """Give what is known of one tensor."""
         return read_tensor(self.run, self.record(step, stage, number), name)
 
-    def compare(self, bare: Bare) -> None:
+    def compare(self, bare: Bare, tag: str) -> None:
         """Assert that all that plain torch says was recorded."""
-        for (step, stage, number), gradients in bare.gradients.items():
+        noted = {place: found for (of, place), found in bare.gradients.items() if of == tag}
+        for (step, stage, number), gradients in noted.items():
             record = self.record(step, stage, number)
             for name, gradient in gradients.items():
                 found = read_tensor(self.run, record, name)
                 assert_gradient(found, gradient, f"{name} at {step, stage, number}")
-        for step, weights in bare.weights.items():
-            for name, expected in weights.items():
+        for (of, step), weights in bare.weights.items():
+            for name, expected in weights.items() if of == tag else ():
                 found = read_tensor(self.run, self.record(step, "applied"), name).statistics
                 if found is not None:
                     own = [getattr(found, column) for column in OF_PARAMETERS]
@@ -141,7 +146,7 @@ class Log:
                     np.testing.assert_allclose(own, expected, 1e-5, 1e-12, err_msg=f"{step} {name}")
 
 
-def run_both(loop: Loop, logdir: pathlib.Path, tag: str | None = None, **options: Any) -> Log:
+def run_both(loop: Loop, logdir: pathlib.Path, **options: Any) -> Log:
     """Run a loop bare and watched; assert that it ends the same, and that what it noted was recorded.
 
     What the loop returns, tensors in any containers, has to be bit-equal.
@@ -154,9 +159,9 @@ def run_both(loop: Loop, logdir: pathlib.Path, tag: str | None = None, **options
     with tb_gradgraph.SummaryWriter(str(logdir)) as writer:
         found = loop(Watched(writer, options))
     assert_bit_equal((found, torch.get_rng_state()), (expected, state))
-    log = Log(logdir, tag)
-    log.compare(bare)
-    return log
+    for tag in {tag for tag, _ in [*bare.gradients, *bare.weights]}:
+        Log(logdir, tag or None).compare(bare, tag)
+    return Log(logdir)
 
 
 def assert_gradient(found: LoggedTensor, gradient: torch.Tensor | None, where: str) -> None:

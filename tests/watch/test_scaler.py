@@ -181,7 +181,7 @@ def test_one_scaler_of_two_watched_trainings(tmp_path: pathlib.Path) -> None:
         assert "step" not in vars(scaler)
         return [state_of(*pair) for pair in zip(nets, optimizers)]
 
-    run_both(loop, tmp_path, tag="a")
+    run_both(loop, tmp_path)
     skipped = {
         tag: [r.skipped for r in Log(tmp_path, tag).records if r.stage == "unscaled"]
         for tag in "ab"
