@@ -94,7 +94,7 @@ def part_of_held(
 
 def part_on_device(entries: np.ndarray, flat: torch.Tensor, counts: np.ndarray, limit: int) -> Part:
     """Join small tensors of an accelerator that lie end to end."""
-    segment = send(np.repeat(np.arange(len(counts)), counts), flat.device)
+    segment = torch.repeat_interleave(send(counts, flat.device), output_size=len(flat))
     samples, sizes = samples_of(flat, counts, limit)
 
     def read(arrays: Sequence[np.ndarray], divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
