@@ -39,6 +39,7 @@ class KnownTensor:
     kind: NodeKind
     names: tuple[str, ...]
     scope: int = NO_SCOPE
+    is_owned: bool = True  # by the model, in whose modules it is drawn
 
 
 def _nowhere(_sequence_nr: int) -> int:

@@ -54,7 +54,7 @@ def in_scopes(
         first.setdefault(scope.path, index)
 
     def place(tensor: KnownTensor) -> KnownTensor:
-        if tensor.kind == "input":
+        if tensor.kind == "input" or not tensor.is_owned:
             return tensor
         owners = (name.rpartition(".")[0] for name in tensor.names)
         scope = next((first[owner] for owner in owners if owner in first), NO_SCOPE)

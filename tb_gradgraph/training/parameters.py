@@ -123,7 +123,7 @@ class Parameters:
             name, alive = self._variables.get(id(tensor), ("", lambda: None))
             if alive() is tensor:
                 names[id(tensor)] = name
-        return {id(t): KnownTensor("parameter", (names[id(t)],)) for t in outside}
+        return {id(t): KnownTensor("parameter", (names[id(t)],), is_owned=False) for t in outside}
 
 
 def _ids_of(tree: Sequence[Mapping[str, torch.nn.Module | None]]) -> list[int]:
