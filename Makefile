@@ -66,5 +66,5 @@ clean:
 	touch $@
 
 .venv/installed-test: $(INPUTS) | .venv/created
-	$(PIP_INSTALL) --editable '.[test]'
+	$(PIP_INSTALL) --editable '.[test,integrations]'
 	touch .venv/installed $@

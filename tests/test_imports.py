@@ -15,7 +15,8 @@ PACKAGE = ROOT / "tb_gradgraph"
 VOCABULARY = {"graph", "statistics", "errors"}
 
 # Room or module -> what of the package it may import besides itself. Modules that
-# are not named join the rooms and may import all; no room may import them.
+# are not named join the rooms and may import all; no room may import them, save
+# integrations, which calls ``watch`` as a user's code does.
 MAY_IMPORT = {
     "errors": set(),
     "statistics": {"errors"},
@@ -26,6 +27,7 @@ MAY_IMPORT = {
     "diagnose": VOCABULARY | {"record"},
     "serve": VOCABULARY | {"record", "diagnose"},
     "training": VOCABULARY | {"autograd", "summarize"},
+    "integrations": VOCABULARY | {"autograd", "training", "writer"},
 }
 WITHOUT_TORCH = ("errors", "statistics", "graph", "record", "diagnose", "serve")
 

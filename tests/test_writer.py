@@ -139,17 +139,6 @@ def test_a_closed_writer_is_an_error_at_the_call(tmp_path: pathlib.Path) -> None
                 add_grad_graph(writer, Net(), X)
 
 
-def test_a_closed_writer_that_its_library_opened_again_records_again(
-    tmp_path: pathlib.Path,
-) -> None:
-    writer, model = TorchSummaryWriter(str(tmp_path)), Net()
-    for step in range(3):
-        writer.add_scalar("loss", 1.0, step)
-        add_grad_graph(writer, model, X, step)
-        writer.close()
-    assert _records(tmp_path) == [("Net", 0, 0), ("Net", 1, 0), ("Net", 2, 0)]
-
-
 def test_close_twice_is_harmless(tmp_path: pathlib.Path) -> None:
     writer = SummaryWriter(str(tmp_path))
     writer.add_grad_graph(Net(), X)

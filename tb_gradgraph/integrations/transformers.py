@@ -1,0 +1,86 @@
+"""For Hugging Face's Trainer: ``Trainer(model, args, callbacks=[GradGraphCallback()], ...)``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+from transformers.integrations import TensorBoardCallback
+
+from tb_gradgraph.autograd.frames import local_variables
+from tb_gradgraph.autograd.spans import is_wrapper
+from tb_gradgraph.integrations.watching import WatchingCallback
+
+
+class GradGraphCallback(WatchingCallback, TrainerCallback):
+    """Records the gradients of ``train`` into the files of the Trainer's TensorBoardCallback.
+
+    Where the Trainer has none (``report_to`` without "tensorboard"), the files are
+    where it would have put them. Arguments are those of ``tb_gradgraph.watch``;
+    steps are ``state.global_step`` before the step.
+    """
+
+    _own: TensorBoardCallback | None = None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Forget an earlier training, should an error have ended it."""
+        self._end()
+
+    def on_step_begin(
+        self,
+        args: Any,
+        state: Any,
+        control: Any,
+        model: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        **kwargs: Any,
+    ) -> None:
+        """Attach at the first step, when all callbacks have begun; follow the Trainer's count."""
+        if not state.is_world_process_zero:
+            return
+        if self.watch is not None:
+            self.watch.step = state.global_step
+            return
+        trainer = _running_trainer()
+        outermost = getattr(trainer, "model_wrapped", model)
+        self._begin(
+            self._writer_of(trainer, args, state, control),
+            outermost if is_wrapper(outermost) else model,  # torch.compile's is to be seen as such
+            [optimizer],
+            getattr(getattr(trainer, "accelerator", None), "scaler", None),
+            state.global_step,
+        )
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Remove every trace."""
+        self._end()
+
+    def _writer_of(self, trainer: Any, args: Any, state: Any, control: Any) -> Any:
+        handler = getattr(trainer, "callback_handler", None)
+        for callback in getattr(handler, "callbacks", ()):
+            if isinstance(callback, TensorBoardCallback) and callback.tb_writer is not None:
+                return callback.tb_writer
+        self._own = TensorBoardCallback()
+        self._own.on_train_begin(args, state, control)
+        return self._own.tb_writer
+
+    def _end(self) -> None:
+        own, self._own = self._own, None
+        try:
+            super()._end()
+        finally:
+            if own is not None and own.tb_writer is not None:
+                own.tb_writer.close()
+
+
+def _running_trainer() -> Any:
+    """Give the Trainer whose event this is: callbacks are handed its parts, but not itself."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        this = local_variables(frame).get("self")
+        if hasattr(this, "callback_handler"):
+            return this
+        frame = frame.f_back
+    return None

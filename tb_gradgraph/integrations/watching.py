@@ -1,0 +1,68 @@
+"""What the callbacks share: the arguments of ``watch``, and one watch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.select import Selector
+from tb_gradgraph.training.watch import Watch
+from tb_gradgraph.writer import watch
+
+
+class WatchingCallback:
+    """Holds the arguments of ``watch`` until a trainer begins, and its watch until it ends.
+
+    Attributes:
+        watch: The watch of the training that is running, else None.
+    """
+
+    def __init__(
+        self,
+        every_n_steps: int = 50,
+        level: str = "module",
+        *,
+        tag: str | None = None,
+        select: Selector = "*",
+        exclude: Selector = (),
+        retain: Selector = (),
+        budget: float | None = None,
+        strict: bool = False,
+    ) -> None:
+        """Take the arguments of ``tb_gradgraph.watch``."""
+        super().__init__()
+        self.watch: Watch | None = None
+        self._arguments: dict[str, Any] = {
+            "every_n_steps": every_n_steps,
+            "level": level,
+            "tag": tag,
+            "select": select,
+            "exclude": exclude,
+            "retain": retain,
+            "budget": budget,
+            "strict": strict,
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy or pickle without the watch, which belongs to one training loop."""
+        return {**vars(self), "watch": None}
+
+    def _begin(
+        self,
+        writer: Any,
+        model: torch.nn.Module,
+        optimizers: Sequence[torch.optim.Optimizer],
+        grad_scaler: torch.amp.GradScaler | None,
+        step: int,
+    ) -> None:
+        self.watch = watch(
+            writer, model, optimizer=optimizers, grad_scaler=grad_scaler, **self._arguments
+        )
+        self.watch.step = step
+
+    def _end(self) -> None:
+        current, self.watch = self.watch, None
+        if current is not None:
+            current.close()

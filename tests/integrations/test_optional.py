@@ -1,0 +1,48 @@
+"""None of the libraries is needed by anything but its own module."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+LIBRARIES = ("lightning", "pytorch_lightning", "transformers", "accelerate", "tensorboardX")
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
+    """Run ``script`` where no library can be imported."""
+    missing = "".join(f"sys.modules[{name!r}] = None\n" for name in LIBRARIES)
+    command = [sys.executable, "-W", "error", "-c", f"import sys\n{missing}{script}"]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_everything_else_is_imported_without_them():
+    finished = run("from tb_gradgraph import *\nimport tb_gradgraph.integrations.watching")
+    assert finished.returncode == 0, finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("lightning", "expected lightning or pytorch_lightning to be installed, found neither"),
+        ("transformers", "import of transformers halted"),
+    ],
+)
+def test_a_missing_library_is_named(module: str, message: str):
+    finished = run(f"import tb_gradgraph.integrations.{module}")
+    assert finished.returncode == 1
+    assert f"ModuleNotFoundError: {message}" in finished.stderr.replace(
+        f"tb_gradgraph.integrations.{module}: ", ""
+    )
+
+
+@pytest.mark.parametrize("package", ["lightning.pytorch", "pytorch_lightning"])
+def test_the_callback_is_one_of_the_package_in_use(package: str):
+    script = f"""
+import {package}
+from tb_gradgraph.integrations.lightning import GradGraphCallback
+assert issubclass(GradGraphCallback, {package}.Callback)
+"""
+    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
