@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr
+from tb_gradgraph.autograd.frames import is_in_module_call
 from tb_gradgraph.autograd.orders import note_backward
 
 
@@ -24,6 +25,11 @@ class BackwardCall:
     creates_graph: bool
     inputs: Sequence[Any]  # of autograd.grad and backward(inputs=...); empty: all leaves
     accumulates: bool  # into .grad
+
+
+def is_part_of_forward(call: BackwardCall) -> bool:
+    """Whether a module's forward asked for gradients to compute with them, as MAML does."""
+    return not call.accumulates and is_in_module_call()
 
 
 #: Told of a backward before it runs; may give what is to be told when it has ended, and

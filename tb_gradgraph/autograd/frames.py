@@ -15,6 +15,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ROOMS = ("autograd", "training", "writer.py", "watching.py", "recorder.py")
 _OURS = tuple(os.path.join(_PACKAGE, room) for room in _ROOMS)
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_MODULE_CALL = torch.nn.Module._call_impl.__code__
 _is_users: dict[str, bool] = {}  # by file name, which has its hash at hand; a code object has not
 
 
@@ -44,6 +45,16 @@ def user_call(frame: FrameType | None) -> tuple[FrameType | None, FrameType | No
             break
         called, frame = frame, frame.f_back
     return frame, called
+
+
+def is_in_module_call() -> bool:
+    """Whether a module's call is running on this thread."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code is _MODULE_CALL:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def source_line(frame: FrameType | None) -> str:

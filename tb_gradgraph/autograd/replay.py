@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,18 +14,28 @@ from torch.autograd.graph import Node as AutogradNode
 from torch.autograd.graph import get_gradient_edge
 
 from tb_gradgraph.autograd.build import BuiltGraph
-from tb_gradgraph.autograd.engine import accumulated_leaf
+from tb_gradgraph.autograd.engine import HAS_NUMBERS, accumulated_leaf, sequence_nr
 from tb_gradgraph.autograd.rows import rows_of_nodes
 from tb_gradgraph.autograd.sharing import only_reshapes, shared_rows, sharing_additions
-from tb_gradgraph.graph import Graph
+from tb_gradgraph.graph import Graph, Node
 
 #: Gradients of more elements are reduced in the hook, while they are in cache; smaller
-#: ones are held until the backward has ended, and reduced together.
-LARGE = 4096
+#: ones are held, and reduced together.
+LARGE = 131_072
+LARGE_ON_DEVICE = 4096  # not on the CPU, where memory is dearer and many kernels run at once
+#: Elements that are held before they are reduced: 16 MiB of float32.
+HELD = 4_194_304
 
 #: What makes two graphs one: the kinds of node in the order of ``reach``, where each of their
 #: inputs is in it, and the leaves among them.
 Fingerprint = tuple[tuple[type, ...], tuple[int, ...], tuple["int | None", ...]]
+
+#: Kinds of node that torch makes of some reshapes, and what it makes of them while we trace.
+_UNTRACED = {
+    getattr(torch._C._functions, "ReshapeAliasBackward0", None): getattr(
+        torch._C._functions, "ViewBackward0", None
+    )
+}
 
 SlotRows = tuple[tuple[int, ...], ...]
 
@@ -66,7 +77,8 @@ def fingerprint(
     order: Sequence[AutogradNode], wiring: Sequence[int], leaves: Sequence[int | None]
 ) -> Fingerprint:
     """Tell structures apart by what ``reach`` gave; ``leaves`` are numbers. Shapes do not count."""
-    return tuple(map(type, order)), tuple(wiring), tuple(leaves)
+    kinds = list(map(type, order))
+    return tuple(map(_UNTRACED.get, kinds, kinds)), tuple(wiring), tuple(leaves)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,7 +87,9 @@ class NodeToRead:
 
     place: int
     rows: SlotRows
-    at_once: bool  # while its gradient is in cache, or is sure to be as it is
+    number: int  # backward runs from the greatest to the least
+    size: int  # elements of its slots
+    at_once: bool  # in the hook: its gradient is large, or not sure to stay as it is
 
 
 class Replay:
@@ -104,11 +118,13 @@ class Replay:
         self.leaf_rows = tuple(
             row if (row := row_of.get(id(leaf))) in rows else None for leaf in leaves
         )
+        uses = collections.Counter(edge.source for edge in built.graph.edges)
         self._all = [
-            NodeToRead(places[node], slot_rows, _is_read_at_once(built, node))
+            _node_to_read(built, node, places[node], slot_rows, uses)
             for node, (slot_rows, _) in rows_of_nodes(built, rows).items()
             if node in places and any(slot_rows)
         ]
+        self._all.sort(key=lambda node: -node.number)
         self.rows_at: Mapping[int, SlotRows] = {node.place: node.rows for node in self._all}
         self.same: dict[int, int] = shared_rows(built.graph, rows)
         index_of = {index: node for node, index in built.node_of.items()}
@@ -128,6 +144,7 @@ class Replay:
         self,
         order: Sequence[AutogradNode],
         take: Callable[[int, Any], None],
+        take_and_reduce: Callable[[int, Any], None],
         take_at_once: Callable[[SlotRows, Any], None],
         share: bool,
     ) -> list[Any]:
@@ -137,17 +154,23 @@ class Replay:
             order: What ``reach`` gave for a graph of the same fingerprint.
             take: Given the place of a node and the gradients of its slots, on the
                 autograd thread that computed them. Must give None.
+            take_and_reduce: Given the same where by then so much is held that it is to be reduced.
             take_at_once: Given the rows of the slots instead, where the gradient is to be
                 read in the hook.
             share: Whether rows in ``same`` are left out.
         """
         share = share and all(order[place]._saved_alpha == 1 for place in self._additions)
-        return [
-            order[node.place].register_prehook(
-                partial(take_at_once, node.rows) if node.at_once else partial(take, node.place)
-            )
-            for node in (self._own if share else self._all)
-        ]
+        handles = []
+        held = 0
+        for node in self._own if share else self._all:
+            if node.at_once:
+                hook = partial(take_at_once, node.rows)
+            else:
+                held += node.size
+                hook = partial(take_and_reduce if held >= HELD else take, node.place)
+                held = 0 if held >= HELD else held
+            handles.append(order[node.place].register_prehook(hook))
+        return handles
 
 
 def _without(nodes: Sequence[NodeToRead], same: Mapping[int, int]) -> list[NodeToRead]:
@@ -155,16 +178,34 @@ def _without(nodes: Sequence[NodeToRead], same: Mapping[int, int]) -> list[NodeT
     return [node for node in nodes if not all(row in same for rows in node.rows for row in rows)]
 
 
-def _is_read_at_once(built: BuiltGraph, node: AutogradNode) -> bool:
-    """Whether to read in the hook: large gradients, and those whose memory may become a ``.grad``.
-
-    A leaf takes over what it is given, through a transpose too; a hook of the
-    user's may then change it before the backward has ended.
-    """
+def _node_to_read(
+    built: BuiltGraph,
+    node: AutogradNode,
+    place: int,
+    rows: SlotRows,
+    uses: Mapping[int, int],
+) -> NodeToRead:
     drawn = built.graph.nodes[built.node_of[node]]
-    if any(math.prod(slot.shape) > LARGE for slot in drawn.slots):
-        return True
+    sizes = [math.prod(slot.shape) for slot in drawn.slots]
+    at_once = max(sizes) > _most_held(node) or _may_become_grad(built, node, drawn, uses)
+    number = sequence_nr(node) if HAS_NUMBERS else -place
+    return NodeToRead(place, rows, number, sum(sizes), at_once)
+
+
+def _most_held(node: AutogradNode) -> int:
+    on_host = all(entry.device.type == "cpu" for entry in node._input_metadata)
+    return LARGE if on_host else LARGE_ON_DEVICE
+
+
+def _may_become_grad(
+    built: BuiltGraph, node: AutogradNode, drawn: Node, uses: Mapping[int, int]
+) -> bool:
+    """Whether the memory of a node's gradient may become a ``.grad``, in which a hook may write.
+
+    A leaf that has one user takes over what that sends to it, through a transpose too.
+    """
+    if not only_reshapes(drawn.operation):
+        return False
     sources = (source for source, _ in node.next_functions if source is not None)
-    return only_reshapes(drawn.operation) and any(
-        accumulated_leaf(source) is not None for source in sources
-    )
+    leaves = (accumulated_leaf(source) for source in sources)
+    return any(leaf is not None and uses[built.drawn[id(leaf)]] == 1 for leaf in leaves)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -90,7 +91,7 @@ class PassReading:
         try:
             if self._fault is not None:
                 raise self._fault
-            if not well or (states == self._before and not self._by_row):
+            if not well or not self._has_reached(states):
                 return None
             with torch.no_grad():
                 return self._reduce(states, scale)
@@ -99,6 +100,11 @@ class PassReading:
             self._by_row.clear()
             del self._batch
 
+    def _has_reached(self, states: Sequence[GradState]) -> bool:
+        """Whether a parameter of ours got a gradient."""
+        own = self._met.structure.parameter_rows.values()
+        return states != self._before or any(row in self._by_row for row in own)
+
     def _attach_to_nodes(self) -> None:
         met, call = self._met, self._call
         if not met.order:
@@ -106,7 +112,11 @@ class PassReading:
         # What repeats a parameter's gradient is left to that, if that is sure to be read.
         share = not met.is_new and call.accumulates and not call.inputs
         handles = met.structure.replay.attach(
-            met.order, self._by_place.__setitem__, self._take_at_once, share
+            met.order,
+            self._by_place.__setitem__,
+            self._take_and_reduce,
+            self._take_at_once,
+            share,
         )
         if call.keeps_graph:  # otherwise they go with the nodes
             self._attached += [(handle, None) for handle in handles]
@@ -127,23 +137,35 @@ class PassReading:
                 yield row, leaf
 
     def _take_at_once(self, slot_rows: SlotRows, gradients: Sequence[torch.Tensor | None]) -> None:
-        """Reduce the gradients of one node; called within the user's backward, so never raises."""
-        if self._fault is not None:
-            return
+        """Reduce the gradients of one node. As all hooks, within the user's backward: never raises."""
         whole = self._met.structure.whole_rows
+        with self._faults_kept(), torch.no_grad():
+            for rows, gradient in zip(slot_rows, gradients):
+                if rows and gradient is not None:
+                    add_now(self._batch, rows[0], gradient, whole)
+
+    def _take_and_reduce(self, place: int, gradients: Sequence[torch.Tensor | None]) -> None:
+        """Reduce what is held by now."""
+        self._by_place[place] = gradients
+        with self._faults_kept(), torch.no_grad():
+            self._add(list(self._of_nodes()))
+            self._by_place.clear()
+            self._batch.reduce_held()
+
+    @contextlib.contextmanager
+    def _faults_kept(self) -> Iterator[None]:
         try:
-            with torch.no_grad():
-                for rows, gradient in zip(slot_rows, gradients):
-                    if rows and gradient is not None:
-                        add_now(self._batch, rows[0], gradient, whole)
+            yield
         except Exception as error:
             self._fault = error
 
+    def _add(self, pairs: Sequence[tuple[int, torch.Tensor]]) -> None:
+        rows, tensors = [row for row, _ in pairs], [tensor for _, tensor in pairs]
+        add_all(self._batch, rows, tensors, self._met.structure.whole_rows)
+
     def _reduce(self, states: Sequence[GradState], scale: torch.Tensor | None) -> PassNumbers:
         structure = self._met.structure
-        pairs = [*self._of_nodes(), *self._by_row.items(), *self._of_fresh(states)]
-        rows = [row for row, _ in pairs]
-        add_all(self._batch, rows, [tensor for _, tensor in pairs], structure.whole_rows)
+        self._add([*self._of_nodes(), *self._by_row.items(), *self._of_fresh(states)])
         gradients = Numbers(self._batch.reduce(scale), structure.replay.same)
         accumulated = gradients if self._call.accumulates else None
         if accumulated is not None and any(before is not None for before in self._before):

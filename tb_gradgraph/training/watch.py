@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.autograd.backward_calls import BackwardCall, listen
+from tb_gradgraph.autograd.backward_calls import BackwardCall, is_part_of_forward, listen
 from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.cadence import Cadence
@@ -124,7 +124,7 @@ class Watch:
         if self._closed or self._pid != os.getpid():
             return None
         if self._current is None:
-            return self._count(call) if not self._optimizers else None
+            return None if self._optimizers else self._guarded(self._count, call)
         return self._guarded(self._record, call)
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
@@ -162,8 +162,10 @@ class Watch:
         else:
             self._guarded(self._end_step)
 
-    def _count(self, call: BackwardCall) -> Ended:
+    def _count(self, call: BackwardCall) -> Ended | None:
         """Count a backward that is not recorded, if it is over the model."""
+        if is_part_of_forward(call):
+            return None
         self._setting.parameters.refresh()
         parameters = self._setting.parameters.tensors
         given = {id(tensor) for tensor in call.inputs}
@@ -180,7 +182,9 @@ class Watch:
 
     def _record(self, call: BackwardCall) -> Ended | None:
         current = self._current
-        if current is None or not self._running.acquire(blocking=False):
+        if current is None or is_part_of_forward(call):
+            return None
+        if not self._running.acquire(blocking=False):
             return None  # another thread's backward is being recorded
         was_collecting = gc.isenabled()
         gc.disable()  # thousands of hooks would be walked again and again
