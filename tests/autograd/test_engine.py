@@ -47,11 +47,19 @@ PRIVATE = {
     "_saved_other": (_node, "inputs without gradient of a loss"),
     "_global_forward_hooks_with_kwargs": (lambda: torch_module, "scopes without numbers"),
 }  # fmt: skip
+#: And those that other files ask for, each once.
+ELSEWHERE = {
+    "_engine_run_backward": (lambda: torch.autograd, "watch: where a backward begins"),
+    "_saved_alpha": (lambda: (torch.ones(2, requires_grad=True) + torch.ones(2)).grad_fn,
+                     "watch: additions that pass a gradient on as it is"),
+    "_call_impl": (lambda: nn.Module, "watch: gradients that a forward asks for"),
+    "_functions": (lambda: torch._C, "watch: two names of a reshape are one"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize("name", {**PRIVATE, **ELSEWHERE})
 def test_torch_has(name: str) -> None:
-    owner, used_for = PRIVATE[name]
+    owner, used_for = {**PRIVATE, **ELSEWHERE}[name]
     assert hasattr(owner(), name), f"torch {torch.__version__} took {name} away: {used_for}"
 
 
@@ -65,6 +73,30 @@ def test_every_private_name_in_engine_is_listed() -> None:
         name for name in PRIVATE if not name.startswith(tuple(prefixes))
     }
     assert prefixes <= names
+
+
+def test_every_way_into_a_backward_goes_through_one_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[object] = []
+    run = torch.autograd._engine_run_backward
+
+    def counted(*args: object, **kwargs: object) -> object:
+        calls.append(args)
+        return run(*args, **kwargs)
+
+    monkeypatch.setattr(torch.autograd, "_engine_run_backward", counted)
+    w = torch.ones(1, requires_grad=True)
+    (w * 2).backward()
+    torch.autograd.backward([w * 2])
+    torch.autograd.grad(w * 2, w)
+    assert len(calls) == 3
+
+
+def test_additions_say_what_they_multiply_by() -> None:
+    w = torch.ones(1, requires_grad=True)
+    assert (w + w).grad_fn._saved_alpha == 1
+    assert torch.add(w, w, alpha=3).grad_fn._saved_alpha == 3
 
 
 def test_a_global_hook_with_keywords_goes_without_a_trace() -> None:
@@ -227,6 +259,8 @@ def test_private_names_are_used_in_engine_alone() -> None:
     assert found == {
         "trace.py": {"torch.utils._python_dispatch", "_getframe"},  # torch documents modes there
         "call.py": {"torch.utils._pytree"},  # tree_map has no public place
-        "frames.py": {"_getframe"},
+        "frames.py": {"_getframe", "_call_impl"},  # whose code calls a module's forward
+        "backward_calls.py": {"_engine_run_backward"},  # replaced there, and put back
+        "replay.py": {"_saved_alpha", "_input_metadata", "_C", "_functions"},
         "functions.py": {"_getframe"},
     }
