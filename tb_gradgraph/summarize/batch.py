@@ -13,21 +13,23 @@ from tb_gradgraph.summarize.elements import are_alike, real_floats, stored
 from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced, reduce_large
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
 from tb_gradgraph.summarize.sample import sample_limit
+from tb_gradgraph.summarize.stacks import Stack, is_middle
 from tb_gradgraph.summarize.whole import whole_blocks
 
-#: Tensors of more elements are reduced at once, while they are in cache; smaller
-#: ones are reduced together (a kernel's start costs more than they do).
+#: Tensors of more elements are reduced at once where they may not be held, while they
+#: are in cache; smaller ones are reduced together (a kernel's start costs more than they do).
 SMALL = 4096
 
 
 @dataclasses.dataclass(slots=True)
 class _Alike:
-    """Tensors of one device and type: small ones as they are, large ones reduced."""
+    """Tensors of one device and type: small ones as they are, by size, large ones reduced."""
 
     small: Entries = dataclasses.field(default_factory=Entries)
     held: list[torch.Tensor] = dataclasses.field(default_factory=list)
     large: Entries = dataclasses.field(default_factory=Entries)
     reduced: list[Reduced] = dataclasses.field(default_factory=list)
+    stacks: dict[int, Stack] = dataclasses.field(default_factory=dict)
 
 
 class StatisticsBatch:
@@ -94,7 +96,18 @@ class StatisticsBatch:
             alike.small.tickets.extend([self._ticket] * len(tensors))
             return
         for row, tensor, size in zip(rows, tensors, sizes):
-            self._take(row, stored(tensor), size)
+            values = stored(tensor)
+            if is_middle(values):
+                self._stack(row, values, size)
+            else:
+                self._take(row, values, size)
+
+    @torch.no_grad()
+    def reduce_held(self) -> None:
+        """Reduce the tensors of middle size that are held on the CPU, and let go of them."""
+        for alike in self._alike.values():
+            for stack in alike.stacks.values():
+                stack.reduce(self._limit)
 
     @torch.no_grad()
     def reduce(self, divide_by: torch.Tensor | None = None) -> PendingStatistics:
@@ -106,10 +119,12 @@ class StatisticsBatch:
             divide_by: A tensor of one number, by which every element counts as divided
                 (a GradScaler's factor). Read where it is, when it arrives on the host.
         """
+        self.reduce_held()
         parts: list[Part] = []
         for (device, _), alike in self._alike.items():
             if alike.held:
                 parts.append(part_of_held(device, alike.small, alike.held, self._limit))
+            parts += [stack.part() for stack in alike.stacks.values()]
             if alike.reduced:
                 parts.append(part_of_reduced(alike.large, alike.reduced))
         blocks = whole_blocks(self._whole)
@@ -134,9 +149,15 @@ class StatisticsBatch:
         else:
             entries = alike.large
             alike.reduced.append(reduce_large(values, self._limit))
-        entries.rows.append(row)
-        entries.numel.append(size)
-        entries.tickets.append(self._ticket)
+        entries.add(row, self._ticket, size)
+
+    def _stack(self, row: int, values: torch.Tensor, size: int) -> None:
+        stacks = self._of_kind(values).stacks
+        stack = stacks.get(values.numel())
+        if stack is None:
+            stack = stacks[values.numel()] = Stack(values.numel())
+        stack.held.append(values)
+        stack.entries.add(row, self._ticket, size)
 
     def _of_kind(self, values: torch.Tensor) -> _Alike:
         kind = (values.device, values.dtype)

@@ -11,7 +11,7 @@ import torch
 
 from tb_gradgraph.summarize.elements import real_floats
 from tb_gradgraph.summarize.moments import are_sound, limits_of, merged_moments, moments_of_sums
-from tb_gradgraph.summarize.segments import exact_segments, starts_of
+from tb_gradgraph.summarize.segments import careful_segments, starts_of
 
 #: Elements a thread reduces at a time: 512 KiB of float32, which all passes but
 #: the first find in the second-level cache.
@@ -50,7 +50,7 @@ def large_on_host(flat: torch.Tensor) -> BlockSums:
             count = block.numel()
             sums = (*_totals(block), *_extremes(block, scratch))
             if not are_sound(*sums[:4], count, limits_of(block)):
-                found = exact_segments(block.numpy(), np.array([count]))
+                found = careful_segments(block.numpy(), np.array([count]))
                 result.exact[len(result.sums)] = found[0]
             result.counts.append(count)
             result.sums.append(sums)
@@ -72,7 +72,7 @@ def moments_of_blocks(tensors: Sequence[BlockSums]) -> np.ndarray:
 def norm_of_large(flat: torch.Tensor) -> float:
     """Give the l2 norm of a flat tensor of any type on the CPU; no element is left out."""
     floats = real_floats(flat.detach().resolve_neg())
-    least, greatest = limits_of(floats)
+    least, greatest, _ = limits_of(floats)
     with np.errstate(all="ignore"):
         norm = math.sqrt(_square(floats))
         if not least < norm < greatest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,7 +17,6 @@ COLUMNS = ("finite", "nan", "posinf", "neginf", "zero", "mean", "spread", "squar
 EXTENSIVE = ("finite", "nan", "posinf", "neginf", "zero", "spread", "square")
 
 _INF = float("inf")
-_CANCELLED = 0.1  # less of the sum of squares than this left as spread: the sums were too coarse
 
 
 class Reduction(Protocol):
@@ -69,22 +68,29 @@ def exact_moments(values: Any, by: Reduction) -> Any:
     return xp.stack(columns, 1)
 
 
-def limits_of(values: Any) -> tuple[float, float]:
-    """Give magnitudes whose squares float32 or float64 holds with room to spare for sums."""
-    return (1e-15, 1e17) if values.itemsize == 4 else (1e-140, 1e150)
+class Limits(NamedTuple):
+    """Within which plain sums in a type do."""
+
+    least: float  # magnitudes whose squares the type holds with room to spare for sums
+    greatest: float
+    spread: float  # what must be left of the sum of squares when that of the mean is taken away
 
 
-def are_sound(
-    total: Any, square: Any, low: Any, high: Any, count: Any, limits: tuple[float, float]
-) -> Any:
+def limits_of(values: Any) -> Limits:
+    """Give the limits of float32 or float64."""
+    return Limits(1e-15, 1e17, 0.1) if values.itemsize == 4 else Limits(1e-140, 1e150, 1e-6)
+
+
+def are_sound(total: Any, square: Any, low: Any, high: Any, count: Any, limits: Limits) -> Any:
     """Say whether moments can be made of plain sums over all elements; of numbers or of arrays.
 
     Not so if something is not finite, squares left the range of the type, or the
-    spread is the small difference of great numbers: that needs ``exact_moments``.
+    spread is the small difference of great numbers: that needs a wider type, or
+    ``exact_moments``.
     """
-    least, greatest = limits
-    in_range = ((low < -least) | (high > least)) & (low > -greatest) & (high < greatest)
-    distinct = square - total * total / count >= _CANCELLED * square
+    in_range = (low < -limits.least) | (high > limits.least)
+    in_range &= (low > -limits.greatest) & (high < limits.greatest)
+    distinct = square - total * total / count >= limits.spread * square
     return ((low == 0) & (high == 0)) | (in_range & (distinct | (count == 1)))
 
 

@@ -72,7 +72,7 @@ def _norms_of_dense(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
 def _norms_of_small(tensors: Sequence[torch.Tensor]) -> np.ndarray:
     """Sum squares in float32, ten times as fast, and where its range does not do in float64."""
     found = torch.stack(torch._foreach_norm(tensors)).to(torch.float64).numpy()
-    least, greatest = limits_of(tensors[0])
+    least, greatest, _ = limits_of(tensors[0])
     doubtful = np.flatnonzero(~((found > least) & (found < greatest))).tolist()
     if doubtful:
         again = torch._foreach_norm([tensors[place] for place in doubtful], 2, torch.float64)

@@ -26,6 +26,12 @@ class Entries:
     tickets: list[int] = dataclasses.field(default_factory=list)  # the later one of a row counts
     numel: list[int] = dataclasses.field(default_factory=list)  # all elements, not stored ones too
 
+    def add(self, row: int, ticket: int, numel: int) -> None:
+        """Note one tensor."""
+        self.rows.append(row)
+        self.tickets.append(ticket)
+        self.numel.append(numel)
+
     def in_order(self, order: np.ndarray) -> np.ndarray:
         """Give the entries as an array with a row each for rows, tickets and numel."""
         return np.array((self.rows, self.tickets, self.numel))[:, order]

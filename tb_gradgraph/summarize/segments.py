@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
 from tb_gradgraph.summarize.moments import (
@@ -11,6 +13,8 @@ from tb_gradgraph.summarize.moments import (
     limits_of,
     moments_of_sums,
 )
+
+Careful = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _CHUNK = 65_536  # elements of which all passes but the first find what they need in cache
 
@@ -42,49 +46,58 @@ def starts_of(counts: np.ndarray) -> np.ndarray:
     return np.cumsum(counts) - counts
 
 
-def exact_segments(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Reduce segments of a flat array to rows of ``COLUMNS`` in float64, whatever stands in it."""
-    with np.errstate(all="ignore"):
-        return exact_moments(flat.astype(np.float64), _Segments(counts))
-
-
 def segments_on_host(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Reduce segments of a flat float32 or float64 array to rows of ``COLUMNS``.
 
     Sums are pairwise in the array's own type; the segments for which these do not
-    do are reduced again in float64.
+    do are reduced again, see ``careful_segments``.
     """
     moments = np.zeros((len(counts), len(COLUMNS)))
     moments[:, -2:] = np.inf, -np.inf
     filled = np.flatnonzero(counts)
-    counts = counts[filled]
-    if len(counts) == 0:
-        return moments
-    sums = _sums(flat, starts_of(counts))
-    found = moments_of_sums(sums, counts)
-    with np.errstate(all="ignore"):
-        doubtful = ~are_sound(*sums.T[:4], counts, limits_of(flat))
-    if doubtful.any():
-        chosen = flat[np.repeat(doubtful, counts)]
-        found[doubtful] = exact_segments(chosen, counts[doubtful])
-    moments[filled] = found
+    moments[filled] = _plain_or(careful_segments, flat, counts[filled])
     return moments
 
 
-def _sums(flat: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Give sum, sum of squares, least, greatest and count of nonzero elements of each segment."""
-    sums = np.empty((len(starts), 5))
+def careful_segments(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Reduce segments that are not empty to rows of ``COLUMNS``, whatever stands in them.
+
+    By plain sums in float64; what these do not do for, such as what is not finite, in
+    several passes.
+    """
+    return _plain_or(_exact_segments, flat.astype(np.float64, copy=False), counts)
+
+
+def _plain_or(otherwise: Careful, flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Make rows of ``COLUMNS`` of plain sums, and by ``otherwise`` where these do not do."""
+    sums = np.empty((len(counts), 5))
     scratch = np.empty(_CHUNK, flat.dtype)
-    ends = np.append(starts[1:], len(flat))
-    first = 0
     with np.errstate(all="ignore"):
-        while first < len(starts):
-            start = starts[first]
-            last = max(np.searchsorted(ends, start + _CHUNK, "right"), first + 1)
-            chunk = flat[start : ends[last - 1]]
-            _sums_of_chunk(chunk, starts[first:last] - start, scratch, sums[first:last])
-            first = last
-    return sums
+        for rows, chunk in _chunks(flat, counts):
+            _sums_of_chunk(chunk, starts_of(counts[rows]), scratch, sums[rows])
+        found = moments_of_sums(sums, counts)
+        doubtful = ~are_sound(*sums.T[:4], counts, limits_of(flat))
+    if doubtful.any():
+        found[doubtful] = otherwise(flat[np.repeat(doubtful, counts)], counts[doubtful])
+    return found
+
+
+def _exact_segments(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    moments = np.empty((len(counts), len(COLUMNS)))
+    with np.errstate(all="ignore"):
+        for rows, chunk in _chunks(flat, counts):
+            moments[rows] = exact_moments(chunk, _Segments(counts[rows]))
+    return moments
+
+
+def _chunks(flat: np.ndarray, counts: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Give as many whole segments at a time as go into a cache, at least one."""
+    ends = np.cumsum(counts)
+    first = start = 0
+    while first < len(counts):
+        last = max(int(np.searchsorted(ends, start + _CHUNK, "right")), first + 1)
+        yield slice(first, last), flat[start : ends[last - 1]]
+        first, start = last, int(ends[last - 1])
 
 
 def _sums_of_chunk(

@@ -29,7 +29,7 @@ def test_many_at_once_give_the_same_as_one_by_one() -> None:
         batch.add(row, tensor)
     expected, _ = batch.finish()
     found = _table_of(tensors)
-    np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
+    np.testing.assert_allclose(found.values, expected.values, rtol=5e-6)  # of float32 sums
     np.testing.assert_array_equal(found.histogram, expected.histogram)
     assert found.present.all()
 
