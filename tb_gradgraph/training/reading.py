@@ -59,6 +59,7 @@ class PassReading:
         self._batch = new_batch(met.structure)
         self._fault: Exception | None = None
         self._attached: list[Attached] = []
+        self._of_nodes_that_go: list[Any] = []  # handles, to be removed only if need be
         self._before = grad_states(parameters)
         try:
             self._attach_to_nodes()
@@ -66,7 +67,7 @@ class PassReading:
                 take = partial(self._by_row.__setitem__, row)
                 self._attached.append((leaf.register_hook(take), leaf))
         except BaseException:
-            detach(self._attached)
+            detach([*self._attached, *((handle, None) for handle in self._of_nodes_that_go)])
             raise
 
     @property
@@ -86,6 +87,8 @@ class PassReading:
             well: Whether the backward ended without an error.
             scale: What a GradScaler had multiplied the loss with; it is divided out.
         """
+        if not well:  # then hooks may wait on nodes that have not run
+            self._attached += [(handle, None) for handle in self._of_nodes_that_go]
         detach(self._attached)
         states = grad_states(self._parameters)
         try:
@@ -96,9 +99,19 @@ class PassReading:
             with torch.no_grad():
                 return self._reduce(states, scale)
         finally:
-            self._by_place.clear()
-            self._by_row.clear()
-            del self._batch
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Hold no node any more: hooks that are still on nodes hold this.
+
+        A ring through autograd's nodes is never collected, for Python does not see it.
+        """
+        self._by_place.clear()
+        self._by_row.clear()
+        self._of_nodes_that_go = []
+        self._met = Met(self._met.structure, is_new=self._met.is_new)
+        self._call = dataclasses.replace(self._call, roots=(), seeds=(), inputs=())
+        del self._batch
 
     def _has_reached(self, states: Sequence[GradState]) -> bool:
         """Whether a parameter of ours got a gradient."""
@@ -118,8 +131,10 @@ class PassReading:
             self._take_at_once,
             share,
         )
-        if call.keeps_graph:  # otherwise they go with the nodes
+        if call.keeps_graph:
             self._attached += [(handle, None) for handle in handles]
+        else:
+            self._of_nodes_that_go = handles
 
     def _leaves_to_hook(self) -> Iterator[tuple[int, torch.Tensor]]:
         """Give the leaves whose gradient of this pass cannot be read off ``.grad`` afterwards."""
