@@ -68,6 +68,18 @@ class ForwardTrace(TorchDispatchMode):
         self._next = next_sequence_nr()
         self._function = None
 
+    def forget(self, numbers: range, sources: range) -> None:
+        """Let go of what was noted while ``numbers`` were given, and of values of ``sources``."""
+        for table in (self.lines, self.untracked_inputs, self.hidden_leaves, self.origins.cuts):
+            for number in numbers:
+                table.pop(number, None)
+        for values in (self.made, self.used):
+            for key in [key for key in values if key[0] in numbers]:
+                del values[key]
+        for source in self.origins.sources[sources.start : sources.stop]:
+            for output in source.outputs:
+                output.value = None
+
     def close(self) -> None:
         """Let go of the frames and tensors that were looked at; what was noted stays."""
         self._function = None

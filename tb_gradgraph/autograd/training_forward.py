@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import FrameType
 
 import torch
 from torch.autograd.graph import Node as AutogradNode
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from tb_gradgraph.autograd.engine import (
     HAS_NUMBERS,
@@ -17,14 +18,17 @@ from tb_gradgraph.autograd.engine import (
     next_sequence_nr,
 )
 from tb_gradgraph.autograd.forward import Forward, KnownTensor
-from tb_gradgraph.autograd.frames import variables_of
+from tb_gradgraph.autograd.frames import is_in_module_call, variables_of
+from tb_gradgraph.autograd.idle_calls import EndedCall, marks_of
 from tb_gradgraph.autograd.known import in_scopes
 from tb_gradgraph.autograd.origins import SlotKey
 from tb_gradgraph.autograd.spans import ModuleSpans, is_wrapper
 from tb_gradgraph.autograd.trace import ForwardTrace
-from tb_gradgraph.autograd.walk import Walk
 from tb_gradgraph.autograd.watched import forward_of, number_from
 from tb_gradgraph.graph import NO_SCOPE, Scope
+
+#: Module calls from which on those that led to nothing are looked for.
+_MOST_SCOPES = 2_000
 
 
 class TrainingForward:
@@ -40,7 +44,7 @@ class TrainingForward:
         A trace also sees source lines, variables and tensors without gradient, at
         some 30 us an operation.
         """
-        self._spans = _OutermostSpans(find_names, self._at_outermost)
+        self._spans = _OutermostSpans(find_names, self._at_outermost, self._sources)
         self._trace = ForwardTrace(self._spans, None) if traces and HAS_NUMBERS else None
         self._first = next_sequence_nr()
 
@@ -55,6 +59,8 @@ class TrainingForward:
 
     def remove(self) -> None:
         """End. Within a module call what is left goes when the call ends."""
+        if self._spans.is_inside and not is_in_module_call():
+            self._spans.abandon()
         self._spans.stop()
         if self._trace is not None and not self._spans.is_inside:
             self._trace.close()
@@ -85,14 +91,20 @@ class TrainingForward:
             forward, names={**names, **forward.names}, used={**values, **forward.used}
         )
 
+    def _sources(self) -> int:
+        """Count the operations without gradient that were traced."""
+        return 0 if self._trace is None else len(self._trace.origins.sources)
+
     def _at_outermost(self, begins: bool) -> None:
         trace = self._trace
         if trace is None:
             return
         if begins:
+            for call in self._spans.take_idle():
+                trace.forget(call.numbers, call.sources)
             trace.resume()
             trace.__enter__()
-        else:
+        elif _get_current_dispatch_mode() is trace:
             trace.__exit__(None, None, None)
             trace.names.close()
 
@@ -101,10 +113,17 @@ class _OutermostSpans(ModuleSpans):
     """Module spans that leave out calls without gradient, and tell of outermost calls."""
 
     def __init__(
-        self, find_names: Callable[[], Mapping[int, str]], tell: Callable[[bool], None]
+        self,
+        find_names: Callable[[], Mapping[int, str]],
+        tell: Callable[[bool], None],
+        count_sources: Callable[[], int],
     ) -> None:
         super().__init__({})
         self._find_names = find_names
+        self._count_sources = count_sources
+        self._ended: list[EndedCall] = []
+        self._begins = (0, 0, 0)  # scopes, sequence numbers and sources when a call begins
+        self._most = _MOST_SCOPES
         self._tell = tell
         self._ignored = 0
         self._stopped = False
@@ -113,6 +132,18 @@ class _OutermostSpans(ModuleSpans):
     def is_inside(self) -> bool:
         """Whether a call that is followed is running."""
         return bool(self._stack)
+
+    def abandon(self) -> None:
+        """Give up a call that was broken off by what is no Exception, as Ctrl-C."""
+        self._stack.clear()
+        self._switch(NO_SCOPE)
+        self._tell(False)
+
+    def take_idle(self) -> list[EndedCall]:
+        """Give each call of which nothing can be differentiated any more, once."""
+        idle = [call for call in self._ended if call.is_idle]
+        self._ended = [call for call in self._ended if call not in idle]
+        return idle
 
     def stop(self) -> None:
         """Follow no further call; the one that is running is followed to its end."""
@@ -133,8 +164,8 @@ class _OutermostSpans(ModuleSpans):
         if self._ignored or (outermost and not _makes_nodes()):
             self._ignored += 1
             return
-        if not self.scopes:
-            self._names = self._find_names()
+        if outermost:
+            self._begin_outermost()
         super()._enter(module, inputs)
         if outermost:
             self._tell(True)
@@ -148,9 +179,55 @@ class _OutermostSpans(ModuleSpans):
         followed = bool(self._stack)
         super()._leave(module, inputs, output)
         if followed and not self._stack:
+            self._end_outermost(output)
             self._tell(False)
             if self._stopped:
                 self._handles[1].remove()
+
+    def _begin_outermost(self) -> None:
+        if not self.scopes:
+            self._names = self._find_names()
+        if len(self.scopes) >= self._most:
+            self._forget_idle()
+        self._begins = (len(self.scopes), next_sequence_nr(), self._count_sources())
+
+    def _end_outermost(self, output: object) -> None:
+        scopes, numbers, sources = self._begins
+        self._ended.append(
+            EndedCall(
+                range(scopes, len(self.scopes)),
+                range(numbers, next_sequence_nr()),
+                range(sources, self._count_sources()),
+                marks_of(output),
+            )
+        )
+
+    def _forget_idle(self) -> None:
+        """Leave out the calls that led to nothing: an evaluation may be long."""
+        kept = [call for call in self._ended if not call.is_idle]
+        index_of = {NO_SCOPE: NO_SCOPE}
+        scopes: list[Scope] = []
+        self._ended = []
+        for call in kept:
+            begin = len(scopes)
+            for index in call.scopes:
+                index_of[index] = len(scopes)
+                parent = index_of[self.scopes[index].parent]
+                scopes.append(dataclasses.replace(self.scopes[index], parent=parent))
+            moved = range(begin, len(scopes))
+            self._ended.append(dataclasses.replace(call, scopes=moved))
+        self.scopes[:] = scopes
+        spans = [
+            (start, index_of.get(owner, NO_SCOPE))
+            for start, owner in zip(self._starts, self._owners)
+        ]
+        kept_spans = [
+            span
+            for before, span in zip([None, *spans], spans)
+            if not before or before[1] != span[1]
+        ]
+        self._starts, self._owners = map(list, zip(*kept_spans))
+        self._most = max(_MOST_SCOPES, 2 * len(scopes))
 
 
 def _makes_nodes() -> bool:
@@ -164,48 +241,6 @@ def is_compiled(model: torch.nn.Module) -> bool:
         or getattr(module, "_compiled_call_impl", None) is not None
         or hasattr(vars(module).get("forward"), "_torchdynamo_orig_callable")
         for module in model.modules()
-    )
-
-
-def without_idle_calls(forward: Forward, walked: Walk) -> Forward:
-    """Leave out the outermost module calls that led to no node of ``walked``.
-
-    The others are counted from 0, so that an evaluation in between does not
-    rename the next call.
-    """
-    outermost: list[int] = []
-    for index, scope in enumerate(forward.scopes):
-        outermost.append(index if scope.parent == NO_SCOPE else outermost[scope.parent])
-    numbers = (number for node in walked.nodes if (number := forward.number_of(node)) >= 0)
-    kept = {outermost[scope] for scope in map(forward.scope_at, numbers) if scope != NO_SCOPE}
-    index_of = {NO_SCOPE: NO_SCOPE}
-    scopes: list[Scope] = []
-    calls: dict[str, int] = {}
-    for index, scope in enumerate(forward.scopes):
-        index_of[index] = NO_SCOPE
-        if outermost[index] in kept:
-            index_of[index] = len(scopes)
-            call = calls.get(scope.path, 0)
-            calls[scope.path] = call + 1
-            scopes.append(dataclasses.replace(scope, call=call, parent=index_of[scope.parent]))
-    return _with_scopes(forward, scopes, index_of)
-
-
-def _with_scopes(forward: Forward, scopes: Sequence[Scope], index_of: Mapping[int, int]) -> Forward:
-    """Give ``forward`` with its module calls renumbered."""
-    scope_at = forward.scope_at
-    owned = {
-        identity: dataclasses.replace(tensor, scope=index_of[tensor.scope])
-        for identity, tensor in forward.known.items()
-    }
-    return dataclasses.replace(
-        forward,
-        scopes=scopes,
-        scope_at=lambda number: index_of[scope_at(number)],
-        known=in_scopes(owned, scopes),
-        sources=[
-            dataclasses.replace(source, scope=index_of[source.scope]) for source in forward.sources
-        ],
     )
 
 
