@@ -106,8 +106,13 @@ class Origins:
         """Note where a tensor that was made to require grad afterwards came from."""
         self.seen.add(id(leaf))
         found = self._by_id.get(id(leaf))
-        if found is not None and found[0]() is leaf:
+        if found is not None and found[0]() is leaf and not self._is_given(found[1]):
             self.of_leaves.setdefault(id(leaf), found[1])
+
+    def _is_given(self, origin: Origin) -> bool:
+        """Whether it is a tensor from outside, as a parameter that was frozen for a while."""
+        kind, index, _ = origin
+        return kind == "source" and not self.sources[index].operation
 
     def _given(self, tensor: torch.Tensor, scope: int) -> Origin:
         origin: Origin = ("source", len(self.sources), 0)
