@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
 
 from tb_gradgraph.autograd.build import BuiltGraph
+from tb_gradgraph.autograd.known import eager_name
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Edge, Graph, Node
 
@@ -34,10 +35,11 @@ def selected_rows(
     """
     if level not in LEVELS:
         raise CaptureError(f"{where}: expected level to be one of {LEVELS}, got {level!r}.")
-    if isinstance(select, str) and select == "*" and _parts(exclude) == [] and level == "op":
+    excludes = _parts(exclude, where) != []
+    if isinstance(select, str) and select == "*" and not excludes and level == "op":
         return None
     rows = matching_rows(built, model, select, where)
-    if _parts(exclude) != []:
+    if excludes:
         rows -= matching_rows(built, model, exclude, where)
     return frozenset(_at_level(built.graph, rows, level))
 
@@ -55,24 +57,40 @@ def matching_rows(
     return rows | {row for edge, row in pairs if edge.source in nodes and row >= graph.slot_count}
 
 
-def _parts(selector: Selector) -> list[object] | None:
+def _parts(selector: Selector, where: str) -> list[object] | None:
     """Give the parts of a selector, ``None`` for a function of a node."""
     if isinstance(selector, (str, torch.Tensor, torch.nn.Module)):
         return [selector]
-    return None if callable(selector) else list(selector)
+    if callable(selector):
+        return None
+    if not isinstance(selector, Iterable):
+        raise _unknown(selector, where)
+    return list(selector)
+
+
+def _unknown(part: object, where: str) -> CaptureError:
+    return CaptureError(
+        f"{where}: expected a selector to be a glob pattern, a function of a node, or a list "
+        f"of patterns, tensors and modules, got {type(part).__name__}."
+    )
 
 
 def _predicate(
     built: BuiltGraph, model: torch.nn.Module | None, selector: Selector, where: str
 ) -> Callable[[int, Node], bool]:
-    parts = _parts(selector)
+    parts = _parts(selector, where)
     if parts is None:
         return lambda _index, node: bool(selector(node))
     patterns = [part for part in parts if isinstance(part, str)]
     if "*" in patterns:
         return lambda _index, _node: True
     _warn_of_unmatched(built.graph, patterns, where)
-    indices = {index for part in parts for index in _indices(built, model, part, where)}
+    indices: set[int] = set()
+    for part in parts:
+        found = set(_indices(built, model, part, where))
+        if not found and not isinstance(part, str):
+            _warn(f"{where}: nothing of the {_kind(part)} selected has a gradient in this graph.")
+        indices |= found
     return lambda index, node: index in indices or _matches(node, patterns)
 
 
@@ -90,11 +108,19 @@ def _warn_of_unmatched(graph: Graph, patterns: Sequence[str], where: str) -> Non
             names = {name for node in graph.nodes for name in _names(node)}
             close = difflib.get_close_matches(pattern.strip("*"), sorted(names), n=3, cutoff=0.4)
             hint = f" Close names: {', '.join(close)}." if close else ""
-            warnings.warn(
-                f"{where}: the pattern {pattern!r} matches no node or tensor of this graph.{hint}",
-                UserWarning,
-                stacklevel=2,
+            _warn(
+                f"{where}: the pattern {pattern!r} matches no node or tensor of this graph.{hint}"
             )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=3)
+
+
+def _kind(part: object) -> str:
+    if isinstance(part, torch.nn.Module):
+        return f"module {type(part).__name__}"
+    return f"tensor of shape {list(part.shape)}" if isinstance(part, torch.Tensor) else "part"
 
 
 def _indices(
@@ -103,20 +129,19 @@ def _indices(
     """Give the nodes that a selected tensor or module stands for."""
     if isinstance(part, torch.nn.Module):
         yield from _inside(built.graph, model, part)
+        owned = set(map(id, part.parameters()))  # also where no call of it was seen
+        yield from (index for index, leaf in built.leaves if id(leaf) in owned)
     elif isinstance(part, torch.Tensor):
         if part.grad_fn in built.node_of:
             yield built.node_of[part.grad_fn]
         yield from (index for index, leaf in built.leaves if leaf is part)
     elif not isinstance(part, str):
-        raise CaptureError(
-            f"{where}: expected a selector to be a glob pattern, a function of a node, or a list "
-            f"of patterns, tensors and modules, got {type(part).__name__}."
-        )
+        raise _unknown(part, where)
 
 
 def _inside(graph: Graph, model: torch.nn.Module | None, part: torch.nn.Module) -> Iterator[int]:
     named = model.named_modules() if model is not None else ()
-    paths = [name for name, module in named if module is part]
+    paths = [eager_name(name) for name, module in named if module is part]
     for index, node in enumerate(graph.nodes):
         path = graph.scopes[node.scope].path if node.scope >= 0 else None
         if path is not None and any(path == p or path.startswith(f"{p}.") or not p for p in paths):
