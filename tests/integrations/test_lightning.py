@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import pathlib
 from typing import Any
@@ -208,3 +209,17 @@ def test_an_error_in_the_training_is_the_users_own(tmp_path: pathlib.Path):
     assert callback.watch is None
     check_nothing_left(module, [module.sgd])
     assert Log(tmp_path).steps == [0, 1, 2]
+
+
+def _copies_its_trainer(self: Any, batch: Any, batch_idx: int) -> torch.Tensor:
+    (copied,) = copy.deepcopy(self.trainer.callbacks)
+    assert copied.watch is None
+    assert self.callback.watch is not None
+    return self.net.loss(*batch)
+
+
+def test_the_callback_may_be_copied_in_a_training(tmp_path: pathlib.Path):
+    callback = GradGraphCallback(every_n_steps=5)
+    module = new_module(lightning.pytorch, training_step=_copies_its_trainer, callback=callback)
+    fit(new_trainer(tmp_path, [callback]), module)
+    assert Log(tmp_path).steps == [0, 5, 10]

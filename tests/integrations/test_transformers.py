@@ -133,6 +133,28 @@ def test_the_scaler_of_accelerate(tmp_path: pathlib.Path):
     check_scaled_steps(log, trainer.model.seen, again)
 
 
+def compiled_frames(logdir: pathlib.Path, callbacks: list[Any]) -> tuple[Trainer, dict[str, Any]]:
+    """Train a model that torch.compile takes in; give what torch counted."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    trainer = new_trainer(logdir, callbacks, torch_compile_backend="eager")
+    trainer.train()
+    counters = torch._dynamo.utils.counters
+    return trainer, {name: dict(counters[name]) for name in ("stats", "frames", "graph_break")}
+
+
+def test_a_compiled_model_is_compiled_once(tmp_path: pathlib.Path):
+    _, bare = compiled_frames(tmp_path / "bare", [])
+    callback = GradGraphCallback(every_n_steps=5, level="op")
+    trainer, watched = compiled_frames(tmp_path / "watched", [callback])
+    assert bare["frames"]["ok"] > 0
+    assert watched == bare
+    log = Log(tmp_path / "watched")
+    assert log.steps == [0, 5, 10]
+    log.check(10, "applied", replay(trainer.model.seen)[10].applied)
+    assert {record.tag for record in log.run.records} == {"Model"}
+
+
 def test_an_error_ends_a_training_as_it_would_and_the_next_is_recorded(tmp_path: pathlib.Path):
     callback = GradGraphCallback(every_n_steps=1)
     trainer = new_trainer(tmp_path, [callback])
