@@ -37,12 +37,11 @@ def main(logdir: str = "runs/digits") -> None:
     step = 0
     with SummaryWriter(logdir) as writer:
         writer.add_graph(net, images[:BATCH])
+        watched = {"every_n_steps": EVERY_N_STEPS, "level": "op", "retain": "*.weight"}
+        writer.watch(net, optimizer=optimizer, **watched)
         for _ in range(EPOCHS):
             for rows in torch.randperm(len(images)).split(BATCH)[:-1]:  # the last is short
                 x, y = images[rows], labels[rows]
-                if step % EVERY_N_STEPS == 0:
-                    loss_fn = partial(cross_entropy, target=y)
-                    writer.add_grad_graph(net, x, step, loss_fn=loss_fn, retain="*.weight")
                 loss = cross_entropy(net(x), y)
                 optimizer.zero_grad()
                 loss.backward()

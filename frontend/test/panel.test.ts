@@ -286,7 +286,7 @@ test("opening more than can be shown is refused with a sentence", async () => {
 
 test("an empty log directory says which lines to add", async () => {
   show();
-  await waitFor(() => expect(one("empty")?.textContent).toContain("writer.add_grad_graph(model, x)"));
+  await waitFor(() => expect(one("empty")?.textContent).toContain("writer.watch(model, optimizer=optimizer)"));
 });
 
 test("an error is the server's sentence, with a way to try again", async () => {

@@ -34,20 +34,32 @@ def test_net_learns(scalars):
     assert np.mean(losses[-20:]) < 0.1 * losses[0]
 
 
-def test_every_twentieth_step_is_recorded(run):
-    assert [record.step for record in run.records] == list(range(0, 176, 20))
+@pytest.fixture(scope="module")
+def backwards(run):
+    return [record for record in run.records if record.stage == "backward"]
+
+
+def test_every_twentieth_step_is_recorded(run, backwards):
+    assert [record.step for record in backwards] == list(range(0, 176, 20))
     assert len(run.graphs) == 1
 
 
-def test_every_parameter_has_a_gradient_at_every_step(run):
+def test_weights_move_by_about_a_thousandth(run):
+    applied = [record for record in run.records if record.stage == "applied"]
+    assert [record.step for record in applied] == list(range(0, 176, 20))
+    for record in applied[1:]:
+        assert 1e-4 < read_tensor(run, record, "head.weight").statistics.update_ratio < 0.1
+
+
+def test_every_parameter_has_a_gradient_at_every_step(run, backwards):
     names = ("stem.0.weight", "stem.1.weight", "body.0.weight", "head.weight", "head.bias")
-    for record in run.records:
+    for record in backwards:
         for name in names:
             tensor = read_tensor(run, record, name)
             assert tensor.statistics.l2_norm > 0
             assert tensor.statistics.nonfinite == 0
 
 
-def test_gradients_shrink_as_the_loss_does(run):
-    norms = [read_tensor(run, record, "head.weight").statistics.l2_norm for record in run.records]
+def test_gradients_shrink_as_the_loss_does(run, backwards):
+    norms = [read_tensor(run, record, "head.weight").statistics.l2_norm for record in backwards]
     assert norms[-1] < 0.5 * norms[0]

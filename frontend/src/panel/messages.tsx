@@ -9,8 +9,7 @@ import { IconButton } from "./icon_button";
 const SNIPPET = `from tb_gradgraph import SummaryWriter
 
 writer = SummaryWriter()
-writer.add_grad_graph(model, x)  # x: what the model is called with
-writer.close()`;
+writer.watch(model, optimizer=optimizer)  # before the training loop; writer.close() after it`;
 
 const NOTICE_MS = 8000;
 
@@ -20,7 +19,7 @@ export function Empty(): JSX.Element {
       <h1>No gradient graphs here yet</h1>
       <p>Add these lines to a training script, run it with this log directory, and reload:</p>
       <pre><code>{SNIPPET}</code></pre>
-      <p class="faint">In a training loop, <code>writer.add_grad_graph(model, x, global_step=step)</code> records one step each time. The graph shown is the one that autograd ran, with the gradient of every node at every recorded step.</p>
+      <p class="faint"><code>writer.add_grad_graph(model, x)</code> records one step by itself, without a loop. The graph shown is the one that autograd ran, with the gradient of every node at every recorded step.</p>
     </main>
   );
 }
@@ -31,7 +30,7 @@ export function NothingRecorded({ run }: { readonly run: string }): JSX.Element 
     <main class="message" data-testid="nothing-recorded">
       <h1>Nothing recorded in this run</h1>
       <p>Run <b>{run || "."}</b> holds no record of a gradient graph.</p>
-      <p>If it is still training, its first records come when the writer is flushed: reload then. Else see that <code>writer.add_grad_graph(…)</code> was called, that a backward ran after it, and that <code>writer.close()</code> was reached.</p>
+      <p>If it is still training, its first records come when the writer is flushed: reload then. Else see that <code>writer.watch(…)</code> or <code>writer.add_grad_graph(…)</code> was called, that a backward ran after it, and that <code>writer.close()</code> was reached.</p>
     </main>
   );
 }
