@@ -68,6 +68,7 @@ def begin_watch(
         is_compiled=is_compiled(model),
         scaler=scaler,
         optimizers=len(optimizers),
+        is_open=lambda: log.session.is_open,
         write_graph=log.session.write_graph,
         write_later=log.session.write_later,
     )

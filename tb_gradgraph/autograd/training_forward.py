@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import threading
 from collections.abc import Callable, Mapping
@@ -52,6 +53,11 @@ class TrainingForward:
     def traces(self) -> bool:
         """Whether source lines, variables and tensors without gradient are seen."""
         return self._trace is not None
+
+    def check(self) -> None:
+        """Raise a fault of ours that happened within the user's forward."""
+        if self._spans.failure is not None:
+            raise self._spans.failure
 
     def attach(self) -> None:
         """Begin; global hooks are put on module calls."""
@@ -127,6 +133,7 @@ class _OutermostSpans(ModuleSpans):
         self._tell = tell
         self._ignored = 0
         self._stopped = False
+        self.failure: Exception | None = None
 
     @property
     def is_inside(self) -> bool:
@@ -155,11 +162,30 @@ class _OutermostSpans(ModuleSpans):
     def _is_followed(self, module: torch.nn.Module) -> bool:
         if torch.compiler.is_compiling():  # else our own code would be compiled too
             return False
+        if self.failure is not None:
+            return False
         return threading.get_ident() == self._thread and not is_wrapper(module)
 
     def _enter(self, module: torch.nn.Module, inputs: object) -> None:
-        if not self._is_followed(module):
-            return
+        if self._is_followed(module):
+            self._try(self._begin_call, module, inputs)
+
+    def _leave(self, module: torch.nn.Module, inputs: object, output: object) -> None:
+        if self._is_followed(module):
+            self._try(self._end_call, module, inputs, output)
+
+    def _try(self, action: Callable[..., None], *args: object) -> None:
+        """Do something of ours within the user's forward; a fault ends the following."""
+        try:
+            action(*args)
+        except Exception as error:
+            self.failure = error
+            self._stack.clear()
+            self.stop()
+            with contextlib.suppress(Exception):
+                self._tell(False)
+
+    def _begin_call(self, module: torch.nn.Module, inputs: object) -> None:
         outermost = not self._stack
         if self._ignored or (outermost and not _makes_nodes()):
             self._ignored += 1
@@ -170,17 +196,15 @@ class _OutermostSpans(ModuleSpans):
         if outermost:
             self._tell(True)
 
-    def _leave(self, module: torch.nn.Module, inputs: object, output: object) -> None:
-        if not self._is_followed(module):
-            return
+    def _end_call(self, module: torch.nn.Module, inputs: object, output: object) -> None:
         if self._ignored:
             self._ignored -= 1
             return
         followed = bool(self._stack)
         super()._leave(module, inputs, output)
         if followed and not self._stack:
-            self._end_outermost(output)
             self._tell(False)
+            self._end_outermost(output)
             if self._stopped:
                 self._handles[1].remove()
 

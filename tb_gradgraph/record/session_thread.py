@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import queue
@@ -107,6 +108,9 @@ class SessionThread:
         except Exception as error:
             self.failure = error
             _warn(f"recording stopped, training goes on: {type(error).__name__}: {error}")
+            with contextlib.suppress(Exception):  # what came before may yet be written
+                self._writer.write_pending()
+                self._flush_writer()
 
 
 def _stop(writer: ChunkWriter) -> None:

@@ -40,6 +40,7 @@ class Setting:
     is_compiled: bool
     scaler: Any  # torch.amp.GradScaler or None
     optimizers: int
+    is_open: Callable[[], bool]  # whether records are still taken
     write_graph: Callable[[str, Graph], None]
     write_later: Callable[[Callable[[], Sequence[Record]], int], None]
     hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)
@@ -81,6 +82,7 @@ class RecordedStep:
 
     def begin_pass(self, call: BackwardCall) -> PassReading | None:
         """Put hooks on a backward that is about to run; None if it is not over our model."""
+        self.forward.check()
         setting = self._setting
         if not self._records.count:
             setting.parameters.refresh()
@@ -170,6 +172,7 @@ class RecordedStep:
     def finish(self) -> bool:
         """End the step: hand over its records; whether there were any."""
         self.drop()
+        self.forward.check()
         records = self._records
         if records.last is None:
             return False

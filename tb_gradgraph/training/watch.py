@@ -103,6 +103,7 @@ class Watch:
             current, self._current = self._current, None
             if current is not None:
                 self._guarded(current.finish)
+                self._guarded(current.drop)
             self._setting.parameters.forget()
         self._check()
 
@@ -217,6 +218,9 @@ class Watch:
         current, self._current = self._current, None
         if current is not None:
             current.drop()
+        if not self._closed and not self._setting.is_open():
+            self._closed = True  # the disk is full, or the writer closed
+            _detach(self._stop, self._hooks)
         if self._closed or not self._cadence.is_due(self._step):
             return
         place = StepPlace(
@@ -226,7 +230,7 @@ class Watch:
 
     def _end_step(self, has_begun: bool = False) -> None:
         """End a step; ``has_begun`` if backwards of the next one have run already."""
-        current, self._current = self._current, None
+        current = self._current
         self._turns.begin()
         ahead = current.take_unused() if current is not None and has_begun else []
         recorded = current is not None and current.finish()
