@@ -7,8 +7,9 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch.autograd.graph import Node as AutogradNode
 from torch.autograd.graph import get_gradient_edge
@@ -16,7 +17,12 @@ from torch.autograd.graph import get_gradient_edge
 from tb_gradgraph.autograd.build import BuiltGraph
 from tb_gradgraph.autograd.engine import HAS_NUMBERS, accumulated_leaf, sequence_nr
 from tb_gradgraph.autograd.rows import rows_of_nodes
-from tb_gradgraph.autograd.sharing import only_reshapes, shared_rows, sharing_additions
+from tb_gradgraph.autograd.sharing import (
+    only_reshapes,
+    shared_rows,
+    sharing_additions,
+    sharing_broadcasts,
+)
 from tb_gradgraph.graph import Graph, Node
 
 #: Gradients of more elements are reduced in the hook, while they are in cache; smaller
@@ -92,6 +98,13 @@ class NodeToRead:
     at_once: bool  # in the hook: its gradient is large, or not sure to stay as it is
 
 
+class Shared(NamedTuple):
+    """Rows, and in the same order those whose statistics they share."""
+
+    rows: np.ndarray
+    sources: np.ndarray
+
+
 class Replay:
     """A graph, and where in ``reach``'s order the nodes are that fill its rows.
 
@@ -100,6 +113,7 @@ class Replay:
         leaf_rows: The row of each of ``reach``'s leaves, None where it is not read.
         rows_at: The rows of each slot of a node that is read, by the node's place.
         same: Rows that need no reading of their own, with the row whose statistics they share.
+        shared: The same as arrays.
     """
 
     def __init__(
@@ -126,19 +140,40 @@ class Replay:
         ]
         self._all.sort(key=lambda node: -node.number)
         self.rows_at: Mapping[int, SlotRows] = {node.place: node.rows for node in self._all}
+        self.is_checked = False  # whether rows that share were once read and compared
         self.same: dict[int, int] = shared_rows(built.graph, rows)
         index_of = {index: node for node, index in built.node_of.items()}
         additions = [index_of[index] for index in sharing_additions(built.graph, self.same)]
+        self._broadcasts = [
+            (places[index_of[edge.target]], places[index_of[edge.source]], edge.source_slot)
+            for edge in sharing_broadcasts(built.graph)
+            if index_of.get(edge.target) in places and index_of.get(edge.source) in places
+        ]
         self._additions = [places[node] for node in additions if node in places]
         for node in self._all:  # a root's row beside that of the slot it ends
             for first, *others in filter(None, node.rows):
                 self.same.update(dict.fromkeys(others, self.same.get(first, first)))
-        self._own = _without(self._all, self.same)
+        self._set_shared()
 
     def forget_sharing(self, row: int) -> None:
         """Read ``row`` by itself from now on: its numbers were not those that it was to share."""
         self.same.pop(row, None)
+        self._set_shared()
+
+    def _set_shared(self) -> None:
         self._own = _without(self._all, self.same)
+        count = len(self.same)
+        self.shared = Shared(
+            np.fromiter(self.same.keys(), np.int64, count),
+            np.fromiter(self.same.values(), np.int64, count),
+        )
+
+    def _hands_on(self, order: Sequence[AutogradNode]) -> bool:
+        """Whether additions and expansions hand their gradient on unchanged in this graph too."""
+        return all(order[place]._saved_alpha == 1 for place in self._additions) and all(
+            order[made]._input_metadata[0].shape == order[given]._input_metadata[slot].shape
+            for made, given, slot in self._broadcasts
+        )
 
     def attach(
         self,
@@ -159,7 +194,7 @@ class Replay:
                 read in the hook.
             share: Whether rows in ``same`` are left out.
         """
-        share = share and all(order[place]._saved_alpha == 1 for place in self._additions)
+        share = share and self._hands_on(order)
         handles = []
         held = 0
         for node in self._own if share else self._all:

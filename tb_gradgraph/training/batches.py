@@ -63,4 +63,4 @@ def read_grads(
             rows.append(row)
             grads.append(parameter.grad)
     add_all(batch, rows, grads, structure.whole_rows)
-    return Numbers(batch.reduce(scale), {})
+    return Numbers(batch.reduce(scale))

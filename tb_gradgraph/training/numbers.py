@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from tb_gradgraph.autograd.replay import Shared
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tb_gradgraph.summarize import PendingStatistics
 
@@ -20,10 +21,10 @@ Whole = Mapping[int, np.ndarray]
 class Numbers:
     """A table and the tensors kept whole, collected when first asked for, by any thread."""
 
-    def __init__(self, pending: PendingStatistics, same: Mapping[int, int]) -> None:
-        """Prepare; a row in ``same`` gets the statistics of the row that it shares them with."""
+    def __init__(self, pending: PendingStatistics, shared: Shared | None = None) -> None:
+        """Prepare; a row in ``shared`` gets the statistics of the row that it shares them with."""
         self._pending: PendingStatistics | None = pending
-        self._same = dict(same)
+        self._shared = shared
         self._lock = threading.Lock()
 
     def collect(self) -> tuple[StatisticsTable, Whole]:
@@ -32,18 +33,18 @@ class Numbers:
             if self._pending is not None:
                 table, whole = self._pending.collect()
                 self._pending = None
-                self._found = shared(table, self._same), whole
+                if self._shared is not None:
+                    share(table, self._shared)
+                self._found = table, whole
             return self._found
 
 
-def shared(table: StatisticsTable, same: Mapping[int, int]) -> StatisticsTable:
-    """Fill the rows of ``same`` that were not read from the rows that they share."""
-    pairs = [(row, to) for row, to in same.items() if table.present[to] and not table.present[row]]
-    if pairs:
-        rows, sources = map(list, zip(*pairs))
-        for column in (table.values, table.present, table.histogram):
-            column[rows] = column[sources]
-    return table
+def share(table: StatisticsTable, shared: Shared) -> None:
+    """Fill the rows of ``shared`` that were not read from the rows that they share."""
+    missing = table.present[shared.sources] & ~table.present[shared.rows]
+    rows, sources = shared.rows[missing], shared.sources[missing]
+    for column in (table.values, table.present, table.histogram):
+        column[rows] = column[sources]
 
 
 def differing(table: StatisticsTable, same: Mapping[int, int]) -> list[int]:

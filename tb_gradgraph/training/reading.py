@@ -47,10 +47,24 @@ class PassReading:
     """Hooks of one backward pass; ``finish`` takes them away however it ended."""
 
     def __init__(
-        self, met: Met, parameters: Sequence[torch.Tensor], call: BackwardCall, objective: str
+        self,
+        met: Met,
+        parameters: Sequence[torch.Tensor],
+        call: BackwardCall,
+        objective: str,
+        shares: bool = True,
     ) -> None:
-        """Attach; either all or nothing."""
+        """Attach; either all or nothing.
+
+        Args:
+            met: The graph.
+            parameters: Whose gradients are read.
+            call: What the backward was asked for.
+            objective: What is differentiated.
+            shares: Whether nothing is known to change gradients on their way.
+        """
         self._objective = objective
+        self._shares = shares and not any(leaf._backward_hooks for leaf in met.leaves)
         self._met = met
         self._parameters = parameters
         self._call = call
@@ -74,11 +88,6 @@ class PassReading:
     def structure(self) -> Structure:
         """The graph that it runs over."""
         return self._met.structure
-
-    @property
-    def is_first_of_structure(self) -> bool:
-        """Whether the graph was built for this pass, so that every row of it is read."""
-        return self._met.is_new
 
     def finish(self, well: bool, scale: torch.Tensor | None) -> PassNumbers | None:
         """Take the hooks away; give the numbers, or None if no parameter was reached.
@@ -123,7 +132,8 @@ class PassReading:
         if not met.order:
             return  # parameters alone are read
         # What repeats a parameter's gradient is left to that, if that is sure to be read.
-        share = not met.is_new and call.accumulates and not call.inputs
+        share = self._shares and met.structure.replay.is_checked
+        share = share and call.accumulates and not call.inputs
         handles = met.structure.replay.attach(
             met.order,
             self._by_place.__setitem__,
@@ -181,7 +191,7 @@ class PassReading:
     def _reduce(self, states: Sequence[GradState], scale: torch.Tensor | None) -> PassNumbers:
         structure = self._met.structure
         self._add([*self._of_nodes(), *self._by_row.items(), *self._of_fresh(states)])
-        gradients = Numbers(self._batch.reduce(scale), structure.replay.same)
+        gradients = Numbers(self._batch.reduce(scale), structure.replay.shared)
         accumulated = gradients if self._call.accumulates else None
         if accumulated is not None and any(before is not None for before in self._before):
             accumulated = read_grads(structure, self._parameters, scale)
