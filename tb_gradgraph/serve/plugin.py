@@ -15,10 +15,12 @@ from tb_gradgraph.serve.assets import answer_asset
 from tb_gradgraph.serve.catalog import answer_graph, answer_runs
 from tb_gradgraph.serve.export import answer_export
 from tb_gradgraph.serve.findings import answer_findings
+from tb_gradgraph.serve.flow import answer_flow
 from tb_gradgraph.serve.frames import to_json
 from tb_gradgraph.serve.numbers import answer_node, answer_series, answer_step
 from tb_gradgraph.serve.parameters import Parameters, RequestError, not_found
 from tb_gradgraph.serve.reader import DamagedRecordError, Reader
+from tb_gradgraph.serve.scalars import answer_scalar, answer_scalars
 from tb_gradgraph.serve.whole import answer_tensor
 
 Route = Callable[[Reader, Parameters], Answer]
@@ -31,10 +33,13 @@ _ROUTES: dict[str, Route] = {
     "/graph": answer_graph,
     "/step": answer_step,
     "/series": answer_series,
+    "/flow": answer_flow,
     "/node": answer_node,
     "/tensor": answer_tensor,
     "/findings": answer_findings,
     "/export": answer_export,
+    "/scalars": answer_scalars,
+    "/scalar": answer_scalar,
 }
 
 _logger = logging.getLogger(__name__)

@@ -42,7 +42,7 @@ class Reader:
     """
 
     def __init__(self, provider: DataProvider, clock: Callable[[], float] = time.monotonic) -> None:
-        self._source = RecordSource(provider)
+        self.source = RecordSource(provider)
         self._clock = clock
         self._cache = ByteBoundedCache(CACHE_BYTES)
         self._indices: dict[str, RunIndex] = {}
@@ -145,15 +145,15 @@ class Reader:
         return self._cache.get((run, tag), lambda: decode_chunk(self._read(run, tag)), _chunk_bytes)
 
     def _read(self, run: str, tag: str) -> tuple[bytes, ...]:
-        return next((strings for _, strings in self._source.read(run, [tag])), ())
+        return next((strings for _, strings in self.source.read(run, [tag])), ())
 
     def _refresh(self) -> None:
-        listed = self._source.list_tags()
+        listed = self.source.list_tags()
         self._indices = {run: self._indices.get(run) or RunIndex(run) for run in listed}
         for run, tags in listed.items():
             index = self._indices[run]
             index.keep_only(tags)
-            for tag, strings in self._source.read(run, index.list_new(tags)):
+            for tag, strings in self.source.read(run, index.list_new(tags)):
                 content = index.add(tag, strings)
                 if isinstance(content, Graph):
                     self._cache.put((run, tag), content, _graph_bytes(content))

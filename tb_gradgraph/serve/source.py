@@ -1,4 +1,4 @@
-"""Our records in TensorBoard's data provider, whichever loader is behind it."""
+"""Our records and a run's scalars in TensorBoard's data provider, whichever loader is behind it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tb_gradgraph.record.tags import PLUGIN_NAME
 #: A chunk is about 1 MiB, and an answer of the data server may have 256 MiB.
 _GROUP = 32
 _ALL = 2**31 - 1
+_SCALARS = "scalars"  # the plugin of the Time Series and Scalars dashboards
 _EXPERIMENT = ""  # a local TensorBoard has only this one
 
 
@@ -37,6 +38,27 @@ class RecordSource:
             except Exception:  # too large together, or one of them cannot be converted
                 for tag in group:
                     yield tag, self._read_alone(run, tag)
+
+    def list_scalar_tags(self, run: str) -> list[str]:
+        """List the tags of a run's scalars, sorted."""
+        found = self._provider.list_scalars(
+            RequestContext(),
+            experiment_id=_EXPERIMENT,
+            plugin_name=_SCALARS,
+            run_tag_filter=RunTagFilter(runs=[run]),
+        )
+        return sorted(found.get(run, {}))
+
+    def read_scalar(self, run: str, tag: str, most: int) -> list[tuple[int, float]]:
+        """Read steps and values of a scalar, at most ``most`` of them; none if there is none."""
+        found = self._provider.read_scalars(
+            RequestContext(),
+            experiment_id=_EXPERIMENT,
+            plugin_name=_SCALARS,
+            downsample=most,
+            run_tag_filter=RunTagFilter(runs=[run], tags=[tag]),
+        )
+        return [(point.step, float(point.value)) for point in found.get(run, {}).get(tag, ())]
 
     def _read_alone(self, run: str, tag: str) -> tuple[bytes, ...]:
         try:
