@@ -16,6 +16,8 @@ _SHAPE_ONLY = (
 #: Those that hand it on to each input of the same shape; Add to its second one times ``alpha``.
 _PASSING = {("Add", 0), ("Add", 1), ("Sub", 0)}
 
+_BROADCASTING = {"Add", "Sub", "Expand"}
+
 
 def shared_rows(graph: Graph, rows: Set[int]) -> dict[int, int]:
     """Give for each row of ``rows`` that repeats another of them the row to be read.
@@ -50,6 +52,16 @@ def sharing_additions(graph: Graph, same: Mapping[int, int]) -> list[int]:
     pairs = zip(graph.edges, graph.edge_rows.tolist())
     found = {edge.target for edge, row in pairs if row in same and edge.target_input == 1}
     return [index for index in sorted(found) if _plain(graph.nodes[index].operation) == "Add"]
+
+
+def sharing_broadcasts(graph: Graph) -> list[Edge]:
+    """Give the edges into operations that sum a gradient up where shapes differ, if rows rely on them.
+
+    They are of one shape in ``graph``, but need not be at another step.
+    """
+    pairs = zip(graph.edges, graph.edge_rows.tolist())
+    relied = [edge for edge, row in pairs if _repeats(graph, edge, row)]
+    return [edge for edge in relied if _plain(graph.nodes[edge.target].operation) in _BROADCASTING]
 
 
 def _plain(operation: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from types import FrameType
 
@@ -12,6 +13,7 @@ from tb_gradgraph.autograd.forward import KnownTensor
 from tb_gradgraph.autograd.idle_calls import without_idle_calls
 from tb_gradgraph.autograd.long_chains import free_in_parts
 from tb_gradgraph.autograd.model import name_roots
+from tb_gradgraph.autograd.orders import second_order
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.autograd.unreached import walk_behind_cuts
 
@@ -34,4 +36,7 @@ def build_training_graph(
     """
     walked, known = walk_behind_cuts(roots, forward.so_far(owned, frame), parameters)
     free_in_parts(walked)
+    numbers = (known.number_of(node) for node in walked.nodes)
+    second = second_order(number for number in numbers if number >= 0)
+    known = dataclasses.replace(known, second_order={*known.second_order, *second})
     return build_graph(walked, without_idle_calls(known, walked), name_roots(roots, frame))

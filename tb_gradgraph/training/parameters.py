@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping, Sequence
 from types import FrameType
+from typing import Any
 
 import torch
 
@@ -85,6 +86,12 @@ class Parameters:
     def signature(self) -> tuple[tuple[int, ...], tuple[bool, ...]]:
         """Give what changes when a parameter is added, replaced, frozen or unfrozen."""
         return tuple(self._numbers.values()), tuple([t.requires_grad for t in self.tensors])
+
+    def may_be_among(self, inputs: Sequence[Any]) -> bool:
+        """Whether a backward of ``inputs`` alone (none: of all leaves) may reach one of ours."""
+        return not inputs or any(
+            id(given) in self._numbers or not isinstance(given, torch.Tensor) for given in inputs
+        )
 
     def numbers_of(self, leaves: Sequence[torch.Tensor]) -> tuple[int | None, ...]:
         """Give a number for each of our parameters, None for other leaves.

@@ -12,6 +12,7 @@ import torch
 from tb_gradgraph.autograd.backward_calls import BackwardCall
 from tb_gradgraph.autograd.frames import user_frame, variables_of
 from tb_gradgraph.autograd.model import name_roots
+from tb_gradgraph.autograd.tensor_hooks import listen_for_hooks
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.training.applied import AppliedPart, HiddenChanges, OptimizerReading
@@ -71,6 +72,8 @@ class RecordedStep:
         traces = wants_trace and not setting.is_compiled
         self.forward = TrainingForward(setting.parameters.read_modules, traces)
         self._is_followed = not setting.is_compiled and (wants_trace or setting.follows_modules)
+        self._has_tensor_hooks = False
+        self._stop_listening = listen_for_hooks(self._note_tensor_hook)
         if self._is_followed:
             self.forward.attach()
 
@@ -86,6 +89,8 @@ class RecordedStep:
         setting = self._setting
         if not self._records.count:
             setting.parameters.refresh()
+        if not setting.parameters.may_be_among(call.inputs):
+            return None
         met = setting.structures.meet(call.roots, self.forward)
         if met is None:
             return None
@@ -95,7 +100,8 @@ class RecordedStep:
         if self._records.count >= MOST_PASSES:
             met = Met(met.structure)
         objective = ", ".join(root.name for root in name_roots(call.roots, frame))
-        reading = PassReading(met, setting.parameters.tensors, call, objective)
+        shares = not self._has_tensor_hooks
+        reading = PassReading(met, setting.parameters.tensors, call, objective, shares)
         self._within = _WithinBackward(met.structure)
         return reading
 
@@ -108,9 +114,9 @@ class RecordedStep:
             return False
         records = self._records
         found = records.add(numbers, scale)
-        if reading.is_first_of_structure:
+        if not numbers.structure.replay.is_checked:
             _check_sharing(numbers)
-            self._setting.write_graph(self._setting.tag, numbers.structure.graph)
+        self._setting.write_graph(self._setting.tag, numbers.structure.graph)
         if found.number < MOST_PASSES:
             self._write(found, lambda: records.of_pass(found), numbers)
         if within is not None and (parts := within.finish()):
@@ -187,9 +193,13 @@ class RecordedStep:
 
     def drop(self) -> None:
         """Stop following the forward."""
+        self._stop_listening()
         if self._is_followed:
             self._is_followed = False
             self.forward.remove()
+
+    def _note_tensor_hook(self) -> None:
+        self._has_tensor_hooks = True
 
     def _write(
         self, of: Pass | None, make: Callable[[], Sequence[Record]], numbers: PassNumbers
@@ -222,7 +232,7 @@ class _WithinBackward:
 
     def finish(self) -> list[AppliedPart]:
         """Give what they did."""
-        numbers = Numbers(self._batch.reduce(), {})
+        numbers = Numbers(self._batch.reduce())
         return [dataclasses.replace(part, gradients=numbers) for part in self._parts]
 
 
@@ -232,6 +242,7 @@ def _check_sharing(numbers: PassNumbers) -> None:
     A user's hook on a tensor may change a gradient between two operations that do not.
     """
     replay = numbers.structure.replay
+    replay.is_checked = True
     table, _ = numbers.gradients.collect()
     for row in differing(table, replay.same):
         replay.forget_sharing(row)
