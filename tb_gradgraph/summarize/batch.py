@@ -13,7 +13,7 @@ from tb_gradgraph.summarize.elements import are_alike, real_floats, stored
 from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced, reduce_large
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
 from tb_gradgraph.summarize.sample import sample_limit
-from tb_gradgraph.summarize.stacks import Stack, is_middle
+from tb_gradgraph.summarize.stacks import LEAST, MOST, Stack, is_stackable
 from tb_gradgraph.summarize.whole import whole_blocks
 
 #: Tensors of more elements are reduced at once where they may not be held, while they
@@ -29,7 +29,9 @@ class _Alike:
     held: list[torch.Tensor] = dataclasses.field(default_factory=list)
     large: Entries = dataclasses.field(default_factory=Entries)
     reduced: list[Reduced] = dataclasses.field(default_factory=list)
-    stacks: dict[int, Stack] = dataclasses.field(default_factory=dict)
+    stacks: dict[tuple[torch.Size, tuple[int, ...]], Stack] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 class StatisticsBatch:
@@ -88,19 +90,34 @@ class StatisticsBatch:
             for row in rows:
                 self._whole.pop(row, None)
         sizes = list(map(torch.Tensor.numel, tensors))
-        if are_alike(tensors) and max(sizes) <= SMALL:
-            alike = self._of_kind(tensors[0])
-            alike.held.extend(tensors)
-            alike.small.rows.extend(rows)
-            alike.small.numel.extend(sizes)
-            alike.small.tickets.extend([self._ticket] * len(tensors))
+        if are_alike(tensors) and max(sizes) <= MOST and is_stackable(tensors[0]):
+            self._hold(rows, tensors, sizes)
             return
         for row, tensor, size in zip(rows, tensors, sizes):
             values = stored(tensor)
-            if is_middle(values):
-                self._stack(row, values, size)
+            if LEAST <= values.numel() <= MOST and is_stackable(values):
+                self._stack(self._of_kind(values), values).add(row, values, self._ticket, size)
             else:
                 self._take(row, values, size)
+
+    def _hold(
+        self, rows: Sequence[int], tensors: Sequence[torch.Tensor], sizes: Sequence[int]
+    ) -> None:
+        """Take in tensors of one type on the CPU, in little time for each."""
+        alike, ticket = self._of_kind(tensors[0]), self._ticket
+        small: list[tuple[int, torch.Tensor, int]] = []
+        for entry in zip(rows, tensors, sizes):
+            row, tensor, size = entry
+            if size < LEAST:
+                small.append(entry)
+            else:
+                self._stack(alike, tensor).add(row, tensor, ticket, size)
+        if small:
+            of_rows, held, numel = zip(*small)
+            alike.held.extend(held)
+            alike.small.rows.extend(of_rows)
+            alike.small.numel.extend(numel)
+            alike.small.tickets.extend([ticket] * len(small))
 
     @torch.no_grad()
     def reduce_held(self) -> None:
@@ -151,13 +168,12 @@ class StatisticsBatch:
             alike.reduced.append(reduce_large(values, self._limit))
         entries.add(row, self._ticket, size)
 
-    def _stack(self, row: int, values: torch.Tensor, size: int) -> None:
-        stacks = self._of_kind(values).stacks
-        stack = stacks.get(values.numel())
+    def _stack(self, alike: _Alike, values: torch.Tensor) -> Stack:
+        layout = values.shape, values.stride()
+        stack = alike.stacks.get(layout)
         if stack is None:
-            stack = stacks[values.numel()] = Stack(values.numel())
-        stack.held.append(values)
-        stack.entries.add(row, self._ticket, size)
+            stack = alike.stacks[layout] = Stack(values)
+        return stack
 
     def _of_kind(self, values: torch.Tensor) -> _Alike:
         kind = (values.device, values.dtype)

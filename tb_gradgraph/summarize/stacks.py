@@ -1,9 +1,8 @@
-"""Tensors of middle size on the CPU, reduced together: those of one size side by side."""
+"""Tensors of middle size on the CPU, reduced together: those of one shape side by side."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -16,67 +15,99 @@ from tb_gradgraph.summarize.segments import careful_segments
 
 #: Elements of a tensor for which this pays: smaller ones cost less all together,
 #: of larger ones the few kernels that each needs cost less than a copy.
-LEAST, MOST = 1024, 131_072
+LEAST, MOST = 256, 131_072
 #: Elements reduced at a time: 512 KiB of float32, which all passes but the first find in
 #: the second-level cache. torch and Python, thrown out of the caches by the training's
 #: own kernels, take three times as long for a call as in a loop like this.
 BLOCK = 131_072
 _ROW = 1024  # elements squared and summed in float32 at a time: errs by less than 1e-6
 
+_LEAST_SQUARE = 1e-26
+
 _TYPES = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16})
 
 
-def is_middle(values: torch.Tensor) -> bool:
-    """Whether a tensor is one to be reduced beside others of its size."""
-    return values.is_cpu and LEAST <= values.numel() <= MOST and values.dtype in _TYPES
+def is_stackable(values: torch.Tensor) -> bool:
+    """Whether tensors of this type, if of middle size, are reduced beside each other."""
+    return values.is_cpu and values.dtype in _TYPES
 
 
-@dataclasses.dataclass(slots=True)
 class Stack:
-    """Tensors of one size and type: some held, the others reduced."""
+    """Tensors of one type, shape and order in memory: some held, the others reduced."""
 
-    numel: int
-    entries: Entries = dataclasses.field(default_factory=Entries)
-    held: list[torch.Tensor] = dataclasses.field(default_factory=list)
-    sums: list[np.ndarray] = dataclasses.field(default_factory=list)
-    exact: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)  # by place
-    samples: list[np.ndarray] = dataclasses.field(default_factory=list)
+    def __init__(self, like: torch.Tensor) -> None:
+        self.numel = like.numel()
+        self.entries = Entries()
+        self.held: list[torch.Tensor] = []
+        self._reshape = _to_memory_order(like)
+        self._shape = self._in_order([like])[0].shape
+        self._sums: list[np.ndarray] = []
+        self._exact: dict[int, np.ndarray] = {}  # by place
+        self._samples: list[np.ndarray] = []
+        self._reduced = 0
+
+    def add(self, row: int, values: torch.Tensor, ticket: int, size: int) -> None:
+        """Hold a tensor of ``size`` elements, those not stored too."""
+        self.held.append(values)
+        entries = self.entries
+        entries.rows.append(row)
+        entries.tickets.append(ticket)
+        entries.numel.append(size)
 
     def reduce(self, sample_limit: int) -> None:
         """Reduce the tensors that are held, and let go of them."""
         if not self.held:
             return
-        stride = -(-self.numel // sample_limit)
+        stride, many = -(-self.numel // sample_limit), BLOCK // self.numel
         sums = np.empty((len(self.held), 5))
+        is_wide = np.zeros(len(sums), bool)
         scratch = _Scratch(self.held[0].dtype)
-        many = BLOCK // self.numel
         for first in range(0, len(sums), many):
-            block = scratch.side_by_side(self.held[first : first + many], self.numel)
-            scratch.sum(block, sums[first : first + many])
-            self.samples.append(block.numpy()[:, ::stride].copy())
-        self._redo(sums)
-        self.sums.append(sums)
+            rows = slice(first, first + many)
+            block = scratch.side_by_side(self._in_order(self.held[rows]), self._shape)
+            scratch.sum(block, sums[rows])
+            if _squares_are_lost(sums[rows]):
+                scratch.sum_wide(block, sums[rows])
+                is_wide[rows] = True
+            self._samples.append(block.numpy()[:, ::stride].copy())
+        self._redo(sums, is_wide, scratch)
+        self._sums.append(sums)
         self.held.clear()
 
-    def _redo(self, sums: np.ndarray) -> None:
-        """Reduce again the tensors for which plain sums do not do."""
-        before = sum(map(len, self.sums))
-        limits = limits_of(self.samples[-1])
+    def _redo(self, sums: np.ndarray, is_wide: np.ndarray, scratch: _Scratch) -> None:
+        """Sum again in float64 where float32 does not do, with more care where that does not."""
+        many = BLOCK // self.numel
+        narrow = np.flatnonzero(self._is_doubtful(sums, self._samples[-1]) & ~is_wide)
+        for first in range(0, len(narrow), many):
+            places = narrow[first : first + many]
+            chosen = self._in_order([self.held[place] for place in places])
+            block = scratch.side_by_side(chosen, self._shape)
+            found = sums[places]
+            scratch.sum_wide(block, found)
+            sums[places] = found
+            is_wide[places] = True
+        for place in np.flatnonzero(self._is_doubtful(sums, sums) & is_wide):
+            flat = real_floats(in_memory_order(self.held[place]).resolve_neg()).numpy()
+            self._exact[self._reduced + place] = careful_segments(flat, np.array([self.numel]))[0]
+        self._reduced += len(sums)
+
+    def _is_doubtful(self, sums: np.ndarray, summed: np.ndarray) -> np.ndarray:
+        """Whether sums in the type of ``summed`` do not do."""
         with np.errstate(all="ignore"):
-            sound = are_sound(*sums.T[:4], self.numel, limits)
-        for place in np.flatnonzero(~sound).tolist():
-            flat = real_floats(_flat(self.held[place])).numpy()
-            self.exact[before + place] = careful_segments(flat, np.array([self.numel]))[0]
+            return ~are_sound(*sums.T[:4], self.numel, limits_of(summed))
+
+    def _in_order(self, tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        return tensors if self._reshape is None else list(map(self._reshape, tensors))
 
     def part(self) -> Part:
         """Give what all were reduced to."""
-        samples, sums = np.concatenate(self.samples), np.concatenate(self.sums)
+        samples, sums = np.concatenate(self._samples), np.concatenate(self._sums)
         counts = np.full(len(sums), self.numel)
         sizes = np.full(len(samples), samples.shape[1])
 
         def read(_: object, divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
             moments = moments_of_sums(sums, counts)
-            for place, row in self.exact.items():
+            for place, row in self._exact.items():
                 moments[place] = row
             return moments, histograms_of(samples.reshape(-1), sizes, divisor=divisor)
 
@@ -89,11 +120,12 @@ class _Scratch:
     def __init__(self, dtype: torch.dtype) -> None:
         self._elements = torch.empty(BLOCK, dtype=dtype, device="cpu")
         self._is_nonzero = np.empty(BLOCK, bool)
+        self._wide = torch.empty(BLOCK, dtype=torch.float64, device="cpu")  # if touched at all
 
-    def side_by_side(self, tensors: Sequence[torch.Tensor], numel: int) -> torch.Tensor:
+    def side_by_side(self, tensors: Sequence[torch.Tensor], shape: torch.Size) -> torch.Tensor:
         """Copy tensors to the rows of a block of real floats."""
-        block = self._elements[: len(tensors) * numel].view(-1, numel)
-        return real_floats(torch.stack(list(map(_flat, tensors)), out=block))
+        block = self._elements[: len(tensors) * shape.numel()].view(-1, *shape)
+        return real_floats(torch.stack(tensors, out=block).view(len(tensors), -1))
 
     def sum(self, block: torch.Tensor, sums: np.ndarray) -> None:
         """Put sum, sum of squares, least, greatest, count of nonzero elements of each row."""
@@ -104,11 +136,27 @@ class _Scratch:
         is_nonzero = self._is_nonzero[: block.numel()].reshape(block.shape)
         sums[:, 4] = list(map(np.count_nonzero, np.not_equal(block.numpy(), 0, out=is_nonzero)))
 
+    def sum_wide(self, block: torch.Tensor, sums: np.ndarray) -> None:
+        """Put sum and sum of squares of each row, in float64."""
+        wide = self._wide[: block.numel()].view(block.shape).copy_(block)
+        sums[:, 0] = wide.sum(1).numpy()
+        sums[:, 1] = np.square(torch.linalg.vector_norm(wide, dim=1).numpy())
 
-def _flat(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.is_neg():
-        tensor = tensor.resolve_neg()
-    return tensor.view(-1) if tensor.is_contiguous() else in_memory_order(tensor)
+
+def _to_memory_order(like: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor] | None:
+    """Give what lays out a tensor of this shape and order in memory as it lies there, if anything."""
+    if like.is_contiguous():
+        return None
+    order = sorted(range(like.dim()), key=lambda dim: -like.stride(dim))
+    if like.permute(order).is_contiguous():
+        return lambda tensor: tensor.permute(order)
+    return lambda tensor: tensor.reshape(-1)
+
+
+def _squares_are_lost(sums: np.ndarray) -> bool:
+    """Whether rows that are not zero have squares near the least that float32 holds."""
+    is_zero = (sums[:, 2] == 0) & (sums[:, 3] == 0)
+    return bool(((sums[:, 1] < _LEAST_SQUARE) & ~is_zero).any())
 
 
 def _squares(stack: torch.Tensor) -> np.ndarray:
