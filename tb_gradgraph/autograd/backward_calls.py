@@ -37,7 +37,7 @@ def is_part_of_forward(call: BackwardCall) -> bool:
 Listener = Callable[[BackwardCall], Callable[[bool], None] | None]
 
 _listeners: list[Listener] = []
-_lock = threading.Lock()
+_lock = threading.RLock()  # a collection within may end a watch
 _original: Callable[..., Any] | None = None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 _listeners: list[Callable[[], None]] = []
-_lock = threading.Lock()
+_lock = threading.RLock()  # a collection within may end a watch
 _original: Callable[..., Any] | None = None
 
 

@@ -33,7 +33,7 @@ class SessionThread:
         self._flush_writer = flush_writer
         self._jobs: queue.SimpleQueue[tuple[Job, int, threading.Event | None]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a garbage collection within may put something too
         self._queued_bytes = 0
         self._left_out = 0
 

@@ -25,7 +25,7 @@ class ScalerListener(Protocol):
 
 
 _listeners: list[ScalerListener] = []
-_lock = threading.Lock()
+_lock = threading.RLock()  # a collection within may end a watch
 _original: Callable[..., Any] | None = None
 
 
