@@ -78,7 +78,7 @@ export class Client {
     return reply.ok ? success(reply.value.findings) : reply;
   }
 
-  private async json<T>(route: string, params: Params): Promise<Result<T>> {
+  async json<T>(route: string, params: Params): Promise<Result<T>> {
     const reply = await this.ask(route, params);
     if (!reply.ok) return reply;
     try {
@@ -88,7 +88,7 @@ export class Client {
     }
   }
 
-  private async frame<H>(route: string, params: Params): Promise<Result<{ header: H; arrays: ReadonlyMap<string, FrameArray> }>> {
+  async frame<H>(route: string, params: Params): Promise<Result<{ header: H; arrays: ReadonlyMap<string, FrameArray> }>> {
     const reply = await this.ask(route, params);
     if (!reply.ok) return reply;
     try {

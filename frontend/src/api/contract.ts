@@ -95,3 +95,16 @@ export interface Finding {
   readonly node: string;
   readonly text: string;
 }
+
+export interface FlowHeader {
+  readonly statistic: string;
+  readonly slots: number;
+  readonly from: number;
+  readonly total: number;
+  readonly steps: readonly number[];
+}
+
+export interface ScalarHeader {
+  readonly tag: string;
+  readonly steps: readonly number[];
+}

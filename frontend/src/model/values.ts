@@ -36,7 +36,7 @@ export function computeValues(hierarchy: Hierarchy, record: RecordedStep, statis
 }
 
 // Of signed numbers the one of greatest magnitude, which may be the least.
-function groupWord({ summary, signed }: Statistic): string {
+export function groupWord({ summary, signed }: Statistic): string {
   if (summary === "sum") return "sum";
   return signed ? "up to" : "max";
 }
@@ -83,11 +83,11 @@ function groupValues(hierarchy: Hierarchy, nodes: Values, statistic: Statistic):
   return result;
 }
 
-function emptyValues(length: number): Values {
+export function emptyValues(length: number): Values {
   return { value: new Float32Array(length).fill(NaN), state: new Uint8Array(length) };
 }
 
-function combine(into: Values, at: number, value: number, state: State, statistic: Statistic): void {
+export function combine(into: Values, at: number, value: number, state: State, statistic: Statistic): void {
   if (state > into.state[at]!) into.state[at] = state;
   const known = into.value[at]!;
   if (Number.isNaN(value)) return;

@@ -4,23 +4,26 @@ import type { JSX } from "preact";
 import { reveal } from "../state/actions";
 import { Card } from "./card";
 import type { Drawing } from "./drawing";
+import type { Flowing } from "./flow_data";
+import { FlowView } from "./flow_view";
 import { GraphView, type CanvasRef } from "./graph_view";
 import { Empty, Failure, Loading, NothingRecorded, Notice, Warnings } from "./messages";
 import type { Session } from "./session";
 import { Steps } from "./steps";
 import { Toolbar } from "./toolbar";
 
-export function App({ session, drawing, canvas }: {
+export function App({ session, drawing, flowing, canvas }: {
   readonly session: Session;
   readonly drawing: Drawing;
+  readonly flowing: Flowing;
   readonly canvas: CanvasRef;
 }): JSX.Element {
   const { store } = session;
   const theme = store.dark.value ? "dark" : "light";
-  return <div class={`panel ${theme}`} data-testid="panel" data-theme={theme}>{content(session, drawing, canvas)}</div>;
+  return <div class={`panel ${theme}`} data-testid="panel" data-theme={theme}>{content(session, drawing, flowing, canvas)}</div>;
 }
 
-function content(session: Session, drawing: Drawing, canvas: CanvasRef): JSX.Element {
+function content(session: Session, drawing: Drawing, flowing: Flowing, canvas: CanvasRef): JSX.Element {
   const { store } = session;
   const phase = store.phase.value;
   const failure = phase.kind === "error" && <Failure sentence={phase.sentence} retry={() => void session.retry()} />;
@@ -33,6 +36,7 @@ function content(session: Session, drawing: Drawing, canvas: CanvasRef): JSX.Ele
       <Toolbar session={session} select={select} />
       <Warnings store={store} />
       {failure || (store.ref.value === undefined ? <NothingRecorded run={store.run.value?.run ?? ""} /> : (
+        store.view.value === "flow" ? <FlowView store={store} drawing={drawing} flowing={flowing} /> :
         <div class="middle">
           <GraphView store={store} drawing={drawing} canvas={canvas} />
           <Card session={session} drawing={drawing} select={select} />

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
+import type { View } from "../state/address";
 import { Popover } from "./popover";
 
 const KEYS: readonly (readonly [string, string])[] = [
@@ -10,6 +11,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Space", "play and pause"],
   ["Enter", "opens and closes the selected module"],
   ["F", "fits the drawing to the window"],
+  ["G", "to the heat map over all steps, and back"],
   ["Escape", "closes what is open"],
   ["Tab, ↑ ↓", "through the nodes"],
 ];
@@ -29,13 +31,39 @@ const MEANINGS: readonly (readonly [string, string])[] = [
   ["dashed line", "no gradient flows back along it"],
 ];
 
-export function Help(): JSX.Element {
+const FLOW_KEYS: readonly (readonly [string, string])[] = [
+  ["← →", "a step back or on; with Shift ten"],
+  ["↑ ↓", "a row up or down"],
+  ["Home End", "first and last step"],
+  ["+ −", "fewer and more steps in sight"],
+  ["] [", "fewer and more rows in sight"],
+  ["F", "shows everything"],
+  ["Enter", "opens and closes the module"],
+  ["G", "to the graph, at the same step and node"],
+  ["Space", "play and pause"],
+];
+
+const FLOW_MEANINGS: readonly (readonly [string, string])[] = [
+  ["flow", "how the gradient of every module and node went over the training: a row each, in forward order, and a column for each recorded step"],
+  ["color", "the chosen statistic of the gradient, on the scale of the graph; where several cells share a pixel, the greatest"],
+  ["closed module", "the greatest of what is in it (of counts the sum); open, what is in it has rows of its own"],
+  ["hatched", "no gradient arrived"],
+  ["magenta", "NaN or infinity in the gradient, or in the line above"],
+  ["line above", "a scalar that the same run logs, such as its loss, on the same steps"],
+  ["orange, blue", "the chosen step and row; a click goes there"],
+  ["wheel", "fewer or more steps in sight; with Shift rows; over the names it moves the rows"],
+  ["drag", "shows the steps and rows in the frame; with Shift it moves them"],
+  ["double click", "shows everything"],
+];
+
+export function Help({ view }: { readonly view: View }): JSX.Element {
+  const flow = view === "flow";
   const [open, setOpen] = useState(false);
   return (
     <Popover id="help" label="?" look="icon help" title="Keys and signs" open={open} setOpen={setOpen}>
       <div class="help-text" data-testid="help-text">
-        <List title="Keys" entries={KEYS} />
-        <List title="What is drawn" entries={MEANINGS} />
+        <List title="Keys" entries={flow ? FLOW_KEYS : KEYS} />
+        <List title="What is drawn" entries={flow ? FLOW_MEANINGS : MEANINGS} />
       </div>
     </Popover>
   );

@@ -2,18 +2,20 @@
 
 import { listen, type Dispose } from "../base/disposer";
 import { chooseEdge, moveSteps, reveal, toggleGroup } from "../state/actions";
+import { moveRow, showEverything, showView, toggleRows, zoomColumns, zoomRows } from "../state/flow_actions";
 import type { Store } from "../state/store";
+import type { Flowing } from "./flow_data";
 import { togglePlay } from "./steps";
 
 const OWN_KEYS = "input, select, textarea, [contenteditable]";
 
-export function watchKeyboard(store: Store, fit: () => void): Dispose {
+export function watchKeyboard(store: Store, flowing: Flowing, fit: () => void): Dispose {
   return listen<KeyboardEvent>(document, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = event.target instanceof Element ? event.target : undefined;
     if (event.key === "Escape") chooseEdge(store, undefined);
     else if (target?.closest(OWN_KEYS) != null) return;
-    else if (!act(store, event, target, fit)) return;
+    else if (!(store.view.value === "flow" && actOnFlow(store, flowing, event, target)) && !act(store, event, target, fit)) return;
     event.preventDefault();
   });
 }
@@ -28,6 +30,7 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, fi
     case "Home": moveSteps(store, -Infinity); return true;
     case "End": moveSteps(store, Infinity); return true;
     case "f": fit(); return true;
+    case "g": showView(store, store.view.value === "graph" ? "flow" : "graph"); return true;
     case "Enter": return enter(store, item, target);
     case " ":
       if (target?.closest("button") != null) return false;
@@ -46,4 +49,30 @@ function enter(store: Store, item: HTMLElement | undefined, target: Element | un
   else if (item === undefined) toggleGroup(store, key);
   else reveal(store, key);
   return true;
+}
+
+const ZOOM = 1.5;
+
+// Keys of the heat map; where they mean nothing to it, they mean what they do in the graph.
+function actOnFlow(store: Store, flowing: Flowing, event: KeyboardEvent, target: Element | undefined): boolean {
+  const { columns, rows } = flowing.sight.peek();
+  const stride = event.shiftKey ? 10 : 1;
+  const column = flowing.position.peek() ?? (columns.from + columns.to) / 2;
+  const row = flowing.row.peek() === -1 ? (rows.from + rows.to) / 2 : flowing.row.peek() + 0.5;
+  switch (event.key) {
+    case "ArrowUp": moveRow(store, flowing.rows.peek(), -stride); return true;
+    case "ArrowDown": moveRow(store, flowing.rows.peek(), stride); return true;
+    case "+": case "=": zoomColumns(store, columns, ZOOM, column); return true;
+    case "-": zoomColumns(store, columns, 1 / ZOOM, column); return true;
+    case "]": zoomRows(store, rows, ZOOM, row); return true;
+    case "[": zoomRows(store, rows, 1 / ZOOM, row); return true;
+    case "f": showEverything(store); return true;
+    case "Enter": {
+      const id = flowing.rows.peek()[flowing.row.peek()]?.id;
+      if (id === undefined || target?.closest("button, summary") != null) return false;
+      toggleRows(store, flowing.rows.peek(), rows, id);
+      return true;
+    }
+    default: return false;
+  }
 }

@@ -9,13 +9,16 @@ import type { Drawing } from "./drawing";
 
 const STOPS = 12;
 
+export function rampStops(ramp: readonly string[]): readonly string[] {
+  return Array.from({ length: STOPS }, (_, i) => ramp[Math.round((i / (STOPS - 1)) * (ramp.length - 1))]!);
+}
+
 export function Legend({ store, drawing }: { readonly store: Store; readonly drawing: Drawing }): JSX.Element {
   const theme = drawing.theme.value;
   const statistic = store.statistic.value;
   const stage = store.record.value?.stage;
   const ramp = rampOf(theme.dark);
   const { domain: [low, high] } = drawing.scale.value;
-  const stops = Array.from({ length: STOPS }, (_, i) => ramp[Math.round((i / (STOPS - 1)) * (ramp.length - 1))]);
   const middle = statistic.scale === "unit" ? (low + high) / 2 : Math.sqrt(low * high);
   return (
     <aside class="legend" data-testid="legend" aria-label="Colors" data-low={low} data-high={high}>
@@ -23,7 +26,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
         Gradient{stage !== undefined && isOfParameters(store.record.value) ? `, ${stage}` : ""}, {statistic.label}
         <span class="faint">{statistic.scale === "log" ? " log" : ""}</span>
       </div>
-      <div class="ramp" style={{ background: `linear-gradient(to right, ${stops.join(", ")})` }} />
+      <div class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(ramp).join(", ")})` }} />
       <div class="ramp-numbers">
         <span>{formatNumber(low)}</span><span>{formatNumber(middle)}</span><span>{formatNumber(high)}</span>
       </div>
@@ -70,7 +73,7 @@ function Signs({ drawing }: { readonly drawing: Drawing }): JSX.Element | null {
   );
 }
 
-function Chip({ color, border, children, hatched = false }: {
+export function Chip({ color, border, children, hatched = false }: {
   readonly color: string;
   readonly border: string;
   readonly children: string;

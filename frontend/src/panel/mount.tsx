@@ -8,6 +8,7 @@ import { LayoutEngine } from "../layout/engine";
 import { createStore } from "../state/store";
 import { App } from "./app";
 import { createDrawing } from "./drawing";
+import { createFlowing } from "./flow_data";
 import type { CanvasRef } from "./graph_view";
 import { watchDarkMode, watchReload } from "./host";
 import { watchKeyboard } from "./keyboard";
@@ -25,16 +26,19 @@ export function mount(place: HTMLElement, base = "./"): Dispose {
   const store = createStore();
   const engine = new LayoutEngine();
   const drawing = createDrawing(store, engine);
-  const session = new Session(store, new Client(base));
+  const client = new Client(base);
+  const session = new Session(store, client);
+  const flowing = createFlowing(store, client, drawing);
   const canvas: CanvasRef = { current: undefined };
   disposer.add(() => engine.close());
   disposer.add(drawing.close);
+  disposer.add(flowing.close);
   disposer.add(session.close);
   disposer.add(watchDarkMode((dark) => (store.dark.value = dark)));
-  disposer.add(watchKeyboard(store, () => canvas.current?.fit()));
+  disposer.add(watchKeyboard(store, flowing, () => canvas.current?.fit()));
 
   const { step, pass, hash } = applyAddress(store);
-  render(<App session={session} drawing={drawing} canvas={canvas} />, place);
+  render(<App session={session} drawing={drawing} flowing={flowing} canvas={canvas} />, place);
   disposer.add(() => render(null, place));
   void session.start({ step, pass, hash }).then(() => {
     disposer.add(watchReload(() => void session.reload()));

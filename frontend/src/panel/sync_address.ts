@@ -14,6 +14,8 @@ const SETTLED_MS = 250;
 export function applyAddress(store: Store): Address {
   const address = parseAddress(readHash());
   batch(() => {
+    store.view.value = address.view ?? "graph";
+    store.scalarTag.value = address.scalar;
     if (address.run !== undefined) store.runName.value = address.run;
     if (address.tag !== undefined) store.tagName.value = address.tag;
     if (address.stat !== undefined) setStatistic(store, address.stat);
@@ -28,6 +30,7 @@ export function applyAddress(store: Store): Address {
 export function addressOf(store: Store): Address {
   const ref = store.ref.value;
   return {
+    view: store.view.value === "graph" ? undefined : store.view.value,
     run: store.run.value?.run,
     tag: store.tag.value?.tag,
     step: ref?.step,
@@ -38,6 +41,7 @@ export function addressOf(store: Store): Address {
     dir: store.direction.value,
     sel: store.selected.value,
     open: chosenGroups(store),
+    scalar: store.scalarTag.value,
   };
 }
 

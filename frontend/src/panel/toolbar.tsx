@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { STATISTICS } from "../model/statistics";
 import { chooseHash, chooseRun, chooseTag, collapseAll, expandAll } from "../state/actions";
+import { closeAllRows, openAllRows } from "../state/flow_actions";
 import { setStatistic, type Store } from "../state/store";
 import { Finder } from "./finder";
 import { Findings } from "./findings";
@@ -10,6 +11,7 @@ import { Help } from "./help";
 import { IconButton } from "./icon_button";
 import { CollapseIcon, ExpandIcon } from "./icons";
 import type { Session } from "./session";
+import { ViewSwitch } from "./view_switch";
 
 interface Option {
   readonly value: string;
@@ -23,9 +25,11 @@ export function Toolbar({ session, select }: {
   const { store } = session;
   const tag = store.tag.value;
   const hashes = tag?.hashes ?? [];
+  const flow = store.view.value === "flow";
   return (
     <div class="bar toolbar" role="toolbar" aria-label="Gradient graph">
       <div class="choices">
+        <ViewSwitch store={store} />
         <Choice id="run" label="Run" value={store.run.value?.run ?? ""} choose={(run) => chooseRun(store, run)}
           options={store.runs.value.map(({ run }) => ({ value: run, text: run || "." }))} />
         <Choice id="tag" label="Graph" value={tag?.tag ?? ""} choose={(name) => chooseTag(store, name)}
@@ -38,14 +42,14 @@ export function Toolbar({ session, select }: {
         <Choice id="statistic" label="Gradient" value={store.statistic.value.id} choose={(id) => setStatistic(store, id)}
           title={store.statistic.value.meaning}
           options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))} />
-        <DirectionSwitch store={store} />
+        {!flow && <DirectionSwitch store={store} />}
       </div>
       <div class="tools">
         <Findings session={session} select={select} />
         <Finder hierarchy={store.hierarchy.value} select={select} />
-        <IconButton id="expand-all" label="Expand all" onClick={() => expandAll(store)}><ExpandIcon /></IconButton>
-        <IconButton id="collapse-all" label="Collapse all" onClick={() => collapseAll(store)}><CollapseIcon /></IconButton>
-        <Help />
+        <IconButton id="expand-all" label="Expand all" onClick={() => (flow ? openAllRows(store) : expandAll(store))}><ExpandIcon /></IconButton>
+        <IconButton id="collapse-all" label="Collapse all" onClick={() => (flow ? closeAllRows(store) : collapseAll(store))}><CollapseIcon /></IconButton>
+        <Help view={store.view.value} />
       </div>
     </div>
   );

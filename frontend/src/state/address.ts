@@ -5,7 +5,10 @@ export const PREFIX = "p.gradgraph.";
 
 export type Direction = "forward" | "backward";
 
+export type View = "graph" | "flow";
+
 export interface Address {
+  readonly view?: View | undefined;
   readonly run?: string | undefined;
   readonly tag?: string | undefined;
   readonly step?: number | undefined;
@@ -16,6 +19,7 @@ export interface Address {
   readonly dir?: Direction | undefined;
   readonly sel?: string | undefined;
   readonly open?: readonly string[] | undefined;
+  readonly scalar?: string | undefined;
 }
 
 // Longer lists of open groups are not worth an unreadable link.
@@ -31,6 +35,7 @@ export function parseAddress(hash: string): Address {
   const dir = values.get("dir");
   const open = values.get("open");
   return {
+    view: values.get("view") === "flow" ? "flow" : undefined,
     run: values.get("run"),
     tag: values.get("tag"),
     step: integer(values.get("step")),
@@ -41,6 +46,7 @@ export function parseAddress(hash: string): Address {
     dir: dir === "forward" || dir === "backward" ? dir : undefined,
     sel: values.get("sel"),
     open: open === undefined ? undefined : open.split("\n").filter((id) => id !== ""),
+    scalar: values.get("scalar"),
   };
 }
 
@@ -49,6 +55,7 @@ export function formatAddress(hash: string, address: Address): string {
   const kept = splitHash(hash).filter((part) => !part.startsWith(PREFIX));
   const open = address.open?.join("\n");
   const entries: readonly (readonly [string, string | number | undefined])[] = [
+    ["view", address.view],
     ["run", address.run],
     ["tag", address.tag],
     ["step", address.step],
@@ -59,6 +66,7 @@ export function formatAddress(hash: string, address: Address): string {
     ["dir", address.dir],
     ["sel", address.sel],
     ["open", open === undefined || open.length > LONGEST_OPEN ? undefined : open],
+    ["scalar", address.scalar],
   ];
   const own = entries.flatMap(([name, value]) =>
     value === undefined ? [] : [`${PREFIX}${name}=${encodeURIComponent(value)}`],

@@ -2,12 +2,13 @@
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { showGraph, type VisibleGraph } from "../model/collapse";
+import { EVERYTHING, type FlowWindow } from "../model/flow_window";
 import type { Hierarchy } from "../model/hierarchy";
 import type { RecordedStep } from "../model/record";
 import { BACKWARD, type RecordRef, type Run, type Tag } from "../model/run";
 import { DEFAULT_STATISTIC, statisticOf, type Statistic } from "../model/statistics";
 import { computeValues, type StepValues } from "../model/values";
-import type { Direction } from "./address";
+import type { Direction, View } from "./address";
 
 export type Phase =
   | { readonly kind: "loading" }
@@ -29,6 +30,10 @@ export interface Store {
   readonly sought: Signal<string | undefined>; // id of a box that must come into view
   readonly refits: Signal<number>; // counts the changes after which the camera starts anew
   readonly open: Signal<ReadonlySet<string> | undefined>; // ids of open groups; undefined: not chosen yet
+  readonly view: Signal<View>;
+  readonly flowOpen: Signal<ReadonlySet<string> | undefined>; // ids of groups whose rows the heat map shows; undefined: not chosen yet
+  readonly flowWindow: Signal<FlowWindow>; // the part of the heat map that is in sight
+  readonly scalarTag: Signal<string | undefined>; // of the line above it; undefined: the loss, if one is found
   readonly dark: Signal<boolean>;
   readonly playing: Signal<boolean>;
   readonly notice: Signal<string | undefined>;
@@ -74,6 +79,10 @@ export function createStore(): Store {
     edge: signal<readonly number[] | undefined>(undefined),
     sought: signal<string | undefined>(undefined),
     refits: signal(0),
+    view: signal<View>("graph"),
+    flowOpen: signal<ReadonlySet<string> | undefined>(undefined),
+    flowWindow: signal<FlowWindow>(EVERYTHING),
+    scalarTag: signal<string | undefined>(undefined),
     dark: signal(false),
     playing: signal(false),
     notice: signal<string | undefined>(undefined),

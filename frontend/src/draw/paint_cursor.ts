@@ -1,0 +1,93 @@
+// What lies over the heat map: the chosen step and row, what is pointed at, what is being dragged, the step numbers.
+
+import { formatCount } from "../base/format";
+import type { Rect } from "../base/geometry";
+import { toPx, type Axis } from "../model/flow_window";
+import { columnTicks } from "../model/step_axis";
+import { DETAIL_FONT } from "./text";
+import type { Theme } from "./theme";
+
+export interface Overlay {
+  readonly columns: Axis;
+  readonly rows: Axis;
+  readonly map: Rect; // the heat map
+  readonly whole: Rect; // with the line above it
+  readonly steps: readonly number[];
+  readonly step: number | undefined; // place of the chosen step, in columns
+  readonly row: number; // -1: none
+  readonly pointed: { readonly column: number; readonly row: number } | undefined;
+  readonly brush: Rect | undefined;
+}
+
+const TICK_ROOM_PX = 64;
+const THIN_PX = 5;
+
+export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay, theme: Theme): void {
+  const { columns, rows, map, whole, pointed } = overlay;
+  context.save();
+  context.beginPath();
+  context.rect(whole.x, whole.y, whole.width, whole.height);
+  context.clip();
+  if (pointed !== undefined) {
+    context.strokeStyle = theme.inkSoft;
+    context.lineWidth = 1;
+    if (pointed.column !== -1) frameColumn(context, columns, pointed.column + 0.5, whole);
+    if (pointed.row !== -1) frameRow(context, rows, pointed.row, map);
+  }
+  if (overlay.row !== -1) {
+    context.strokeStyle = theme.accent;
+    context.lineWidth = 2;
+    frameRow(context, rows, overlay.row, map);
+  }
+  if (overlay.step !== undefined) {
+    context.strokeStyle = theme.root;
+    context.lineWidth = 2;
+    frameColumn(context, columns, overlay.step, whole);
+  }
+  if (overlay.brush !== undefined) paintBrush(context, overlay.brush, theme);
+  context.restore();
+  paintTicks(context, overlay, theme);
+}
+
+// Around the cells and not over them; a narrow column is marked by one line.
+function frameColumn(context: CanvasRenderingContext2D, columns: Axis, middle: number, { x, y, height }: Rect): void {
+  const width = columns.unitPx;
+  const left = x + toPx(columns, middle) - width / 2;
+  if (width >= THIN_PX) return context.strokeRect(left - 1.5, y - 2, width + 2, height + 4);
+  context.beginPath();
+  context.moveTo(left + width / 2, y);
+  context.lineTo(left + width / 2, y + height);
+  context.stroke();
+}
+
+function frameRow(context: CanvasRenderingContext2D, rows: Axis, row: number, { x, y, width }: Rect): void {
+  const top = y + toPx(rows, row);
+  const height = Math.max(2, rows.unitPx);
+  context.strokeRect(x - 2, top - 1.5, width + 4, height + 2);
+}
+
+function paintBrush(context: CanvasRenderingContext2D, { x, y, width, height }: Rect, theme: Theme): void {
+  context.fillStyle = theme.accent;
+  context.globalAlpha = 0.18;
+  context.fillRect(x, y, width, height);
+  context.globalAlpha = 1;
+  context.strokeStyle = theme.accent;
+  context.lineWidth = 1.5;
+  context.strokeRect(x, y, width, height);
+}
+
+function paintTicks(context: CanvasRenderingContext2D, { columns, map, steps }: Overlay, theme: Theme): void {
+  context.font = DETAIL_FONT;
+  context.textBaseline = "top";
+  context.textAlign = "center";
+  context.fillStyle = theme.inkSoft;
+  const bottom = map.y + map.height;
+  for (const column of columnTicks(columns.from, columns.to, columns.count, columns.unitPx, TICK_ROOM_PX)) {
+    const x = map.x + toPx(columns, column + 0.5);
+    context.fillRect(x - 0.5, bottom + 1, 1, 4);
+    const text = formatCount(steps[column]!);
+    const half = context.measureText(text).width / 2;
+    context.fillText(text, Math.max(map.x + half, Math.min(map.x + map.width - half, x)), bottom + 7);
+  }
+  context.textAlign = "start";
+}

@@ -1,0 +1,52 @@
+// The line above the heat map: which scalar, and the scale that it is drawn on.
+
+export interface ScalarSeries {
+  readonly tag: string;
+  readonly steps: readonly number[]; // ascending
+  readonly values: Float64Array; // may be NaN or infinite
+}
+
+// The tag that is most likely the training's loss: named so, of training rather than of a test, and short.
+export function lossTag(tags: readonly string[]): string | undefined {
+  const rank = (tag: string): number => {
+    const last = tag.slice(tag.lastIndexOf("/") + 1);
+    const other = /val|test|eval|dev/i.test(tag) ? 100 : 0;
+    const named = /^loss$/i.test(last) ? 0 : /loss/i.test(last) ? 10 : /loss/i.test(tag) ? 20 : /nll|objective|perplexity|cost/i.test(tag) ? 40 : Infinity;
+    return named + other - (/train/i.test(tag) ? 1 : 0);
+  };
+  const ranked = tags.map((tag) => [rank(tag), tag] as const).filter(([at]) => at < Infinity);
+  ranked.sort(([a, one], [b, other]) => a - b || one.length - other.length);
+  return ranked[0]?.[1];
+}
+
+export interface ValueScale {
+  readonly low: number;
+  readonly high: number;
+  readonly log: boolean;
+  position(value: number): number; // 0 at the bottom, 1 at the top
+}
+
+// Over more than two decades small values would be one flat line: then it is logarithmic.
+const LINEAR_UP_TO = 100;
+
+export function valueScale(values: Iterable<number>): ValueScale | undefined {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  if (low > high) return undefined;
+  const log = low > 0 && high / low > LINEAR_UP_TO;
+  const along = (value: number): number => (log ? Math.log10(Math.max(value, Number.MIN_VALUE)) : value);
+  const room = (along(high) - along(low)) * 0.06 || Math.abs(along(high)) * 0.05 || 1;
+  const [bottom, top] = [along(low) - room, along(high) + room];
+  return { low, high, log, position: (value) => (along(value) - bottom) / (top - bottom) };
+}
+
+// The value logged at a step, or at the last one before it.
+export function valueAt({ steps, values }: ScalarSeries, step: number): number | undefined {
+  const after = steps.findIndex((one) => one > step);
+  const at = (after === -1 ? steps.length : after) - 1;
+  return at === -1 ? undefined : values[at];
+}

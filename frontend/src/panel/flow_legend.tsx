@@ -1,0 +1,39 @@
+// Below the heat map: what its colors mean, and what is not drawn of the run.
+
+import type { JSX } from "preact";
+import { formatNumber } from "../base/format";
+import { rampOf } from "../draw/color_scale";
+import { BACKWARD } from "../model/run";
+import type { Store } from "../state/store";
+import type { Drawing } from "./drawing";
+import type { Flowing } from "./flow_data";
+import { Chip, rampStops } from "./legend";
+
+export function FlowLegend({ store, drawing, flowing }: {
+  readonly store: Store;
+  readonly drawing: Drawing;
+  readonly flowing: Flowing;
+}): JSX.Element {
+  const theme = drawing.theme.value;
+  const [statistic, flow] = [store.statistic.value, flowing.flow.value];
+  const { domain: [low, high] } = drawing.scale.value;
+  const stage = flow === undefined || flow.stage === BACKWARD ? "" : `, ${flow.stage}`;
+  const every = flow?.every ?? 1;
+  return (
+    <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={low} data-high={high}>
+      <span class="flow-what" title={statistic.meaning}>Gradient{stage}, {statistic.label}</span>
+      <span class="faint">{formatNumber(low)}</span>
+      <i class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(rampOf(theme.dark)).join(", ")})` }} />
+      <span class="faint">{formatNumber(high)}{statistic.scale === "log" && " log"}</span>
+      <span class="chips">
+        <Chip color={theme.zero} border={theme.border}>zero</Chip>
+        <Chip color={theme.none} border={theme.noneLine} hatched>no gradient</Chip>
+        <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
+      </span>
+      <span class="faint flow-told" data-testid="flow-told">
+        {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
+        A closed module shows the {statistic.summary === "sum" ? "sum" : "greatest"} of what is in it.
+      </span>
+    </aside>
+  );
+}

@@ -1,0 +1,103 @@
+// What the user can do to the heat map. The step and the row are the graph's step and selection.
+
+import { batch } from "@preact/signals";
+import { openUpTo } from "../model/collapse";
+import { everyGroup, openedFor, rowShowing, START_ROWS, type FlowRow } from "../model/flow_rows";
+import { EVERYTHING, LABEL_PX, zoomSpan, type Axis } from "../model/flow_window";
+import type { Hierarchy } from "../model/hierarchy";
+import { reveal } from "./actions";
+import type { Store } from "./store";
+
+export function showView(store: Store, view: "graph" | "flow"): void {
+  batch(() => {
+    store.view.value = view;
+    const selected = store.selected.peek();
+    if (selected === undefined) return;
+    if (view === "graph") reveal(store, selected);
+    else openRowsAround(store, selected);
+  });
+}
+
+const starts = new WeakMap<Hierarchy, ReadonlySet<string>>();
+
+// Ids of the groups that are open; as long as nothing was chosen, as many as leave the rows readable.
+export function openRows(store: Store, hierarchy: Hierarchy): ReadonlySet<string> {
+  const chosen = store.flowOpen.value;
+  if (chosen !== undefined) return chosen;
+  const start = starts.get(hierarchy) ?? new Set([...openUpTo(hierarchy, START_ROWS)].map((group) => hierarchy.groups[group]!.id));
+  starts.set(hierarchy, start);
+  return start;
+}
+
+export function openRowsAround(store: Store, id: string): void {
+  const hierarchy = store.hierarchy.peek();
+  if (hierarchy === undefined) return;
+  const open = openRows(store, hierarchy);
+  const wider = openedFor(hierarchy, open, id);
+  if (wider !== open) store.flowOpen.value = wider;
+}
+
+// Opens or closes the rows of a group. It stays where it is on the screen, with rows high enough to read.
+export function toggleRows(store: Store, rows: readonly FlowRow[], axis: Axis, id: string): void {
+  const hierarchy = store.hierarchy.peek();
+  const at = rows.findIndex((row) => row.id === id);
+  if (hierarchy === undefined || rows[at]?.kind !== "group") return;
+  const open = new Set(openRows(store, hierarchy));
+  batch(() => {
+    if (open.delete(id)) {
+      // What was chosen inside is no longer there: then the module is.
+      store.flowOpen.value = open;
+      const selected = store.selected.peek();
+      if (selected !== undefined && isInside(rows, at, selected)) store.selected.value = id;
+    } else {
+      store.flowOpen.value = open.add(id);
+      const few = (axis.to - axis.from) * axis.unitPx / LABEL_PX;
+      if (axis.unitPx < LABEL_PX) store.flowWindow.value = { ...store.flowWindow.peek(), rows: [at, at + few] };
+    }
+  });
+}
+
+function isInside(rows: readonly FlowRow[], at: number, id: string): boolean {
+  const end = rows.findIndex((row, i) => i > at && row.depth <= rows[at]!.depth);
+  return rows.slice(at + 1, end === -1 ? rows.length : end).some((row) => row.id === id);
+}
+
+export function openAllRows(store: Store): void {
+  const hierarchy = store.hierarchy.peek();
+  if (hierarchy === undefined) return;
+  batch(() => {
+    store.flowOpen.value = everyGroup(hierarchy);
+    store.flowWindow.value = { ...store.flowWindow.peek(), rows: undefined };
+  });
+}
+
+export function closeAllRows(store: Store): void {
+  const hierarchy = store.hierarchy.peek();
+  if (hierarchy === undefined) return;
+  // A single module around everything stays open: one row is no picture.
+  const only = hierarchy.top.filter((child) => child >= 0 && hierarchy.groups[child]!.folds === -1);
+  batch(() => {
+    store.flowOpen.value = new Set(only.length === 1 ? [hierarchy.groups[only[0]!]!.id] : []);
+    store.flowWindow.value = { ...store.flowWindow.peek(), rows: undefined };
+  });
+}
+
+export function moveRow(store: Store, rows: readonly FlowRow[], by: number): void {
+  const hierarchy = store.hierarchy.peek();
+  if (hierarchy === undefined || rows.length === 0) return;
+  const at = rowShowing(hierarchy, rows, store.selected.peek());
+  const next = at === -1 ? (by > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, at + by));
+  store.selected.value = rows[next]!.id;
+}
+
+export function zoomColumns(store: Store, axis: Axis, factor: number, around: number): void {
+  store.flowWindow.value = { ...store.flowWindow.peek(), columns: zoomSpan(axis, factor, around) };
+}
+
+export function zoomRows(store: Store, axis: Axis, factor: number, around: number): void {
+  store.flowWindow.value = { ...store.flowWindow.peek(), rows: zoomSpan(axis, factor, around) };
+}
+
+export function showEverything(store: Store): void {
+  store.flowWindow.value = EVERYTHING;
+}
