@@ -50,10 +50,14 @@ export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay
 }
 
 // Around the cells and not over them; a narrow column is marked by one line.
-function frameColumn(context: CanvasRenderingContext2D, columns: Axis, middle: number, { x, y, height }: Rect): void {
+function frameColumn(context: CanvasRenderingContext2D, columns: Axis, middle: number, { x, y, width: whole, height }: Rect): void {
   const width = columns.unitPx;
   const left = x + toPx(columns, middle) - width / 2;
-  if (width >= THIN_PX) return context.strokeRect(left - 1.5, y - 2, width + 2, height + 4);
+  if (width >= THIN_PX) {
+    // At the edge of the map the frame's sides stay in sight.
+    const [from, to] = [Math.max(x + 1, left - 1.5), Math.min(x + whole - 1, left + width + 0.5)];
+    return context.strokeRect(from, y - 2, to - from, height + 4);
+  }
   context.beginPath();
   context.moveTo(left + width / 2, y);
   context.lineTo(left + width / 2, y + height);

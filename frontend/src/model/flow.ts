@@ -2,6 +2,7 @@
 
 import { entityCount } from "./flow_rows";
 import type { Hierarchy } from "./hierarchy";
+import { BACKWARD } from "./run";
 import type { Statistic } from "./statistics";
 import { combine, emptyValues, groupWord, State, type Values } from "./values";
 
@@ -23,6 +24,8 @@ export interface Flow extends Values {
   readonly steps: readonly number[]; // one column each
   readonly every: number; // only each n-th recorded step is a column
   readonly word: string; // what a group's number is of those inside
+  readonly shown: Uint8Array; // by entity: 0 where there is nothing to see at any step
+  readonly leftOut: number; // operations whose gradient was not recorded, as those inside of modules mostly are not
   // value and state: [entities, steps], entities as in flow_rows.
 }
 
@@ -30,18 +33,51 @@ export function thinning(hierarchy: Hierarchy, steps: number): number {
   return Math.max(1, Math.ceil((entityCount(hierarchy) * steps) / MOST_CELLS));
 }
 
+type Numbers = Omit<Flow, "shown" | "leftOut">;
+
 export function computeFlow(
   hierarchy: Hierarchy, numbers: FlowNumbers, statistic: Statistic, stage: string, every: number,
 ): Flow {
   const { steps } = numbers;
   const { value, state } = emptyValues(entityCount(hierarchy) * steps.length);
-  const flow: Flow = { hierarchy, statistic, stage, steps, every, word: groupWord(statistic), value, state };
+  const flow: Numbers = { hierarchy, statistic, stage, steps, every, word: groupWord(statistic), value, state };
   fillNodes(flow, numbers);
   fillGroups(flow);
-  return flow;
+  return { ...flow, ...whatIsShown(flow) };
 }
 
-function fillNodes(flow: Flow, { slots, values, arrived }: FlowNumbers): void {
+// Kinds that never have a gradient: rows of them would say nothing.
+const WITHOUT: ReadonlySet<string> = new Set(["constant", "buffer"]);
+
+// A node is left out where it never had a gradient and nothing says why; in a run without any gradient all are shown.
+function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly leftOut: number } {
+  const { groups, itemGroup, graph } = flow.hierarchy;
+  const { kind, reason } = graph.columns.nodes;
+  const shown = new Uint8Array(entityCount(flow.hierarchy));
+  const empty = flow.state.every((state) => state === State.none);
+  let leftOut = 0;
+  for (let node = 0; node < graph.nodeCount; node++) {
+    const says = reason[node] !== "" && (kind[node] === "parameter" || kind[node] === "leaf" || (kind[node] === "operation" && flow.stage === BACKWARD));
+    if (WITHOUT.has(kind[node]!)) continue;
+    if (empty || says || arrives(flow, node)) shown[node] = 1;
+    else if (kind[node] !== "input") leftOut++;
+  }
+  for (let node = 0; node < graph.nodeCount; node++) {
+    if (shown[node] === 1 && itemGroup[node] !== -1) shown[graph.nodeCount + itemGroup[node]!] = 1;
+  }
+  for (let group = groups.length - 1; group >= 0; group--) {
+    const { parent } = groups[group]!;
+    if (parent !== -1 && shown[graph.nodeCount + group] === 1) shown[graph.nodeCount + parent] = 1;
+  }
+  return { shown, leftOut };
+}
+
+function arrives({ state, steps }: Numbers, entity: number): boolean {
+  for (let at = entity * steps.length; at < (entity + 1) * steps.length; at++) if (state[at] !== State.none) return true;
+  return false;
+}
+
+function fillNodes(flow: Numbers, { slots, values, arrived }: FlowNumbers): void {
   const { graph } = flow.hierarchy;
   const columns = flow.steps.length;
   for (let node = 0; node < graph.nodeCount; node++) {
@@ -64,7 +100,7 @@ function stateOf(value: number, arrived: number): State {
 }
 
 // Parents have lower numbers than their children, so from the last to the first everything inside is there.
-function fillGroups(flow: Flow): void {
+function fillGroups(flow: Numbers): void {
   const { groups, itemGroup, graph } = flow.hierarchy;
   for (let node = 0; node < graph.nodeCount; node++) {
     if (itemGroup[node] !== -1) addRow(flow, node, graph.nodeCount + itemGroup[node]!);
@@ -75,7 +111,7 @@ function fillGroups(flow: Flow): void {
   }
 }
 
-function addRow(flow: Flow, from: number, into: number): void {
+function addRow(flow: Numbers, from: number, into: number): void {
   const columns = flow.steps.length;
   for (let column = 0; column < columns; column++) {
     const at = from * columns + column;

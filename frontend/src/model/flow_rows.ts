@@ -3,9 +3,6 @@
 import { asItem, type Hierarchy } from "./hierarchy";
 
 export const START_ROWS = 34;
-// Kinds that never have a gradient: rows of them would say nothing.
-const LEFT_OUT: ReadonlySet<string> = new Set(["constant", "buffer"]);
-
 export interface FlowRow {
   readonly id: string; // of the group, or the node's key: what the graph selects by
   readonly kind: "node" | "group";
@@ -25,18 +22,20 @@ export function entityCount({ graph, groups }: Hierarchy): number {
   return graph.nodeCount + groups.length;
 }
 
-export function listRows(hierarchy: Hierarchy, open: ReadonlySet<string>): readonly FlowRow[] {
+// `shown` by entity: 0 where there is nothing to see.
+export function listRows(hierarchy: Hierarchy, open: ReadonlySet<string>, shown: Uint8Array): readonly FlowRow[] {
   const rows: FlowRow[] = [];
-  const { kind, key } = hierarchy.graph.columns.nodes;
+  const { key } = hierarchy.graph.columns.nodes;
   const addNode = (item: number, depth: number, module: number): void => {
     const node = hierarchy.itemNode[item]!;
     // Copies of a node that many use are one row, where the first use is.
-    if (item !== node || LEFT_OUT.has(kind[node]!)) return;
+    if (item !== node || shown[node] === 0) return;
     rows.push({ id: key[node]!, kind: "node", node, group: -1, module, depth, open: false });
   };
   const visit = (child: number, depth: number): void => {
     if (child < 0) return addNode(asItem(child), depth, -1);
     const { id, folds, children } = hierarchy.groups[child]!;
+    if (shown[hierarchy.graph.nodeCount + child] === 0) return;
     if (folds !== -1) return addNode(folds, depth, child);
     const isOpen = open.has(id);
     rows.push({ id, kind: "group", node: -1, group: child, module: -1, depth, open: isOpen });

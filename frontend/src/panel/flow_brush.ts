@@ -20,7 +20,7 @@ export function brushRect(from: Point, to: Point, map: Rect): Rect {
 }
 
 export function brushedWindow(brush: Rect, { columns, rows, map }: Sight, now: FlowWindow): FlowWindow {
-  const [right, bottom] = [brush.x + brush.width - 1, brush.y + brush.height - map.y - 1];
+  const [right, bottom] = [brush.x + brush.width, brush.y + brush.height - map.y];
   return {
     columns: brush.width < map.width ? brushSpan(columns, brush.x, right) : now.columns,
     rows: brush.height < map.height ? brushSpan(rows, brush.y - map.y, bottom) : now.rows,

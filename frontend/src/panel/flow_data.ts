@@ -52,7 +52,7 @@ export function createFlowing(store: Store, client: Client, drawing: Drawing): F
   const tags = signal<readonly string[]>([]);
   const scalar = signal<ScalarSeries | undefined>(undefined);
   const size = signal<Size>({ width: 0, height: 0 });
-  const rows = computed(() => (flow.value === undefined ? [] : listRows(flow.value.hierarchy, openRows(store, flow.value.hierarchy))));
+  const rows = computed(() => (flow.value === undefined ? [] : listRows(flow.value.hierarchy, openRows(store, flow.value.hierarchy), flow.value.shown)));
   const steps = computed(() => flow.value?.steps ?? []);
   const position = computed(() => (store.ref.value === undefined || steps.value.length === 0 ? undefined : positionOf(steps.value, store.ref.value.step)));
   const lineTag = computed(() => {

@@ -1,7 +1,7 @@
 // Below the heat map: what its colors mean, and what is not drawn of the run.
 
 import type { JSX } from "preact";
-import { formatNumber } from "../base/format";
+import { formatCount, formatNumber } from "../base/format";
 import { rampOf } from "../draw/color_scale";
 import { BACKWARD } from "../model/run";
 import type { Store } from "../state/store";
@@ -18,7 +18,7 @@ export function FlowLegend({ store, drawing, flowing }: {
   const [statistic, flow] = [store.statistic.value, flowing.flow.value];
   const { domain: [low, high] } = drawing.scale.value;
   const stage = flow === undefined || flow.stage === BACKWARD ? "" : `, ${flow.stage}`;
-  const every = flow?.every ?? 1;
+  const [every, leftOut] = [flow?.every ?? 1, flow?.leftOut ?? 0];
   return (
     <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={low} data-high={high}>
       <span class="flow-what" title={statistic.meaning}>Gradient{stage}, {statistic.label}</span>
@@ -31,6 +31,7 @@ export function FlowLegend({ store, drawing, flowing }: {
         <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
       </span>
       <span class="faint flow-told" data-testid="flow-told">
+        {leftOut > 0 && <span title="Operations without a gradient at any recorded step of this stage. A watch records those inside of modules with level=&quot;op&quot;.">{formatCount(leftOut)} not recorded. </span>}
         {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
         A closed module shows the {statistic.summary === "sum" ? "sum" : "greatest"} of what is in it.
       </span>
