@@ -43,6 +43,7 @@ browser: .venv/installed-test
 
 bench: .venv/installed-test browser
 	$(BIN)/python -m tests.benchmarks.run --write
+	$(BIN)/python -m tests.benchmarks.watch_cost --write
 
 screenshots: .venv/installed-test browser
 	$(BIN)/python -m tests.browser.make_screenshots

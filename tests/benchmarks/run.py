@@ -6,23 +6,18 @@
 from __future__ import annotations
 
 import argparse
-import datetime
-import os
-import pathlib
-import platform
 import sys
 from collections.abc import Callable, Iterator
 
-import tensorboard.version
 import torch
 
-import tb_gradgraph
 from tests.benchmarks.capture_cost import (
     measure_chain,
     measure_recurrent_loop,
     measure_transformer,
 )
 from tests.benchmarks.measure import HEADER, Figure
+from tests.benchmarks.page import PAGE, put_into_page
 from tests.benchmarks.panel_cost import measure_panel
 from tests.benchmarks.write_cost import measure_enqueueing
 
@@ -33,7 +28,6 @@ MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
     "enqueue": measure_enqueueing,
     "panel": measure_panel,
 }
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "performance.md"
 
 
 def main() -> int:
@@ -50,7 +44,7 @@ def main() -> int:
         if not figure.kept:
             broken.append(figure.name)
     if arguments.write:
-        PAGE.write_text(_make_page(lines), encoding="utf-8")
+        put_into_page("figures", [HEADER, *lines])
     for name in broken:
         print(f"not kept: {name}", file=sys.stderr)
     return 1 if broken else 0
@@ -59,35 +53,6 @@ def main() -> int:
 def _measure(names: list[str]) -> Iterator[Figure]:
     for name in names:
         yield from MEASUREMENTS[name]()
-
-
-def _make_page(lines: list[str]) -> str:
-    machine = f"{os.cpu_count()} cores, {_processor()}, {platform.system()} {platform.machine()}"
-    versions = (
-        f"tb_gradgraph {tb_gradgraph.__version__}, Python {platform.python_version()}, "
-        f"torch {torch.__version__}, TensorBoard {tensorboard.version.VERSION}"
-    )
-    return f"""# Performance
-
-Written by `make bench`; every figure is of one run, contenders in turn, medians. Times of Python are
-processor time of the process, torch on one thread; those of the panel are what passes on the clock
-in a headless Chromium without a GPU. A limit is a promise; "of a bare step" is the ratio to forward,
-backward and update of that model.
-
-{datetime.date.today().isoformat()}. {machine}. {versions}.
-
-{HEADER}
-{chr(10).join(lines)}
-"""
-
-
-def _processor() -> str:
-    try:
-        text = pathlib.Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.processor() or "unknown processor"
-    names = [line.partition(":")[2].strip() for line in text.splitlines() if "model name" in line]
-    return names[0] if names else platform.machine()
 
 
 if __name__ == "__main__":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, gelu, relu
+from torch.nn.functional import cross_entropy, gelu, mse_loss, relu
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,12 +20,19 @@ class Training:
     step: Callable[[], None]
 
 
-def training_of(model: nn.Module, loss_of: Callable[[nn.Module], torch.Tensor]) -> Training:
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+def training_of(
+    model: nn.Module,
+    make_batch: Callable[[], tuple[torch.Tensor, torch.Tensor]],
+    loss_of: Callable[[nn.Module, torch.Tensor, torch.Tensor], torch.Tensor],
+) -> Training:
+    batches = itertools.cycle([make_batch() for _ in range(4)])
+    # Steps must stay alike: a model that learns its one batch by heart has gradients so small
+    # that they become subnormal, on which processors take many times as long.
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-8)
 
     def step() -> None:
         optimizer.zero_grad()
-        loss_of(model).backward()
+        loss_of(model, *next(batches)).backward()
         optimizer.step()
 
     return Training(model, optimizer, step)
@@ -33,9 +41,16 @@ def training_of(model: nn.Module, loss_of: Callable[[nn.Module], torch.Tensor]) 
 def mlp() -> Training:
     """4 layers of 256, batch 64."""
     layers = [layer for _ in range(4) for layer in (nn.Linear(256, 256), nn.ReLU())]
-    x, y = torch.randn(64, 256), torch.randint(10, (64,))
     model = nn.Sequential(*layers, nn.Linear(256, 10))
-    return training_of(model, lambda model: cross_entropy(model(x), y))
+    return training_of(model, lambda: (torch.randn(64, 256), torch.randint(10, (64,))), _class_loss)
+
+
+def _class_loss(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return cross_entropy(model(x), y)
+
+
+def _images(count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.randn(count, 3, 32, 32), torch.randint(10, (count,))
 
 
 class Residual(nn.Module):
@@ -95,14 +110,12 @@ class ResNet(nn.Module):
 
 def resnet18() -> Training:
     """32 x 32, batch 16."""
-    x, y = torch.randn(16, 3, 32, 32), torch.randint(10, (16,))
-    return training_of(ResNet((2, 2, 2, 2), False), lambda model: cross_entropy(model(x), y))
+    return training_of(ResNet((2, 2, 2, 2), False), lambda: _images(16), _class_loss)
 
 
 def resnet50() -> Training:
-    """64 x 64 halved by the data, batch 8: many parameters for its work."""
-    x, y = torch.randn(8, 3, 32, 32), torch.randint(10, (8,))
-    return training_of(ResNet((3, 4, 6, 3), True), lambda model: cross_entropy(model(x), y))
+    """32 x 32, batch 8: many parameters for its work."""
+    return training_of(ResNet((3, 4, 6, 3), True), lambda: _images(8), _class_loss)
 
 
 class GPT(nn.Module):
@@ -147,12 +160,15 @@ class GPTBlock(nn.Module):
 
 
 def _language(model: GPT, batch: int, length: int, vocabulary: int) -> Training:
-    tokens = torch.randint(vocabulary, (batch, length + 1))
+    def make_batch() -> tuple[torch.Tensor, torch.Tensor]:
+        tokens = torch.randint(vocabulary, (batch, length + 1))
+        return tokens[:, :-1], tokens[:, 1:].flatten()
 
-    def loss_of(model: nn.Module) -> torch.Tensor:
-        return cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
+    return training_of(model, make_batch, _token_loss)
 
-    return training_of(model, loss_of)
+
+def _token_loss(model: nn.Module, tokens: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
+    return cross_entropy(model(tokens).flatten(0, 1), following)
 
 
 def gpt() -> Training:
@@ -182,8 +198,11 @@ class Loop(nn.Module):
 
 def loop() -> Training:
     """LSTMCell, 2,000 steps, batch 8."""
-    x = torch.randn(8, 32)
-    return training_of(Loop(), lambda model: model(x).square().mean())
+    return training_of(
+        Loop(),
+        lambda: (torch.randn(8, 32), torch.randn(8, 1)),
+        lambda model, x, y: mse_loss(model(x), y),
+    )
 
 
 TRAININGS: dict[str, Callable[[], Training]] = {

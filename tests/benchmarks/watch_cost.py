@@ -1,0 +1,168 @@
+"""What watching a training costs: processor time of a step, as a ratio to that of a bare step.
+
+Run by itself, ``python -m tests.benchmarks.watch_cost [--write] [TRAINING ...]``: it takes some
+minutes. Peers that are installed (requirements-peers.txt) are measured in the same turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import gc
+import pathlib
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+import torch
+
+from tb_gradgraph import SummaryWriter
+from tests.benchmarks.page import put_into_page
+from tests.benchmarks.peers import PEERS, Calls
+from tests.benchmarks.trainings import TRAININGS, Training
+
+#: Limits of the ratio by contender and training, from the aims of this project.
+LIMITS: Mapping[str, Mapping[str, float]] = {
+    "param": dict(zip(TRAININGS, (None, 1.03, 1.06, 1.03, 1.08, 1.01))),
+    "module": dict(zip(TRAININGS, (None, 1.06, 1.08, 1.06, 1.20, 1.25))),
+    "op": dict(zip(TRAININGS, (None, 1.06, 1.10, 1.12, 1.25, 1.80))),
+    "not recorded": dict.fromkeys(TRAININGS, 1.005) | {"MLP": None},
+}
+
+#: Attached to a training with a directory for its records.
+Attach = Callable[[Training, str], contextlib.AbstractContextManager[Calls]]
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+def ours(level: str, every_n_steps: int = 1, with_optimizer: bool = False) -> Attach:
+    @contextlib.contextmanager
+    def attach(training: Training, logdir: str) -> Iterator[Calls]:
+        optimizer = training.optimizer if with_optimizer else None
+        with SummaryWriter(logdir) as writer:
+            watch = writer.watch(
+                training.model, optimizer=optimizer, every_n_steps=every_n_steps, level=level
+            )
+            yield nothing, writer.flush
+            assert watch.failure is None, watch.failure
+
+    return attach
+
+
+@contextlib.contextmanager
+def _bare(_training: Training, _logdir: str) -> Iterator[Calls]:
+    yield nothing, nothing
+
+
+CONTENDERS: Mapping[str, Attach] = {
+    "bare": _bare,
+    "param": ours("param"),
+    "param with optimizer": ours("param", with_optimizer=True),
+    "module": ours("module"),
+    "op": ours("op"),
+    "not recorded": ours("op", every_n_steps=10**6),
+    **PEERS,
+}
+
+
+@dataclasses.dataclass
+class Cost:
+    """Of one contender over one training."""
+
+    ratios: list[float] = dataclasses.field(default_factory=list)
+    bytes_a_step: float = 0.0
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.ratios)
+
+    def format(self, limit: float | None) -> str:
+        low, _, high = statistics.quantiles(self.ratios, n=4)
+        text = f"{self.median:.3f} ({low:.3f} to {high:.3f})"
+        if limit is not None:
+            text += f", aim {limit:g}" if self.median <= limit else f", **aim {limit:g}**"
+        return text
+
+
+def measure(training: Training, rounds: int, seconds: float) -> dict[str, Cost]:
+    """Let the contenders take turns; each runs steps for about ``seconds``, after two unmeasured."""
+    training.step()
+    start = time.process_time()
+    training.step()
+    steps = max(2, round(seconds / (time.process_time() - start)))
+    costs = {name: Cost() for name in CONTENDERS}
+    for _ in range(rounds):
+        bare = 0.0
+        for name, attach in CONTENDERS.items():
+            taken, size = _run(training, attach, steps)
+            bare = taken if name == "bare" else bare
+            costs[name].ratios.append(taken / bare)
+            costs[name].bytes_a_step = size
+    return costs
+
+
+def _run(training: Training, attach: Attach, steps: int) -> tuple[float, float]:
+    """Give seconds of processor time and bytes written, of a step."""
+    with tempfile.TemporaryDirectory() as logdir:
+        with attach(training, logdir) as (after, flush):
+            for _ in range(2):
+                training.step()
+                after()
+            flush()
+            gc.collect()
+            start, before = time.process_time(), _size(logdir)
+            for _ in range(steps):
+                training.step()
+                after()
+            flush()
+            taken = time.process_time() - start
+            return taken / steps, (_size(logdir) - before) / steps
+
+
+def _size(directory: str) -> int:
+    return sum(path.stat().st_size for path in pathlib.Path(directory).rglob("*") if path.is_file())
+
+
+def table_of(costs: Mapping[str, Mapping[str, Cost]]) -> list[str]:
+    """Make the lines of a Markdown table, a column a training."""
+    lines = ["| | " + " | ".join(costs) + " |", "| --- |" + " --- |" * len(costs)]
+    for name in [name for name in CONTENDERS if name != "bare"]:
+        cells = [found[name].format(LIMITS.get(name, {}).get(of)) for of, found in costs.items()]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    cells = [f"{_every_50(found):.3f}" for found in costs.values()]
+    lines.append("| op, every 50 (computed from the two) | " + " | ".join(cells) + " |")
+    for name in ("param", "module", "op"):
+        cells = [f"{found[name].bytes_a_step / 1000:,.1f} kB" for found in costs.values()]
+        lines.append(f"| {name}, written a step | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _every_50(found: Mapping[str, Cost]) -> float:
+    return (found["op"].median + 49 * found["not recorded"].median) / 50
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.watch_cost")
+    parser.add_argument("trainings", nargs="*", metavar="|".join(TRAININGS))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--write", action="store_true", help="put the table into the page too")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)  # idle threads of a pool spin, and would be counted as work
+    costs = {}
+    for name in arguments.trainings or TRAININGS:
+        torch.manual_seed(0)
+        costs[name] = measure(TRAININGS[name](), arguments.rounds, arguments.seconds)
+        print(name, {of: round(cost.median, 3) for of, cost in costs[name].items()}, flush=True)
+    lines = table_of(costs)
+    print("\n".join(lines))
+    if arguments.write:
+        put_into_page("watch", lines)
+
+
+if __name__ == "__main__":
+    main()
