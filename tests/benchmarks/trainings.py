@@ -25,7 +25,7 @@ def training_of(
     make_batch: Callable[[], tuple[torch.Tensor, torch.Tensor]],
     loss_of: Callable[[nn.Module, torch.Tensor, torch.Tensor], torch.Tensor],
 ) -> Training:
-    batches = itertools.cycle([make_batch() for _ in range(4)])
+    batches = itertools.cycle([make_batch() for _ in range(64)])
     # Steps must stay alike: a model that learns its one batch by heart has gradients so small
     # that they become subnormal, on which processors take many times as long.
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-8)
