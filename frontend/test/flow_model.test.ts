@@ -177,7 +177,7 @@ test("names have room: all rows, or the outermost of those in sight, the chosen 
   const named = rowsWithNames(depths, close, 13);
   expect(named).toContain(13);
   expect(named).toContain(30);
-  for (let i = 1; i < named.length; i++) expect((named[i]! - named[i - 1]!) * close.unitPx).toBeGreaterThanOrEqual(15);
+  for (let i = 1; i < named.length; i++) expect((named[i]! - named[i - 1]!) * close.unitPx).toBeGreaterThanOrEqual(13);
   expect(rowsWithNames([], rowAxis(undefined, 0, 200), -1)).toEqual([]);
 });
 

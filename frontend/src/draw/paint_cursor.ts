@@ -4,6 +4,7 @@ import { formatCount } from "../base/format";
 import type { Rect } from "../base/geometry";
 import { toPx, type Axis } from "../model/flow_window";
 import { columnTicks } from "../model/step_axis";
+import { inkOn } from "./color_scale";
 import { DETAIL_FONT } from "./text";
 import type { Theme } from "./theme";
 
@@ -14,6 +15,7 @@ export interface Overlay {
   readonly whole: Rect; // with the line above it
   readonly steps: readonly number[];
   readonly step: number | undefined; // place of the chosen step, in columns
+  readonly shown: number; // its number
   readonly row: number; // -1: none
   readonly pointed: { readonly column: number; readonly row: number } | undefined;
   readonly brush: Rect | undefined;
@@ -41,7 +43,7 @@ export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay
   }
   if (overlay.step !== undefined) {
     context.strokeStyle = theme.root;
-    context.lineWidth = 2;
+    context.lineWidth = columns.unitPx >= THIN_PX ? 2 : 1;
     frameColumn(context, columns, overlay.step, whole);
   }
   if (overlay.brush !== undefined) paintBrush(context, overlay.brush, theme);
@@ -58,9 +60,10 @@ function frameColumn(context: CanvasRenderingContext2D, columns: Axis, middle: n
     const [from, to] = [Math.max(x + 1, left - 1.5), Math.min(x + whole - 1, left + width + 0.5)];
     return context.strokeRect(from, y - 2, to - from, height + 4);
   }
+  const beside = Math.floor(left) - 0.5; // the column itself stays in sight
   context.beginPath();
-  context.moveTo(left + width / 2, y);
-  context.lineTo(left + width / 2, y + height);
+  context.moveTo(beside, y);
+  context.lineTo(beside, y + height);
   context.stroke();
 }
 
@@ -80,7 +83,7 @@ function paintBrush(context: CanvasRenderingContext2D, { x, y, width, height }: 
   context.strokeRect(x, y, width, height);
 }
 
-function paintTicks(context: CanvasRenderingContext2D, { columns, map, steps }: Overlay, theme: Theme): void {
+function paintTicks(context: CanvasRenderingContext2D, { columns, map, steps, step, shown }: Overlay, theme: Theme): void {
   context.font = DETAIL_FONT;
   context.textBaseline = "top";
   context.textAlign = "center";
@@ -93,5 +96,23 @@ function paintTicks(context: CanvasRenderingContext2D, { columns, map, steps }: 
     const half = context.measureText(text).width / 2;
     context.fillText(text, Math.max(map.x + half, Math.min(map.x + map.width - half, x)), bottom + 7);
   }
+  if (step !== undefined) paintChosen(context, toPx(columns, step), map, shown, theme);
   context.textAlign = "start";
+}
+
+// The number of the chosen step, on a plate over the others.
+function paintChosen(context: CanvasRenderingContext2D, atPx: number, map: Rect, step: number, theme: Theme): void {
+  if (atPx < 0 || atPx > map.width) return;
+  const text = formatCount(step);
+  const half = context.measureText(text).width / 2 + 5;
+  const x = Math.max(map.x + half, Math.min(map.x + map.width - half, map.x + atPx));
+  const top = map.y + map.height + 3;
+  context.fillStyle = theme.background;
+  context.fillRect(x - half - 6, top, 2 * half + 12, 20);
+  context.fillStyle = theme.root;
+  context.beginPath();
+  context.roundRect(x - half, top + 1, 2 * half, 17, 4);
+  context.fill();
+  context.fillStyle = inkOn(theme.root, theme);
+  context.fillText(text, x, top + 4);
 }

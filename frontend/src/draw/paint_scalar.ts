@@ -1,10 +1,8 @@
 // The line of a scalar above the heat map, on the same columns.
 
-import { formatNumber } from "../base/format";
 import type { Rect } from "../base/geometry";
 import { toPx, type Axis } from "../model/flow_window";
 import type { ScalarSeries, ValueScale } from "../model/scalar_line";
-import { DETAIL_FONT } from "./text";
 import type { Theme } from "./theme";
 
 export interface ScalarLine {
@@ -40,26 +38,10 @@ export function paintScalar(context: CanvasRenderingContext2D, { series, positio
   context.fillStyle = theme.nonfinite;
   for (const { x, value } of inSight) if (!Number.isFinite(value)) context.fillRect(x - 1, rect.y, 2, rect.height);
   context.restore();
-  if (scale !== undefined) paintEnds(context, scale, rect, yOf, theme);
 }
 
 function dot(context: CanvasRenderingContext2D, x: number, y: number): void {
   context.beginPath();
   context.arc(x, y, 2, 0, 2 * Math.PI);
   context.fill();
-}
-
-// Least and greatest value, over a little of the background so that the line does not run through them.
-function paintEnds(context: CanvasRenderingContext2D, scale: ValueScale, rect: Rect, yOf: (value: number) => number, theme: Theme): void {
-  context.font = DETAIL_FONT;
-  context.textBaseline = "middle";
-  for (const value of scale.low === scale.high ? [scale.low] : [scale.high, scale.low]) {
-    const text = formatNumber(value) + (scale.log && value === scale.high ? " (log)" : "");
-    const y = Math.max(rect.y + 8, Math.min(rect.y + rect.height - 7, yOf(value)));
-    context.lineWidth = 4;
-    context.strokeStyle = theme.background;
-    context.strokeText(text, rect.x + 4, y);
-    context.fillStyle = theme.inkSoft;
-    context.fillText(text, rect.x + 4, y);
-  }
 }

@@ -13,7 +13,7 @@ export const EVERYTHING: FlowWindow = { columns: undefined, rows: undefined };
 const WIDEST_COLUMN_PX = 120;
 const HIGHEST_ROW_PX = 26;
 const LEAST_COLUMNS = 4;
-export const LABEL_PX = 15;
+export const LABEL_PX = 13;
 
 // One direction as it is on the screen: units are `unitPx` long and the first in sight is `from`.
 export interface Axis {
@@ -84,16 +84,23 @@ export function seekSpan(axis: Axis, unit: number): Span | undefined {
   return Math.abs(by) < 1e-6 ? undefined : [axis.from + by, axis.to + by];
 }
 
-// The rows that have room for a name: all, or the outermost first where they are too close.
-export function rowsWithNames(depths: readonly number[], axis: Axis, first: number): readonly number[] {
+// Middle of a row's name: of the row itself, but not beyond the ends of the map.
+export function namePx(axis: Axis, row: number, roomPx: number): number {
+  const middle = toPx(axis, row + 0.5);
+  return axis.unitPx >= LABEL_PX ? middle : Math.max(LABEL_PX / 2, Math.min(roomPx - LABEL_PX / 2, middle));
+}
+
+// The rows that have room for a name: all, or those of the least rank first where they are too close.
+export function rowsWithNames(ranks: readonly number[], axis: Axis, first: number): readonly number[] {
   const low = Math.max(0, Math.floor(axis.from));
   const high = Math.min(axis.count, Math.ceil(axis.to));
   const inSight = Array.from({ length: Math.max(0, high - low) }, (_, i) => low + i);
-  if (axis.unitPx >= LABEL_PX - 1) return inSight;
+  if (axis.unitPx >= LABEL_PX - 1.5) return inSight;
   const taken = new Map<number, number>();
   const chosen: number[] = [];
+  const roomPx = (axis.to - axis.from) * axis.unitPx;
   const place = (row: number): void => {
-    const y = toPx(axis, row + 0.5);
+    const y = namePx(axis, row, roomPx);
     const slot = Math.floor(y / LABEL_PX);
     const near = [slot - 1, slot, slot + 1].map((one) => taken.get(one));
     if (near.some((other) => other !== undefined && Math.abs(other - y) < LABEL_PX)) return;
@@ -101,6 +108,6 @@ export function rowsWithNames(depths: readonly number[], axis: Axis, first: numb
     chosen.push(row);
   };
   if (first >= low && first < high) place(first);
-  for (const row of inSight.sort((a, b) => depths[a]! - depths[b]! || a - b)) place(row);
+  for (const row of inSight.sort((a, b) => ranks[a]! - ranks[b]! || a - b)) place(row);
   return chosen.sort((a, b) => a - b);
 }

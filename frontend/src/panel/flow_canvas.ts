@@ -134,9 +134,8 @@ export class FlowCanvas {
     if (drag === undefined) return;
     const brush = this.brush();
     this.give();
-    if (!drag.moved) return this.choose(drag.from);
-    if (brush === undefined) return;
-    this.store.flowWindow.value = brushedWindow(brush, this.flowing.sight.peek(), this.store.flowWindow.peek());
+    if (!drag.moved) this.choose(drag.from);
+    if (brush !== undefined) this.store.flowWindow.value = brushedWindow(brush, this.flowing.sight.peek(), this.store.flowWindow.peek());
   }
 
   private give(): void {
@@ -210,6 +209,7 @@ export class FlowCanvas {
       whole: { x: 0, y: top, width: map.width, height: map.y + map.height - top },
       steps: flowing.flow.peek()?.steps ?? [],
       step: flowing.position.peek(),
+      shown: this.store.ref.peek()?.step ?? 0,
       row: flowing.row.peek(),
       pointed: this.pointed,
       brush: this.brush(),

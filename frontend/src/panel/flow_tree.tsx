@@ -8,20 +8,21 @@
 import type { JSX } from "preact";
 import type { Flow } from "../model/flow";
 import type { FlowRow } from "../model/flow_rows";
-import { panSpan, rowsWithNames, toPx } from "../model/flow_window";
+import { LABEL_PX, namePx, panSpan, rowsWithNames } from "../model/flow_window";
 import { toggleRows } from "../state/flow_actions";
 import type { Store } from "../state/store";
 import type { Flowing } from "./flow_data";
 import { cellText, fullTitle, rowTitle } from "./flow_words";
 
 const INDENT_PX = 13;
-const LEAST_PX = 14;
+// Lower rows have smaller names.
+const SMALL_BELOW_PX = 15;
 
 export function FlowTree({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element | null {
   const flow = flowing.flow.value;
   const [rows, selected, { rows: axis, map }] = [flowing.rows.value, flowing.row.value, flowing.sight.value];
   if (flow === undefined) return <div class="flow-rows" />;
-  const named = rowsWithNames(rows.map(({ depth }) => depth), axis, selected);
+  const named = rowsWithNames(rows.map(rankOf), axis, selected);
   return (
     <div class="flow-rows" data-testid="flow-rows" role="treegrid" tabIndex={0} aria-label="Modules and nodes in forward order"
       aria-rowcount={rows.length} aria-colcount={2} aria-activedescendant={named.includes(selected) ? `gradgraph-flow-${selected}` : undefined}
@@ -31,19 +32,24 @@ export function FlowTree({ store, flowing }: { readonly store: Store; readonly f
       }}>
       {named.map((index) => (
         <Row key={rows[index]!.id} store={store} flowing={flowing} flow={flow} row={rows[index]!} index={index}
-          topPx={map.y + toPx(axis, index + 0.5)} heightPx={Math.max(LEAST_PX, axis.unitPx)} selected={index === selected} />
+          middlePx={map.y + namePx(axis, index, map.height)} heightPx={Math.max(LABEL_PX, axis.unitPx)} selected={index === selected} />
       ))}
     </div>
   );
 }
 
-function Row({ store, flowing, flow, row, index, topPx, heightPx, selected }: {
+// Modules have their names before nodes do, and outer ones first.
+function rankOf({ kind, depth }: FlowRow): number {
+  return kind === "group" ? depth : 1000 + depth;
+}
+
+function Row({ store, flowing, flow, row, index, middlePx, heightPx, selected }: {
   readonly store: Store;
   readonly flowing: Flowing;
   readonly flow: Flow;
   readonly row: FlowRow;
   readonly index: number;
-  readonly topPx: number;
+  readonly middlePx: number;
   readonly heightPx: number;
   readonly selected: boolean;
 }): JSX.Element {
@@ -52,9 +58,9 @@ function Row({ store, flowing, flow, row, index, topPx, heightPx, selected }: {
   const toggle = (): void => toggleRows(store, flowing.rows.peek(), flowing.sight.peek().rows, row.id);
   const kind = row.kind === "group" ? "group" : flow.hierarchy.graph.columns.nodes.kind[row.node]!;
   return (
-    <div id={`gradgraph-flow-${index}`} class={`flow-row flow-${kind}`} role="row" data-key={row.id} data-row={index} data-value={value}
+    <div id={`gradgraph-flow-${index}`} class={`flow-row flow-${kind}${heightPx < SMALL_BELOW_PX ? " small" : ""}`} role="row" data-key={row.id} data-row={index} data-value={value}
       aria-level={row.depth + 1} aria-rowindex={index + 1} aria-selected={selected} {...(row.kind === "group" ? { "aria-expanded": row.open } : {})}
-      style={{ top: `${topPx - heightPx / 2}px`, height: `${heightPx}px`, paddingLeft: `${6 + INDENT_PX * row.depth}px` }}
+      style={{ top: `${middlePx - heightPx / 2}px`, height: `${heightPx}px`, paddingLeft: `${6 + INDENT_PX * row.depth}px` }}
       title={fullTitle(flow.hierarchy, row)}
       onClick={() => (store.selected.value = row.id)}
       onDblClick={toggle}>

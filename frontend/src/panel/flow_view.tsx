@@ -61,14 +61,24 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
   const step = store.ref.value?.step;
   if (tags.length === 0) return null;
   const value = series === undefined || step === undefined ? undefined : valueAt(series, step);
+  const scale = flowing.line.value?.scale;
   return (
     <div class={`flow-scalar${tag === "" ? " alone" : ""}`}>
+      <div class="flow-chosen">
       <select data-testid="scalar" aria-label="Line above the heat map: a scalar of the run" title="A scalar that the same run logs, on the same steps"
         value={tag} onChange={(event) => (store.scalarTag.value = event.currentTarget.value)}>
         {tags.map((one) => <option key={one} value={one}>{one}</option>)}
         <option value="">no line</option>
       </select>
       {value !== undefined && <b class={Number.isFinite(value) ? "" : "bad"} data-testid="scalar-value" title={`At step ${step}, or the last one logged before it`}>{formatNumber(value)}</b>}
+      </div>
+      {scale !== undefined && (
+        <div class="flow-ends faint" data-testid="scalar-ends" data-log={scale.log}>
+          <span>{formatNumber(scale.high)}</span>
+          {scale.log && <span title="The line's scale is logarithmic: its values span more than two decades">log</span>}
+          <span>{scale.low === scale.high ? "" : formatNumber(scale.low)}</span>
+        </div>
+      )}
     </div>
   );
 }
