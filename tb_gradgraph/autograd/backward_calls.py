@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -38,6 +39,7 @@ Listener = Callable[[BackwardCall], Callable[[bool], None] | None]
 
 _listeners: list[Listener] = []
 _lock = threading.RLock()  # a collection within may end a watch
+_ours = threading.local()
 _original: Callable[..., Any] | None = None
 
 
@@ -66,6 +68,16 @@ def listen(listener: Listener) -> Callable[[], None]:
     return stop
 
 
+@contextlib.contextmanager
+def unheard() -> Iterator[None]:
+    """Tell nobody of backwards that run in the block on this thread: they are our own."""
+    _ours.runs = True
+    try:
+        yield
+    finally:
+        _ours.runs = False
+
+
 def _restore() -> None:
     """Put torch's function back, unless somebody else has put another there since."""
     global _original
@@ -78,7 +90,8 @@ def _restore() -> None:
 def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def run_backward(roots: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-        if not _listeners or current_graph_task() != -1:  # inside a backward: part of that one
+        inside = current_graph_task() != -1  # then it is part of that backward
+        if not _listeners or inside or getattr(_ours, "runs", False):
             return run(roots, *args, **kwargs)
         call = _read_call(roots, *args, **kwargs)
         told = [ended for listener in tuple(_listeners) if (ended := listener(call)) is not None]

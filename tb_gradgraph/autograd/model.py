@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from tb_gradgraph.autograd.backward_calls import unheard
 from tb_gradgraph.autograd.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.call import ModelCall, split_input
 from tb_gradgraph.autograd.engine import HAS_NUMBERS, collector_paused
@@ -66,7 +67,8 @@ def capture_model(
         observer.attach(built, rows, _seed_rows(built, objective), accumulates)
         try:
             earlier = not HAS_NUMBERS or any(forward.number_of(n) < 0 for n in built.node_of)
-            _differentiate(objective, built, model if accumulates else None, earlier)
+            with unheard():
+                _differentiate(objective, built, model if accumulates else None, earlier)
         finally:
             observer.remove()
 

@@ -8,7 +8,11 @@ from types import CodeType, FrameType
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _get_current_dispatch_mode,
+    _get_current_dispatch_mode_stack,
+)
 
 from tb_gradgraph.autograd.engine import current_graph_task, is_small, next_sequence_nr, sequence_nr
 from tb_gradgraph.autograd.faults import warn_of_fault
@@ -67,6 +71,18 @@ class ForwardTrace(TorchDispatchMode):
         """Go on after a pause: what was made in between is not of the next operation."""
         self._next = next_sequence_nr()
         self._function = None
+
+    def leave(self) -> None:
+        """End the ``with`` block out of turn, where another mode may have begun since; if it is on."""
+        if self not in _get_current_dispatch_mode_stack():
+            return
+        above = []
+        while (top := _get_current_dispatch_mode()) is not self:
+            above.append(top)
+            TorchDispatchMode.__exit__(top, None, None, None)  # in turn: each keeps what was before
+        self.__exit__(None, None, None)
+        for mode in reversed(above):
+            TorchDispatchMode.__enter__(mode)
 
     def forget(self, numbers: range, sources: range) -> None:
         """Let go of what was noted while ``numbers`` were given, and of values of ``sources``."""

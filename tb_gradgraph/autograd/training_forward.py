@@ -5,24 +5,23 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 
 import torch
 from torch.autograd.graph import Node as AutogradNode
-from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from tb_gradgraph.autograd.engine import (
     HAS_NUMBERS,
     current_graph_task,
-    is_small,
     next_sequence_nr,
+    sequence_nr,
 )
 from tb_gradgraph.autograd.forward import Forward, KnownTensor
-from tb_gradgraph.autograd.frames import is_in_module_call, variables_of
+from tb_gradgraph.autograd.frame_tensors import variables_with_history, variables_without_history
+from tb_gradgraph.autograd.frames import is_in_module_call
 from tb_gradgraph.autograd.idle_calls import EndedCall, marks_of
 from tb_gradgraph.autograd.known import in_scopes
-from tb_gradgraph.autograd.origins import SlotKey
 from tb_gradgraph.autograd.spans import ModuleSpans, is_wrapper
 from tb_gradgraph.autograd.trace import ForwardTrace
 from tb_gradgraph.autograd.watched import forward_of, number_from
@@ -54,6 +53,11 @@ class TrainingForward:
         """Whether source lines, variables and tensors without gradient are seen."""
         return self._trace is not None
 
+    def has_followed(self, order: Sequence[AutogradNode]) -> bool:
+        """Whether all nodes were made since ``attach``."""
+        numbers = (sequence_nr(node) for node in order if node.next_functions)
+        return not HAS_NUMBERS or all(number >= self._first for number in numbers)
+
     def check(self) -> None:
         """Raise a fault of ours that happened within the user's forward."""
         if self._spans.failure is not None:
@@ -80,8 +84,8 @@ class TrainingForward:
                 outside of modules.
         """
         number_of = number_from(self._first)
-        known = in_scopes(owned, self._spans.scopes) | _variables(frame, owned)
-        names, values = _made_in(frame, number_of)
+        known = in_scopes(owned, self._spans.scopes) | variables_without_history(frame, owned)
+        names, values = variables_with_history(frame, number_of)
         if self._trace is None:
             return Forward(
                 number_of=number_of,
@@ -110,8 +114,8 @@ class TrainingForward:
                 trace.forget(call.numbers, call.sources)
             trace.resume()
             trace.__enter__()
-        elif _get_current_dispatch_mode() is trace:
-            trace.__exit__(None, None, None)
+        else:
+            trace.leave()
             trace.names.close()
 
 
@@ -266,32 +270,3 @@ def is_compiled(model: torch.nn.Module) -> bool:
         or hasattr(vars(module).get("forward"), "_torchdynamo_orig_callable")
         for module in model.modules()
     )
-
-
-def _variables(frame: FrameType | None, owned: Mapping[int, KnownTensor]) -> dict[int, KnownTensor]:
-    """Name the tensors without history that ``frame`` holds, by ``id``."""
-    return {
-        id(value): KnownTensor("leaf" if value.requires_grad else "input", (name,))
-        for name, value in reversed(variables_of(frame).items())
-        if isinstance(value, torch.Tensor)
-        and not name.startswith("_")
-        and value.grad_fn is None
-        and id(value) not in owned
-    }
-
-
-def _made_in(
-    frame: FrameType | None, number_of: Callable[[AutogradNode], int]
-) -> tuple[dict[SlotKey, str], dict[SlotKey, torch.Tensor]]:
-    """Name the slots whose tensor ``frame`` holds; copy those that are small."""
-    names: dict[SlotKey, str] = {}
-    values: dict[SlotKey, torch.Tensor] = {}
-    for name, value in reversed(variables_of(frame).items()):
-        if not isinstance(value, torch.Tensor) or value.grad_fn is None or name.startswith("_"):
-            continue
-        key = (number_of(value.grad_fn), value.output_nr)
-        if key[0] >= 0:
-            names[key] = name
-            if is_small(value):
-                values[key] = value.detach().clone()
-    return names, values

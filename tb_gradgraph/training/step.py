@@ -191,6 +191,10 @@ class RecordedStep:
             self._setting.write_later(make, 0)
         return True
 
+    def move_to(self, step: int) -> None:
+        """Have it be another step; what has been written already stays."""
+        self._records.place = dataclasses.replace(self._records.place, step=step)
+
     def drop(self) -> None:
         """Stop following the forward."""
         self._stop_listening()

@@ -19,6 +19,7 @@ from tb_gradgraph.training.parameters import Parameters
 #: Graphs built in one watch. A model that is another one at every step would spend its
 #: time on them; past this its parameters alone are recorded.
 MOST_GRAPHS = 100
+_TRIES = 3  # times that a graph is built until its forward was followed from the beginning
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Structure:
     root_rows: tuple[int, ...]
     whole_rows: frozenset[int]  # of tensors kept whole
     is_traced: bool
+    tries: int  # how often it was built
 
     @property
     def size(self) -> int:
@@ -117,12 +119,15 @@ class Structures:
         leaves: Sequence[torch.Tensor],
         forward: TrainingForward,
     ) -> Met | None:
-        self.wants_trace = not forward.traces
         if len(self._found) >= MOST_GRAPHS or not all(isinstance(r, torch.Tensor) for r in roots):
+            self.wants_trace = False
             last = next(reversed(self._found.values()), None)
             return None if last is None else Met(last)
-        structure = self._structure(self._build(roots, forward), order, leaves, forward)
-        self._found.pop(key, None)
+        before = self._found.pop(key, None)
+        tries = 1 if before is None else before.tries + 1
+        built = self._build(roots, forward)
+        structure = self._structure(built, order, leaves, forward, tries)
+        self.wants_trace = not structure.is_traced
         self._found[key] = structure
         return Met(structure, order, leaves, True)
 
@@ -132,6 +137,7 @@ class Structures:
         order: Sequence[AutogradNode],
         leaves: Sequence[torch.Tensor],
         forward: TrainingForward,
+        tries: int,
     ) -> Structure:
         wanted, whole = self._select(built)
         offsets = built.graph.slot_offsets.tolist()
@@ -143,4 +149,7 @@ class Structures:
         }
         nodes = enumerate(built.graph.nodes)
         roots = tuple(offsets[index] for index, node in nodes if node.kind == "root")
-        return Structure(Replay(built, order, leaves, wanted), rows, roots, whole, forward.traces)
+        replay = Replay(built, order, leaves, wanted)
+        # A part that was there before, as a hidden state that goes on, always lacks its names.
+        is_traced = forward.traces and (tries >= _TRIES or forward.has_followed(order))
+        return Structure(replay, rows, roots, whole, is_traced, tries)

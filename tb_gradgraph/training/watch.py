@@ -15,6 +15,7 @@ from tb_gradgraph.autograd.backward_calls import BackwardCall, is_part_of_forwar
 from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.cadence import Cadence
+from tb_gradgraph.training.listener import WeakListener
 from tb_gradgraph.training.optimizers import OptimizerHooks
 from tb_gradgraph.training.parameters import grad_states
 from tb_gradgraph.training.records import StepPlace
@@ -53,9 +54,9 @@ class Watch:
         self._ends_with_backward = False  # for its optimizers have stepped within it
         self.failure: Exception | None = None
         this = weakref.ref(self)
-        self._hooks = OptimizerHooks(optimizers, _Listener(this))
+        self._hooks = OptimizerHooks(optimizers, WeakListener(this))
         self._optimizers = [weakref.ref(optimizer) for optimizer in optimizers]
-        self._stop = listen(_Listener(this).on_backward)
+        self._stop = listen(WeakListener(this).on_backward)
         weakref.finalize(model, _close, this).atexit = False
         weakref.finalize(self, _detach, self._stop, self._hooks).atexit = False
         self._guarded(self._begin_step)
@@ -76,8 +77,12 @@ class Watch:
         self._check()
         if not isinstance(step, int) or isinstance(step, bool):
             raise CaptureError(f"watch.step: expected an integer, got {step!r}.")
-        if step != self._step:
-            self._step = step
+        if step == self._step:
+            return
+        self._step = step
+        if self._current is not None and self._cadence.is_due(step):
+            self._current.move_to(step)
+        else:
             self._guarded(self._begin_step)
 
     @property
@@ -257,33 +262,6 @@ class Watch:
     def _check(self) -> None:
         if self._strict and self.failure is not None:
             raise self.failure
-
-
-class _Listener:
-    """Hands on to a watch for as long as there is one."""
-
-    def __init__(self, watch: weakref.ref[Watch]) -> None:
-        self._watch = watch
-
-    def on_backward(self, call: BackwardCall) -> Ended | None:
-        watch = self._watch()
-        return None if watch is None else watch.on_backward(call)
-
-    def before_step(self, optimizer: torch.optim.Optimizer) -> None:
-        if (watch := self._watch()) is not None:
-            watch.before_step(optimizer)
-
-    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        if (watch := self._watch()) is not None:
-            watch.after_step(optimizer)
-
-    def scaled_step(self, scaler: Any) -> None:
-        if (watch := self._watch()) is not None:
-            watch.scaled_step(scaler)
-
-    def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
-        if (watch := self._watch()) is not None:
-            watch.skipped_step(optimizer)
 
 
 def _detach(stop: Callable[[], None], hooks: OptimizerHooks) -> None:

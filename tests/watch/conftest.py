@@ -1,4 +1,4 @@
-"""All trainings here are tiny: one thread does them fastest."""
+"""What holds for every test of a watch: one thread, and nothing of ours is left in the process."""
 
 from __future__ import annotations
 
@@ -6,12 +6,41 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from torch.nn.modules import module as torch_module
+from torch.utils._python_dispatch import (
+    _get_current_dispatch_mode_stack,
+    is_in_torch_dispatch_mode,
+)
 
 
 @pytest.fixture(autouse=True, scope="package")
 def one_thread() -> Iterator[None]:
-    """Compute on one thread."""
+    """Compute on one thread: all trainings here are tiny."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_in_the_process() -> Iterator[None]:
+    """Compare what a watch may replace or add to, before and after each test."""
+    before = _process()
+    yield
+    assert _process() == before
+
+
+def _process() -> object:
+    tables = [
+        len(table)
+        for name, table in vars(torch_module).items()
+        if name.startswith("_global_") and isinstance(table, dict)
+    ]
+    return (
+        tables,
+        _get_current_dispatch_mode_stack(),
+        is_in_torch_dispatch_mode(),
+        torch.autograd._engine_run_backward,
+        torch.amp.GradScaler.step,
+        torch.Tensor.register_hook,
+    )

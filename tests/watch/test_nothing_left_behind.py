@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import gc
-import io
 import pathlib
-import pickle
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,7 +16,7 @@ from torch.nn.modules import module as torch_module
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 import tb_gradgraph
-from tests.watch.loops import Log, small_net
+from tests.watch.loops import small_net
 
 LEVELS = ("param", "module", "op")
 
@@ -263,43 +260,3 @@ def test_a_first_forward_without_backward_keeps_no_graph(writer: Any) -> None:
         net(torch.ones(64, 3))
     _, after = _live()
     assert after - tensors < 50
-
-
-def _twins(net: nn.Module) -> list[nn.Module]:
-    buffer = io.BytesIO()
-    torch.save(net, buffer)
-    buffer.seek(0)
-    return [
-        copy.deepcopy(net),
-        pickle.loads(pickle.dumps(net)),
-        torch.load(buffer, weights_only=False),
-    ]
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_copies_are_not_recorded(level: str, writer: Any, tmp_path: pathlib.Path) -> None:
-    net = small_net()
-    optimizer = torch.optim.Adam(net.parameters(), 0.1)
-    watch = writer.watch(net, optimizer=optimizer, every_n_steps=1, level=level)
-    average = torch.optim.swa_utils.AveragedModel(net)
-    for step in range(3):
-        loss = net(torch.ones(2, 3)).square().mean()
-        for twin in _twins(net):
-            own = torch.optim.Adam(twin.parameters(), 0.1)
-            own.load_state_dict(copy.deepcopy(optimizer).state_dict())
-            _step(twin, own)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        average.update_parameters(net)
-        assert watch.step == step + 1
-    writer.flush()
-    assert Log(tmp_path).places == [
-        (step, stage, 0) for step in range(3) for stage in ("backward", "applied")
-    ]
-
-
-def test_a_watch_cannot_be_copied(writer: Any) -> None:
-    watch = writer.watch(small_net())
-    with pytest.raises(TypeError, match="belongs to one training loop"):
-        copy.deepcopy(watch)
