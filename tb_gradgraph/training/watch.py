@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -56,7 +58,7 @@ class Watch:
         this = weakref.ref(self)
         self._hooks = OptimizerHooks(optimizers, WeakListener(this))
         self._optimizers = [weakref.ref(optimizer) for optimizer in optimizers]
-        self._stop = listen(WeakListener(this).on_backward)
+        self._stop = _or_at_exit(listen(WeakListener(this).on_backward), this)
         weakref.finalize(model, _close, this).atexit = False
         weakref.finalize(self, _detach, self._stop, self._hooks).atexit = False
         self._guarded(self._begin_step)
@@ -262,6 +264,18 @@ class Watch:
     def _check(self) -> None:
         if self._strict and self.failure is not None:
             raise self.failure
+
+
+def _or_at_exit(stop: Callable[[], None], watch: weakref.ref[Watch]) -> Callable[[], None]:
+    """Have a watch closed when the interpreter ends before it was: the first step may be waiting."""
+    at_exit = partial(_close, watch)
+    atexit.register(at_exit)
+
+    def stop_both() -> None:
+        stop()
+        atexit.unregister(at_exit)
+
+    return stop_both
 
 
 def _detach(stop: Callable[[], None], hooks: OptimizerHooks) -> None:

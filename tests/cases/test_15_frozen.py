@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pathlib
+from typing import Any
+
+import pytest
 import torch
 from torch import nn
 
 import tb_gradgraph
+from tests.watch.loops import Bare, run_both, state_of
 
 
 def test_frozen_and_thawed_again() -> None:
@@ -21,3 +26,31 @@ def test_frozen_and_thawed_again() -> None:
         assert (view.statistics is None) == frozen and view.requires_grad == (not frozen)
         keys.append(view.node.key)
     assert len(set(keys)) == 1, "the series has a gap and resumes"
+
+
+@pytest.mark.parametrize("level", ["param", "module", "op"])
+def test_a_training_that_freezes_and_thaws(level: str, tmp_path: pathlib.Path) -> None:
+    def loop(run: Bare) -> Any:
+        net = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2))
+        optimizer = torch.optim.Adam(net.parameters(), 0.1)
+        run.watch(net, optimizer=optimizer)
+        for step in range(9):
+            if step in (3, 6):
+                net[0].requires_grad_(step == 6)
+            optimizer.zero_grad()
+            net(torch.randn(4, 3)).square().mean().backward()
+            assert net[0].weight.requires_grad == (step not in (3, 4, 5))
+            run.note(step, "backward", net)
+            run.note(step, "applied", net)
+            with run.stepping(step, net):
+                optimizer.step()
+        return state_of(net, optimizer)
+
+    log = run_both(loop, tmp_path, level=level)
+    for step in range(9):
+        found = log.tensor(step, "applied", "0.weight")
+        frozen = step in (3, 4, 5)
+        assert (found.statistics is None) == frozen
+        assert found.node.reason == ("frozen" if frozen else "")
+        assert found.node.key == "parameter:0.weight"
+    assert len(log.run.graphs) <= 3, "the frozen one as it was first met, and traced"

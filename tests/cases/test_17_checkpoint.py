@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pathlib
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +12,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import tb_gradgraph
+from tests.watch.loops import Bare, run_both, state_of
 
 
 class Twice(nn.Module):
@@ -48,3 +52,24 @@ def test_accumulated_gradients_and_their_hooks_are_as_before() -> None:
     assert model.lin.weight.grad is given and given.tolist() == torch.full((3, 3), 5.0).tolist()
     assert model.lin.bias.grad is None and not fired
     assert len(model.lin.weight._post_accumulate_grad_hooks) == 1
+
+
+@pytest.mark.parametrize("kind", ["none", "reentrant", "not reentrant"])
+@pytest.mark.parametrize("level", ["param", "module", "op"])
+def test_a_training_with_checkpoints(kind: str, level: str, tmp_path: pathlib.Path) -> None:
+    def loop(run: Bare) -> Any:
+        net = Twice(kind)
+        optimizer = torch.optim.SGD(net.parameters(), 0.01)
+        run.watch(net, optimizer=optimizer)
+        for step in range(3):
+            optimizer.zero_grad()
+            net(torch.ones(2, 3, requires_grad=True)).backward()
+            run.note(step, "backward", net)
+            run.note(step, "applied", net)
+            optimizer.step()
+        return state_of(net)
+
+    log = run_both(loop, tmp_path, level=level)
+    assert log.places == [(s, stage, 0) for s in range(3) for stage in ("backward", "applied")]
+    calls = [scope.call for scope in log.graph(log.records[0]).scopes if scope.path == "lin"]
+    assert calls == [0, 1]
