@@ -15,6 +15,8 @@ from tb_gradgraph.training.batches import elements_of
 
 #: Of a weight of more elements the update's norm is estimated from a sample of at least so many
 #: as SAMPLE: to copy all weights at every recorded step would cost more than all else.
+#: The estimate errs by sqrt((k - 1) / 4n), k the kurtosis of the update's elements and n the sample:
+#: 0.6 % where they are normal; where only a hundredth of the rows moves, 7 %.
 EXACT_UPDATE = 65_536
 SAMPLE = 16_384
 

@@ -1,0 +1,79 @@
+"""torch.compile of a whole model and of a part of it: no graph break and no recompile is added."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch._dynamo
+from torch import nn
+from torch._dynamo.utils import counters
+
+from tests.watch.loops import Bare, run_both, small_net
+
+Forward = Callable[[torch.Tensor], torch.Tensor]
+
+
+def _whole(net: nn.Module, watch: Callable[[nn.Module], Any]) -> Forward:
+    compiled = torch.compile(net, backend="aot_eager")
+    watch(compiled)
+    return compiled
+
+
+def _in_place(net: nn.Module, watch: Callable[[nn.Module], Any]) -> Forward:
+    net.compile(backend="aot_eager")
+    watch(net)
+    return net
+
+
+def _in_place_afterwards(net: nn.Module, watch: Callable[[nn.Module], Any]) -> Forward:
+    watch(net)
+    net.compile(backend="aot_eager")
+    return net
+
+
+def _part(net: nn.Module, watch: Callable[[nn.Module], Any]) -> Forward:
+    net[0] = torch.compile(net[0], backend="aot_eager")
+    watch(net)
+    return net
+
+
+@pytest.mark.parametrize("level", ["param", "op"])
+@pytest.mark.parametrize("every_n_steps", [1, 2])
+@pytest.mark.parametrize(
+    "make",
+    [_whole, _in_place, _in_place_afterwards, _part],
+)
+def test_nothing_is_compiled_again(
+    make: Any, every_n_steps: int, level: str, tmp_path: pathlib.Path
+) -> None:
+    def loop(run: Bare) -> Any:
+        torch._dynamo.reset()
+        counters.clear()
+        net = small_net()
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        watch = run.watch
+        forward = make(net, lambda model: watch(model, optimizer=optimizer))
+        named = {
+            name.replace("_orig_mod.", ""): parameter for name, parameter in net.named_parameters()
+        }
+        for step in range(5):
+            optimizer.zero_grad()
+            forward(torch.randn(4, 3)).square().mean().backward()
+            if step % every_n_steps == 0:
+                run.note(step, "backward", named)
+                run.note(step, "applied", named)
+            optimizer.step()
+        found.append(
+            (counters["stats"]["unique_graphs"], dict(counters["graph_break"]),
+             dict(counters["recompiles"]))
+        )  # fmt: skip
+        return [parameter.detach() for parameter in named.values()]
+
+    found: list[Any] = []
+    run_both(loop, tmp_path, level=level, every_n_steps=every_n_steps)
+    bare, watched = found
+    assert watched == bare
