@@ -41,11 +41,16 @@ class Panel:
     @classmethod
     def open(cls, page: Page, address: str, **state: str) -> Panel:
         """Open the tab of the TensorBoard at ``address``, ``state`` as in a link (``run=``, ``step=``)."""
-        keys = (f"p.gradgraph.{key}={urllib.parse.quote(value)}" for key, value in state.items())
-        page.goto(f"{address}#{'&'.join(['gradgraph', *keys])}")
-        panel = cls(page, page.frame_locator(FRAME))
+        panel = cls.unawaited(page, address, **state)
         panel.wait_for_picture()
         return panel
+
+    @classmethod
+    def unawaited(cls, page: Page, address: str, **state: str) -> Panel:
+        """Open the tab without waiting for a picture."""
+        keys = (f"p.gradgraph.{key}={urllib.parse.quote(value)}" for key, value in state.items())
+        page.goto(f"{address}#{'&'.join(['gradgraph', *keys])}")
+        return cls(page, page.frame_locator(FRAME))
 
     @classmethod
     def of_notebook(cls, page: Page) -> Panel:

@@ -1,0 +1,110 @@
+"""The Flow view as a test sees it: the names beside the heat map, and its pixels."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from playwright.sync_api import Locator, Page
+
+from tests.browser.panel import Panel
+
+Color = tuple[int, int, int]
+
+_READ_PIXELS = """
+(canvas, points) => {
+  const context = canvas.getContext('2d');
+  const ratio = canvas.width / canvas.clientWidth;
+  return points.map(([x, y]) =>
+    [...context.getImageData(Math.floor(x * ratio), Math.floor(y * ratio), 1, 1).data.slice(0, 3)]);
+}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    """One direction of the heat map: what is in sight, in units, and how long one is."""
+
+    start: float
+    end: float
+    unit_px: float
+    count: int
+
+
+class FlowView:
+    """The heat map of a panel that is opened by a link."""
+
+    def __init__(self, panel: Panel) -> None:
+        self.panel = panel
+        self.canvas = panel.control("flow-canvas")
+
+    @classmethod
+    def open(cls, page: Page, address: str, **state: str) -> FlowView:
+        """Open the view, ``state`` as in a link, and wait until its cells are drawn."""
+        panel = Panel.unawaited(page, address, view="flow", **state)
+        flow = cls(panel)
+        flow.wait_for_cells()
+        return flow
+
+    def wait_for_cells(self) -> None:
+        """Wait until rows have names and columns have numbers."""
+        self.rows().first.wait_for()
+        self.panel.wait_until(lambda: self.axis("columns").count > 0)
+
+    def rows(self) -> Locator:
+        """Find the rows that have a name on the screen."""
+        return self.panel.control("flow-rows").locator("[role=row]")
+
+    def row(self, key: str) -> Locator:
+        """Find one of them by the key of its node or the id of its module."""
+        return self.panel.control("flow-rows").locator(f'[role=row][data-key="{key}"]')
+
+    def list_keys(self) -> list[str]:
+        """List the keys of the named rows, from above."""
+        return self.rows().evaluate_all("rows => rows.map(row => row.dataset.key)")
+
+    def axis(self, name: str) -> Axis:
+        """Read ``columns`` or ``rows``."""
+        text = self.canvas.get_attribute(f"data-{name}") or "0,0,0,0"
+        start, end, unit_px, count = map(float, text.split(","))
+        return Axis(start, end, unit_px, int(count))
+
+    def settle(self) -> None:
+        """Wait until the canvas has drawn the rows that are named beside it."""
+        grid = self.panel.control("flow-rows")
+        self.panel.wait_until(
+            lambda: grid.get_attribute("aria-rowcount") == str(self.axis("rows").count)
+        )
+
+    def middle(self, column: int, row: int) -> tuple[float, float]:
+        """Give the middle of a cell on the canvas."""
+        across, down = self.axis("columns"), self.axis("rows")
+        top = float((self.canvas.get_attribute("data-map") or "").split(",")[1])
+        x = (column + 0.5 - across.start) * across.unit_px
+        return x, top + (row + 0.5 - down.start) * down.unit_px
+
+    def place(self, key: str) -> int:
+        """Give the number of a row among all rows."""
+        return int(self.row(key).get_attribute("data-row") or -1)
+
+    def pixels(self, cells: list[tuple[int, int]]) -> list[Color]:
+        """Read the colors of cells, each a column and a row."""
+        self.settle()
+        found = self.canvas.evaluate(_READ_PIXELS, [self.middle(*cell) for cell in cells])
+        return [(red, green, blue) for red, green, blue in found]
+
+    def click(self, column: int, row: int) -> None:
+        """Click a cell."""
+        self.settle()
+        x, y = self.middle(column, row)
+        self.canvas.click(position={"x": x, "y": y})
+
+    def point(self, column: int, row: int) -> Locator:
+        """Point at a cell and give what is said of it."""
+        self.settle()
+        x, y = self.middle(column, row)
+        self.canvas.hover(position={"x": x, "y": y})
+        return self.panel.control("flow-tooltip")
+
+    def step(self) -> str:
+        """Read which step is chosen."""
+        return self.panel.control("step").input_value()
