@@ -31,8 +31,9 @@ class ModuleSpans:
 
     def __init__(self, names: Mapping[int, str]) -> None:
         """Prepare to name modules by ``id`` from ``names``; others go by their class."""
-        self.scopes: list[Scope] = []
         self.current = NO_SCOPE
+        self._scopes: list[Scope] = []
+        self._begun: list[tuple[int, str, int]] = []  # module, its class, scope around: not in yet
         self._names = names
         self._calls: dict[str, int] = {}
         self._stack: list[tuple[int, int]] = []  # id of the module, scope before it
@@ -51,6 +52,25 @@ class ModuleSpans:
         for handle in self._handles:
             handle.remove()
 
+    @property
+    def count(self) -> int:
+        """Number of calls so far."""
+        return len(self._scopes) + len(self._begun)
+
+    @property
+    def scopes(self) -> list[Scope]:
+        """The calls so far, in the order they began. Named only now: many are never asked for."""
+        for identity, kind, parent in self._begun:
+            path = self._names.get(identity)
+            if path is None:
+                around = self._scopes[parent].path if parent != NO_SCOPE else ""
+                path = f"{around}.{kind}" if around else kind
+            call = self._calls.get(path, 0)
+            self._calls[path] = call + 1
+            self._scopes.append(Scope(path, call, kind, parent))
+        self._begun.clear()
+        return self._scopes
+
     def scope_at(self, sequence_nr: int) -> int:
         """Give the scope that was innermost when ``sequence_nr`` was given."""
         return self._owners[bisect.bisect_right(self._starts, sequence_nr) - 1]
@@ -58,14 +78,9 @@ class ModuleSpans:
     def _enter(self, module: torch.nn.Module, _inputs: object) -> None:
         if threading.get_ident() != self._thread or is_wrapper(module):
             return
-        path = self._names.get(id(module))
-        if path is None:
-            path = self._unregistered(module)
-        call = self._calls.get(path, 0)
-        self._calls[path] = call + 1
         self._stack.append((id(module), self.current))
-        self.scopes.append(Scope(path, call, type(module).__name__, self.current))
-        self._switch(len(self.scopes) - 1)
+        self._begun.append((id(module), type(module).__name__, self.current))
+        self._switch(self.count - 1)
 
     def _leave(self, module: torch.nn.Module, _inputs: object, _output: object) -> None:
         if threading.get_ident() != self._thread or is_wrapper(module):
@@ -75,11 +90,6 @@ class ModuleSpans:
             self._switch(before)
             if identity == id(module):
                 return
-
-    def _unregistered(self, module: torch.nn.Module) -> str:
-        parent = self.scopes[self.current].path if self.current != NO_SCOPE else ""
-        name = type(module).__name__
-        return f"{parent}.{name}" if parent else name
 
     def _switch(self, scope: int) -> None:
         self.current = scope

@@ -74,6 +74,12 @@ class TrainingForward:
         self._spans.stop()
         if self._trace is not None and not self._spans.is_inside:
             self._trace.close()
+        if not self._spans.is_inside:
+            self._spans.release()
+
+    def release(self) -> None:
+        """Let go of what holds this object, where nothing was attached."""
+        self._spans.release()
 
     def so_far(self, owned: Mapping[int, KnownTensor], frame: FrameType | None) -> Forward:
         """Give what is known by now.
@@ -140,6 +146,13 @@ class _OutermostSpans(ModuleSpans):
         self.failure: Exception | None = None
 
     @property
+    def scopes(self) -> list[Scope]:
+        """The calls so far, in the order they began."""
+        if self._begun:
+            self._names = self._find_names()
+        return super().scopes
+
+    @property
     def is_inside(self) -> bool:
         """Whether a call that is followed is running."""
         return bool(self._stack)
@@ -163,6 +176,10 @@ class _OutermostSpans(ModuleSpans):
         if not self._stack:
             self._handles[1].remove()
 
+    def release(self) -> None:
+        """Let go of those that are told: they hold this object, in a circle."""
+        self._find_names, self._tell, self._count_sources = dict, _ignore, int
+
     def _is_followed(self, module: torch.nn.Module) -> bool:
         if torch.compiler.is_compiling():  # else our own code would be compiled too
             return False
@@ -172,22 +189,25 @@ class _OutermostSpans(ModuleSpans):
 
     def _enter(self, module: torch.nn.Module, inputs: object) -> None:
         if self._is_followed(module):
-            self._try(self._begin_call, module, inputs)
+            try:
+                self._begin_call(module, inputs)
+            except Exception as error:
+                self._fail(error)
 
     def _leave(self, module: torch.nn.Module, inputs: object, output: object) -> None:
         if self._is_followed(module):
-            self._try(self._end_call, module, inputs, output)
+            try:
+                self._end_call(module, inputs, output)
+            except Exception as error:
+                self._fail(error)
 
-    def _try(self, action: Callable[..., None], *args: object) -> None:
-        """Do something of ours within the user's forward; a fault ends the following."""
-        try:
-            action(*args)
-        except Exception as error:
-            self.failure = error
-            self._stack.clear()
-            self.stop()
-            with contextlib.suppress(Exception):
-                self._tell(False)
+    def _fail(self, error: Exception) -> None:
+        """End the following after a fault of ours within the user's forward."""
+        self.failure = error
+        self._stack.clear()
+        self.stop()
+        with contextlib.suppress(Exception):
+            self._tell(False)
 
     def _begin_call(self, module: torch.nn.Module, inputs: object) -> None:
         outermost = not self._stack
@@ -211,19 +231,18 @@ class _OutermostSpans(ModuleSpans):
             self._end_outermost(output)
             if self._stopped:
                 self._handles[1].remove()
+                self.release()
 
     def _begin_outermost(self) -> None:
-        if not self.scopes:
-            self._names = self._find_names()
-        if len(self.scopes) >= self._most:
+        if self.count >= self._most:
             self._forget_idle()
-        self._begins = (len(self.scopes), next_sequence_nr(), self._count_sources())
+        self._begins = (self.count, next_sequence_nr(), self._count_sources())
 
     def _end_outermost(self, output: object) -> None:
         scopes, numbers, sources = self._begins
         self._ended.append(
             EndedCall(
-                range(scopes, len(self.scopes)),
+                range(scopes, self.count),
                 range(numbers, next_sequence_nr()),
                 range(sources, self._count_sources()),
                 marks_of(output),
@@ -256,6 +275,10 @@ class _OutermostSpans(ModuleSpans):
         ]
         self._starts, self._owners = map(list, zip(*kept_spans))
         self._most = max(_MOST_SCOPES, 2 * len(scopes))
+
+
+def _ignore(_begins: bool) -> None:
+    """Do nothing."""
 
 
 def _makes_nodes() -> bool:

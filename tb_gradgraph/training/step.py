@@ -198,9 +198,12 @@ class RecordedStep:
     def drop(self) -> None:
         """Stop following the forward."""
         self._stop_listening()
+        self._stop_listening = _nothing  # what it was held this object, in a circle
         if self._is_followed:
             self._is_followed = False
             self.forward.remove()
+        else:
+            self.forward.release()
 
     def _note_tensor_hook(self) -> None:
         self._has_tensor_hooks = True
@@ -238,6 +241,10 @@ class _WithinBackward:
         """Give what they did."""
         numbers = Numbers(self._batch.reduce())
         return [dataclasses.replace(part, gradients=numbers) for part in self._parts]
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 def _check_sharing(numbers: PassNumbers) -> None:
