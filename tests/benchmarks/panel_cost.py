@@ -12,6 +12,8 @@ import urllib.request
 from playwright.sync_api import Browser, Page
 
 from tb_gradgraph import SummaryWriter
+from tests.benchmarks.flow_cost import STEPS as FLOW_STEPS
+from tests.benchmarks.flow_cost import log_long_training, measure_flow
 from tests.benchmarks.measure import Figure
 from tests.benchmarks.models import make_transformer
 from tests.browser.chromium import launch_chromium
@@ -44,6 +46,11 @@ def measure_panel() -> list[Figure]:
             _wait_until_loaded(address)
             opening = [_time_opening(browser, address) for _ in range(REPETITIONS)]
             first, again = _time_slider(browser, address)
+    with tempfile.TemporaryDirectory() as directory:
+        log_long_training(pathlib.Path(directory) / "long")
+        with run_tensorboard(directory) as address, launch_chromium() as browser:
+            _wait_until_loaded(address, FLOW_STEPS)
+            heat_map = measure_flow(browser, address, "long")
     return [
         Figure(
             f"panel, {nodes} nodes: tab opened to first picture",
@@ -51,6 +58,7 @@ def measure_panel() -> list[Figure]:
         ),
         Figure("panel: slider to a step not seen yet, recolored", first, "ms", 50),
         Figure("panel: slider to a step seen before, recolored", again, "ms", 50),
+        *heat_map,
     ]
 
 
@@ -64,12 +72,12 @@ def _log_transformer(logdir: pathlib.Path) -> int:
     return len(graph.nodes)
 
 
-def _wait_until_loaded(address: str) -> None:
+def _wait_until_loaded(address: str, steps: int = STEPS) -> None:
     until = time.monotonic() + 120
     while time.monotonic() < until:
         with urllib.request.urlopen(f"{address}data/plugin/gradgraph/runs") as answer:
             runs = json.load(answer)["runs"]
-        if runs and len(runs[0]["tags"][0]["steps"]) == STEPS:
+        if runs and len(runs[0]["tags"][0]["steps"]) == steps:
             return
         time.sleep(0.2)
     raise TimeoutError("TensorBoard did not load the log")

@@ -17,6 +17,9 @@ const HATCH_EVERY = 6;
 interface Spans {
   readonly start: Int32Array;
   readonly end: Int32Array;
+  readonly used: number; // pixels before the end of the last unit
+  readonly most: number; // units under one pixel
+  readonly gaps: boolean;
 }
 
 export function paintCells(image: ImageData, cells: Cells, columns: Axis, rows: Axis, pixelRatio: number, palette: Uint32Array): void {
@@ -38,6 +41,7 @@ function spansOf(axis: Axis, length: number, pixelRatio: number): Spans {
   const end = new Int32Array(length);
   const unit = axis.unitPx * pixelRatio;
   const gap = axis.unitPx >= GAP_FROM;
+  let [used, most] = [0, 1];
   for (let pixel = 0; pixel < length; pixel++) {
     const first = Math.floor(axis.from + (pixel + 1e-6) / unit);
     const last = Math.min(axis.count, Math.max(first + 1, Math.ceil(axis.from + (pixel + 1 - 1e-6) / unit)));
@@ -45,24 +49,39 @@ function spansOf(axis: Axis, length: number, pixelRatio: number): Spans {
     start[pixel] = first;
     // While units are wider than a pixel, each pixel has one.
     end[pixel] = isGap || first >= axis.count ? first : unit >= 1 ? first + 1 : last;
+    if (first < axis.count) used = pixel + 1;
+    most = Math.max(most, end[pixel]! - first);
   }
-  return { start, end };
+  return { start, end, used, most, gaps: gap };
 }
 
-function fillLine(line: Uint16Array, { codes, columns, entities }: Cells, across: Spans, from: number, to: number): void {
+function fillLine(line: Uint16Array, cells: Cells, across: Spans, from: number, to: number): void {
   line.fill(NOTHING);
   for (let row = from; row < to; row++) {
-    const entity = entities[row]!;
+    const entity = cells.entities[row]!;
     if (entity === -1) continue;
-    const base = entity * columns;
-    for (let x = 0; x < line.length; x++) {
-      let greatest = line[x]!;
-      for (let column = across.start[x]!; column < across.end[x]!; column++) {
-        const code = codes[base + column]!;
-        if (code > greatest) greatest = code;
-      }
-      line[x] = greatest;
-    }
+    const codes = cells.codes.subarray(entity * cells.columns, (entity + 1) * cells.columns);
+    // Most of a frame is spent here, so the usual cases go without an inner loop.
+    if (across.most <= 2) fillFromPairs(line, codes, across);
+    else fillFromMany(line, codes, across);
+  }
+}
+
+function fillFromPairs(line: Uint16Array, codes: Uint16Array, { start, end, used, gaps }: Spans): void {
+  for (let x = 0; x < used; x++) {
+    if (gaps && start[x] === end[x]) continue;
+    const first = codes[start[x]!]!;
+    const second = codes[end[x]! - 1]!;
+    const greater = first > second ? first : second;
+    if (greater > line[x]!) line[x] = greater;
+  }
+}
+
+function fillFromMany(line: Uint16Array, codes: Uint16Array, { start, end, used }: Spans): void {
+  for (let x = 0; x < used; x++) {
+    let greatest = line[x]!;
+    for (let column = start[x]!; column < end[x]!; column++) if (codes[column]! > greatest) greatest = codes[column]!;
+    line[x] = greatest;
   }
 }
 
