@@ -74,12 +74,12 @@ class TrainingForward:
         self._spans.stop()
         if self._trace is not None and not self._spans.is_inside:
             self._trace.close()
-        if not self._spans.is_inside:
-            self._spans.release()
+        self.release()
 
     def release(self) -> None:
-        """Let go of what holds this object, where nothing was attached."""
-        self._spans.release()
+        """Let go of what holds this object, in a circle; within a module call when that ends."""
+        if not self._spans.is_inside:
+            self._spans.release()
 
     def so_far(self, owned: Mapping[int, KnownTensor], frame: FrameType | None) -> Forward:
         """Give what is known by now.
