@@ -89,26 +89,27 @@ function paintTicks(context: CanvasRenderingContext2D, { columns, map, steps, st
   context.textAlign = "center";
   context.fillStyle = theme.inkSoft;
   const bottom = map.y + map.height;
+  const plate = step === undefined ? -Infinity : map.x + toPx(columns, step);
+  const room = context.measureText(formatCount(shown)).width / 2 + 8;
   for (const column of columnTicks(columns.from, columns.to, columns.count, columns.unitPx, TICK_ROOM_PX)) {
     const x = map.x + toPx(columns, column + 0.5);
     context.fillRect(x - 0.5, bottom + 1, 1, 4);
     const text = formatCount(steps[column]!);
     const half = context.measureText(text).width / 2;
+    if (Math.abs(x - plate) < room + half) continue;
     context.fillText(text, Math.max(map.x + half, Math.min(map.x + map.width - half, x)), bottom + 7);
   }
   if (step !== undefined) paintChosen(context, toPx(columns, step), map, shown, theme);
   context.textAlign = "start";
 }
 
-// The number of the chosen step, on a plate over the others.
+// The number of the chosen step, on a plate among the others.
 function paintChosen(context: CanvasRenderingContext2D, atPx: number, map: Rect, step: number, theme: Theme): void {
   if (atPx < 0 || atPx > map.width) return;
   const text = formatCount(step);
   const half = context.measureText(text).width / 2 + 5;
   const x = Math.max(map.x + half, Math.min(map.x + map.width - half, map.x + atPx));
   const top = map.y + map.height + 3;
-  context.fillStyle = theme.background;
-  context.fillRect(x - half - 6, top, 2 * half + 12, 20);
   context.fillStyle = theme.root;
   context.beginPath();
   context.roundRect(x - half, top + 1, 2 * half, 17, 4);

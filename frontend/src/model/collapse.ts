@@ -115,15 +115,16 @@ function isReached(hierarchy: Hierarchy, open: ReadonlySet<number>, group: numbe
 
 // Opens level by level as long as at most `limit` boxes are shown. Equal siblings
 // open together or not at all, so that like is shown alike; what is one operation stays one box.
-export function openUpTo(hierarchy: Hierarchy, limit: number): ReadonlySet<number> {
+// `counts` tells which children are shown at all.
+export function openUpTo(hierarchy: Hierarchy, limit: number, counts: (child: number) => boolean = () => true): ReadonlySet<number> {
   const open = new Set<number>();
-  let shown = hierarchy.top.length;
+  let shown = hierarchy.top.filter(counts).length;
   let level: readonly (readonly number[])[] = [hierarchy.top];
   while (level.length > 0) {
     const next: (readonly number[])[] = [];
     for (const children of level) {
       for (const alike of bySignature(hierarchy, children)) {
-        const cost = alike.reduce((sum, group) => sum + hierarchy.groups[group]!.children.length, 0);
+        const cost = alike.reduce((sum, group) => sum + hierarchy.groups[group]!.children.filter(counts).length, 0);
         if (shown + cost > limit) continue;
         shown += cost;
         for (const group of alike) {

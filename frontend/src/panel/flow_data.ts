@@ -1,6 +1,6 @@
 // Fetches what the heat map shows while it is looked at, and ties it to rows, colors and the window.
 
-import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { listScalars, readFlow, readScalar } from "../api/flow";
 import type { Client } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
@@ -14,7 +14,7 @@ import { columnAxis, rowAxis, type Axis } from "../model/flow_window";
 import { BACKWARD, distinctSteps, type Tag } from "../model/run";
 import { lossTag, valueScale, type ScalarSeries } from "../model/scalar_line";
 import { positionOf } from "../model/step_axis";
-import { openRows, openRowsAround } from "../state/flow_actions";
+import { openAtFirst, openRowsAround } from "../state/flow_actions";
 import type { Store } from "../state/store";
 import type { Drawing } from "./drawing";
 
@@ -52,7 +52,7 @@ export function createFlowing(store: Store, client: Client, drawing: Drawing): F
   const tags = signal<readonly string[]>([]);
   const scalar = signal<ScalarSeries | undefined>(undefined);
   const size = signal<Size>({ width: 0, height: 0 });
-  const rows = computed(() => (flow.value === undefined ? [] : listRows(flow.value.hierarchy, openRows(store, flow.value.hierarchy), flow.value.shown)));
+  const rows = computed(() => (flow.value === undefined ? [] : listRows(flow.value.hierarchy, store.flowOpen.value ?? new Set(), flow.value.shown)));
   const steps = computed(() => flow.value?.steps ?? []);
   const position = computed(() => (store.ref.value === undefined || steps.value.length === 0 ? undefined : positionOf(steps.value, store.ref.value.step)));
   const lineTag = computed(() => {
@@ -135,7 +135,10 @@ function followNumbers(store: Store, client: Client, { flow, problem }: Flowing)
     problem.value = reply.ok ? undefined : reply.error;
     if (!reply.ok) return void wanted.delete(flow);
     const began = performance.now();
-    flow.value = computeFlow(hierarchy, reply.value, statistic, stage, every);
+    batch(() => {
+      flow.value = computeFlow(hierarchy, reply.value, statistic, stage, every);
+      openAtFirst(store, hierarchy, flow.value.shown);
+    });
     performance.measure("gradgraph:flow-numbers", { start: began, end: performance.now() });
   });
 }

@@ -4,7 +4,7 @@ import { batch } from "@preact/signals";
 import { openUpTo } from "../model/collapse";
 import { everyGroup, openedFor, rowShowing, START_ROWS, type FlowRow } from "../model/flow_rows";
 import { EVERYTHING, LABEL_PX, zoomSpan, type Axis } from "../model/flow_window";
-import type { Hierarchy } from "../model/hierarchy";
+import { asItem, type Hierarchy } from "../model/hierarchy";
 import { reveal } from "./actions";
 import type { Store } from "./store";
 
@@ -18,21 +18,26 @@ export function showView(store: Store, view: "graph" | "flow"): void {
   });
 }
 
-const starts = new WeakMap<Hierarchy, ReadonlySet<string>>();
-
-// Ids of the groups that are open; as long as nothing was chosen, as many as leave the rows readable.
-export function openRows(store: Store, hierarchy: Hierarchy): ReadonlySet<string> {
-  const chosen = store.flowOpen.value;
-  if (chosen !== undefined) return chosen;
-  const start = starts.get(hierarchy) ?? new Set([...openUpTo(hierarchy, START_ROWS)].map((group) => hierarchy.groups[group]!.id));
-  starts.set(hierarchy, start);
-  return start;
+// Opens as much as leaves the rows readable, unless groups of this graph are open already.
+export function openAtFirst(store: Store, hierarchy: Hierarchy, shown: Uint8Array): void {
+  const open = store.flowOpen.peek();
+  if (open !== undefined && (open.size === 0 || [...open].some((id) => hierarchy.groupOf.has(id)))) return;
+  const { graph, groups, itemNode } = hierarchy;
+  const counts = (child: number): boolean => {
+    if (child >= 0) return shown[graph.nodeCount + child] === 1;
+    const node = itemNode[asItem(child)]!;
+    return node === asItem(child) && shown[node] === 1;
+  };
+  store.flowOpen.value = new Set([...openUpTo(hierarchy, START_ROWS, counts)].map((group) => groups[group]!.id));
+  const selected = store.selected.peek();
+  if (selected !== undefined) openRowsAround(store, selected);
 }
 
 export function openRowsAround(store: Store, id: string): void {
   const hierarchy = store.hierarchy.peek();
   if (hierarchy === undefined) return;
-  const open = openRows(store, hierarchy);
+  const open = store.flowOpen.peek();
+  if (open === undefined) return;
   const wider = openedFor(hierarchy, open, id);
   if (wider !== open) store.flowOpen.value = wider;
 }
@@ -42,7 +47,7 @@ export function toggleRows(store: Store, rows: readonly FlowRow[], axis: Axis, i
   const hierarchy = store.hierarchy.peek();
   const at = rows.findIndex((row) => row.id === id);
   if (hierarchy === undefined || rows[at]?.kind !== "group") return;
-  const open = new Set(openRows(store, hierarchy));
+  const open = new Set(store.flowOpen.peek());
   batch(() => {
     if (open.delete(id)) {
       // What was chosen inside is no longer there: then the module is.
