@@ -58,6 +58,11 @@ class TrainingForward:
         numbers = (sequence_nr(node) for node in order if node.next_functions)
         return not HAS_NUMBERS or all(number >= self._first for number in numbers)
 
+    @property
+    def meets_compiler(self) -> bool:
+        """Whether a part that torch.compile had taken in was called, and the following ended there."""
+        return self._spans.meets_compiler
+
     def check(self) -> None:
         """Raise a fault of ours that happened within the user's forward."""
         if self._spans.failure is not None:
@@ -143,6 +148,7 @@ class _OutermostSpans(ModuleSpans):
         self._tell = tell
         self._ignored = 0
         self._stopped = False
+        self.meets_compiler = False
         self.failure: Exception | None = None
 
     @property
@@ -188,6 +194,8 @@ class _OutermostSpans(ModuleSpans):
         return threading.get_ident() == self._thread and not is_wrapper(module)
 
     def _enter(self, module: torch.nn.Module, inputs: object) -> None:
+        if is_wrapper(module):
+            self._make_way()
         if self._is_followed(module):
             try:
                 self._begin_call(module, inputs)
@@ -200,6 +208,14 @@ class _OutermostSpans(ModuleSpans):
                 self._end_call(module, inputs, output)
             except Exception as error:
                 self._fail(error)
+
+    def _make_way(self) -> None:
+        """End the following before torch.compile takes in what is called, hooks and trace included."""
+        if threading.get_ident() == self._thread and not self._stopped:
+            self.meets_compiler = True
+            if self._stack:
+                self.abandon()
+            self.stop()
 
     def _fail(self, error: Exception) -> None:
         """End the following after a fault of ours within the user's forward."""

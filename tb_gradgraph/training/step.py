@@ -198,6 +198,7 @@ class RecordedStep:
     def drop(self) -> None:
         """Stop following the forward."""
         self._stop_listening()
+        self._setting.is_compiled |= self.forward.meets_compiler
         self._stop_listening = _nothing  # what it was held this object, in a circle
         if self._is_followed:
             self._is_followed = False

@@ -41,11 +41,25 @@ def _part(net: nn.Module, watch: Callable[[nn.Module], Any]) -> Forward:
     return net
 
 
+def _whole_afterwards(net: nn.Module, watch: Callable[[nn.Module], Any]) -> Forward:
+    watch(net)
+    return torch.compile(net, backend="aot_eager")
+
+
+def _part_afterwards(net: nn.Module, watch: Callable[[nn.Module], Any]) -> Forward:
+    watch(net)
+    net[0] = torch.compile(net[0], backend="aot_eager")
+    return net
+
+
+# Of a model compiled after it is watched, torch warns that global hooks also see the wrapper,
+# before any of them is called; ours know wrappers.
+@pytest.mark.filterwarnings("ignore:Using `torch.compile.module.` when there are global hooks")
 @pytest.mark.parametrize("level", ["param", "op"])
 @pytest.mark.parametrize("every_n_steps", [1, 2])
 @pytest.mark.parametrize(
     "make",
-    [_whole, _in_place, _in_place_afterwards, _part],
+    [_whole, _whole_afterwards, _in_place, _in_place_afterwards, _part, _part_afterwards],
 )
 def test_nothing_is_compiled_again(
     make: Any, every_n_steps: int, level: str, tmp_path: pathlib.Path
