@@ -86,7 +86,7 @@ def make_flow_picture(browser: Browser, address: str, scheme: str, path: pathlib
         page = context.new_page()
         flow = FlowView.open(page, address, run="transformer", step="152")
         flow.row("1.layers.4#0").dblclick()
-        flow.panel.wait_until(lambda: "parameter:1.layers.4.linear1.weight" in flow.list_keys())
+        flow.panel.wait_until(lambda: "1.layers.4.norm1#0" in flow.list_keys())
         page.mouse.move(0, 0)
         page.wait_for_timeout(800)
         page.screenshot(path=path)
