@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import operator
 import warnings
@@ -116,11 +117,12 @@ class GraphLog:
 
     def close(self) -> None:
         """Write what is left, and warn of graphs that no backward ran over. Harmless when done twice."""
-        for watch in self.watches:
-            watch.close()
-        self.watches.clear()
-        self._session.close()
-        self._closed = True
+        with contextlib.ExitStack() as stack:  # a strict watch raises when it is closed
+            stack.callback(self._session.close)
+            for watch in self.watches:
+                stack.callback(watch.close)
+            self.watches.clear()
+            self._closed = True
         bare, self._bare = self._bare, {}
         if bare:
             tag, step = next(iter(bare))

@@ -17,6 +17,7 @@ from tb_gradgraph.autograd import training_forward
 from tb_gradgraph.autograd.trace import ForwardTrace
 from tb_gradgraph.record.chunk_writer import ChunkWriter
 from tb_gradgraph.training import applied, batches, reading, records, step, structures, watch
+from tests.logged import read_one_run
 from tests.watch.loops import Log, assert_bit_equal, small_net, state_of
 from tests.watch.test_nothing_left_behind import state_of_process
 
@@ -148,3 +149,22 @@ def test_a_fault_is_raised_where_that_was_asked_for(
         _ = found.step
     with pytest.raises(Fault):
         writer.close()
+
+
+def test_a_strict_watch_that_failed_does_not_keep_the_log_open(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net, other = small_net(), small_net()
+    writer = tb_gradgraph.SummaryWriter(str(tmp_path))
+    failed = writer.watch(net, every_n_steps=1, strict=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(step.RecordedStep, "begin_pass", lambda *_: 1 / 0)
+        with pytest.warns(RuntimeWarning, match="stopped recording this training"):
+            net(torch.randn(2, 3)).sum().backward()
+    writer.watch(other, every_n_steps=1, tag="other")
+    other(torch.randn(2, 3)).sum().backward()
+    with pytest.raises(ZeroDivisionError):
+        writer.close()
+    writer.close()
+    assert failed.closed
+    assert [record.tag for record in read_one_run(tmp_path).records] == ["other"]
