@@ -57,10 +57,11 @@ function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly left
   const empty = flow.state.every((state) => state === State.none);
   let leftOut = 0;
   for (let node = 0; node < graph.nodeCount; node++) {
-    const says = reason[node] !== "" && (kind[node] === "parameter" || kind[node] === "leaf" || (kind[node] === "operation" && flow.stage === BACKWARD));
     if (WITHOUT.has(kind[node]!)) continue;
-    if (empty || says || arrives(flow, node)) shown[node] = 1;
-    else if (kind[node] !== "input") leftOut++;
+    // Of later stages only parameters are ever recorded.
+    const expected = kind[node] === "parameter" || kind[node] === "leaf" || (kind[node] !== "input" && flow.stage === BACKWARD);
+    if (empty || (expected && reason[node] !== "") || arrives(flow, node)) shown[node] = 1;
+    else if (expected) leftOut++;
   }
   for (let node = 0; node < graph.nodeCount; node++) {
     if (shown[node] === 1 && itemGroup[node] !== -1) shown[graph.nodeCount + itemGroup[node]!] = 1;
