@@ -258,7 +258,6 @@ def test_private_names_are_used_in_engine_alone() -> None:
                 found.setdefault(path.name, set()).add(node.module)
     assert found == {
         "trace.py": {"torch.utils._python_dispatch", "_getframe"},  # torch documents modes there
-        "training_forward.py": {"torch.utils._python_dispatch"},
         "call.py": {"torch.utils._pytree"},  # tree_map has no public place
         "idle_calls.py": {"torch.utils._pytree"},
         "frames.py": {"_getframe", "_call_impl"},  # whose code calls a module's forward

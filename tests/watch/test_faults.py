@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.autograd import training_forward
+from tb_gradgraph.autograd import outermost_spans
 from tb_gradgraph.autograd.trace import ForwardTrace
 from tb_gradgraph.record.chunk_writer import ChunkWriter
 from tb_gradgraph.training import applied, batches, reading, records, step, structures, watch
@@ -51,9 +51,9 @@ def _train(writer: tb_gradgraph.SummaryWriter | None, after: Callable[[int], Non
 
 #: Where a fault is put: the object and the name of the function that is to raise.
 PLACES = {
-    "a module call begins": (training_forward._OutermostSpans, "_begin_outermost"),
-    "a module call ends": (training_forward._OutermostSpans, "_end_outermost"),
-    "the output of a call is marked": (training_forward, "marks_of"),
+    "a module call begins": (outermost_spans.OutermostSpans, "_begin_outermost"),
+    "a module call ends": (outermost_spans.OutermostSpans, "_end_outermost"),
+    "the output of a call is marked": (outermost_spans, "marks_of"),
     "an operation is traced": (ForwardTrace, "_note"),
     "names of modules are read": (step.Parameters, "read_modules"),
     "parameters are read": (step.Parameters, "refresh"),
