@@ -8,7 +8,8 @@ import statistics
 import time
 from collections.abc import Callable
 
-_REMEMBERED = 32  # bare steps whose median is the measure
+_BARE = 32  # bare steps whose median is the measure
+_RECORDED = 5  # recorded steps whose median excess is the cost: one of them may hold an evaluation
 
 
 class Cadence:
@@ -31,7 +32,8 @@ class Cadence:
         self._budget = budget
         self._clock = clock
         self._began = clock()
-        self._bare: collections.deque[float] = collections.deque(maxlen=_REMEMBERED)
+        self._bare: collections.deque[float] = collections.deque(maxlen=_BARE)
+        self._own: collections.deque[float] = collections.deque(maxlen=_RECORDED)
         self._recorded = 0
         self._last = -1  # step recorded last
         self.cost = 0.0  # share of the time that recording takes; 0 where not measured
@@ -58,7 +60,8 @@ class Cadence:
 
     def _measure(self, seconds: float) -> None:
         bare = statistics.median(self._bare)
-        own = max(seconds - bare, 0.0)
+        self._own.append(max(seconds - bare, 0.0))
+        own = statistics.median(self._own)
         if self._budget is not None and bare > 0:
             wanted = math.ceil(own * (1 / self._budget - 1) / bare)
             self.every_n_steps = max(self._asked, wanted, 2)

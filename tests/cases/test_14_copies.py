@@ -66,3 +66,32 @@ def test_spawn_with_an_observed_model(tmp_path: pathlib.Path) -> None:
     assert len(run.records) == 1
     loss.backward()
     assert len(graph.backward_passes) == 1
+
+
+class _Rows(torch.utils.data.Dataset):
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return torch.full((2,), float(index))
+
+
+def _backward_in_a_child(_rank: int, net: nn.Module) -> None:
+    net(torch.ones(1, 2)).sum().backward()
+
+
+def test_workers_and_spawned_children_of_a_watched_training(tmp_path: pathlib.Path) -> None:
+    net = nn.Linear(2, 1)
+    with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
+        watch = writer.watch(net, every_n_steps=1, level="op")
+        average = copy.deepcopy(net)
+        for x in torch.utils.data.DataLoader(_Rows(), batch_size=4, num_workers=1):
+            net(x).sum().backward()
+            average(x).sum().backward()  # its own gradients are not ours
+        torch.multiprocessing.spawn(_backward_in_a_child, (net,), nprocs=1)
+        assert watch.step == 2 and watch.failure is None
+    (run,) = read_logdir(tmp_path)
+    assert [(record.step, record.stage) for record in run.records] == [
+        (0, "backward"),
+        (1, "backward"),
+    ]
