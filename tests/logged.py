@@ -30,12 +30,14 @@ def read_one_run(logdir: str | os.PathLike[str]) -> LoggedRun:
     return run
 
 
-def read_record(run: LoggedRun, tag: str | None = None, step: int | None = None) -> Record:
-    """Give the one record of a tag (default: of any) at a step (default: at any)."""
+def read_record(
+    run: LoggedRun, tag: str | None = None, step: int | None = None, stage: str = "backward"
+) -> Record:
+    """Give the one record of a tag (default: of any) at a step (default: at any), of a stage."""
     (record,) = (
         record
         for record in run.records
-        if tag in (None, record.tag) and step in (None, record.step)
+        if tag in (None, record.tag) and step in (None, record.step) and record.stage == stage
     )
     return record
 

@@ -3,7 +3,7 @@ import { chain, chainRule, marks, states, transformer } from "../fixtures/exampl
 import { shortenPaths } from "../src/base/format";
 import { countBoxes, MOST_BOXES, openUpTo, showGraph, START_BOXES } from "../src/model/collapse";
 import { FOLD_ABOVE } from "../src/model/folding";
-import { isCut, whyNone, wordFor } from "../src/model/gradient_flow";
+import { isCut, saysNone, whyNone, wordFor } from "../src/model/gradient_flow";
 import { parseGraph } from "../src/model/graph";
 import { operationLabel } from "../src/model/labels";
 import { indexText, pictureOf } from "../src/model/picture";
@@ -78,6 +78,25 @@ describe("why there is no gradient", () => {
   ])("%s", (key, sentence) => {
     const node = graph.columns.nodes.key.indexOf(key);
     expect(whyNone(graph, node, graph.slotOffset[node]!, record)).toBe(sentence);
+  });
+});
+
+describe("what a watch did not read", () => {
+  const { graph } = hierarchyOf(marks());
+  const record = recordAt(marks(), 0);
+  const watched = { ...record, everyNSteps: 10 };
+
+  test("is not said to be none, but of leaves and of what needs no gradient it is", () => {
+    const says = (key: string) => saysNone(graph, graph.columns.nodes.key.indexOf(key), watched);
+    expect(says("/MmBackward0.0")).toBe(false);
+    expect(says("/detach.0")).toBe(true);
+    expect(says("parameter:a")).toBe(true);
+    expect(saysNone(graph, graph.columns.nodes.key.indexOf("/MmBackward0.0"), record)).toBe(true);
+  });
+
+  test("is told in a sentence", () => {
+    const node = graph.columns.nodes.key.indexOf("/MmBackward0.0");
+    expect(whyNone(graph, node, graph.slotOffset[node]!, watched)).toMatch(/^Not recorded: a watch reads every node/);
   });
 });
 

@@ -80,7 +80,9 @@ def _tell_skipped(graph: Graph, step: OptimizerStep) -> Finding:
 
 
 def _find_clipped(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterator[Finding]:
-    before = next((stage for stage in ("unscaled", "accumulated", "backward") if stage in tables), None)
+    before = next(
+        (stage for stage in ("unscaled", "accumulated", "backward") if stage in tables), None
+    )
     after = next((stage for stage in ("clipped", "applied") if stage in tables), None)
     if before is None or after is None:
         return

@@ -12,6 +12,7 @@ from tests.watch.loops import Log
 
 PROGRAM = """
 import os, signal, sys, torch, tb_gradgraph
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 1))
 optimizer = torch.optim.SGD(net.parameters(), 0.1)
 writer = tb_gradgraph.SummaryWriter(sys.argv[1])

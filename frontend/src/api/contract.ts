@@ -54,6 +54,7 @@ export interface StepHeader {
   readonly objective: string;
   readonly rows: number;
   readonly has_gradients: boolean;
+  readonly every_n_steps: number;
   readonly statistics: readonly string[];
   readonly whole: readonly (WholeReply & { readonly row: number })[];
   readonly left_out: { readonly gradient: readonly number[]; readonly value: readonly number[] };

@@ -67,6 +67,7 @@ export function parseRecord({ header, arrays }: Frame<StepHeader>): Result<Recor
     objective: header.objective,
     rows: header.rows,
     hasGradients: header.has_gradients,
+    everyNSteps: header.every_n_steps,
     statistics: header.statistics,
     values,
     present,

@@ -5,9 +5,9 @@ import { formatCount, formatNumber, formatShape } from "../base/format";
 import type { Box } from "../model/collapse";
 import type { Graph } from "../model/graph";
 import type { Hierarchy } from "../model/hierarchy";
-import { isSeed, requiresGrad, stopsGradient, wordFor } from "../model/gradient_flow";
+import { isSeed, requiresGrad, saysNone, stopsGradient, wordFor } from "../model/gradient_flow";
 import { kindLabel, nameWithin, operationLabel } from "../model/labels";
-import { elementOf, isOfParameters, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../model/record";
+import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../model/record";
 import { State, type StepValues } from "../model/values";
 import { DETAIL_FONT, TITLE_FONT, widthOf } from "./text";
 
@@ -175,7 +175,7 @@ function missingText(graph: Graph, node: number, record: RecordedStep | undefine
   if (stopsGradient(graph, node)) return "gradient stops here";
   if (record?.hasGradients !== true) return undefined;
   const word = wordFor(graph.columns.nodes.reason[node]!);
-  if (isOfParameters(record)) return word;
+  if (!saysNone(graph, node, record)) return word;
   return word ?? (requiresGrad(graph, node) ? "no gradient" : undefined);
 }
 

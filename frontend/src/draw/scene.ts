@@ -5,9 +5,9 @@ import { distanceToPath, intersects, type Point, type Rect } from "../base/geome
 import { formatNumber, formatShape } from "../base/format";
 import type { VisibleGraph, VisibleEdge } from "../model/collapse";
 import type { Hierarchy } from "../model/hierarchy";
-import { isCut, retainsGrad } from "../model/gradient_flow";
+import { edgeSaysNone, isCut, retainsGrad, saysNone } from "../model/gradient_flow";
 import { slotRowOf, type NodeKind } from "../model/graph";
-import { isOfParameters, scalarOf, type RecordedStep } from "../model/record";
+import { scalarOf, type RecordedStep } from "../model/record";
 import { isElementItself, type Statistic } from "../model/statistics";
 import { State, summarizeRows, type StepValues } from "../model/values";
 import { TITLE_HEIGHT } from "../layout/elk_graph";
@@ -115,7 +115,7 @@ export function paintScene(
     const state = (source?.state[index] ?? State.none) as State;
     const fill = scale.fill(source?.value[index] ?? NaN, state);
     const detail = detailOf(hierarchy, box, values, record, textRoom(shape, rectWorld.width));
-    return { fill, ink: inkOn(fill, theme), state, detail, told: tellsOf(hierarchy, box.node, record) };
+    return { fill, ink: inkOn(fill, theme), state, detail, told: saysNone(hierarchy.graph, box.node, record) };
   });
   const edges = visible.edges.map(({ edges: merged }): EdgePaint => {
     if (values === undefined) return { state: State.none, weight: 0, label: "", told: true };
@@ -124,13 +124,9 @@ export function paintScene(
     // One rule for edges: the chosen statistic, but of a single element the element itself, for its sign.
     const only = rows.length === 1 && isElementItself(statistic) ? scalarOf(record?.whole.get(rows[0]!)?.gradient) : undefined;
     const label = only !== undefined ? formatNumber(only) : (valueText(value, state) ?? "");
-    return { state, weight: state === State.number ? scale.position(value) : 0, label, told: merged.some((edge) => tellsOf(hierarchy, hierarchy.graph.edgeSource[edge]!, record)) };
+    return { state, weight: state === State.number ? scale.position(value) : 0, label, told: merged.some((edge) => edgeSaysNone(hierarchy.graph, edge, record)) };
   });
   return { boxes, edges };
-}
-
-function tellsOf({ graph }: Hierarchy, node: number, record: RecordedStep | undefined): boolean {
-  return !isOfParameters(record) || ["parameter", "leaf"].includes(graph.columns.nodes.kind[node] ?? "");
 }
 
 // Innermost box under a point, then an edge within reach of it.

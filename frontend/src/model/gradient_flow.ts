@@ -44,6 +44,19 @@ export function wordFor(reason: string): string | undefined {
   return Object.hasOwn(WORDS, reason) ? WORDS[reason] : undefined;
 }
 
+// Whether a record without a number of a tensor says that there is no gradient, rather than
+// nothing: of later stages only parameters are read, and by a watch only what it was asked to.
+export function saysNone(graph: Graph, node: number, record: RecordedStep | undefined): boolean {
+  if (record === undefined || ["parameter", "leaf"].includes(graph.columns.nodes.kind[node] ?? "")) return true;
+  return !isOfParameters(record) && (record.everyNSteps === 0 || !requiresGrad(graph, node));
+}
+
+// The same of what runs back along an edge: a watch does not read the shares of a tensor's gradient.
+export function edgeSaysNone(graph: Graph, edge: number, record: RecordedStep | undefined): boolean {
+  const shared = record !== undefined && record.everyNSteps > 0 && record.present[slotRowOf(graph, edge)] === 1;
+  return !shared && saysNone(graph, graph.edgeSource[edge]!, record);
+}
+
 // One sentence on why a slot has no gradient at a step; undefined where it has one.
 export function whyNone(graph: Graph, node: number, row: number, record: RecordedStep | undefined): string | undefined {
   if (record === undefined || record.present[row] === 1) return undefined;
@@ -54,5 +67,6 @@ export function whyNone(graph: Graph, node: number, row: number, record: Recorde
     const own = ["parameter", "leaf"].includes(graph.columns.nodes.kind[node]!);
     return own ? `None at the stage ${record.stage}.` : `Of the stage ${record.stage} only parameters are recorded.`;
   }
+  if (!saysNone(graph, node, record)) return "Not recorded: a watch reads every node with level=\"op\".";
   return record.hasGradients ? "None: this backward did not reach it." : "None: no backward was recorded at this step.";
 }

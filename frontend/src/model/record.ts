@@ -18,6 +18,7 @@ export interface RecordedStep {
   readonly objective: string;
   readonly rows: number;
   readonly hasGradients: boolean;
+  readonly everyNSteps: number; // of a watch, which reads only what it was asked to; 0: not from one
   readonly statistics: readonly string[];
   readonly values: Float32Array; // [statistics, rows]
   readonly present: Uint8Array; // [rows]
