@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 import warnings
@@ -60,6 +61,7 @@ def begin_watch(
     parameters = Parameters(model, optimizers, frame)
     if not parameters.tensors:
         raise CaptureError(f"{WHERE}: expected a model with parameters, got one without any.")
+    _warn_of_strangers(model, optimizers)
     setting = Setting(
         tag=name,
         parameters=parameters,
@@ -115,32 +117,55 @@ def _small_or(retained: set[int], graph: Graph) -> frozenset[int]:
 
 def _check_model(model: Any) -> None:
     if not isinstance(model, torch.nn.Module):
-        raise CaptureError(
-            f"{WHERE}: expected a torch.nn.Module, got {type(model).__name__}. Pass the module, not "
-            "its forward method."
-        )
+        got = model.__name__ if isinstance(model, type) else type(model).__name__
+        cure = " Pass the module, not its forward method." if inspect.ismethod(model) else ""
+        kind = "the class " if isinstance(model, type) else ""
+        raise CaptureError(f"{WHERE}: expected a torch.nn.Module, got {kind}{got}.{cure}")
 
 
 def _optimizers(given: Any) -> list[torch.optim.Optimizer]:
     if given is None:
         return []
     listed = list(given) if isinstance(given, (list, tuple)) else [given]
+    if not listed:
+        raise CaptureError(
+            f"{WHERE}: expected optimizer to be one or several, got an empty list. Leave it out to "
+            "count backward passes as steps."
+        )
     found = []
     for optimizer in listed:
         inner = getattr(optimizer, "optimizer", None)  # of Accelerate's and Lightning's wrappers
-        optimizer = inner if isinstance(inner, torch.optim.Optimizer) else optimizer
-        if not isinstance(optimizer, torch.optim.Optimizer):
+        is_wrapper = isinstance(inner, torch.optim.Optimizer)
+        is_scheduler = isinstance(optimizer, torch.optim.lr_scheduler.LRScheduler)
+        if is_scheduler or not isinstance(
+            inner if is_wrapper else optimizer, torch.optim.Optimizer
+        ):
             raise CaptureError(
                 f"{WHERE}: expected optimizer to be a torch.optim.Optimizer or several, got "
                 f"{type(optimizer).__name__}."
             )
-        found.append(optimizer)
+        found.append(inner if is_wrapper else optimizer)
     return found
+
+
+def _warn_of_strangers(model: torch.nn.Module, optimizers: Sequence[torch.optim.Optimizer]) -> None:
+    """Warn of an optimizer that holds no parameter of the model, as one made before the model was."""
+    owned = {id(parameter) for parameter in model.parameters()}
+    for optimizer in optimizers:
+        held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        if not any(id(parameter) in owned for parameter in held):
+            warnings.warn(
+                f"{WHERE}: expected an optimizer of parameters of the model, got {type(optimizer).__name__} "
+                "that holds none of them: it does not train this model. Make it after the model, from "
+                "model.parameters().",
+                UserWarning,
+                stacklevel=4,
+            )
 
 
 def _check_numbers(every_n_steps: Any, budget: Any) -> None:
     try:
-        steps = operator.index(every_n_steps)
+        steps = 0 if isinstance(every_n_steps, bool) else operator.index(every_n_steps)
     except TypeError:
         steps = 0
     if steps < 1:

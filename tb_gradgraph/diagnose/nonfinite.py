@@ -110,11 +110,28 @@ def _find_turns(
         turn = _turn(incoming[edge.target], states.get(row, _FINITE))
         if turn is not None and (edge.target, turn) not in told:
             told.add((edge.target, turn))
-            text = (
-                f"{describe_node(graph, node)}: {_CAME_IN[turn]}, and {_count(table, row)} left it."
-            )
-            own = int(graph.slot_offsets[edge.target])
-            yield row, Finding("error", turn, own, node.name, text)
+            own, end = graph.slot_offsets[edge.target : edge.target + 2].tolist()
+            if any(slot in states for slot in range(own, end)):
+                text = (
+                    f"{describe_node(graph, node)}: {_CAME_IN[turn]}, and {_count(table, row)} "
+                    "left it."
+                )
+                yield row, Finding("error", turn, own, node.name, text)
+            else:
+                yield row, _turned_unseen(graph, table, turn, edge.source, row)
+
+
+def _turned_unseen(
+    graph: Graph, table: StatisticsTable, turn: str, source: int, row: int
+) -> Finding:
+    """Say that the gradient turned bad among nodes that were not read, and where it first shows."""
+    node = graph.nodes[source]
+    text = (
+        f"Somewhere between the loss and {describe_node(graph, node)}: at the last recorded nodes "
+        f"before it {_CAME_IN[turn]}, and it shows {_count(table, row)}. The nodes between were not "
+        'recorded; a watch with level="op" reads every one.'
+    )
+    return Finding("error", turn, row, node.name, text)
 
 
 def _turn(incoming: _State, outgoing: _State) -> str | None:

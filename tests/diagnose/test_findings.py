@@ -84,10 +84,11 @@ def test_backward_that_began_nonfinite_is_blamed_on_its_root():
     assert found[1].text == "2 further gradients are not finite: mul, x."
 
 
-def test_rows_that_were_not_recorded_are_passed_over():
+def test_of_rows_that_were_not_recorded_none_is_blamed():
     graph = make_chain("x", "mul", "sqrt", "mul.1", "y")
     found = findings(graph, make_table(graph, {1: {"nan": 4}, 0: {"nan": 4}}, absent=[2, 3]))
-    assert briefly(found) == [("error", "nonfinite_origin", "sqrt"), ("error", "nonfinite", "x")]
+    assert briefly(found) == [("error", "nonfinite_origin", "mul"), ("error", "nonfinite", "x")]
+    assert found[0].text.startswith("Somewhere between the loss and mul")  # sqrt, or mul.1
 
 
 def test_of_several_consumers_only_the_one_whose_share_is_nonfinite_is_blamed():
@@ -177,7 +178,7 @@ def test_text_names_scope_and_source():
 def test_deep_graph_needs_no_recursion():
     graph = make_chain(*(f"n{index}" for index in range(5000)))
     found = findings(graph, make_table(graph, {0: {"nan": 1}}, absent=range(1, 4999)))
-    assert briefly(found) == [("error", "nonfinite_origin", "n1")]
+    assert briefly(found) == [("error", "nonfinite_origin", "n0")]
 
 
 def test_operation_without_gradient_is_no_origin():

@@ -63,7 +63,9 @@ def test_steps_that_are_set_in_the_loop(where: str, tmp_path: pathlib.Path) -> N
 def test_a_step_is_an_integer(tmp_path: pathlib.Path) -> None:
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
         watch = writer.watch(small_net())
-        with pytest.raises(CaptureError, match=r"watch\.step: expected an integer, got 1\.5"):
+        with pytest.raises(
+            CaptureError, match=r"watch\.step: expected an integer of at least 0, got 1\.5"
+        ):
             watch.step = 1.5
 
 
