@@ -14,6 +14,7 @@ import torch
 from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr
 from tb_gradgraph.autograd.frames import is_in_module_call
 from tb_gradgraph.autograd.orders import note_backward
+from tb_gradgraph.autograd.replaced import Replaced
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,10 +38,7 @@ def is_part_of_forward(call: BackwardCall) -> bool:
 #: whether it ended well. Neither may raise.
 Listener = Callable[[BackwardCall], Callable[[bool], None] | None]
 
-_listeners: list[Listener] = []
-_lock = threading.RLock()  # a collection within may end a watch
 _ours = threading.local()
-_original: Callable[..., Any] | None = None
 
 
 def listen(listener: Listener) -> Callable[[], None]:
@@ -51,21 +49,7 @@ def listen(listener: Listener) -> Callable[[], None]:
     anyone listens (torch's own tracing replaces the same one). So hooks can be put
     on a graph when its loss is known, just before they are needed.
     """
-    global _original
-    with _lock:
-        _listeners.append(listener)
-        if _original is None:
-            _original = torch.autograd._engine_run_backward
-            torch.autograd._engine_run_backward = _entry(_original)
-
-    def stop() -> None:
-        with _lock:
-            if listener in _listeners:
-                _listeners.remove(listener)
-            if not _listeners:
-                _restore()
-
-    return stop
+    return _replaced.listen(listener)
 
 
 @contextlib.contextmanager
@@ -78,23 +62,18 @@ def unheard() -> Iterator[None]:
         _ours.runs = False
 
 
-def _restore() -> None:
-    """Put torch's function back, unless somebody else has put another there since."""
-    global _original
-    installed = torch.autograd._engine_run_backward
-    if _original is not None and getattr(installed, "__wrapped__", None) is _original:
-        torch.autograd._engine_run_backward = _original
-        _original = None
-
-
 def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def run_backward(roots: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
         inside = current_graph_task() != -1  # then it is part of that backward
-        if not _listeners or inside or getattr(_ours, "runs", False):
+        if not _replaced.listeners or inside or getattr(_ours, "runs", False):
             return run(roots, *args, **kwargs)
         call = _read_call(roots, *args, **kwargs)
-        told = [ended for listener in tuple(_listeners) if (ended := listener(call)) is not None]
+        told = [
+            ended
+            for listener in tuple(_replaced.listeners)
+            if (ended := listener(call)) is not None
+        ]
         first = next_sequence_nr()
         well = False
         try:
@@ -123,3 +102,6 @@ def _read_call(
     return BackwardCall(
         tuple(roots), tuple(seeds), keeps_graph, creates_graph, tuple(inputs or ()), accumulate_grad
     )
+
+
+_replaced: Replaced[Listener] = Replaced(torch.autograd, "_engine_run_backward", _entry)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import torch
 
 from tb_gradgraph.autograd.engine import saved_tensors
+from tb_gradgraph.autograd.replaced import Replaced
 
 _SEARCHED = 64  # nodes behind a loss among which its multiplication by a scaler is looked for
 
@@ -24,47 +24,19 @@ class ScalerListener(Protocol):
         """It has ended well; the optimizer has stepped, or not."""
 
 
-_listeners: list[ScalerListener] = []
-_lock = threading.RLock()  # a collection within may end a watch
-_original: Callable[..., Any] | None = None
-
-
 def listen_to_scalers(listener: ScalerListener) -> Callable[[], None]:
     """Have ``listener`` told of the steps of every scaler; give what ends that.
 
     ``GradScaler.step`` is replaced in the class for as long as anyone listens, so that
     nothing is put on a scaler and one that nobody has named is found.
     """
-    global _original
-    with _lock:
-        _listeners.append(listener)
-        if _original is None:
-            _original = torch.amp.GradScaler.step
-            torch.amp.GradScaler.step = _told(_original)
-
-    def stop() -> None:
-        with _lock:
-            if listener in _listeners:
-                _listeners.remove(listener)
-            if not _listeners:
-                _restore()
-
-    return stop
-
-
-def _restore() -> None:
-    """Put torch's method back, unless somebody else has put another there since."""
-    global _original
-    installed = torch.amp.GradScaler.step
-    if _original is not None and getattr(installed, "__wrapped__", None) is _original:
-        torch.amp.GradScaler.step = _original
-        _original = None
+    return _replaced.listen(listener)
 
 
 def _told(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def told_step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        listeners = tuple(_listeners)
+        listeners = tuple(_replaced.listeners)
         for listener in listeners:
             listener.before_scaled_step(scaler, optimizer)
         result = step(scaler, optimizer, *args, **kwargs)
@@ -73,6 +45,9 @@ def _told(step: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return told_step
+
+
+_replaced: Replaced[ScalerListener] = Replaced(torch.amp.GradScaler, "step", _told)
 
 
 def loss_scale(scaler: Any) -> torch.Tensor | None:

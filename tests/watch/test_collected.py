@@ -32,14 +32,14 @@ class _Collecting(list):
 def test_a_model_that_is_collected_while_others_come_and_go(
     room: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "_listeners", _Collecting(room._listeners))
+    monkeypatch.setattr(room._replaced, "listeners", _Collecting(room._replaced.listeners))
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
         watches = [_watch_in_a_ring(writer) for _ in range(3)]
         net = small_net()
         last = writer.watch(net, optimizer=torch.optim.SGD(net.parameters(), 0.1), tag="last")
         assert [watch.closed for watch in watches] == [True] * 3
         last.close()
-    assert not room._listeners
+    assert not room._replaced.listeners
 
 
 def _watch_in_a_ring(writer: tb_gradgraph.SummaryWriter) -> Any:
