@@ -23,7 +23,7 @@ TORCH_INDEX ?=
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt \
 	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
-INPUTS := setup.cfg pyproject.toml constraints.txt
+INPUTS := setup.cfg pyproject.toml constraints.txt setup.py $(wildcard tb_gradgraph/summarize/csrc/*)
 
 demo: .venv/installed
 	$(BIN)/tb-gradgraph demo --logdir $(LOGDIR) $(if $(PORT),--port $(PORT)) $(if $(filter 0,$(SERVE)),--no-serve)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -11,9 +12,11 @@ import subprocess
 import sys
 import urllib.request
 import zipfile
+from collections.abc import Mapping
 
 import pytest
 
+from tests.compiled import require_compiled_code
 from tests.tensorboard_process import run_tensorboard
 from tests.third_party_notices import NOTICES, make_heading, read_shipped
 
@@ -21,24 +24,35 @@ ROOT = pathlib.Path(__file__).parents[1]
 STATIC_LIMIT_BYTES = 2_500_000
 
 
-def run_pip(*arguments: str) -> None:
+WHEEL = ("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir")
+
+
+def run_pip(*arguments: str, env: Mapping[str, str] | None = None) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
-    finished = subprocess.run(command, capture_output=True, text=True)
+    finished = subprocess.run(command, capture_output=True, text=True, env=env)
     assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+@pytest.fixture
+def sources(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A copy to build from: setuptools leaves files behind, and would pack those of earlier builds."""
+    return copy_sources(tmp_path_factory)
+
+
+def copy_sources(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    sources = tmp_path_factory.mktemp("sources") / "tb_gradgraph"
+    sources.mkdir()
+    for name in ("setup.cfg", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, sources)
+    ignored = shutil.ignore_patterns("__pycache__", "_native.*")
+    shutil.copytree(ROOT / "tb_gradgraph", sources / "tb_gradgraph", ignore=ignored)
+    return sources
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Build from a copy: setuptools leaves files behind, and would pack those of earlier builds."""
-    sources = tmp_path_factory.mktemp("sources") / "tb_gradgraph"
-    sources.mkdir()
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, sources)
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "tb_gradgraph", sources / "tb_gradgraph", ignore=ignored)
     built = tmp_path_factory.mktemp("dist")
-    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", str(built))
-    run_pip("wheel", *options, str(sources))
+    run_pip(*WHEEL, str(built), str(copy_sources(tmp_path_factory)))
     return next(built.glob("*.whl"))
 
 
@@ -81,6 +95,23 @@ def test_wheel_holds_every_file_of_the_panel(wheel: pathlib.Path):
     here = {path.relative_to(ROOT).as_posix() for path in static.rglob("*") if path.is_file()}
     with zipfile.ZipFile(wheel) as archive:
         assert {name for name in archive.namelist() if "/static/" in name} == here
+
+
+def test_compiled_code_is_in_the_wheel_and_used(installed_python: str):
+    require_compiled_code()
+    script = "from tb_gradgraph.summarize import native; print(native.is_available())"
+    command = [installed_python, "-c", script]
+    finished = subprocess.run(command, capture_output=True, text=True, cwd="/")
+    assert finished.stdout.strip() == "True", finished.stderr
+
+
+def test_package_is_built_without_a_compiler(sources: pathlib.Path, tmp_path: pathlib.Path):
+    # Stands for a machine without one: setuptools calls what CC names.
+    run_pip(*WHEEL, str(tmp_path), str(sources), env={**os.environ, "CC": "no-such-compiler"})
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as archive:
+        names = archive.namelist()
+    assert "tb_gradgraph/summarize/native.py" in names
+    assert not any(name.endswith((".so", ".pyd")) for name in names)
 
 
 def test_notices_name_every_package_that_the_panel_ships():

@@ -181,6 +181,7 @@ class Replay:
         take: Callable[[int, Any], None],
         take_and_reduce: Callable[[int, Any], None],
         take_at_once: Callable[[SlotRows, Any], None],
+        make_hook: Callable[[SlotRows, Callable[[SlotRows, Any], None]], Any | None],
         share: bool,
     ) -> list[Any]:
         """Hook the nodes of ``order``; give the handles.
@@ -192,13 +193,18 @@ class Replay:
             take_and_reduce: Given the same where by then so much is held that it is to be reduced.
             take_at_once: Given the rows of the slots instead, where the gradient is to be
                 read in the hook.
+            make_hook: Makes a hook that reads every gradient at once, given the rows and
+                ``take_at_once`` for those that it cannot read; None: there is no such thing.
             share: Whether rows in ``same`` are left out.
         """
         share = share and self._hands_on(order)
         handles = []
         held = 0
         for node in self._own if share else self._all:
-            if node.at_once:
+            hook = make_hook(node.rows, take_at_once)
+            if hook is not None:
+                pass
+            elif node.at_once:
                 hook = partial(take_at_once, node.rows)
             else:
                 held += node.size

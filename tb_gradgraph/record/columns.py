@@ -106,15 +106,18 @@ def decode_column(column: pb.Column, shape: tuple[int, ...], width: int = 1) -> 
 
 def narrowest_float(values: np.ndarray) -> np.ndarray:
     """Give float32 if every finite value stays finite and non-zero in it, else float64."""
-    magnitude = np.abs(values[np.isfinite(values) & (values != 0)])
-    fits = not len(magnitude) or (
-        magnitude.max() <= _FLOAT32.max and magnitude.min() >= _FLOAT32.tiny
-    )
-    return values.astype("<f4") if fits else values.astype("<f8")
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = values.astype("<f4")
+    magnitude = np.abs(narrow)
+    lost = (magnitude < _FLOAT32.tiny) & (values != 0)
+    lost |= np.isinf(magnitude) & np.isfinite(values)
+    return values.astype("<f8") if lost.any() else narrow
 
 
 def narrowest_count(counts: np.ndarray) -> np.ndarray:
     """Give uint32 or uint64 counts; floats if they are no counts."""
+    if not counts.any():
+        return np.zeros(counts.shape, "<u4")
     if not np.all((counts >= 0) & (counts == np.floor(counts)) & (counts < 2.0**63)):
         return narrowest_float(counts)
     return counts.astype("<u4" if counts.size == 0 or counts.max() < 2.0**32 else "<u8")

@@ -146,7 +146,7 @@ def _encode_statistics(records: Sequence[Record]) -> list[pb.Column]:
     tables = [record.table for record in records]
     values = np.concatenate([table.values[table.present] for table in tables])
     columns = []
-    for name, column in zip(STATISTICS, values.T):
+    for name, column in zip(STATISTICS, np.ascontiguousarray(values.T)):
         if not np.isnan(column).all():
             narrow = narrowest_count(column) if name in COUNTS else narrowest_float(column)
             columns.append(encode_column(name, narrow))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
+from typing import Any
 
 import numpy as np
 import torch
 
 from tb_gradgraph.statistics import StatisticsTable
 from tb_gradgraph.summarize.elements import are_alike, real_floats, stored
+from tb_gradgraph.summarize.native import NativeReducer, is_available
 from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced, reduce_large
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
 from tb_gradgraph.summarize.sample import sample_limit
@@ -42,7 +44,9 @@ class StatisticsBatch:
     threads, one thread a device.
     """
 
-    def __init__(self, rows: int, sample_budget: int | None = None) -> None:
+    def __init__(
+        self, rows: int, sample_budget: int | None = None, kept: Set[int] = frozenset()
+    ) -> None:
         """Begin an empty batch.
 
         Args:
@@ -50,9 +54,11 @@ class StatisticsBatch:
             sample_budget: How many elements the histograms of all rows count together,
                 shared evenly (but at least 16 a tensor); ``None``: up to
                 ``HISTOGRAM_SAMPLE`` of each tensor.
+            kept: Rows of tensors that are to be kept whole: not for hooks of ``make_hook``.
         """
         self._rows = rows
         self._limit = sample_limit(rows, sample_budget)
+        self._native = NativeReducer(rows, self._limit, kept) if is_available() else None
         self._alike: dict[tuple[torch.device, torch.dtype], _Alike] = {}
         self._whole: dict[int, torch.Tensor] = {}
         self._ticket = 0
@@ -65,12 +71,16 @@ class StatisticsBatch:
             tensor: Of any type, dense or sparse, on any device. Read, not kept.
             keep: Whether the whole tensor is given back as well.
         """
-        self._ticket += 1
+        self._whole.pop(row, None)
+        if self._native is not None and self._native.add(row, tensor):
+            if keep:
+                self._whole[row] = tensor.clone()
+            return
+        self._begin_ticket()
         values = stored(tensor)
         if values.numel() <= SMALL:
             values = values.clone()
         self._take(row, values, tensor.numel())
-        self._whole.pop(row, None)
         if keep:
             shared = tensor.layout == torch.strided and values is not tensor
             self._whole[row] = values if shared else tensor.clone()
@@ -83,12 +93,43 @@ class StatisticsBatch:
 
         They are held, not copied: nobody may write to them before ``reduce``.
         """
-        self._ticket += 1
         if keep:
             self._whole.update(zip(rows, tensors))
         elif self._whole:
             for row in rows:
                 self._whole.pop(row, None)
+        left = self.add_plain(rows, tensors)
+        if left:
+            self._begin_ticket()
+            self._take_many([rows[place] for place in left], [tensors[place] for place in left])
+
+    def add_plain(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> Sequence[int]:
+        """Take in the tensors that compiled code reduces, in the least time for each.
+
+        Returns:
+            The places of the others, to be added in another way.
+        """
+        return range(len(rows)) if self._native is None else self._native.add_many(rows, tensors)
+
+    def make_hook(
+        self, slot_rows: tuple[tuple[int, ...], ...], otherwise: Callable[[Any, Any], None]
+    ) -> Callable[[Any], None] | None:
+        """Make a prehook of a node that reduces the gradient of each of its slots at once.
+
+        Args:
+            slot_rows: Of each slot the rows that it fills; the first one counts.
+            otherwise: Called with ``slot_rows`` and the gradients where one needs another way,
+                and may then ``add`` them all.
+
+        Returns:
+            None where there is no compiled code, without which this does not pay.
+        """
+        return None if self._native is None else self._native.hook(slot_rows, otherwise)
+
+    def _begin_ticket(self) -> None:
+        self._ticket = self._ticket + 1 if self._native is None else self._native.next_ticket()
+
+    def _take_many(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> None:
         sizes = list(map(torch.Tensor.numel, tensors))
         if are_alike(tensors) and max(sizes) <= MOST and is_stackable(tensors[0]):
             self._hold(rows, tensors, sizes)
@@ -137,7 +178,8 @@ class StatisticsBatch:
                 (a GradScaler's factor). Read where it is, when it arrives on the host.
         """
         self.reduce_held()
-        parts: list[Part] = []
+        taken = None if self._native is None else self._native.take_out()
+        parts: list[Part] = [] if taken is None else [taken]
         for (device, _), alike in self._alike.items():
             if alike.held:
                 parts.append(part_of_held(device, alike.small, alike.held, self._limit))

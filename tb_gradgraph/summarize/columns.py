@@ -19,7 +19,7 @@ def statistics_of_moments(moments: np.ndarray, numel: np.ndarray) -> np.ndarray:
         float64 of shape ``[rows, len(STATISTICS)]``, NaN where there is no such number,
         as in the columns that moments do not give.
     """
-    stored = dict(zip(COLUMNS, moments.T.astype(np.float64)))
+    stored = dict(zip(COLUMNS, np.ascontiguousarray(moments.T, np.float64)))
     implicit = numel - sum(stored[name] for name in ("finite", "nan", "posinf", "neginf"))
     finite = stored["finite"] + implicit
     zeros = stored["zero"] + implicit

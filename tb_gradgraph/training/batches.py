@@ -17,7 +17,7 @@ SAMPLE_BUDGET = 2**18
 
 def new_batch(structure: Structure) -> StatisticsBatch:
     """Make a batch for the rows of ``structure``."""
-    return StatisticsBatch(structure.graph.row_count, SAMPLE_BUDGET)
+    return StatisticsBatch(structure.graph.row_count, SAMPLE_BUDGET, structure.whole_rows)
 
 
 def add_all(
@@ -28,13 +28,15 @@ def add_all(
 ) -> None:
     """Add tensors that stay as they are until the batch is reduced; those of ``whole`` are kept."""
     plain_rows, plain = [], []
-    for row, tensor in zip(rows, tensors):
+    for place in batch.add_plain(rows, tensors):
+        row, tensor = rows[place], tensors[place]
         if row in whole or type(tensor) is not torch.Tensor or tensor.layout != torch.strided:
             add_now(batch, row, tensor, whole)
         else:
             plain_rows.append(row)
             plain.append(tensor)
-    batch.add_many(plain_rows, plain)
+    if plain:
+        batch.add_many(plain_rows, plain)
 
 
 def add_now(batch: StatisticsBatch, row: int, tensor: torch.Tensor, whole: Set[int]) -> None:

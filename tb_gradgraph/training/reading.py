@@ -139,6 +139,7 @@ class PassReading:
             self._by_place.__setitem__,
             self._take_and_reduce,
             self._take_at_once,
+            self._batch.make_hook,
             share,
         )
         if call.keeps_graph:

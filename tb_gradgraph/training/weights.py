@@ -10,6 +10,7 @@ import torch
 
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tb_gradgraph.summarize import norms
+from tb_gradgraph.summarize.native import NativeSnapshot, is_available
 from tb_gradgraph.summarize.transfer import Transfer
 from tb_gradgraph.training.batches import elements_of
 
@@ -26,35 +27,66 @@ _COLUMNS = [STATISTICS.index(name) for name in ("weight_norm", "update_norm", "u
 class WeightReading:
     """Weights as they are before a step, and what ``finish`` finds of them after it."""
 
-    @torch.no_grad()
     def __init__(self, weights: Sequence[torch.Tensor]) -> None:
         """Read the weights before the step."""
-        self._weights = [elements_of(weight) for weight in weights]
-        self._norms = norms(self._weights)
-        self._before = [_sample(weight).clone() for weight in self._weights]
-        self._factors = [
-            math.sqrt(weight.numel() / max(sample.numel(), 1))
-            for weight, sample in zip(self._weights, self._before)
-        ]
+        self._count = len(weights)
+        local = [elements_of(weight) for weight in weights]
+        self._snapshot = NativeSnapshot(local, EXACT_UPDATE, SAMPLE) if is_available() else None
+        self._left = range(len(local)) if self._snapshot is None else self._snapshot.left
+        self._others = _SampledWeights([local[place] for place in self._left])
 
-    @torch.no_grad()
     def finish(self, rows: Sequence[int | None]) -> None:
         """Read them after it; ``rows`` are theirs, None where there is none."""
-        for weight, before in zip(self._weights, self._before):
-            before.sub_(_sample(weight))
-        self._transfer = Transfer(self._norms.device, [self._norms, norms(self._before)])
         self._rows = rows
-        self._weights, self._before = [], []
+        self._others.finish()
+        self._found = np.full((self._count, 2), np.nan)
+        if self._snapshot is not None:
+            self._found = self._snapshot.compare().copy()
+            self._snapshot = None
 
     def write_to(self, table: StatisticsTable) -> None:
         """Fill in the columns of weights and updates; waits for the copy to the host."""
+        self._found[list(self._left)] = self._others.collect()
         places = [index for index, row in enumerate(self._rows) if row is not None]
         rows = [row for row in self._rows if row is not None]
-        weight, moved = (array.astype(np.float64)[places] for array in self._transfer.wait())
-        moved *= np.array(self._factors)[places]
+        weight, moved = self._found[places].T
         with np.errstate(all="ignore"):
             ratio = np.where(weight > 0, moved / weight, np.nan)
         table.values[np.ix_(rows, _COLUMNS)] = np.stack([weight, moved, ratio], 1)
+
+
+class _SampledWeights:
+    """The same by torch's kernels, on whatever device they are."""
+
+    @torch.no_grad()
+    def __init__(self, weights: Sequence[torch.Tensor]) -> None:
+        self._weights = weights
+        self._transfer: Transfer | None = None
+        if not weights:
+            return
+        self._norms = norms(weights)
+        self._before = [_sample(weight).clone() for weight in weights]
+        self._factors = [
+            math.sqrt(weight.numel() / max(sample.numel(), 1))
+            for weight, sample in zip(weights, self._before)
+        ]
+
+    @torch.no_grad()
+    def finish(self) -> None:
+        """Read them after the step."""
+        if not self._weights:
+            return
+        for weight, before in zip(self._weights, self._before):
+            before.sub_(_sample(weight))
+        self._transfer = Transfer(self._norms.device, [self._norms, norms(self._before)])
+        self._weights, self._before = [], []
+
+    def collect(self) -> np.ndarray:
+        """Give a row a weight: its norm, and that of its update; waits for the copy to the host."""
+        if self._transfer is None:
+            return np.zeros((0, 2))
+        weight, moved = (array.astype(np.float64) for array in self._transfer.wait())
+        return np.stack([weight, moved * np.array(self._factors)], 1)
 
 
 def _sample(weight: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,119 @@
+/* The elements of tensors of every layout and 16- or 32-bit float type, in the order of memory. */
+#include "elements.h"
+
+#include <string.h>
+
+INLINE float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+INLINE float widened(uint16_t bits, int is_half)
+{
+    if (!is_half)
+        return float_of((uint32_t)bits << 16);
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = (uint32_t)(bits & 0x7fff) << 13;
+    if (rest >= 0x7c00u << 13)
+        return float_of(sign | 0x7f800000u | rest);
+    float magnitude = float_of(rest) * 0x1p112f; /* exponents are biased by 127 and by 15 */
+    return sign ? -magnitude : magnitude;
+}
+
+int elements_of(const DLTensor *tensor, Elements *found)
+{
+    int is_half = tensor->dtype.bits == 16;
+    if (tensor->device.type != DL_CPU || tensor->dtype.lanes != 1 || tensor->ndim > MOST_DIMS)
+        return 0;
+    if (tensor->dtype.code == DL_FLOAT && (is_half || tensor->dtype.bits == 32))
+        found->type = is_half ? HALF : SINGLE;
+    else if (tensor->dtype.code == DL_BFLOAT && is_half)
+        found->type = BRAIN;
+    else
+        return 0;
+    found->data = (const char *)tensor->data + tensor->byte_offset;
+    found->count = found->repeats = 1;
+    found->ndim = 0;
+    for (int dim = 0; dim < tensor->ndim; dim++) {
+        int64_t length = tensor->shape[dim], stride = tensor->strides ? tensor->strides[dim] : 0;
+        if (!tensor->strides)
+            return 0;
+        if (length == 1)
+            continue;
+        if (stride == 0 && length > 0) {
+            found->repeats *= length;
+            continue;
+        }
+        found->count *= length;
+        int place = found->ndim++; /* sorted by stride, equal ones as they come */
+        for (; place > 0 && found->stride[place - 1] < stride; place--) {
+            found->shape[place] = found->shape[place - 1];
+            found->stride[place] = found->stride[place - 1];
+        }
+        found->shape[place] = length;
+        found->stride[place] = stride;
+    }
+    int64_t expected = 1;
+    found->is_dense = 1;
+    for (int dim = found->ndim; dim-- > 0; expected *= found->shape[dim])
+        found->is_dense &= found->stride[dim] == expected;
+    return found->count == 0 || tensor->data != NULL;
+}
+
+INLINE float element_at(const Elements *of, int64_t offset)
+{
+    if (of->type == SINGLE)
+        return ((const float *)of->data)[offset];
+    return widened(((const uint16_t *)of->data)[offset], of->type == HALF);
+}
+
+static void copy_scattered(Walk *walk, int64_t count)
+{
+    const Elements *of = walk->of;
+    int last = of->ndim - 1;
+    int64_t copied = 0;
+    while (copied < count) {
+        int64_t offset = 0, index = walk->place[last];
+        int64_t run = of->shape[last] - index, stride = of->stride[last];
+        for (int dim = 0; dim < last; dim++)
+            offset += walk->place[dim] * of->stride[dim];
+        run = run < count - copied ? run : count - copied;
+        for (int64_t end = index + run; index < end; index++)
+            walk->copy[copied++] = element_at(of, offset + index * stride);
+        walk->place[last] = index;
+        for (int dim = last; dim > 0 && walk->place[dim] == of->shape[dim]; dim--) {
+            walk->place[dim] = 0;
+            walk->place[dim - 1]++;
+        }
+    }
+}
+
+/* Give the next block, NULL after the last one. */
+const float *next_block(Walk *walk, int64_t *count)
+{
+    const Elements *of = walk->of;
+    int64_t start = walk->done;
+    *count = of->count - start < BLOCK ? of->count - start : BLOCK;
+    walk->done += *count;
+    if (*count == 0)
+        return NULL;
+    if (!of->is_dense)
+        copy_scattered(walk, *count);
+    else if (of->type == SINGLE)
+        return (const float *)of->data + start;
+    else if (of->type == HALF)
+        for (int64_t place = 0; place < *count; place++)
+            walk->copy[place] = widened(((const uint16_t *)of->data)[start + place], 1);
+    else
+        for (int64_t place = 0; place < *count; place++)
+            walk->copy[place] = widened(((const uint16_t *)of->data)[start + place], 0);
+    return walk->copy;
+}
+
+void begin_walk(Walk *walk, const Elements *of)
+{
+    walk->of = of;
+    walk->done = 0;
+    memset(walk->place, 0, sizeof walk->place);
+}

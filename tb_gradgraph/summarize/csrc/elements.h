@@ -1,0 +1,42 @@
+/* The elements of a tensor on the CPU, of whatever layout, as blocks of float32. */
+#ifndef TB_GRADGRAPH_ELEMENTS_H
+#define TB_GRADGRAPH_ELEMENTS_H
+
+#include "dlpack.h"
+
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
+enum { MOST_DIMS = 64, BLOCK = 8192 };
+
+/* In the order in which they lie in memory, those that an expanded tensor repeats once. */
+typedef struct {
+    const char *data;
+    enum { SINGLE, HALF, BRAIN } type;
+    int64_t count;   /* without repeats */
+    int64_t repeats; /* how often each of them stands in the tensor */
+    int is_dense;
+    int ndim;
+    int64_t shape[MOST_DIMS], stride[MOST_DIMS]; /* outermost first */
+} Elements;
+
+/* A walk over elements in blocks; `place` is the index of each dimension. */
+typedef struct {
+    const Elements *of;
+    int64_t done;
+    int64_t place[MOST_DIMS];
+    float copy[BLOCK];
+} Walk;
+
+/* Describe the elements of a tensor; 0 if it is of a kind that is not read here. */
+int elements_of(const DLTensor *tensor, Elements *found);
+
+void begin_walk(Walk *walk, const Elements *of);
+
+/* Give the next block and its count, which is BLOCK but for the last one; NULL after it. */
+const float *next_block(Walk *walk, int64_t *count);
+
+#endif

@@ -1,0 +1,62 @@
+/* What Python sees of this; native.py is the only one that does. */
+#include "module.h"
+#include "moments.h"
+
+#include <string.h>
+
+static PyObject *module_use(PyObject *module, PyObject *args)
+{
+    PyObject *tensor, *parameter;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO", &tensor, &parameter))
+        return NULL;
+    int is_used = use_types(tensor, parameter);
+    return is_used < 0 ? NULL : PyBool_FromLong(is_used);
+}
+
+static PyObject *module_histograms(PyObject *module, PyObject *args)
+{
+    const char *samples, *sizes;
+    Py_ssize_t samples_size, sizes_size;
+    double divisor;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y#y#d", &samples, &samples_size, &sizes, &sizes_size, &divisor))
+        return NULL;
+    Py_ssize_t count = sizes_size / (Py_ssize_t)sizeof(int64_t), rest = samples_size / 4;
+    PyObject *result = PyBytes_FromStringAndSize(NULL, count * BINS * 2);
+    if (!result)
+        return NULL;
+    uint16_t *bins = (uint16_t *)PyBytes_AsString(result);
+    memset(bins, 0, (size_t)count * BINS * 2);
+    Py_BEGIN_ALLOW_THREADS
+    const float *sample = (const float *)samples;
+    for (Py_ssize_t place = 0; place < count; place++) {
+        int64_t size;
+        memcpy(&size, sizes + place * (Py_ssize_t)sizeof size, sizeof size);
+        if (size < 0 || size > rest)
+            break; /* not what Reducer gave */
+        count_magnitudes(sample, size, (float)divisor, bins + place * BINS);
+        sample += size;
+        rest -= size;
+    }
+    Py_END_ALLOW_THREADS
+    return result;
+}
+
+static PyMethodDef module_methods[] = {
+    {"use", module_use, METH_VARARGS, NULL},
+    {"histograms", module_histograms, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "_native", NULL, -1, module_methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+    PyObject *module = PyModule_Create(&module_def);
+    choose_kernels();
+    if (module && (add_reducer(module) < 0 || add_snapshot(module) < 0))
+        Py_CLEAR(module);
+    return module;
+}

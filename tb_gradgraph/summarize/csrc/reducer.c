@@ -1,0 +1,234 @@
+/* Reducer takes in tensors as a backward gives them, and makes the hooks that have it do so. */
+#include "module.h"
+#include "moments.h"
+
+#include <string.h>
+
+/* One tensor taken in; DTYPE of native.py has the same fields. */
+typedef struct {
+    int64_t row, ticket, numel, sampled;
+    double moments[MOMENTS];
+} Entry;
+
+typedef struct {
+    PyObject_HEAD
+    Py_ssize_t rows;
+    int64_t sample_limit, most, ticket;
+    PyObject *left_out; /* bytes, one a row: 1 where others read it */
+    Grown entries, samples;
+} Reducer;
+
+typedef struct {
+    PyObject_HEAD
+    Reducer *reducer;
+    PyObject *slot_rows, *otherwise;
+} Hook;
+
+static PyObject *hook_type;
+
+static int take(Reducer *self, Py_ssize_t row, PyObject *tensor)
+{
+    Elements elements;
+    if (row < 0 || row >= self->rows) {
+        PyErr_Format(PyExc_IndexError, "row %zd of %zd", row, self->rows);
+        return -1;
+    }
+    int is_read = PyBytes_AsString(self->left_out)[row] ? 0 : describe(tensor, &elements);
+    if (is_read < 1 || elements.count > self->most)
+        return is_read < 0 ? -1 : 0;
+    int64_t step = (elements.count + self->sample_limit - 1) / self->sample_limit;
+    step = step > 1 ? step : 1;
+    int64_t sampled = (elements.count + step - 1) / step;
+    double moments[MOMENTS];
+    float *sample = grow(&self->samples, (size_t)sampled * sizeof(float));
+    Entry *entry;
+    if (!sample)
+        return -1;
+    if (elements.count < WITHOUT_LOCK)
+        reduce(&elements, step, moments, sample);
+    else {
+        float *apart = PyMem_Malloc((size_t)sampled * sizeof(float)); /* ours may move */
+        size_t place = (size_t)((char *)sample - self->samples.content);
+        if (!apart) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        Py_BEGIN_ALLOW_THREADS
+        reduce(&elements, step, moments, apart);
+        Py_END_ALLOW_THREADS
+        memcpy(self->samples.content + place, apart, (size_t)sampled * sizeof(float));
+        PyMem_Free(apart);
+    }
+    if (!(entry = grow(&self->entries, sizeof *entry)))
+        return -1;
+    entry->row = row;
+    entry->ticket = ++self->ticket;
+    entry->numel = elements.count * elements.repeats;
+    entry->sampled = sampled;
+    memcpy(entry->moments, moments, sizeof moments);
+    return 1;
+}
+
+static PyObject *reducer_add(Reducer *self, PyObject *args)
+{
+    Py_ssize_t row;
+    PyObject *tensor;
+    if (!PyArg_ParseTuple(args, "nO", &row, &tensor))
+        return NULL;
+    int taken = take(self, row, tensor);
+    return taken < 0 ? NULL : PyBool_FromLong(taken);
+}
+
+static PyObject *reducer_add_many(Reducer *self, PyObject *args)
+{
+    PyObject *rows, *tensors;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &rows, &PyList_Type, &tensors))
+        return NULL;
+    PyObject *left = PyList_New(0);
+    for (Py_ssize_t place = 0; left && place < PyList_Size(rows) && place < PyList_Size(tensors);
+         place++) {
+        Py_ssize_t row = PyLong_AsSsize_t(PyList_GetItem(rows, place));
+        int taken = row == -1 && PyErr_Occurred()
+                        ? -1
+                        : take(self, row, PyList_GetItem(tensors, place));
+        PyObject *number = taken ? NULL : PyLong_FromSsize_t(place);
+        if (taken < 0 || (!taken && (!number || PyList_Append(left, number) < 0)))
+            Py_CLEAR(left);
+        Py_XDECREF(number);
+    }
+    return left;
+}
+
+static PyObject *reducer_next_ticket(Reducer *self, PyObject *unused)
+{
+    (void)unused;
+    return PyLong_FromLongLong(++self->ticket);
+}
+
+static PyObject *reducer_take_out(Reducer *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *found = Py_BuildValue(
+        "y#y#", self->entries.content ? self->entries.content : "", (Py_ssize_t)self->entries.size,
+        self->samples.content ? self->samples.content : "", (Py_ssize_t)self->samples.size);
+    self->entries.size = self->samples.size = 0;
+    return found;
+}
+
+static PyObject *reducer_hook(Reducer *self, PyObject *args)
+{
+    PyObject *slot_rows, *otherwise;
+    if (!PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &slot_rows, &otherwise))
+        return NULL;
+    Hook *hook = PyObject_New(Hook, (PyTypeObject *)hook_type);
+    if (!hook)
+        return NULL;
+    Py_INCREF(self);
+    Py_INCREF(slot_rows);
+    Py_INCREF(otherwise);
+    hook->reducer = self;
+    hook->slot_rows = slot_rows;
+    hook->otherwise = otherwise;
+    return (PyObject *)hook;
+}
+
+static PyObject *reducer_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"rows", "sample_limit", "most", "left_out", NULL};
+    Py_ssize_t rows;
+    long long limit, most;
+    PyObject *left_out;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "nLLS", names, &rows, &limit, &most, &left_out))
+        return NULL;
+    if (rows < 0 || limit < 1 || PyBytes_Size(left_out) != rows) {
+        PyErr_SetString(PyExc_ValueError, "Reducer(): rows, sample_limit or left_out out of range");
+        return NULL;
+    }
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Reducer *self = (Reducer *)allocate(type, 0);
+    if (self) {
+        self->rows = rows;
+        self->sample_limit = limit;
+        self->most = most;
+        self->left_out = left_out;
+        Py_INCREF(left_out);
+    }
+    return (PyObject *)self;
+}
+
+static void reducer_dealloc(Reducer *self)
+{
+    PyMem_Free(self->entries.content);
+    PyMem_Free(self->samples.content);
+    Py_XDECREF(self->left_out);
+    release((PyObject *)self);
+}
+
+static void hook_dealloc(Hook *self)
+{
+    Py_XDECREF(self->reducer);
+    Py_XDECREF(self->slot_rows);
+    Py_XDECREF(self->otherwise);
+    release((PyObject *)self);
+}
+
+/* Take in the gradient of each slot: 1, 0 if one is not read here, -1 and an exception. */
+static int take_slots(Hook *self, PyObject *gradients)
+{
+    Py_ssize_t slots = PyTuple_Size(self->slot_rows);
+    if (!PyTuple_Check(gradients))
+        return 0;
+    for (Py_ssize_t slot = 0; slot < slots && slot < PyTuple_Size(gradients); slot++) {
+        PyObject *rows = PyTuple_GetItem(self->slot_rows, slot);
+        PyObject *gradient = PyTuple_GetItem(gradients, slot);
+        if (gradient == Py_None || PyTuple_Size(rows) < 1)
+            continue;
+        Py_ssize_t row = PyLong_AsSsize_t(PyTuple_GetItem(rows, 0));
+        int taken = row == -1 && PyErr_Occurred() ? -1 : take(self->reducer, row, gradient);
+        if (taken < 1)
+            return taken;
+    }
+    return 1;
+}
+
+static PyObject *hook_call(Hook *self, PyObject *args, PyObject *keywords)
+{
+    PyObject *gradients;
+    (void)keywords;
+    if (!PyArg_ParseTuple(args, "O", &gradients))
+        return NULL;
+    int taken = take_slots(self, gradients);
+    if (taken == 1)
+        Py_RETURN_NONE;
+    if (taken < 0)
+        PyErr_Clear(); /* whatever it is happens there again, where it is caught */
+    return PyObject_CallFunctionObjArgs(self->otherwise, self->slot_rows, gradients, NULL);
+}
+
+static PyMethodDef reducer_methods[] = {
+    {"add", (PyCFunction)reducer_add, METH_VARARGS, NULL},
+    {"add_many", (PyCFunction)reducer_add_many, METH_VARARGS, NULL},
+    {"next_ticket", (PyCFunction)reducer_next_ticket, METH_NOARGS, NULL},
+    {"take_out", (PyCFunction)reducer_take_out, METH_NOARGS, NULL},
+    {"hook", (PyCFunction)reducer_hook, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+static PyType_Slot reducer_slots[] = {
+    {Py_tp_new, reducer_new}, {Py_tp_dealloc, reducer_dealloc}, {Py_tp_methods, reducer_methods}, {0, NULL},
+};
+static PyType_Spec reducer_spec = {
+    "tb_gradgraph.summarize._native.Reducer", sizeof(Reducer), 0, Py_TPFLAGS_DEFAULT, reducer_slots,
+};
+static PyType_Slot hook_slots[] = {
+    {Py_tp_call, hook_call}, {Py_tp_dealloc, hook_dealloc}, {0, NULL},
+};
+static PyType_Spec hook_spec = {
+    "tb_gradgraph.summarize._native.Hook", sizeof(Hook), 0, Py_TPFLAGS_DEFAULT, hook_slots,
+};
+
+int add_reducer(PyObject *module)
+{
+    PyObject *type = PyType_FromSpec(&reducer_spec);
+    hook_type = PyType_FromSpec(&hook_spec);
+    return type && hook_type ? PyModule_AddObject(module, "Reducer", type) : -1;
+}

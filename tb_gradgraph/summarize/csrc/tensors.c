@@ -1,0 +1,62 @@
+#include "tensors.h"
+
+/* Of the one torch in this process. */
+static const DLExchange *exchange;
+static PyObject *tensor_type, *parameter_type, *is_neg;
+
+int use_types(PyObject *tensor, PyObject *parameter)
+{
+    PyObject *capsule = PyObject_GetAttrString(tensor, "__dlpack_c_exchange_api__");
+    const DLExchange *found = capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL;
+    Py_XDECREF(capsule);
+    PyErr_Clear();
+    if (!found || found->major != DL_MAJOR || found->minor < DL_MINOR || !found->describe)
+        return 0;
+    if (!(is_neg = PyObject_GetAttrString(tensor, "is_neg")))
+        return -1;
+    Py_INCREF(tensor); /* types of torch live as long as the process */
+    Py_INCREF(parameter);
+    exchange = found;
+    tensor_type = tensor;
+    parameter_type = parameter;
+    return 1;
+}
+
+int describe(PyObject *object, Elements *found)
+{
+    DLTensor tensor;
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    if (!exchange || (type != tensor_type && type != parameter_type))
+        return 0;
+    if (exchange->describe(object, &tensor)) {
+        PyErr_Clear(); /* sparse, within vmap, ... */
+        return 0;
+    }
+    if (!elements_of(&tensor, found))
+        return 0;
+    PyObject *negated = PyObject_CallFunctionObjArgs(is_neg, object, NULL); /* DLPack does not tell */
+    Py_XDECREF(negated);
+    return negated ? negated == Py_False : -1;
+}
+
+void *grow(Grown *memory, size_t more)
+{
+    if (!memory->content || memory->size + more > memory->room) {
+        size_t room = 2 * memory->room + more + 4096;
+        char *content = PyMem_Realloc(memory->content, room);
+        if (!content)
+            return PyErr_NoMemory();
+        memory->content = content;
+        memory->room = room;
+    }
+    memory->size += more;
+    return memory->content + memory->size - more;
+}
+
+void release(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    freefunc free = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    free(self);
+    Py_DECREF(type);
+}

@@ -1,0 +1,29 @@
+/* Tensors of torch as Python objects, and memory that grows. */
+#ifndef TB_GRADGRAPH_TENSORS_H
+#define TB_GRADGRAPH_TENSORS_H
+
+#define PY_SSIZE_T_CLEAN
+#include "elements.h"
+
+enum { WITHOUT_LOCK = 65536 }; /* elements from which on other threads may run meanwhile */
+
+/* `size` and `room` in bytes. All zero: empty. */
+typedef struct {
+    char *content;
+    size_t size, room;
+} Grown;
+
+/* Have tensors be read through what torch offers for it: 1, 0 if it does not, -1 and an exception. */
+int use_types(PyObject *tensor, PyObject *parameter);
+
+/* Give whether `object` is a tensor that is read here: 1, 0, or -1 and an exception. What was
+   found holds for as long as the object does. */
+int describe(PyObject *object, Elements *found);
+
+/* Make room for `more` bytes and give where they go; NULL and an exception if there is none. */
+void *grow(Grown *memory, size_t more);
+
+/* Free an object of a type that was made by PyType_FromSpec. */
+void release(PyObject *self);
+
+#endif

@@ -1,0 +1,126 @@
+"""Tensors on the CPU reduced in one pass by compiled code, where that was built and torch lends itself to it.
+
+Nothing depends on it but time: what it does not take is reduced by torch's kernels.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence, Set
+from typing import Any
+
+import numpy as np
+import torch
+
+from tb_gradgraph.statistics import HISTOGRAM_BINS
+from tb_gradgraph.summarize.moments import COLUMNS
+from tb_gradgraph.summarize.pending import Part
+
+try:
+    from tb_gradgraph.summarize import _native
+except ImportError:  # there was no compiler where the package was built
+    _native = None
+
+#: Set to 0 to do without the compiled code.
+SWITCH = "TB_GRADGRAPH_NATIVE"
+
+#: One tensor taken in; ``Entry`` of csrc/module.c has the same fields.
+DTYPE = np.dtype(
+    [
+        ("row", np.int64),
+        ("ticket", np.int64),
+        ("numel", np.int64),
+        ("sampled", np.int64),
+        ("moments", np.float64, len(COLUMNS)),
+    ]
+)
+
+_ALL = 2**62
+#: Elements of a tensor that several threads of torch reduce sooner than one of ours.
+_MOST_OF_ONE_THREAD = 1_048_576
+
+
+def is_available() -> bool:
+    """Whether tensors are reduced by compiled code."""
+    return _IS_USABLE and os.environ.get(SWITCH, "1") != "0"
+
+
+class NativeReducer:
+    """Takes in tensors of a batch, each to be reduced at once; none is held."""
+
+    def __init__(self, rows: int, sample_limit: int, left_out: Set[int] = frozenset()) -> None:
+        """Begin.
+
+        Args:
+            rows: Of the table.
+            sample_limit: Elements of a tensor that are sampled for its histogram.
+            left_out: Rows that are not taken.
+        """
+        mask = bytearray(rows)
+        for row in left_out:
+            mask[row] = 1
+        self._reducer = _native.Reducer(rows, sample_limit, _most(), bytes(mask))
+        #: ``add(row, tensor)`` says whether it took the tensor in.
+        self.add: Callable[[int, torch.Tensor], bool] = self._reducer.add
+        #: Gives a number greater than those of all tensors taken in so far.
+        self.next_ticket: Callable[[], int] = self._reducer.next_ticket
+
+    def add_many(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> list[int]:
+        """Take in many; give the places of those that were not taken."""
+        return self._reducer.add_many(list(rows), list(tensors))
+
+    def hook(
+        self, slot_rows: tuple[tuple[int, ...], ...], otherwise: Callable[[Any, Any], None]
+    ) -> Callable[[Any], None]:
+        """Make a prehook of a node that takes in the gradient of each slot.
+
+        Args:
+            slot_rows: Of each slot the rows that it fills; the first one counts.
+            otherwise: Called with ``slot_rows`` and the gradients where one is not taken.
+        """
+        return self._reducer.hook(slot_rows, otherwise)
+
+    def take_out(self) -> Part | None:
+        """Give what was taken in, and be empty again; None if there was nothing."""
+        content, samples = self._reducer.take_out()
+        if not content:
+            return None
+        table = np.frombuffer(content, DTYPE)
+
+        def read(_: object, divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
+            sizes = table["sampled"].tobytes()
+            counted = _native.histograms(samples, sizes, 1.0 if divisor is None else divisor)
+            histograms = np.frombuffer(counted, np.uint16).reshape(-1, HISTOGRAM_BINS)
+            return table["moments"], histograms
+
+        return Part(np.stack([table["row"], table["ticket"], table["numel"]]), [], read)
+
+
+class NativeSnapshot:
+    """Norms of tensors, and what is needed to tell later how far they moved."""
+
+    def __init__(self, tensors: Sequence[torch.Tensor], exact: int, sample: int) -> None:
+        """Read the tensors.
+
+        Args:
+            tensors: They are read again by ``compare``.
+            exact: Of one of more elements a sample is kept instead of all.
+            sample: Its elements, at least.
+        """
+        self._snapshot = _native.Snapshot(list(tensors), exact, sample, _most())
+        self.left: list[int] = self._snapshot.left()  # places of tensors that are not read here
+
+    def compare(self) -> np.ndarray:
+        """Give for each tensor its norm as it was, and that of its move since; NaN if not read."""
+        return np.frombuffer(self._snapshot.compare(), np.float64).reshape(-1, 2)
+
+
+def _most() -> int:
+    return _ALL if torch.get_num_threads() == 1 else _MOST_OF_ONE_THREAD
+
+
+def _use() -> bool:
+    return _native is not None and _native.use(torch.Tensor, torch.nn.Parameter)
+
+
+_IS_USABLE = _use()
