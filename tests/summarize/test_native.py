@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 from collections.abc import Sequence
 from typing import Any
 
@@ -154,6 +155,25 @@ def test_the_last_of_a_row_counts_whoever_reduces_it() -> None:
     batch.add(1, wide)
     table, _ = batch.finish()
     assert table.values[:, STATISTICS.index("numel")].tolist() == [3, 7]
+
+
+def test_threads_that_add_at_once_do_not_mix() -> None:
+    sizes = [70_000, 10, 200_000, 3000] * 20  # large ones let the other thread run
+    tensors = [torch.full((size,), float(row + 1)) for row, size in enumerate(sizes)]
+    reducer = NativeReducer(len(tensors), 100)
+
+    def add(first: int) -> None:
+        for row in range(first, len(tensors), 4):
+            assert reducer.add(row, tensors[row])
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, range(4)))
+    table = _table_of(reducer, len(tensors))
+    means = [float(row + 1) for row in range(len(tensors))]
+    assert table.values[:, STATISTICS.index("mean")].tolist() == means
+    for row, size in enumerate(sizes):
+        sampled = len(range(0, size, -(-size // 100)))
+        assert table.histogram[row].tolist() == histogram_of([means[row]] * sampled)
 
 
 def _hooked(

@@ -26,6 +26,30 @@ typedef struct {
 
 static PyObject *hook_type;
 
+/* Reduce while other threads run, which may take in tensors too: then what was made room for moves. */
+static int reduce_unlocked(Reducer *self, const Elements *elements, int64_t step, Entry *entry,
+                           float *sample)
+{
+    size_t entry_at = (size_t)((char *)entry - self->entries.content);
+    size_t sample_at = (size_t)((char *)sample - self->samples.content);
+    size_t size = (size_t)entry->sampled * sizeof(float);
+    double moments[MOMENTS];
+    float *apart = PyMem_Malloc(size);
+    if (!apart) {
+        self->entries.size -= sizeof *entry;
+        self->samples.size -= size;
+        PyErr_NoMemory();
+        return -1;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    reduce(elements, step, moments, apart);
+    Py_END_ALLOW_THREADS
+    memcpy(((Entry *)(self->entries.content + entry_at))->moments, moments, sizeof moments);
+    memcpy(self->samples.content + sample_at, apart, size);
+    PyMem_Free(apart);
+    return 1;
+}
+
 static int take(Reducer *self, Py_ssize_t row, PyObject *tensor)
 {
     Elements elements;
@@ -39,33 +63,19 @@ static int take(Reducer *self, Py_ssize_t row, PyObject *tensor)
     int64_t step = (elements.count + self->sample_limit - 1) / self->sample_limit;
     step = step > 1 ? step : 1;
     int64_t sampled = (elements.count + step - 1) / step;
-    double moments[MOMENTS];
+    Entry *entry = grow(&self->entries, sizeof *entry);
+    if (!entry)
+        return -1;
     float *sample = grow(&self->samples, (size_t)sampled * sizeof(float));
-    Entry *entry;
-    if (!sample)
+    if (!sample) {
+        self->entries.size -= sizeof *entry;
         return -1;
-    if (elements.count < WITHOUT_LOCK)
-        reduce(&elements, step, moments, sample);
-    else {
-        float *apart = PyMem_Malloc((size_t)sampled * sizeof(float)); /* ours may move */
-        size_t place = (size_t)((char *)sample - self->samples.content);
-        if (!apart) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        Py_BEGIN_ALLOW_THREADS
-        reduce(&elements, step, moments, apart);
-        Py_END_ALLOW_THREADS
-        memcpy(self->samples.content + place, apart, (size_t)sampled * sizeof(float));
-        PyMem_Free(apart);
     }
-    if (!(entry = grow(&self->entries, sizeof *entry)))
-        return -1;
-    entry->row = row;
-    entry->ticket = ++self->ticket;
-    entry->numel = elements.count * elements.repeats;
-    entry->sampled = sampled;
-    memcpy(entry->moments, moments, sizeof moments);
+    *entry = (Entry){row, ++self->ticket, elements.count * elements.repeats, sampled, {0}};
+    if (elements.count < WITHOUT_LOCK)
+        reduce(&elements, step, entry->moments, sample);
+    else
+        return reduce_unlocked(self, &elements, step, entry, sample);
     return 1;
 }
 

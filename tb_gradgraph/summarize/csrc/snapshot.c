@@ -78,13 +78,13 @@ static PyObject *snapshot_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     }
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     Snapshot *self = (Snapshot *)allocate(type, 0);
-    size_t count = (size_t)PyList_Size(tensors);
+    Py_ssize_t count = PyList_Size(tensors);
     if (!self)
         return NULL;
-    if (!(self->tensors = PyList_GetSlice(tensors, 0, (Py_ssize_t)count))
-        || !(self->weights = PyMem_Calloc(count + 1, sizeof *self->weights)))
+    if (!(self->tensors = PyList_GetSlice(tensors, 0, count))
+        || !(self->weights = PyMem_Calloc((size_t)count + 1, sizeof *self->weights)))
         goto failed;
-    for (size_t place = 0; place < count; place++)
+    for (Py_ssize_t place = 0; place < count; place++)
         if (take_weight(self, &self->weights[place], PyList_GetItem(self->tensors, place), exact,
                         sample, most)
             < 0)
