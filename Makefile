@@ -7,6 +7,7 @@
 #   SERVE=0              make demo without starting TensorBoard
 #   LOGDIR=runs/demo     where make demo writes
 #   PORT=8000            where make demo serves; without it 6006 or the next free one
+#   WORKERS=4            processes that make test runs tests in, for more than 2 cores
 #   TORCH_INDEX=URL      further package index to find torch in, as that of its CPU builds
 
 SHELL := /bin/bash
@@ -18,6 +19,7 @@ PYTHON ?= python3
 SERVE ?= 1
 LOGDIR ?= runs/demo
 PORT ?=
+WORKERS ?= 2
 TORCH_INDEX ?=
 
 BIN := .venv/bin
@@ -29,7 +31,7 @@ demo: .venv/installed
 	$(BIN)/tb-gradgraph demo --logdir $(LOGDIR) $(if $(PORT),--port $(PORT)) $(if $(filter 0,$(SERVE)),--no-serve)
 
 test: .venv/installed-test browser lint frontend
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .
