@@ -1,6 +1,6 @@
 # make demo   train a small net, log its graph with gradients, start TensorBoard on it
 # make test   everything that CI runs
-# Also: wheel, bench, screenshots, lint, clean.
+# Also: wheel, bench, bench-panel, screenshots, lint, clean.
 #
 # Variables:
 #   PYTHON=python3.12    interpreter that .venv is made from
@@ -13,7 +13,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint frontend browser bench wheel screenshots clean
+.PHONY: demo test lint frontend browser bench bench-panel wheel screenshots clean
 
 PYTHON ?= python3
 SERVE ?= 1
@@ -43,9 +43,12 @@ frontend: browser
 browser: .venv/installed-test
 	.ci/install_chromium $(BIN)/python
 
-bench: .venv/installed-test browser
+bench: .venv/installed-test
 	$(BIN)/python -m tests.benchmarks.run --write
 	$(BIN)/python -m tests.benchmarks.watch_cost --write
+
+bench-panel: .venv/installed-test browser
+	$(BIN)/python -m tests.benchmarks.panel_cost --write
 
 screenshots: .venv/installed-test browser
 	$(BIN)/python -m tests.browser.make_screenshots
