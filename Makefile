@@ -1,23 +1,25 @@
 # make demo   train a small net, log its graph with gradients, start TensorBoard on it
 # make test   everything that CI runs
-# Also: wheel, bench, screenshots, lint, clean.
+# Also: wheel, bench, bench-panel, screenshots, lint, clean.
 #
 # Variables:
 #   PYTHON=python3.12    interpreter that .venv is made from
 #   SERVE=0              make demo without starting TensorBoard
 #   LOGDIR=runs/demo     where make demo writes
 #   PORT=8000            where make demo serves; without it 6006 or the next free one
+#   WORKERS=4            processes that make test runs tests in, for more than 2 cores
 #   TORCH_INDEX=URL      further package index to find torch in, as that of its CPU builds
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint frontend browser bench wheel screenshots clean
+.PHONY: demo test lint frontend browser bench bench-panel wheel screenshots clean
 
 PYTHON ?= python3
 SERVE ?= 1
 LOGDIR ?= runs/demo
 PORT ?=
+WORKERS ?= 2
 TORCH_INDEX ?=
 
 BIN := .venv/bin
@@ -29,7 +31,7 @@ demo: .venv/installed
 	$(BIN)/tb-gradgraph demo --logdir $(LOGDIR) $(if $(PORT),--port $(PORT)) $(if $(filter 0,$(SERVE)),--no-serve)
 
 test: .venv/installed-test browser lint frontend
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .
@@ -41,9 +43,12 @@ frontend: browser
 browser: .venv/installed-test
 	.ci/install_chromium $(BIN)/python
 
-bench: .venv/installed-test browser
+bench: .venv/installed-test
 	$(BIN)/python -m tests.benchmarks.run --write
 	$(BIN)/python -m tests.benchmarks.watch_cost --write
+
+bench-panel: .venv/installed-test browser
+	$(BIN)/python -m tests.benchmarks.panel_cost --write
 
 screenshots: .venv/installed-test browser
 	$(BIN)/python -m tests.browser.make_screenshots

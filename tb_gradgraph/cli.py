@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import os
 import pathlib
 import sys
@@ -15,12 +16,20 @@ from tb_gradgraph.errors import GradGraphError
 from tb_gradgraph.record.read_logdir import LoggedRun, read_logdir
 from tb_gradgraph.statistics import STAGES
 
+#: What a shell says of a program whose reader has left, as ``head`` does.
+_ENDED_BY_SIGPIPE = 128 + 13
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 1 if something is wrong, 2 for bad usage."""
     arguments = _make_parser().parse_args(argv)
     try:
-        return arguments.run(arguments)
+        status = arguments.run(arguments)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        _stop_printing()
+        return _ENDED_BY_SIGPIPE
     except (GradGraphError, OSError) as error:
         print(f"tb-gradgraph {arguments.command}: {error}", file=sys.stderr)
         return 1
@@ -32,6 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _stop_printing() -> None:
+    """Send what is still to be printed nowhere: the interpreter flushes it at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _make_parser() -> argparse.ArgumentParser:
@@ -72,9 +88,15 @@ def _add_summary(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    text = "Check this environment: why does the panel not show? Says what to do about it."
+    text = (
+        "Why does the panel not show? Check this environment and, if one is given, what lies in "
+        "a log directory. Says what to do about it."
+    )
     doctor = commands.add_parser(
         "doctor", help="find out why the panel does not show", description=text
+    )
+    doctor.add_argument(
+        "logdir", nargs="?", help="directory of a run, or of several, whose records to look at"
     )
     doctor.set_defaults(run=_run_doctor)
 
@@ -204,17 +226,24 @@ def _summarize_run(run: LoggedRun) -> Iterable[tuple[str, ...]]:
 def format_table(rows: Sequence[Sequence[str]]) -> str:
     """Align the columns of a table whose first row is its header."""
     widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    lines = [_printable("  ".join(map(str.ljust, row, widths)).rstrip()) for row in rows]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def _printable(text: str) -> str:
+    """Take out what would move a terminal's cursor: names come from logs."""
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def _run_doctor(arguments: argparse.Namespace) -> int:
     from tb_gradgraph.doctor import examine
+    from tb_gradgraph.doctor_log import examine_log
 
     wrong = 0
-    for finding in examine():
+    of_log = [] if arguments.logdir is None else examine_log(arguments.logdir)
+    for finding in itertools.chain(examine(), of_log):
         wrong += finding.state == "wrong"
-        print(f"{finding.state:5}  {finding.text}")
+        print(f"{finding.state:5}  {_printable(finding.text)}")
         if finding.cure:
             print(f"       cure: {finding.cure}")
     print(f"{wrong} found wrong." if wrong else "Nothing found wrong.")

@@ -15,6 +15,11 @@ from tests.tensorboard_process import run_tensorboard
 
 Serve = Callable[..., str]
 
+# Torch reads it when it is imported, which conftest.py files further down do, and processes that
+# tests start inherit it. Tensors here are tiny, and their sums must not depend on how many threads
+# an earlier test, or another process, has.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 
 @pytest.fixture(scope="session")
 def tensorboard_server() -> Iterator[Serve]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -124,6 +126,19 @@ def test_export_as_json_into_a_file(logdir, tmp_path):
     assert content["tag"] == "module"
     (record,) = content["records"]
     assert 28 in record["statistics"]["mean"]
+
+
+@pytest.mark.parametrize("format_name", ["json", "dot"])
+def test_a_reader_that_leaves_is_no_error(format_name, logdir):
+    command = [sys.executable, "-m", "tb_gradgraph.cli", "export", str(logdir / "chain_rule")]
+    reader, writer = os.pipe()
+    os.close(reader)  # as head does before the last line was written
+    with open(writer, "wb") as output:
+        finished = subprocess.run(
+            [*command, "--format", format_name], stdout=output, stderr=subprocess.PIPE, text=True
+        )
+    assert finished.stderr == ""
+    assert finished.returncode == 141  # as a shell says of one that SIGPIPE ended
 
 
 def test_export_as_dot_draws_the_graph(logdir, capfdbinary):

@@ -25,13 +25,21 @@ class Figure:
         return self.limit is None or self.value <= self.limit
 
     def format(self) -> str:
-        """Make a line of a Markdown table."""
+        """Make a line of a Markdown table, under HEADER."""
         ratio = "" if self.ratio is None else f"{self.ratio:.3g}"
+        return f"| {self.name} | {self.value:.4g} {self.unit} | {ratio} | {self._limit()} |"
+
+    def format_alone(self) -> str:
+        """Make a line of a table in which nothing is compared with a bare step."""
+        return f"| {self.name} | {self.value:.4g} {self.unit} | {self._limit()} |"
+
+    def _limit(self) -> str:
         limit = "" if self.limit is None else f"{self.limit:.4g}"
         verdict = "" if self.limit is None else ("yes" if self.kept else "**no**")
-        return f"| {self.name} | {self.value:.4g} {self.unit} | {ratio} | {limit} | {verdict} |"
+        return f"{limit} | {verdict}"
 
 
+HEADER_ALONE = "| what | measured | limit | kept |\n| --- | --- | --- | --- |"
 HEADER = "| what | measured | of a bare step | limit | kept |\n| --- | --- | --- | --- | --- |"
 
 

@@ -79,10 +79,10 @@ class RecurrentLoop(nn.Module):
         return hidden.sum()
 
 
-def make_transformer() -> tuple[nn.Module, torch.Tensor]:
+def make_transformer(layers: int = 12) -> tuple[nn.Module, torch.Tensor]:
     """Make the transformer and one batch of tokens for it."""
     torch.manual_seed(0)
-    return Transformer(), torch.randint(VOCABULARY, (1, LENGTH))
+    return Transformer(layers), torch.randint(VOCABULARY, (1, LENGTH))
 
 
 def make_recurrent_loop() -> tuple[nn.Module, torch.Tensor]:

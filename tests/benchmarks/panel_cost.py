@@ -1,79 +1,65 @@
-"""How long a person waits for the panel: its first picture, and one step of the slider."""
+"""How long a person waits for the panel: ``python -m tests.benchmarks.panel_cost [--write]``.
+
+In a headless Chromium; what passes on the clock. ``--write`` puts the table into
+docs/performance.md, with date, machine and versions.
+"""
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import gzip
 import json
 import pathlib
-import statistics
+import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator
 
-from playwright.sync_api import Browser, Page
+import torch
+from playwright.sync_api import Browser
 
-from tb_gradgraph import SummaryWriter
+import tb_gradgraph
 from tests.benchmarks.flow_cost import STEPS as FLOW_STEPS
 from tests.benchmarks.flow_cost import log_long_training, measure_flow
-from tests.benchmarks.measure import Figure
-from tests.benchmarks.models import make_transformer
+from tests.benchmarks.graph_cost import GREAT, MIDDLE, SMALL, Measured, measure_graph
+from tests.benchmarks.measure import HEADER_ALONE, Figure
+from tests.benchmarks.page import PAGE, put_into_page
 from tests.browser.chromium import launch_chromium
-from tests.browser.panel import Panel
 from tests.tensorboard_process import run_tensorboard
 
-STEPS = 12
-REPETITIONS = 5
-
-# Resolves when the colors that the tree tells have changed and the frame after that was drawn.
-_MOVE_SLIDER = """
-(slider, position) => new Promise((resolve) => {
-  const tree = document.querySelector('[role=tree]');
-  const start = performance.now();
-  const observer = new MutationObserver(() => {
-    observer.disconnect();
-    requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - start)));
-  });
-  observer.observe(tree, {subtree: true, attributes: true, attributeFilter: ['data-color']});
-  slider.value = String(position);
-  slider.dispatchEvent(new Event('input', {bubbles: true}));
-})
-"""
+STATIC = pathlib.Path(tb_gradgraph.__file__).parent / "static"
+_LOADED_S = 300
+_WORKER = "layout.worker"
 
 
-def measure_panel() -> list[Figure]:
-    with tempfile.TemporaryDirectory() as directory:
-        nodes = _log_transformer(pathlib.Path(directory) / "transformer")
-        with run_tensorboard(directory) as address, launch_chromium() as browser:
-            _wait_until_loaded(address)
-            opening = [_time_opening(browser, address) for _ in range(REPETITIONS)]
-            first, again = _time_slider(browser, address)
+def measure_panel(browser: Browser) -> Iterator[Figure]:
+    """Measure graphs of three sizes, the heat map, and the files that are sent."""
+    for measured in (SMALL, MIDDLE, GREAT):
+        with tempfile.TemporaryDirectory() as directory, _served(directory, measured) as address:
+            yield from measure_graph(browser, address, measured)
     with tempfile.TemporaryDirectory() as directory:
         log_long_training(pathlib.Path(directory) / "long")
-        with run_tensorboard(directory) as address, launch_chromium() as browser:
+        with run_tensorboard(directory) as address:
             _wait_until_loaded(address, FLOW_STEPS)
-            heat_map = measure_flow(browser, address, "long")
-    return [
-        Figure(
-            f"panel, {nodes} nodes: tab opened to first picture",
-            *(1e3 * statistics.median(opening), "ms", 2000),
-        ),
-        Figure("panel: slider to a step not seen yet, recolored", first, "ms", 50),
-        Figure("panel: slider to a step seen before, recolored", again, "ms", 50),
-        *heat_map,
-    ]
+            yield from measure_flow(browser, address, "long")
+    sizes = {path.name: len(gzip.compress(path.read_bytes())) for path in STATIC.glob("*.js")}
+    without = sum(size for name, size in sizes.items() if not name.startswith(_WORKER))
+    yield Figure("scripts without the layout's worker, gzip", without / 1000, "kB", 150)
+    yield Figure("scripts with it, gzip", sum(sizes.values()) / 1000, "kB", 700)
 
 
-def _log_transformer(logdir: pathlib.Path) -> int:
-    model, x = make_transformer()
-    with SummaryWriter(str(logdir)) as writer:
-        for step in range(STEPS):
-            graph = writer.add_grad_graph(model, x, step)
-            for parameter in model.parameters():
-                parameter.data.mul_(0.99)
-    return len(graph.nodes)
+@contextlib.contextmanager
+def _served(directory: str, measured: Measured) -> Iterator[str]:
+    measured.log(pathlib.Path(directory) / "run")
+    with run_tensorboard(directory) as address:
+        _wait_until_loaded(address, measured.steps)
+        yield address
 
 
-def _wait_until_loaded(address: str, steps: int = STEPS) -> None:
-    until = time.monotonic() + 120
+def _wait_until_loaded(address: str, steps: int) -> None:
+    until = time.monotonic() + _LOADED_S
     while time.monotonic() < until:
         with urllib.request.urlopen(f"{address}data/plugin/gradgraph/runs") as answer:
             runs = json.load(answer)["runs"]
@@ -83,31 +69,24 @@ def _wait_until_loaded(address: str, steps: int = STEPS) -> None:
     raise TimeoutError("TensorBoard did not load the log")
 
 
-def _time_opening(browser: Browser, address: str) -> float:
-    """Open the tab of a TensorBoard that shows another one, as a user does."""
-    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
-        page = context.new_page()
-        page.goto(f"{address}#graphs")
-        tab = page.get_by_role("tab", name="Grad Graph")
-        tab.wait_for()
-        start = time.perf_counter()
-        tab.click()
-        _panel(page).wait_for_picture()
-        return time.perf_counter() - start
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.panel_cost")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name} too")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)  # for the logging: threads of a pool spin
+    print(HEADER_ALONE, flush=True)
+    figures = []
+    with launch_chromium() as browser:
+        for figure in measure_panel(browser):
+            print(figure.format_alone(), flush=True)
+            figures.append(figure)
+    if arguments.write:
+        put_into_page("panel", [HEADER_ALONE, *(figure.format_alone() for figure in figures)])
+    broken = [figure.name for figure in figures if not figure.kept]
+    for name in broken:
+        print(f"not kept: {name}", file=sys.stderr)
+    return 1 if broken else 0
 
 
-def _time_slider(browser: Browser, address: str) -> tuple[float, float]:
-    """Give medians in milliseconds: for steps not seen yet, and for the same steps again."""
-    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
-        panel = Panel.open(context.new_page(), address, step="0")
-        panel.page.wait_for_timeout(1000)
-        slider = panel.control("slider")
-        passes = [
-            [slider.evaluate(_MOVE_SLIDER, position) for position in positions]
-            for positions in (range(1, STEPS), range(STEPS - 2, -1, -1))
-        ]
-    return statistics.median(passes[0]), statistics.median(passes[1])
-
-
-def _panel(page: Page) -> Panel:
-    return Panel(page, page.frame_locator('iframe[src*="name=gradgraph"]'))
+if __name__ == "__main__":
+    sys.exit(main())

@@ -18,7 +18,6 @@ from tests.benchmarks.capture_cost import (
 )
 from tests.benchmarks.measure import HEADER, Figure
 from tests.benchmarks.page import PAGE, put_into_page
-from tests.benchmarks.panel_cost import measure_panel
 from tests.benchmarks.write_cost import measure_enqueueing
 
 MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
@@ -26,7 +25,6 @@ MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
     "loop": measure_recurrent_loop,
     "chain": measure_chain,
     "enqueue": measure_enqueueing,
-    "panel": measure_panel,
 }
 
 

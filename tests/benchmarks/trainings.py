@@ -4,38 +4,46 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, gelu, mse_loss, relu
 
+Batch = tuple[torch.Tensor, torch.Tensor]
+Forward = Callable[[torch.Tensor], torch.Tensor]
+
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """A model with its optimizer, and one step of its loop."""
+    """A model with its optimizer and its batches, and one step of its loop."""
 
     model: nn.Module
     optimizer: torch.optim.Optimizer
-    step: Callable[[], None]
+    batches: Iterator[Batch]
+    loss_of: Callable[[Forward, torch.Tensor, torch.Tensor], torch.Tensor]
+
+    def step(self) -> None:
+        """Run forward, backward and update."""
+        self.step_through(self.model, torch.Tensor.backward)
+
+    def step_through(self, forward: Forward, backward: Callable[[torch.Tensor], object]) -> None:
+        """Run a step whose forward and backward somebody else calls."""
+        self.optimizer.zero_grad()
+        backward(self.loss_of(forward, *next(self.batches)))
+        self.optimizer.step()
 
 
 def training_of(
     model: nn.Module,
-    make_batch: Callable[[], tuple[torch.Tensor, torch.Tensor]],
-    loss_of: Callable[[nn.Module, torch.Tensor, torch.Tensor], torch.Tensor],
+    make_batch: Callable[[], Batch],
+    loss_of: Callable[[Forward, torch.Tensor, torch.Tensor], torch.Tensor],
 ) -> Training:
     batches = itertools.cycle([make_batch() for _ in range(64)])
     # Steps must stay alike: a model that learns its one batch by heart has gradients so small
     # that they become subnormal, on which processors take many times as long.
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-8)
-
-    def step() -> None:
-        optimizer.zero_grad()
-        loss_of(model, *next(batches)).backward()
-        optimizer.step()
-
-    return Training(model, optimizer, step)
+    return Training(model, optimizer, batches, loss_of)
 
 
 def mlp() -> Training:
@@ -45,12 +53,12 @@ def mlp() -> Training:
     return training_of(model, lambda: (torch.randn(64, 256), torch.randint(10, (64,))), _class_loss)
 
 
-def _class_loss(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    return cross_entropy(model(x), y)
+def _class_loss(forward: Forward, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return cross_entropy(forward(x), y)
 
 
-def _images(count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    return torch.randn(count, 3, 32, 32), torch.randint(10, (count,))
+def _images(count: int, side: int) -> Batch:
+    return torch.randn(count, 3, side, side), torch.randint(10, (count,))
 
 
 class Residual(nn.Module):
@@ -80,11 +88,11 @@ class Residual(nn.Module):
 
 
 class ResNet(nn.Module):
-    """ResNet-18 or ResNet-50 with the small stem, by the number of blocks and their kind."""
+    """ResNet-18 or ResNet-50, by the number of blocks, their kind, and what comes first."""
 
-    def __init__(self, blocks: tuple[int, ...], bottleneck: bool) -> None:
+    def __init__(self, blocks: tuple[int, ...], bottleneck: bool, stem: nn.Module) -> None:
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64))
+        self.stem = stem
         layers: list[nn.Module] = []
         into = 64
         for stage, count in enumerate(blocks):
@@ -102,20 +110,23 @@ class ResNet(nn.Module):
         self.head = nn.Linear(into, 10)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = relu(self.stem(x))
+        x = self.stem(x)
         for block in self.blocks:
             x = block(x)
         return self.head(x.mean((2, 3)))
 
 
 def resnet18() -> Training:
-    """32 x 32, batch 16."""
-    return training_of(ResNet((2, 2, 2, 2), False), lambda: _images(16), _class_loss)
+    """32 x 32, batch 16, with the stem for small images."""
+    stem = nn.Sequential(nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU())
+    return training_of(ResNet((2, 2, 2, 2), False, stem), lambda: _images(16, 32), _class_loss)
 
 
 def resnet50() -> Training:
-    """32 x 32, batch 8: many parameters for its work."""
-    return training_of(ResNet((3, 4, 6, 3), True), lambda: _images(8), _class_loss)
+    """64 x 64, batch 8: many parameters for its work."""
+    convolution = nn.Conv2d(3, 64, 7, 2, 3, bias=False)
+    stem = nn.Sequential(convolution, nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
+    return training_of(ResNet((3, 4, 6, 3), True, stem), lambda: _images(8, 64), _class_loss)
 
 
 class GPT(nn.Module):
@@ -160,15 +171,15 @@ class GPTBlock(nn.Module):
 
 
 def _language(model: GPT, batch: int, length: int, vocabulary: int) -> Training:
-    def make_batch() -> tuple[torch.Tensor, torch.Tensor]:
+    def make_batch() -> Batch:
         tokens = torch.randint(vocabulary, (batch, length + 1))
         return tokens[:, :-1], tokens[:, 1:].flatten()
 
     return training_of(model, make_batch, _token_loss)
 
 
-def _token_loss(model: nn.Module, tokens: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
-    return cross_entropy(model(tokens).flatten(0, 1), following)
+def _token_loss(forward: Forward, tokens: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
+    return cross_entropy(forward(tokens).flatten(0, 1), following)
 
 
 def gpt() -> Training:
@@ -201,7 +212,7 @@ def loop() -> Training:
     return training_of(
         Loop(),
         lambda: (torch.randn(8, 32), torch.randn(8, 1)),
-        lambda model, x, y: mse_loss(model(x), y),
+        lambda forward, x, y: mse_loss(forward(x), y),
     )
 
 

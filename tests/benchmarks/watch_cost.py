@@ -1,7 +1,8 @@
 """What watching a training costs: processor time of a step, as a ratio to that of a bare step.
 
-Run by itself, ``python -m tests.benchmarks.watch_cost [--write] [TRAINING ...]``: it takes some
-minutes. Peers that are installed (requirements-peers.txt) are measured in the same turns.
+Run by itself, ``python -m tests.benchmarks.watch_cost [--write] [TRAINING ...]``: it takes half an
+hour. Peers that are installed (requirements-peers.txt) are measured in the same turns, or beside
+them in a process of their own.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import pathlib
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import torch
 
 from tb_gradgraph import SummaryWriter
+from tests.benchmarks.apart import measure_apart
 from tests.benchmarks.page import put_into_page
-from tests.benchmarks.peers import PEERS, Calls
+from tests.benchmarks.peers import PEERS, PEERS_APART, Attach, Calls, nothing
 from tests.benchmarks.trainings import TRAININGS, Training
 
 #: Limits of the ratio by contender and training, from the aims of this project.
@@ -31,12 +33,8 @@ LIMITS: Mapping[str, Mapping[str, float]] = {
     "not recorded": dict.fromkeys(TRAININGS, 1.005) | {"MLP": None},
 }
 
-#: Attached to a training with a directory for its records.
-Attach = Callable[[Training, str], contextlib.AbstractContextManager[Calls]]
-
-
-def nothing() -> None:
-    """Do nothing."""
+EVERY = 50
+_EVERY_50 = f"op, every {EVERY} steps"
 
 
 def ours(level: str, every_n_steps: int = 1, with_optimizer: bool = False) -> Attach:
@@ -47,15 +45,15 @@ def ours(level: str, every_n_steps: int = 1, with_optimizer: bool = False) -> At
             watch = writer.watch(
                 training.model, optimizer=optimizer, every_n_steps=every_n_steps, level=level
             )
-            yield nothing, writer.flush
+            yield training.step, writer.flush
             assert watch.failure is None, watch.failure
 
     return attach
 
 
 @contextlib.contextmanager
-def _bare(_training: Training, _logdir: str) -> Iterator[Calls]:
-    yield nothing, nothing
+def _bare(training: Training, _logdir: str) -> Iterator[Calls]:
+    yield training.step, nothing
 
 
 CONTENDERS: Mapping[str, Attach] = {
@@ -75,25 +73,44 @@ class Cost:
 
     ratios: list[float] = dataclasses.field(default_factory=list)
     bytes_a_step: float = 0.0
+    failure: str | None = None
 
     @property
     def median(self) -> float:
         return statistics.median(self.ratios)
 
     def format(self, limit: float | None) -> str:
-        low, _, high = statistics.quantiles(self.ratios, n=4)
-        text = f"{self.median:.3f} ({low:.3f} to {high:.3f})"
+        if self.failure is not None:
+            return f"fails: {self.failure}"
+        if len(self.ratios) == 1:
+            text = f"{self.median:.3f} (measured once)"
+        else:
+            low, _, high = statistics.quantiles(self.ratios, n=4, method="inclusive")
+            text = f"{self.median:.3f} ({low:.3f} to {high:.3f})"
         if limit is not None:
             text += f", aim {limit:g}" if self.median <= limit else f", **aim {limit:g}**"
         return text
 
 
-def measure(training: Training, rounds: int, seconds: float) -> dict[str, Cost]:
-    """Let the contenders take turns; each runs steps for about ``seconds``, after two unmeasured."""
+def measure(name: str, rounds: int, seconds: float) -> dict[str, Cost]:
+    """Measure all contenders over one training, the peers that go on afterwards last."""
+    torch.manual_seed(0)
+    training = TRAININGS[name]()
     training.step()
     start = time.process_time()
     training.step()
-    steps = max(2, round(seconds / (time.process_time() - start)))
+    step_s = time.process_time() - start
+    costs = _in_turn(training, rounds, steps=max(2, round(seconds / step_s)))
+    # A cycle of a slow training takes a minute and is itself a mean of many steps.
+    cycles = min(max(2, round(rounds * seconds / (EVERY * step_s))), 4 * rounds)
+    costs[_EVERY_50] = _every_50(training, cycles)
+    for peer in PEERS_APART:
+        ratios, failure = measure_apart(peer, name, rounds, seconds)
+        costs[peer] = Cost(ratios, failure=failure)
+    return costs
+
+
+def _in_turn(training: Training, rounds: int, steps: int) -> dict[str, Cost]:
     costs = {name: Cost() for name in CONTENDERS}
     for _ in range(rounds):
         bare = 0.0
@@ -105,19 +122,28 @@ def measure(training: Training, rounds: int, seconds: float) -> dict[str, Cost]:
     return costs
 
 
+def _every_50(training: Training, cycles: int) -> Cost:
+    """Run whole cycles, of which one step is recorded, each between two halves of a bare one."""
+    cost = Cost()
+    for _ in range(cycles):
+        before, _ = _run(training, _bare, EVERY // 2)
+        taken, cost.bytes_a_step = _run(training, ours("op", EVERY), EVERY)
+        after, _ = _run(training, _bare, EVERY // 2)
+        cost.ratios.append(2 * taken / (before + after))
+    return cost
+
+
 def _run(training: Training, attach: Attach, steps: int) -> tuple[float, float]:
     """Give seconds of processor time and bytes written, of a step."""
     with tempfile.TemporaryDirectory() as logdir:
-        with attach(training, logdir) as (after, flush):
+        with attach(training, logdir) as (step, flush):
             for _ in range(2):
-                training.step()
-                after()
+                step()
             flush()
             gc.collect()
             start, before = time.process_time(), _size(logdir)
             for _ in range(steps):
-                training.step()
-                after()
+                step()
             flush()
             taken = time.process_time() - start
             return taken / steps, (_size(logdir) - before) / steps
@@ -130,19 +156,14 @@ def _size(directory: str) -> int:
 def table_of(costs: Mapping[str, Mapping[str, Cost]]) -> list[str]:
     """Make the lines of a Markdown table, a column a training."""
     lines = ["| | " + " | ".join(costs) + " |", "| --- |" + " --- |" * len(costs)]
-    for name in [name for name in CONTENDERS if name != "bare"]:
+    ours_alone = [name for name in CONTENDERS if name not in {"bare", *PEERS}]
+    for name in [*ours_alone, _EVERY_50, *PEERS, *PEERS_APART]:
         cells = [found[name].format(LIMITS.get(name, {}).get(of)) for of, found in costs.items()]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    cells = [f"{_every_50(found):.3f}" for found in costs.values()]
-    lines.append("| op, every 50 (computed from the two) | " + " | ".join(cells) + " |")
     for name in ("param", "module", "op"):
         cells = [f"{found[name].bytes_a_step / 1000:,.1f} kB" for found in costs.values()]
         lines.append(f"| {name}, written a step | " + " | ".join(cells) + " |")
     return lines
-
-
-def _every_50(found: Mapping[str, Cost]) -> float:
-    return (found["op"].median + 49 * found["not recorded"].median) / 50
 
 
 def main() -> None:
@@ -155,9 +176,8 @@ def main() -> None:
     torch.set_num_threads(1)  # idle threads of a pool spin, and would be counted as work
     costs = {}
     for name in arguments.trainings or TRAININGS:
-        torch.manual_seed(0)
-        costs[name] = measure(TRAININGS[name](), arguments.rounds, arguments.seconds)
-        print(name, {of: round(cost.median, 3) for of, cost in costs[name].items()}, flush=True)
+        costs[name] = measure(name, arguments.rounds, arguments.seconds)
+        print(name, {of: cost.format(None) for of, cost in costs[name].items()}, flush=True)
     lines = table_of(costs)
     print("\n".join(lines))
     if arguments.write:

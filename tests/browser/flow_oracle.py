@@ -51,9 +51,15 @@ class Logged:
             graph_hash: dict(zip((node.key for node in graph.nodes), graph.slot_offsets.tolist()))
             for graph_hash, graph in run.graphs.items()
         }
+        self._columns: dict[tuple[str, str], np.ndarray] = {}
 
     def column(self, key: str, name: str) -> np.ndarray:
         """Give one statistic of a node of one tensor over the recorded steps, in whichever graph."""
+        if (key, name) not in self._columns:
+            self._columns[key, name] = self._read_column(key, name)
+        return self._columns[key, name]
+
+    def _read_column(self, key: str, name: str) -> np.ndarray:
         index = STATISTICS.index(name)
         numbers = []
         for record in self.records:

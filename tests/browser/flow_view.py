@@ -12,10 +12,13 @@ Color = tuple[int, int, int]
 
 _READ_PIXELS = """
 (canvas, points) => {
-  const context = canvas.getContext('2d');
-  const ratio = canvas.width / canvas.clientWidth;
-  return points.map(([x, y]) =>
-    [...context.getImageData(Math.floor(x * ratio), Math.floor(y * ratio), 1, 1).data.slice(0, 3)]);
+  const {width, height} = canvas;
+  const {data} = canvas.getContext('2d').getImageData(0, 0, width, height);
+  const ratio = width / canvas.clientWidth;
+  return points.map(([x, y]) => {
+    const at = 4 * (Math.floor(y * ratio) * width + Math.floor(x * ratio));
+    return [...data.slice(at, at + 3)];
+  });
 }
 """
 
@@ -75,12 +78,21 @@ class FlowView:
             lambda: grid.get_attribute("aria-rowcount") == str(self.axis("rows").count)
         )
 
-    def middle(self, column: int, row: int) -> tuple[float, float]:
-        """Give the middle of a cell on the canvas."""
+    def middles(self, cells: list[tuple[int, int]]) -> list[tuple[float, float]]:
+        """Give the middles of cells on the canvas, each a column and a row."""
         across, down = self.axis("columns"), self.axis("rows")
         top = float((self.canvas.get_attribute("data-map") or "").split(",")[1])
-        x = (column + 0.5 - across.start) * across.unit_px
-        return x, top + (row + 0.5 - down.start) * down.unit_px
+        return [
+            (
+                (column + 0.5 - across.start) * across.unit_px,
+                top + (row + 0.5 - down.start) * down.unit_px,
+            )
+            for column, row in cells
+        ]
+
+    def middle(self, column: int, row: int) -> tuple[float, float]:
+        """Give the middle of a cell on the canvas."""
+        return self.middles([(column, row)])[0]
 
     def place(self, key: str) -> int:
         """Give the number of a row among all rows."""
@@ -89,7 +101,7 @@ class FlowView:
     def pixels(self, cells: list[tuple[int, int]]) -> list[Color]:
         """Read the colors of cells, each a column and a row."""
         self.settle()
-        found = self.canvas.evaluate(_READ_PIXELS, [self.middle(*cell) for cell in cells])
+        found = self.canvas.evaluate(_READ_PIXELS, self.middles(cells))
         return [(red, green, blue) for red, green, blue in found]
 
     def click(self, column: int, row: int) -> None:

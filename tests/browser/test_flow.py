@@ -109,7 +109,8 @@ def test_cells_have_the_colors_of_the_numbers_in_the_log(
     nodes = [key for key in flow.list_keys() if key in keys]
     assert {"parameter:head.weight", "parameter:body.0.bias", "parameter:spare.weight"} < {*nodes}
     columns = range(1, len(logged.steps))  # the first is framed: it is the chosen step
-    cells = [(column, flow.place(key)) for key in nodes for column in columns]
+    places = [flow.place(key) for key in nodes]
+    cells = [(column, place) for place in places for column in columns]
     found = iter(flow.pixels(cells))
     kinds = set()
     for key in nodes:

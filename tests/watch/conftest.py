@@ -1,4 +1,4 @@
-"""What holds for every test of a watch: one thread, and nothing of ours is left in the process."""
+"""What holds for every test of a watch: nothing of ours is left in the process."""
 
 from __future__ import annotations
 
@@ -11,15 +11,6 @@ from torch.utils._python_dispatch import (
     _get_current_dispatch_mode_stack,
     is_in_torch_dispatch_mode,
 )
-
-
-@pytest.fixture(autouse=True, scope="package")
-def one_thread() -> Iterator[None]:
-    """Compute on one thread: all trainings here are tiny."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)

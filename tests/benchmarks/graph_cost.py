@@ -1,0 +1,197 @@
+"""How long a person waits for the drawing of a graph: to see it, to open a part, to change the step."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+from playwright.sync_api import Browser, Page
+from torch import nn
+
+from tb_gradgraph import SummaryWriter
+from tests.benchmarks.measure import Figure
+from tests.benchmarks.models import make_chain, make_transformer
+from tests.benchmarks.trainings import GPT
+from tests.browser.panel import FRAME, Panel
+
+_WAIT_MS = 120_000
+_VIEWPORT = {"width": 1280, "height": 900}
+
+# Keeps the lengths of the frame's own tasks that the browser calls long, of more than 50 ms.
+_NOTE_LONG_TASKS = """
+window.longTasks = [];
+new PerformanceObserver((list) => {
+  for (const {name, duration} of list.getEntries())
+    if (name !== 'same-origin-ancestor') window.longTasks.push(duration);
+}).observe({type: 'longtask', buffered: true});
+"""
+
+# Resolves when the colors that the tree tells have changed and the frame after that was drawn.
+_MOVE_SLIDER = """
+(slider, position) => new Promise((resolve, reject) => {
+  setTimeout(() => reject(new Error(`no color changed at position ${position}`)), 60_000);
+  const tree = document.querySelector('[role=tree]');
+  const start = performance.now();
+  const observer = new MutationObserver(() => {
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - start)));
+  });
+  observer.observe(tree, {subtree: true, attributes: true, attributeFilter: ['data-color']});
+  slider.value = String(position);
+  slider.dispatchEvent(new Event('input', {bubbles: true}));
+})
+"""
+
+# Resolves when there are more boxes than before and the frame after that was drawn.
+_OPEN_GROUP = """
+(item) => new Promise((resolve, reject) => {
+  setTimeout(() => reject(new Error('nothing opened')), 60_000);
+  const count = () => document.querySelectorAll('[role=treeitem]').length;
+  const before = count();
+  const start = performance.now();
+  const look = () => requestAnimationFrame(count() > before
+    ? () => setTimeout(() => resolve(performance.now() - start)) : look);
+  item.dispatchEvent(new MouseEvent('dblclick', {bubbles: true, cancelable: true, view: window}));
+  look();
+})
+"""
+
+# Drags the drawing to and fro by a few pixels a frame; gives the time from frame to frame.
+_PAN = """
+async (canvas) => {
+  const {left, top, width, height} = canvas.getBoundingClientRect();
+  const send = (target, type, offset) => target.dispatchEvent(new MouseEvent(type, {view: window,
+    clientX: left + width / 2 + offset, clientY: top + height / 2, bubbles: true, cancelable: true}));
+  const gaps = [];
+  let last = await new Promise(requestAnimationFrame);
+  send(canvas, 'mousedown', 0);
+  for (let i = 0; i < 90; i++) {
+    send(window, 'mousemove', 40 * Math.sin(i / 5) + 6);
+    const now = await new Promise(requestAnimationFrame);
+    gaps.push(now - last);
+    last = now;
+  }
+  send(window, 'mouseup', 6);
+  return gaps;
+}
+"""
+
+
+@dataclasses.dataclass
+class Measured:
+    """A graph, how it is logged, and the limits that its drawing keeps, in milliseconds."""
+
+    name: str
+    make: Callable[[], tuple[nn.Module, torch.Tensor]]
+    steps: int
+    picture_ms: float
+    recolor_ms: float | None = None
+    open_ms: float | None = None
+    task_ms: float | None = None
+    nodes: int = 0
+
+    def log(self, logdir: pathlib.Path) -> None:
+        """Write the steps, with gradients that differ."""
+        model, x = self.make()
+        with SummaryWriter(str(logdir)) as writer:
+            for step in range(self.steps):
+                self.nodes = len(writer.add_grad_graph(model, x, step).nodes)
+                with torch.no_grad():
+                    for parameter in model.parameters():
+                        parameter.mul_(0.9)
+
+
+def _make_deep() -> tuple[nn.Module, torch.Tensor]:
+    torch.manual_seed(0)
+    return GPT(160, 32, 2, 256, 32), torch.randint(256, (2, 32))
+
+
+SMALL = Measured("transformer", lambda: make_transformer(14), 12, 1000, 16, 300)
+MIDDLE = Measured("deep transformer", _make_deep, 6, 2000, 50, 300)
+GREAT = Measured("chain", make_chain, 1, 4000, task_ms=200)
+
+
+def measure_graph(browser: Browser, address: str, measured: Measured) -> Iterator[Figure]:
+    """Measure what has a limit."""
+    name = f"{measured.name}, {measured.nodes:,} nodes"
+    opening, tasks = zip(*(_time_opening(browser, address) for _ in range(3)))
+    pictures = 1e3 * statistics.median(opening)
+    yield Figure(f"{name}: tab opened to first picture", pictures, "ms", measured.picture_ms)
+    if measured.task_ms is not None:
+        yield Figure(f"{name}: longest task meanwhile", max(tasks), "ms", measured.task_ms)
+    with browser.new_context(viewport=_VIEWPORT) as context:
+        context.set_default_timeout(_WAIT_MS)
+        panel = Panel.open(context.new_page(), address)
+        panel.page.wait_for_timeout(1000)
+        if measured.open_ms is not None:
+            yield Figure(f"{name}: a part opened", _time_parts(panel), "ms", measured.open_ms)
+        panel.control("expand-all").click()
+        _settle(panel)
+        shown = f"{name}, {len(panel.items()):,} boxes in sight"
+        if measured.recolor_ms is not None:
+            recolored = _time_slider(panel, measured.steps)
+            yield Figure(f"{shown}: a step seen before", recolored, "ms", measured.recolor_ms)
+        frames = panel.control("canvas").evaluate(_PAN)
+        yield Figure(f"{shown}: panning, a frame (median)", statistics.median(frames), "ms")
+        slow = statistics.quantiles(frames, n=20)[18]
+        yield Figure(f"{shown}: panning, a frame (95 of 100)", slow, "ms")
+
+
+def _time_opening(browser: Browser, address: str) -> tuple[float, float]:
+    """Open the tab of a TensorBoard that shows another one, as a user does.
+
+    Gives seconds to the first picture, and milliseconds of the longest task of
+    the panel's frame until a second later, 0 if none was longer than 50.
+    """
+    with browser.new_context(viewport=_VIEWPORT) as context:
+        context.set_default_timeout(_WAIT_MS)
+        context.add_init_script(_NOTE_LONG_TASKS)
+        page = context.new_page()
+        page.goto(f"{address}#graphs")
+        tab = page.get_by_role("tab", name="Grad Graph")
+        tab.wait_for()
+        start = time.perf_counter()
+        tab.click()
+        panel = _panel(page)
+        panel.wait_for_picture()
+        seconds = time.perf_counter() - start
+        page.wait_for_timeout(1000)
+        tasks = panel.control("panel").evaluate("() => window.longTasks")
+        return seconds, max(tasks, default=0)
+
+
+def _time_parts(panel: Panel) -> float:
+    """Open closed groups one after another."""
+    closed = panel.frame.locator("[role=treeitem][aria-expanded=false]")
+    times = []
+    for _ in range(min(3, closed.count())):
+        times.append(closed.last.evaluate(_OPEN_GROUP))
+        panel.page.wait_for_timeout(300)
+    return statistics.median(times)
+
+
+def _time_slider(panel: Panel, steps: int) -> float:
+    """Go through all steps, which fetches their numbers, and measure the way back."""
+    slider = panel.control("slider")
+    # The slider stands at the last step.
+    for position in range(steps - 2, -1, -1):
+        slider.evaluate(_MOVE_SLIDER, position)
+    return statistics.median(
+        slider.evaluate(_MOVE_SLIDER, position) for position in range(1, steps)
+    )
+
+
+def _settle(panel: Panel) -> None:
+    """Wait until the layout is done: the number of boxes stays."""
+    count = -1
+    while len(panel.items()) != count:
+        count = len(panel.items())
+        panel.page.wait_for_timeout(3000)
+
+
+def _panel(page: Page) -> Panel:
+    return Panel(page, page.frame_locator(FRAME))
