@@ -69,13 +69,13 @@ def begin_watch(
         follows_modules=request.level != "param",
         is_compiled=is_compiled(model),
         scaler=scaler,
-        optimizers=len(optimizers),
         is_open=lambda: log.session.is_open,
         write_graph=log.session.write_graph,
         write_later=log.session.write_later,
     )
     watch = Watch(setting, model, optimizers, Cadence(every_n_steps, budget), strict)
     log.watches.append(watch)
+    log.session.add_holder(watch)
     return watch
 
 

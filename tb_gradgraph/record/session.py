@@ -6,12 +6,20 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record import shutdown
 from tb_gradgraph.record.chunk_writer import AddSummary, ChunkWriter
 from tb_gradgraph.record.chunks import record_bytes
 from tb_gradgraph.record.session_thread import SessionThread
+
+
+class Holder(Protocol):
+    """Who holds records back until it knows more of their step."""
+
+    def hand_over(self) -> None:
+        """Write them. Called in a signal handler; must not raise, nor wait for a lock."""
 
 
 class Session:
@@ -42,6 +50,7 @@ class Session:
         self._writer = ChunkWriter(add_summary, torch_version, clock)
         self._thread = SessionThread(self._writer, flush_writer or (lambda: None))
         self._graphs: set[str] = set()
+        self._holders: weakref.WeakSet[Holder] = weakref.WeakSet()
         shutdown.add(self)
         # A session that is dropped without close() still writes what it has.
         weakref.finalize(self, self._thread.stop).atexit = False
@@ -98,6 +107,16 @@ class Session:
 
         if self.is_open:
             self._thread.put(write, size)
+
+    def add_holder(self, holder: Holder) -> None:
+        """Have ``holder`` asked for its records when SIGTERM ends the process. It is not kept alive."""
+        self._holders.add(holder)
+
+    def collect(self) -> None:
+        """Ask every holder for its records."""
+        if self.is_open:
+            for holder in list(self._holders):
+                holder.hand_over()
 
     def flush(self, timeout: float | None = None) -> None:
         """Wait until everything given so far is in the event file.

@@ -22,6 +22,9 @@ class Closable(Protocol):
     def flush(self, timeout: float | None = None) -> None:
         """Wait until everything given so far is written."""
 
+    def collect(self) -> None:
+        """Take in what others hold back for it, for the process is about to end."""
+
     def close(self) -> None:
         """Write what is pending and end."""
 
@@ -76,6 +79,7 @@ def _give_back_sigterm() -> None:
 def _on_sigterm(number: int, frame: FrameType | None) -> None:
     """Write what is pending, then end as the default would have."""
     for session in list(_open):
+        session.collect()
         session.flush(SIGTERM_PATIENCE)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
-from tb_gradgraph.summarize.transfer import Transfer
 from tb_gradgraph.training.batches import read_grads
+from tb_gradgraph.training.flag import Flag
 from tb_gradgraph.training.numbers import Numbers
 from tb_gradgraph.training.parameters import grad_states
 from tb_gradgraph.training.reading import PassNumbers
@@ -17,24 +17,6 @@ from tb_gradgraph.training.structures import Structure
 from tb_gradgraph.training.weights import WeightReading
 
 _NORM = STATISTICS.index("l2_norm")
-
-
-class Flag:
-    """A number on a device that says yes where it is not 0; without one, no."""
-
-    def __init__(self, number: torch.Tensor | None) -> None:
-        """Begin the copy to the host."""
-        self._transfer = None
-        self._read = False
-        if isinstance(number, torch.Tensor):
-            self._transfer = Transfer(number.device, [number.detach().clone()])
-
-    def read(self) -> bool:
-        """Say yes or no; waits for the copy."""
-        if self._transfer is not None:
-            self._read = bool(self._transfer.wait()[0][0])
-            self._transfer = None
-        return self._read
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

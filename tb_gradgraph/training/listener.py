@@ -32,6 +32,11 @@ class WeakListener:
         if (watch := self._watch()) is not None:
             watch.after_step(optimizer)
 
+    def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer that is not followed has stepped."""
+        if (watch := self._watch()) is not None:
+            watch.other_stepped(optimizer)
+
     def scaled_step(self, scaler: Any) -> None:
         """A scaler is about to have an optimizer step."""
         if (watch := self._watch()) is not None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from tb_gradgraph.training.scalers import listen_to_scalers
 
@@ -18,6 +19,9 @@ class StepListener(Protocol):
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """It has stepped."""
+
+    def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer that is not followed has stepped."""
 
     def scaled_step(self, scaler: Any) -> None:
         """``scaler`` is about to have an optimizer step, or not."""
@@ -37,6 +41,8 @@ class OptimizerHooks:
         for optimizer in optimizers:
             self._handles.append(optimizer.register_step_pre_hook(self._before))
             self._handles.append(optimizer.register_step_post_hook(self._after))
+        if optimizers:
+            self._handles.append(register_optimizer_step_post_hook(self._after_any))
         self._stop = listen_to_scalers(self) if optimizers else lambda: None
 
     def remove(self) -> None:
@@ -65,6 +71,10 @@ class OptimizerHooks:
 
     def _after(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         self._listener.after_step(optimizer)
+
+    def _after_any(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
+        if id(optimizer) not in self._ours:
+            self._listener.other_stepped(optimizer)
 
 
 def _inner(optimizer: Any) -> Any:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import torch
 
 from tb_gradgraph.graph import Record
-from tb_gradgraph.statistics import StatisticsTable
+from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_WIDTH, StatisticsTable
 from tb_gradgraph.summarize.transfer import Transfer
 from tb_gradgraph.summarize.whole import whole_arrays
 from tb_gradgraph.training.applied import AppliedPart, HiddenChanges
 from tb_gradgraph.training.numbers import Numbers, Whole, divided, joined, only, total_norm
 from tb_gradgraph.training.reading import PassNumbers
+from tb_gradgraph.training.unused import Cleared
 
 #: A norm that falls by more than this between backward and step was clipped.
 _CLIPPED = 1 - 1e-4
+
+#: Beside the objective of a pass whose gradient was gone before an optimizer of ours stepped.
+CLEARED = " (cleared before an optimizer stepped)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -74,6 +80,13 @@ class StepEnd:
     applied: list[AppliedPart] = dataclasses.field(default_factory=list)
     skipped: bool = False
 
+    @property
+    def parameters(self) -> set[int]:
+        """Those whose optimizers used the gradients, by ``id``."""
+        rows = {row for part in self.applied for row in part.rows}
+        known = self.last.numbers.structure.parameter_rows
+        return {of for of, row in known.items() if row in rows}
+
 
 @dataclasses.dataclass(slots=True)
 class StepRecords:
@@ -85,6 +98,7 @@ class StepRecords:
     last: Pass | None = None
     count: int = 0  # of backward passes
     ends: list[StepEnd] = dataclasses.field(default_factory=list)
+    cleared: list[Cleared] = dataclasses.field(default_factory=list)
     wall_time: float = dataclasses.field(default_factory=time.time)
 
     def add(
@@ -95,6 +109,15 @@ class StepRecords:
         self.last = Pass(found, self.count, scale)
         self.count += 1
         return self.last
+
+    @property
+    def own_count(self) -> int:
+        """How many passes are this training's, as far as is known."""
+        return self.count - sum(len(some.passes) for some in self.cleared if some.is_lent)
+
+    def is_own(self, found: Pass) -> bool:
+        """Whether a pass is this training's, as far as is known."""
+        return not any(found.number in some.passes for some in self.cleared if some.is_lent)
 
     def forget_after(self, number: int) -> None:
         """Leave out the passes after that of ``number``."""
@@ -115,6 +138,9 @@ class StepRecords:
 
     def of_pass(self, found: Pass) -> list[Record]:
         """Give the record of one backward pass."""
+        cleared = [some for some in self.cleared if found.number in some.passes]
+        if any(some.is_lent and some.is_so.read() for some in cleared):
+            return []
         table, whole = _scaled(found.numbers.gradients, found.scale)
         values = whole_arrays(found.numbers.values)
         return [self._record(found, "backward", table, whole, found.scale, values=values)]
@@ -125,7 +151,7 @@ class StepRecords:
 
     def _of_end(self, end: StepEnd) -> list[Record]:
         numbers = end.last.numbers
-        rows = numbers.structure.parameter_rows.values()
+        rows = self._rows_of(end)
         parts = [part for part in end.applied if not part.was_skipped.read()]
         skipped = end.skipped or len(parts) < len(end.applied)
         records = []
@@ -140,6 +166,16 @@ class StepRecords:
         if parts:
             records += self._of_applied(end, parts, before)
         return records
+
+    def _rows_of(self, end: StepEnd) -> list[int]:
+        """Give the rows of parameters, but not of those whose optimizer used another pass.
+
+        What the loss of a GAN's generator leaves in the discriminator is nobody's gradient.
+        """
+        others = {of for other in self.ends if other is not end for of in other.parameters}
+        others -= end.parameters
+        known = end.last.numbers.structure.parameter_rows
+        return [row for of, row in known.items() if of not in others]
 
     def _of_applied(
         self, end: StepEnd, parts: Sequence[AppliedPart], before: StatisticsTable | None
@@ -180,8 +216,8 @@ class StepRecords:
             graph_hash=graph.hash,
             step=place.step,
             wall_time=self.wall_time,
-            backward_pass=of.number,
-            objective=of.numbers.objective,
+            backward_pass=self._number(of),
+            objective=self._objective(of),
             table=table,
             gradients=whole,
             values=values or {},
@@ -192,13 +228,45 @@ class StepRecords:
             cost=place.cost,
         )
 
+    def _number(self, of: Pass) -> int:
+        """Count the passes of this training before one."""
+        lost = [some.passes for some in self.cleared if some.is_lent and some.is_so.read()]
+        return of.number - sum(number < of.number for passes in lost for number in passes)
+
+    def _objective(self, of: Pass) -> str:
+        """Say what was differentiated, and of a backward pass whether nothing came of it."""
+        own = [some for some in self.cleared if of.number in some.passes and not some.is_lent]
+        came_to_nothing = any(some.is_so.read() for some in own)
+        return of.numbers.objective + CLEARED * came_to_nothing
+
 
 def _scaled(numbers: Numbers, scale: LossScale) -> tuple[StatisticsTable, Whole]:
     table, whole = numbers.collect()
     if not scale.is_late:
         return table, whole
     factor = scale.read()
-    return divided(table, factor), {row: array / factor for row, array in whole.items()}
+    moved = _moved(table.histogram, factor)
+    table = dataclasses.replace(divided(table, factor), histogram=moved)
+    return table, {row: array / factor for row, array in whole.items()}
+
+
+def _moved(histogram: np.ndarray, factor: float) -> np.ndarray:
+    """Give a histogram of log2 after a division; empty rows where bins do not fall on bins.
+
+    A scaler's factor is a power of two, by default 2^16: eight bins.
+    """
+    bins = math.log2(factor) / HISTOGRAM_WIDTH if factor > 0 else math.nan
+    moved = np.zeros_like(histogram)
+    if not bins.is_integer() or abs(bins) >= HISTOGRAM_BINS:
+        return moved
+    by = int(bins)
+    if by < 0:
+        return _moved(histogram[:, ::-1], 1 / factor)[:, ::-1]
+    moved[:, : HISTOGRAM_BINS - by] = histogram[:, by:]
+    moved[:, 0] += histogram[:, :by].sum(1, dtype=histogram.dtype)
+    if by:
+        moved[histogram[:, -1] > 0] = 0  # what it holds may be of any bin beyond
+    return moved
 
 
 def _together(parts: Sequence[AppliedPart]) -> Iterable[tuple[Numbers, bool, list[int]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -23,11 +23,11 @@ from tb_gradgraph.training.reading import PassNumbers, PassReading
 from tb_gradgraph.training.records import LossScale, Pass, StepPlace, StepRecords
 from tb_gradgraph.training.scalers import loss_scale, scaler_of
 from tb_gradgraph.training.structures import Met, Structure, Structures
+from tb_gradgraph.training.unused import UnusedPasses
 
 #: Backward passes of one step that get a record each; of further ones (a great many
 #: micro-batches) only what they accumulated to is kept.
 MOST_PASSES = 8
-_UNSETTLED = 3  # steps in which the order of several optimizers may yet turn out to be another
 
 
 @dataclasses.dataclass(slots=True)
@@ -40,32 +40,36 @@ class Setting:
     follows_modules: bool  # whether module calls are followed at every recorded step
     is_compiled: bool
     scaler: Any  # torch.amp.GradScaler or None
-    optimizers: int
     is_open: Callable[[], bool]  # whether records are still taken
     write_graph: Callable[[str, Graph], None]
     write_later: Callable[[Callable[[], Sequence[Record]], int], None]
     hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)
     recorded: int = 0  # steps
 
-    @property
-    def holds(self) -> bool:
-        """Whether records wait for the end of the step.
 
-        At the first the optimizer may yet show that there is a scaler, and at the first
-        few which of several ends a step.
-        """
-        return self.recorded < (_UNSETTLED if self.optimizers > 1 else self.optimizers)
+class _Held(NamedTuple):
+    """Records that wait for the end of the step."""
+
+    of: Pass | None  # None: of the step as a whole
+    make: Callable[[], Sequence[Record]]
+    size: int
 
 
 class RecordedStep:
-    """Takes in what happens during the step; hooks are on from ``__init__`` to ``finish``."""
+    """Takes in what happens during the step; hooks are on from ``__init__`` to ``finish``.
+
+    Records are handed over when it ends: until then an optimizer may show that there is a
+    scaler, that a pass was of the next step, or that it was another training's.
+    """
 
     def __init__(self, setting: Setting, place: StepPlace) -> None:
         """Begin to follow the forward."""
         self._setting = setting
         setting.hidden.begin_step()
         self._records = StepRecords(place, LossScale(), setting.hidden)
-        self._held: list[tuple[Pass | None, Callable[[], Sequence[Record]]]] = []
+        self._held: list[_Held] = []
+        self._unused = UnusedPasses()
+        self._reached: list[int] = []  # leaves behind the running backward, by ``id``
         self._before: dict[int, OptimizerReading] = {}
         self._within: _WithinBackward | None = None  # while a backward runs
         wants_trace = setting.structures.wants_trace
@@ -97,7 +101,9 @@ class RecordedStep:
         frame = user_frame()
         if setting.scaler is None and not setting.recorded:
             setting.scaler = scaler_of(call.roots, variables_of(frame).values())
-        if self._records.count >= MOST_PASSES:
+        self._look_for_cleared()
+        self._reached = list(map(id, met.leaves))
+        if self._records.own_count >= MOST_PASSES:
             met = Met(met.structure)
         objective = ", ".join(root.name for root in name_roots(call.roots, frame))
         shares = not self._has_tensor_hooks
@@ -113,13 +119,16 @@ class RecordedStep:
         if numbers is None:
             return False
         records = self._records
+        keeps = records.own_count < MOST_PASSES
         found = records.add(numbers, scale)
+        self._unused.add(self._reached, numbers)
         if not numbers.structure.replay.is_checked:
             _check_sharing(numbers)
         self._setting.write_graph(self._setting.tag, numbers.structure.graph)
-        if found.number < MOST_PASSES:
-            self._write(found, lambda: records.of_pass(found), numbers)
+        if keeps:
+            self._hold(found, partial(records.of_pass, found))
         if within is not None and (parts := within.finish()):
+            self._unused.use()
             records.end().applied += parts
         return True
 
@@ -135,6 +144,7 @@ class RecordedStep:
     def after_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         """Read what it did to the weights."""
         reading = self._before.pop(id(optimizer), None)
+        self._unused.use()
         if reading is None:
             return
         if self._within is not None:
@@ -143,14 +153,18 @@ class RecordedStep:
             part = reading.finish(self._records.last.numbers)
             self._records.end().applied.append(part)
 
-    def take_unused(self) -> list[Pass]:
-        """Take out the passes that no optimizer has used yet: they turned out to be of the next step.
+    def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer that is not of this watch has stepped: of another net, unless it has our parameters."""
+        own = self._setting.parameters.known
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        if not any(id(parameter) in own for parameter in parameters):
+            self._unused.lend(parameters)
 
-        What has been written already stays.
-        """
+    def take_unused(self) -> list[Pass]:
+        """Take out the passes that no optimizer has used yet: they turned out to be of the next step."""
         used = self._records.ends[-1].last.number if self._records.ends else -1
-        unused = [found for found, _ in self._held if found is not None and found.number > used]
-        self._held = [entry for entry in self._held if entry[0] not in unused]
+        unused = [of for of, *_ in self._held if of is not None and of.number > used]
+        self._held = [entry for entry in self._held if entry.of not in unused]
         if unused:
             self._records.forget_after(used)
         return unused
@@ -160,18 +174,18 @@ class RecordedStep:
         records = self._records
         for given in passes:
             found = records.add(given.numbers, None, given.scale)
-            self._write(found, partial(records.of_pass, found), given.numbers)
+            self._unused.add((), given.numbers)
+            self._hold(found, partial(records.of_pass, found))
 
     def follow_scaler(self, scaler: Any) -> None:
         """Note which scaler has our optimizers step: the numbers so far are of losses times its factor."""
         if self._setting.scaler is not scaler:
-            if not self._setting.holds:  # what is written already stays as it is
-                self._records.scale = LossScale()
             self._setting.scaler = scaler
             self._records.scale.find_late(loss_scale(scaler))
 
     def skip_optimizer(self) -> None:
         """Note that a scaler left the optimizer's step out."""
+        self._unused.use()
         if self._records.last is not None:
             self._records.end().skipped = True
 
@@ -180,19 +194,27 @@ class RecordedStep:
         self.drop()
         self.forward.check()
         records = self._records
-        if records.last is None:
+        records.cleared += self._unused.take_lent()  # what is left after it is ours
+        self._look_for_cleared()
+        if records.last is None or not (records.own_count or records.ends):
             return False
-        if records.count > 1:
+        if records.own_count > 1 and records.is_own(records.last):
             records.end()
         if records.ends:
-            self._write(None, records.of_step, records.last.numbers)
+            self._hold(None, records.of_step)
         self._setting.recorded += 1
-        for _, make in self._held:
-            self._setting.write_later(make, 0)
+        self.hand_over()
         return True
 
+    def hand_over(self) -> None:
+        """Have the records written that wait; also in mid-step, where the process is about to end."""
+        self._records.cleared += self._unused.take_lent()
+        while self._held:
+            _, make, size = self._held.pop(0)
+            self._setting.write_later(make, size)
+
     def move_to(self, step: int) -> None:
-        """Have it be another step; what has been written already stays."""
+        """Have it be another step."""
         self._records.place = dataclasses.replace(self._records.place, step=step)
 
     def drop(self) -> None:
@@ -209,13 +231,18 @@ class RecordedStep:
     def _note_tensor_hook(self) -> None:
         self._has_tensor_hooks = True
 
-    def _write(
-        self, of: Pass | None, make: Callable[[], Sequence[Record]], numbers: PassNumbers
-    ) -> None:
-        if self._setting.holds:
-            self._held.append((of, make))
-        else:
-            self._setting.write_later(make, numbers.structure.size)
+    def _look_for_cleared(self) -> None:
+        """See whether the gradients of unused passes are gone; a closure's own are the optimizer's."""
+        if self._before:
+            return
+        cleared = self._unused.take_cleared(self._setting.parameters.tensors)
+        self._records.cleared += cleared
+        lost = [some.passes for some in cleared if some.is_lent and some.is_so.is_sure]
+        self._held = [h for h in self._held if not any(h.of and h.of.number in p for p in lost)]
+
+    def _hold(self, of: Pass | None, make: Callable[[], Sequence[Record]]) -> None:
+        size = 0 if of is None else of.numbers.structure.size
+        self._held.append(_Held(of, make, size))
 
 
 class _WithinBackward:

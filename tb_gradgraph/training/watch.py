@@ -114,6 +114,11 @@ class Watch:
             self._setting.parameters.forget()
         self._check()
 
+    def hand_over(self) -> None:
+        """Have what is recorded of the running step written: the process is about to end."""
+        if self._current is not None:
+            self._guarded(self._current.hand_over)
+
     def __enter__(self) -> Watch:
         return self
 
@@ -148,6 +153,11 @@ class Watch:
         if self._current is not None:
             self._guarded(self._current.after_optimizer, optimizer)
         self._has_stepped(optimizer)
+
+    def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer that is not of this watch has stepped."""
+        if self._current is not None:
+            self._guarded(self._current.other_stepped, optimizer)
 
     def scaled_step(self, scaler: Any) -> None:
         """A scaler is about to have an optimizer step."""

@@ -39,6 +39,4 @@ def test_what_was_recorded_is_on_disk(how: str, last: int, tmp_path: pathlib.Pat
     )  # fmt: skip
     assert ended.returncode != 0 and "tb_gradgraph" not in ended.stderr
     steps = [(s, stage, 0) for s in range(last) for stage in ("backward", "applied")]
-    if how == "SIGTERM" and last == 0:
-        return  # the first step's records wait for its optimizer, which never came
     assert Log(tmp_path).places == [*steps, (last, "backward", 0)]

@@ -12,6 +12,8 @@ import pytest
 import torch
 
 import tb_gradgraph
+from tb_gradgraph.statistics import HISTOGRAM_BINS
+from tests.summarize.oracle import histogram_of
 from tests.watch.loops import Bare, Log, run_both, small_net, state_of
 
 FACTOR = 1024.0
@@ -78,6 +80,32 @@ def test_numbers_are_without_the_factor(
     assert log.places == [(step, *place) for step in range(3) for place in each]
     assert {record.loss_scale for record in log.records} == {FACTOR}
     assert not any(record.skipped for record in log.records)
+
+
+@pytest.mark.parametrize(
+    ("factor", "has_histograms"), [(1024.0, True), (2.0**-6, True), (2048.0, False)]
+)
+def test_a_scaler_that_is_found_late_leaves_histograms(
+    factor: float, has_histograms: bool, tmp_path: pathlib.Path
+) -> None:
+    """Where its factor moves them by whole bins, which are two powers of two wide."""
+    torch.manual_seed(0)
+    net = small_net()
+    trainer = _Trainer(torch.amp.GradScaler("cpu", init_scale=factor))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
+        writer.watch(net, optimizer=optimizer, every_n_steps=1)
+        trainer.scaler.scale(net(torch.randn(4, 3)).square().mean()).backward()
+        expected = {n: p.grad.div(factor).flatten().tolist() for n, p in net.named_parameters()}
+        trainer.scaler.step(optimizer)
+    log = Log(tmp_path)
+    for name, gradient in expected.items():
+        for stage in ("backward", "unscaled"):
+            found = log.tensor(0, stage, name).statistics
+            assert found is not None
+            own = histogram_of(gradient) if has_histograms else [0] * HISTOGRAM_BINS
+            assert list(found.histogram) == own, (name, stage)
+        assert sum(log.tensor(0, "applied", name).statistics.histogram) > 0
 
 
 @pytest.mark.parametrize("given", [True, False], ids=["given", "found"])
