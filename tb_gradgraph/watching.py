@@ -56,7 +56,7 @@ def begin_watch(
     scaler = _scaler(grad_scaler)
     name = log.watch_tag(model, tag, WHERE)
     for earlier in [watch for watch in log.watches if watch.tag == name]:
-        earlier.close()
+        earlier.end()
         log.watches.remove(earlier)
     parameters = Parameters(model, optimizers, frame)
     if not parameters.tensors:

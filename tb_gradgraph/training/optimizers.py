@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -36,13 +38,13 @@ class OptimizerHooks:
     def __init__(self, optimizers: Sequence[torch.optim.Optimizer], listener: StepListener) -> None:
         self._listener = listener
         self._stepped = False
-        self._ours = frozenset(map(id, optimizers))
+        self._ours = {id(optimizer): weakref.ref(optimizer) for optimizer in optimizers}
         self._handles: list[Any] = []
         for optimizer in optimizers:
-            self._handles.append(optimizer.register_step_pre_hook(self._before))
-            self._handles.append(optimizer.register_step_post_hook(self._after))
+            self._handles.append(optimizer.register_step_pre_hook(_untraced(self._before)))
+            self._handles.append(optimizer.register_step_post_hook(_untraced(self._after)))
         if optimizers:
-            self._handles.append(register_optimizer_step_post_hook(self._after_any))
+            self._handles.append(register_optimizer_step_post_hook(_untraced(self._after_any)))
         self._stop = listen_to_scalers(self) if optimizers else lambda: None
 
     def remove(self) -> None:
@@ -63,7 +65,9 @@ class OptimizerHooks:
             self._listener.skipped_step(_inner(optimizer))
 
     def _is_ours(self, optimizer: Any) -> bool:
-        return id(_inner(optimizer)) in self._ours
+        inner = _inner(optimizer)
+        reference = self._ours.get(id(inner))
+        return reference is not None and reference() is inner  # ids are given again
 
     def _before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         self._stepped = True
@@ -73,8 +77,16 @@ class OptimizerHooks:
         self._listener.after_step(optimizer)
 
     def _after_any(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
-        if id(optimizer) not in self._ours:
+        if not self._is_ours(optimizer):
             self._listener.other_stepped(optimizer)
+
+
+def _untraced(hook: Callable[..., None]) -> Callable[..., None]:
+    """Keep the compiler out of a hook, as of a step that is compiled itself.
+
+    To ask for that loads the compiler, which takes a second: only where it is loaded already.
+    """
+    return torch.compiler.disable(hook) if "torch._dynamo" in sys.modules else hook
 
 
 def _inner(optimizer: Any) -> Any:

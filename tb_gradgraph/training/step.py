@@ -153,12 +153,14 @@ class RecordedStep:
             part = reading.finish(self._records.last.numbers)
             self._records.end().applied.append(part)
 
-    def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
-        """An optimizer that is not of this watch has stepped: of another net, unless it has our parameters."""
+    def other_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Note that one not of this watch has stepped, of another net; whether it has ours instead."""
         own = self._setting.parameters.known
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        if not any(id(parameter) in own for parameter in parameters):
+        is_ours = any(id(parameter) in own for parameter in parameters)
+        if not is_ours:
             self._unused.lend(parameters)
+        return is_ours
 
     def take_unused(self) -> list[Pass]:
         """Take out the passes that no optimizer has used yet: they turned out to be of the next step."""

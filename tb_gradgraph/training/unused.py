@@ -81,9 +81,7 @@ class UnusedPasses:
 
 
 @torch.no_grad()
-def _are_cleared(
-    parameters: Sequence[torch.Tensor], left: Mapping[int, GradState]
-) -> Flag | None:
+def _are_cleared(parameters: Sequence[torch.Tensor], left: Mapping[int, GradState]) -> Flag | None:
     """Give whether every gradient that was left is gone or zero; None if surely not."""
     changed = []
     had = False

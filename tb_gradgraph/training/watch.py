@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
+import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -17,14 +17,14 @@ from tb_gradgraph.autograd.backward_calls import BackwardCall, is_part_of_forwar
 from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.cadence import Cadence
+from tb_gradgraph.training.counting import Ended, counted
+from tb_gradgraph.training.endings import detach, end_with, or_at_exit
 from tb_gradgraph.training.listener import WeakListener
 from tb_gradgraph.training.optimizers import OptimizerHooks
-from tb_gradgraph.training.parameters import grad_states
 from tb_gradgraph.training.records import StepPlace
+from tb_gradgraph.training.seen import Seen, find_mistake
 from tb_gradgraph.training.step import RecordedStep, Setting
 from tb_gradgraph.training.turns import Turns
-
-Ended = Callable[[bool], None]
 
 
 class Watch:
@@ -52,15 +52,17 @@ class Watch:
         self._running = threading.Lock()  # held while a backward is being recorded
         self._closed = False
         self._pid = os.getpid()
+        self._seen = Seen(tuple(type(optimizer).__name__ for optimizer in optimizers))
+        self._mistake: str | None = None
         self._turns = Turns(len(optimizers))
         self._ends_with_backward = False  # for its optimizers have stepped within it
         self.failure: Exception | None = None
         this = weakref.ref(self)
         self._hooks = OptimizerHooks(optimizers, WeakListener(this))
         self._optimizers = [weakref.ref(optimizer) for optimizer in optimizers]
-        self._stop = _or_at_exit(listen(WeakListener(this).on_backward), this)
-        weakref.finalize(model, _close, this).atexit = False
-        weakref.finalize(self, _detach, self._stop, self._hooks).atexit = False
+        self._stop = or_at_exit(listen(WeakListener(this).on_backward), this)
+        end_with(model, this)
+        weakref.finalize(self, detach, self._stop, self._hooks).atexit = False
         self._guarded(self._begin_step)
 
     @property
@@ -103,16 +105,30 @@ class Watch:
         return self._closed
 
     def close(self) -> None:
-        """Remove every trace, and hand over what is recorded. Harmless when done twice."""
-        if not self._closed:
-            self._closed = True
-            _detach(self._stop, self._hooks)
-            current, self._current = self._current, None
-            if current is not None:
-                self._guarded(current.finish)
-                self._guarded(current.drop)
-            self._setting.parameters.forget()
+        """Remove every trace, and hand over what is recorded. Harmless when done twice.
+
+        Warns where nothing was recorded, and says why.
+        """
+        self.end()
+        mistake, self._mistake = self._mistake, None
+        if mistake is not None and sys.exc_info()[1] is None:
+            warnings.warn(f"watch() of {self.tag!r}: {mistake}", UserWarning, stacklevel=2)
         self._check()
+
+    def end(self) -> None:
+        """Do what ``close`` does, and leave it to that to warn and to raise."""
+        if self._closed:
+            return
+        self._closed = True
+        detach(self._stop, self._hooks)
+        current, self._current = self._current, None
+        if current is not None:
+            self._seen.recorded += bool(self._guarded(current.finish))
+            self._guarded(current.drop)
+        if self.failure is None and self._setting.is_open():
+            tensors = self._setting.parameters.tensors
+            self._mistake = find_mistake(self._seen, self._step, self.every_n_steps, tensors)
+        self._setting.parameters.forget()
 
     def hand_over(self) -> None:
         """Have what is recorded of the running step written: the process is about to end."""
@@ -136,9 +152,14 @@ class Watch:
         """Called before every backward; gives what is to be called after it."""
         if self._closed or self._pid != os.getpid():
             return None
-        if self._current is None:
-            return None if self._optimizers else self._guarded(self._count, call)
-        return self._guarded(self._record, call)
+        is_due = self._current is not None
+        if is_due:
+            ended = self._guarded(self._record, call)
+        else:
+            ended = None if self._optimizers else self._guarded(self._count, call)
+        if self._seen.recorded:
+            return ended
+        return self._seen.counting(self._step, is_due, ended)
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer is about to step."""
@@ -157,7 +178,8 @@ class Watch:
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer that is not of this watch has stepped."""
         if self._current is not None:
-            self._guarded(self._current.other_stepped, optimizer)
+            if self._guarded(self._current.other_stepped, optimizer):
+                self._seen.others.add(type(optimizer).__name__)
 
     def scaled_step(self, scaler: Any) -> None:
         """A scaler is about to have an optimizer step."""
@@ -173,6 +195,7 @@ class Watch:
         self._has_stepped(optimizer)
 
     def _has_stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        self._seen.steps += 1
         if not self._turns.take(optimizer):
             return
         if self._running.locked():
@@ -182,21 +205,7 @@ class Watch:
 
     def _count(self, call: BackwardCall) -> Ended | None:
         """Count a backward that is not recorded, if it is over the model."""
-        if is_part_of_forward(call):
-            return None
-        self._setting.parameters.refresh()
-        parameters = self._setting.parameters.tensors
-        given = {id(tensor) for tensor in call.inputs}
-        if not call.accumulates:
-            ours = any(id(parameter) in given for parameter in parameters)
-            return lambda well: self._guarded(self._end_step) if well and ours else None
-        before = grad_states(parameters)
-
-        def ended(well: bool) -> None:
-            if well and grad_states(parameters) != before:
-                self._guarded(self._end_step)
-
-        return ended
+        return counted(call, self._setting.parameters, lambda: self._guarded(self._end_step))
 
     def _record(self, call: BackwardCall) -> Ended | None:
         current = self._current
@@ -220,6 +229,7 @@ class Watch:
                 found = self._guarded(current.end_pass, reading, well)
             finally:
                 self._release(was_collecting)
+            self._seen.passes += bool(found)
             if self._ends_with_backward or (found and not self._optimizers):
                 self._ends_with_backward = False
                 self._guarded(self._end_step)
@@ -237,7 +247,7 @@ class Watch:
             current.drop()
         if not self._closed and not self._setting.is_open():
             self._closed = True  # the disk is full, or the writer closed
-            _detach(self._stop, self._hooks)
+            detach(self._stop, self._hooks)
         if self._closed or not self._cadence.is_due(self._step):
             return
         place = StepPlace(
@@ -251,6 +261,7 @@ class Watch:
         self._turns.begin()
         ahead = current.take_unused() if current is not None and has_begun else []
         recorded = current is not None and current.finish()
+        self._seen.recorded += recorded
         self._cadence.end_step(self._step, recorded)
         self._step += 1
         self._begin_step()
@@ -264,7 +275,7 @@ class Watch:
         except Exception as error:
             self.failure = error
             self._closed = True
-            _detach(self._stop, self._hooks)
+            detach(self._stop, self._hooks)
             current, self._current = self._current, None
             if current is not None:
                 current.drop()
@@ -274,27 +285,3 @@ class Watch:
     def _check(self) -> None:
         if self._strict and self.failure is not None:
             raise self.failure
-
-
-def _or_at_exit(stop: Callable[[], None], watch: weakref.ref[Watch]) -> Callable[[], None]:
-    """Have a watch closed when the interpreter ends before it was: the first step may be waiting."""
-    at_exit = partial(_close, watch)
-    atexit.register(at_exit)
-
-    def stop_both() -> None:
-        stop()
-        atexit.unregister(at_exit)
-
-    return stop_both
-
-
-def _detach(stop: Callable[[], None], hooks: OptimizerHooks) -> None:
-    stop()
-    hooks.remove()
-
-
-def _close(reference: weakref.ref[Watch]) -> None:
-    """End the watch of a model that is gone."""
-    watch = reference()
-    if watch is not None:
-        watch.close()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 from torch.nn.modules import module as torch_module
+from torch.optim.optimizer import _global_optimizer_post_hooks
 from torch.utils._python_dispatch import (
     _get_current_dispatch_mode_stack,
     is_in_torch_dispatch_mode,
@@ -29,6 +30,7 @@ def _process() -> object:
     ]
     return (
         tables,
+        len(_global_optimizer_post_hooks),
         _get_current_dispatch_mode_stack(),
         is_in_torch_dispatch_mode(),
         torch.autograd._engine_run_backward,

@@ -91,3 +91,35 @@ def test_nothing_is_compiled_again(
     run_both(loop, tmp_path, level=level, every_n_steps=every_n_steps)
     bare, watched = found
     assert watched == bare
+
+
+@pytest.mark.parametrize("is_watched", [True, False], ids=["its optimizer", "another net's"])
+def test_a_compiled_optimizer_step_is_one_graph(is_watched: bool, tmp_path: pathlib.Path) -> None:
+    """Hooks on it are not traced."""
+
+    def loop(run: Bare) -> Any:
+        torch._dynamo.reset()
+        counters.clear()
+        nets = small_net(), small_net()
+        rate = torch.tensor(0.1)  # else each value is compiled anew
+        optimizers = [torch.optim.Adam(net.parameters(), rate) for net in nets]
+        run.watch(nets[0], optimizer=optimizers[0])
+        step = torch.compile(optimizers[not is_watched].step, backend="aot_eager")
+        for number in range(3):
+            sum(net(torch.randn(4, 3)).square().mean() for net in nets).backward()
+            run.note(number, "applied", nets[0])
+            if is_watched:
+                step()
+                optimizers[1].step()
+            else:
+                optimizers[0].step()
+                step()
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+        found.append((counters["stats"]["unique_graphs"], dict(counters["recompiles"])))
+        return [parameter.detach() for net in nets for parameter in net.parameters()]
+
+    found: list[Any] = []
+    run_both(loop, tmp_path)
+    bare, watched = found
+    assert watched == bare

@@ -37,7 +37,9 @@ def _adversarial(critics: int, detaches: bool, set_to_none: bool, steps: int = 4
         for step in range(steps):
             for critic in range(critics):
                 fake = gan.g(torch.randn(4, 2))
-                loss_d = (gan.d(fake.detach() if detaches else fake) - gan.d(torch.ones(4, 3))).mean()
+                loss_d = (
+                    gan.d(fake.detach() if detaches else fake) - gan.d(torch.ones(4, 3))
+                ).mean()
                 of_d.zero_grad(set_to_none)
                 loss_d.backward()
                 _note(run, step * critics + critic, gan.d, "d")

@@ -1,0 +1,30 @@
+"""Backwards that are not recorded, where they are what a training's steps are counted by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tb_gradgraph.autograd.backward_calls import BackwardCall, is_part_of_forward
+from tb_gradgraph.training.parameters import Parameters, grad_states
+
+#: What is to be called when a backward has ended, and whether it ended well.
+Ended = Callable[[bool], None]
+
+
+def counted(call: BackwardCall, parameters: Parameters, end: Callable[[], None]) -> Ended | None:
+    """Have ``end`` called after a backward that ended well and reached one of ``parameters``."""
+    if is_part_of_forward(call):
+        return None
+    parameters.refresh()
+    tensors = parameters.tensors
+    if not call.accumulates:
+        given = {id(tensor) for tensor in call.inputs}
+        ours = any(id(tensor) in given for tensor in tensors)
+        return lambda well: end() if well and ours else None
+    before = grad_states(tensors)
+
+    def ended(well: bool) -> None:
+        if well and grad_states(tensors) != before:
+            end()
+
+    return ended
