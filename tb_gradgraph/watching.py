@@ -14,7 +14,13 @@ import torch
 
 from tb_gradgraph.autograd.build import BuiltGraph
 from tb_gradgraph.autograd.frames import user_frame
-from tb_gradgraph.autograd.select import LEVELS, matching_rows, selected_rows
+from tb_gradgraph.autograd.select import (
+    LEVELS,
+    check_selector,
+    matching_rows,
+    selected_rows,
+    warn_of_nothing,
+)
 from tb_gradgraph.autograd.training_forward import TrainingForward, is_compiled
 from tb_gradgraph.autograd.training_graph import build_training_graph
 from tb_gradgraph.errors import CaptureError
@@ -52,6 +58,8 @@ def begin_watch(
     _check_numbers(every_n_steps, budget)
     if request.level not in LEVELS:
         raise CaptureError(f"{WHERE}: expected level to be one of {LEVELS}, got {request.level!r}.")
+    for selector in (request.select, request.exclude, request.retain):
+        check_selector(selector, WHERE)
     frame = user_frame()
     scaler = _scaler(grad_scaler)
     name = log.watch_tag(model, tag, WHERE)
@@ -91,12 +99,13 @@ def _structures(parameters: Parameters, model: torch.nn.Module, request: Request
     def select(built: BuiltGraph) -> tuple[frozenset[int] | None, frozenset[int]]:
         nonlocal warned
         with warnings.catch_warnings():
-            if warned:  # of a pattern that matches nothing, at every new graph
+            if warned:  # of what matches nothing, at every new graph
                 warnings.simplefilter("ignore")
             warned = True
             rows = selected_rows(
                 built, alive(), request.select, request.exclude, request.level, WHERE
             )
+            warn_of_nothing(built, rows, request.level, WHERE)
             retained = matching_rows(built, alive(), request.retain, WHERE)
             warn_of_large(built.graph, retained, WHERE)
         return rows, _small_or(retained, built.graph)

@@ -14,11 +14,13 @@ from tb_gradgraph.autograd.select import Selector
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.gradgraph import GradGraph
 from tb_gradgraph.graph_log import default_tag, graph_log_of
+from tb_gradgraph.mistakes import names_mistakes
 from tb_gradgraph.recorder import GraphRecorder, Request
 from tb_gradgraph.training.watch import Watch
 from tb_gradgraph.watching import begin_watch
 
 
+@names_mistakes("add_grad_graph", 4)
 def add_grad_graph(
     writer: Any,
     model: torch.nn.Module | torch.Tensor | Sequence[torch.Tensor],
@@ -75,6 +77,7 @@ def add_grad_graph(
     return _capture(model, input_to_model, loss_fn, grad_outputs, recorder, request.where)
 
 
+@names_mistakes("watch", 2, "optimizer")
 def watch(
     writer: Any,
     model: torch.nn.Module,

@@ -18,6 +18,7 @@ from tb_gradgraph.graph import Edge, Graph, Node
 Part = str | torch.Tensor | torch.nn.Module
 Selector = Part | Callable[[Node], bool] | Sequence[Part]
 LEVELS = ("param", "module", "op")
+_NAMED = 6  # names of nodes in a warning
 
 
 def selected_rows(
@@ -42,6 +43,31 @@ def selected_rows(
     if excludes:
         rows -= matching_rows(built, model, exclude, where)
     return frozenset(_at_level(built.graph, rows, level))
+
+
+def check_selector(selector: Selector, where: str) -> None:
+    """Raise CaptureError for a selector, or a part of one, of an unknown kind."""
+    for part in _parts(selector, where) or []:
+        if not isinstance(part, (str, torch.Tensor, torch.nn.Module)):
+            raise _unknown(part, where)
+
+
+def warn_of_nothing(built: BuiltGraph, rows: frozenset[int] | None, level: str, where: str) -> None:
+    """Warn where no gradient at all is to be read, with names that could be selected."""
+    if rows is None or rows:
+        return
+    readable = _at_level(built.graph, set(range(built.graph.slot_count)), level)
+    offsets = built.graph.slot_offsets.tolist()
+    names = [
+        node.name
+        for node, row in zip(built.graph.nodes, offsets)
+        if row in readable and node.requires_grad and node.kind != "root"
+    ]
+    more = ", .." if len(names) > _NAMED else ""
+    _warn(
+        f"{where}: select, exclude and level={level!r} leave nothing of this graph, so that no gradient "
+        f"is read. Names at this level: {', '.join(names[:_NAMED])}{more}."
+    )
 
 
 def matching_rows(

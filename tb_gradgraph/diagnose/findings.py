@@ -20,6 +20,7 @@ def findings(
     table: StatisticsTable,
     values: Mapping[int, np.ndarray] | None = None,
     stage: str = "backward",
+    ran: bool = False,
 ) -> list[Finding]:
     """Say what looks wrong in one backward pass, or at a later stage of the step.
 
@@ -29,6 +30,7 @@ def findings(
         values: Values of the forward by row, of the tensors that keep theirs.
         stage: Where in the step the gradients were read. After ``backward`` only
             parameters have numbers; what is missing, vanishing or exploding was told of there.
+        ran: Whether a backward is known to have run, though no gradient was recorded.
 
     Returns:
         Errors first, then warnings, then notes; of one severity the
@@ -37,8 +39,7 @@ def findings(
     if stage != "backward":
         return rank(_find_at_stage(graph, table, stage))
     if not table.present.any():
-        text = "No gradient was recorded: no backward pass ran over this graph yet."
-        return [Finding("note", "no_backward", None, "", text)]
+        return [_tell_empty(ran)]
     return rank(
         [
             *find_nonfinite(graph, table, values or {}),
@@ -47,6 +48,17 @@ def findings(
             *find_magnitudes(graph, table),
         ]
     )
+
+
+def _tell_empty(ran: bool) -> Finding:
+    if ran:
+        text = (
+            "A backward ran, and none of its gradients was recorded: what was given to watch() as "
+            "select, exclude and level leaves nothing of this graph."
+        )
+        return Finding("warning", "nothing_selected", None, "", text)
+    text = "No gradient was recorded: no backward pass ran over this graph yet."
+    return Finding("note", "no_backward", None, "", text)
 
 
 def rank(found: Iterable[Finding]) -> list[Finding]:

@@ -24,7 +24,7 @@ def answer_findings(reader: Reader, parameters: Parameters) -> Answer:
     graph = find_graph(reader, run, entry.graph_hash)
     table, values = reader.table(run, entry), reader.whole(run, entry)[1]
     of_step = list(_find_in_step(reader, run, entry, graph))
-    of_record = findings(graph, table, values, entry.stage)
+    of_record = findings(graph, table, values, entry.stage, ran=entry.every_n_steps > 0)
     if of_step and not table.present.any():
         of_record = []  # a step was made, so that a backward ran though none was recorded here
     found = [dataclasses.asdict(finding) for finding in rank([*of_record, *of_step])]

@@ -187,7 +187,9 @@ def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:
                 stage=segment.stages[position],
                 wall_time=segment.wall_times[position],
                 objective=segment.objectives[position],
-                has_gradients=segment.present_rows[position] > 0,
+                # A watch writes nothing before a backward has run, of which it may read nothing.
+                has_gradients=segment.present_rows[position] > 0
+                or segment.every_n_steps[position] > 0,
                 rows=segment.rows,
                 chunk=tag,
                 segment=number,

@@ -58,6 +58,13 @@ def test_structure_without_backward_is_a_note():
     assert (found.severity, found.kind, found.row) == ("note", "no_backward", None)
 
 
+def test_where_a_backward_ran_and_nothing_was_read_it_is_not_said_that_none_ran():
+    graph = make_chain("w", "loss")
+    (found,) = findings(graph, StatisticsTable.empty(graph.row_count), ran=True)
+    assert (found.severity, found.kind, found.row) == ("warning", "nothing_selected", None)
+    assert found.text.startswith("A backward ran, and none of its gradients was recorded")
+
+
 def test_origin_is_where_finite_came_in_and_nonfinite_left_and_victim_where_infinity_became_nan():
     """``y = sqrt(x * 0) * 1`` at 0: the mul, where anomaly mode points, is the victim."""
     graph = make_chain("x", "mul", "sqrt", "mul.1", "y")

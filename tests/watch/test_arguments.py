@@ -50,6 +50,32 @@ def test_a_mistake_is_named(
         watch(writer, small_net())
 
 
+@pytest.mark.parametrize(
+    ("watch", "message"),
+    [
+        (lambda w, n, o: w.watch(n, o), "watch(): expected at most 1 argument without a name after "
+         "the writer, got SGD as one more. Write optimizer=..; all further"),
+        (lambda w, n, o: tb_gradgraph.watch(w, n, o, 10), "got SGD as one more. Write optimizer=..;"),
+        (lambda w, n, o: tb_gradgraph.watch(n), "watch(): expected a summary writer as the first "
+         "argument, got Sequential. Write tb_gradgraph.watch(writer, ...), or writer.watch(...)"),
+        (lambda w, n, o: tb_gradgraph.watch(n, optimizer=o), "got Sequential. Write tb_gradgraph"),
+        (lambda w, n, o: tb_gradgraph.watch(n, o), "got Sequential. Write tb_gradgraph.watch(w"),
+        (lambda w, n, o: tb_gradgraph.add_grad_graph(n, torch.ones(1, 3)), "add_grad_graph(): "
+         "expected a summary writer as the first argument, got Sequential."),
+        (lambda w, n, o: tb_gradgraph.add_grad_graph(n(torch.ones(1, 3)).sum()), "got Tensor."),
+        (lambda w, n, o: w.add_grad_graph(n, torch.ones(1, 3), 0, torch.sum), "expected at most 3 "
+         "arguments without a name after the writer, got builtin_function_or_method as one more."),
+    ],
+)  # fmt: skip
+def test_what_python_would_refuse_is_named_with_its_cure(
+    watch: Callable[..., Any], message: str, writer: Any
+) -> None:
+    net = small_net()
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    with pytest.raises(tb_gradgraph.GradGraphError, match=re.escape(message)):
+        watch(writer, net, optimizer)
+
+
 def test_an_optimizer_of_another_model_is_warned_of(writer: Any) -> None:
     stale = torch.optim.SGD(small_net().parameters(), 0.1)
     with pytest.warns(UserWarning, match="it does not train this model. Make it after the model"):

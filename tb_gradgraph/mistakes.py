@@ -1,0 +1,56 @@
+"""Calls that Python would refuse without saying what to write instead."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import torch
+
+from tb_gradgraph.errors import CaptureError, WriterError
+
+P = ParamSpec("P")
+ResultT = TypeVar("ResultT")
+
+
+def names_mistakes(
+    name: str, most: int, first_named: str = ""
+) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
+    """Have a function of a writer and a model say so where the writer is missing, or a name.
+
+    Args:
+        name: Of the function.
+        most: How many arguments it takes without their names.
+        first_named: The argument that one may take for the next of them.
+    """
+
+    def decorate(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
+        @functools.wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> ResultT:
+            if args and isinstance(args[0], (torch.nn.Module, torch.Tensor)):
+                raise _no_writer(name, args[0])
+            if len(args) > most:
+                raise _not_named(name, args[most], most, first_named)
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def _no_writer(name: str, got: Any) -> WriterError:
+    return WriterError(
+        f"{name}(): expected a summary writer as the first argument, got {type(got).__name__}. Write "
+        f"tb_gradgraph.{name}(writer, ...), or writer.{name}(...) with a tb_gradgraph.SummaryWriter."
+    )
+
+
+def _not_named(name: str, got: Any, most: int, first_named: str) -> CaptureError:
+    kind = type(got).__name__
+    cure = f"Write {first_named}=.." if first_named else "Write the name of the argument before it"
+    own = most - 1  # the writer is the object that the method is of
+    return CaptureError(
+        f"{name}(): expected at most {own} argument{'s' * (own > 1)} without a name after the "
+        f"writer, got {kind} as one more. {cure}; all further arguments have to be named."
+    )
