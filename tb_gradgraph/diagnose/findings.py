@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from tb_gradgraph.diagnose.finding import SEVERITIES, Finding
-from tb_gradgraph.diagnose.magnitude import find_magnitudes
+from tb_gradgraph.diagnose.magnitude import cancelled_rows, find_magnitudes
 from tb_gradgraph.diagnose.missing import find_missing, find_zero
 from tb_gradgraph.diagnose.nonfinite import find_nonfinite
 from tb_gradgraph.diagnose.optimizer_step import find_nonfinite_parameters
@@ -40,12 +40,13 @@ def findings(
         return rank(_find_at_stage(graph, table, stage))
     if not table.present.any():
         return [_tell_empty(ran)]
+    cancelled = cancelled_rows(graph, table)
     return rank(
         [
             *find_nonfinite(graph, table, values or {}),
             *find_missing(graph, table),
-            *find_zero(graph, table),
-            *find_magnitudes(graph, table),
+            *find_zero(graph, table, cancelled),
+            *find_magnitudes(graph, table, cancelled),
         ]
     )
 

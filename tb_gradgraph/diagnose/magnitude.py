@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
+from tb_gradgraph.diagnose.before_norm import rows_before_norm
 from tb_gradgraph.diagnose.finding import Finding, describe_node
 from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.graph import Graph, Node
@@ -28,7 +29,15 @@ CANCELLED = 1e-6
 _L2_NORM, _NUMEL = STATISTICS.index("l2_norm"), STATISTICS.index("numel")
 
 
-def find_magnitudes(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
+def cancelled_rows(graph: Graph, table: StatisticsTable) -> frozenset[int]:
+    """Give the rows of parameters whose gradient is a sum that cancels out, or that a norm takes out."""
+    sizes = _root_mean_squares(table)
+    return frozenset([*_cancelled_rows(graph, sizes), *rows_before_norm(graph, sizes)])
+
+
+def find_magnitudes(
+    graph: Graph, table: StatisticsTable, cancelled: Collection[int]
+) -> Iterator[Finding]:
     """Find vanishing and exploding gradients, one finding each, and those that cancel out.
 
     What is compared is the root mean square of a parameter's gradient, so that
@@ -36,7 +45,6 @@ def find_magnitudes(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
     to the loss: where all of a deep net has vanished, the median of all has too.
     """
     sizes = _root_mean_squares(table)
-    cancelled = set(_cancelled_rows(graph, sizes))
     found = [
         (row, node)
         for row, node in parameter_rows(graph)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tb_gradgraph.diagnose.finding import Finding, describe_node
 from tb_gradgraph.graph import Graph, Node
@@ -30,11 +30,16 @@ def find_missing(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
         yield Finding(severity, kind, row, node.name, f"{describe_node(graph, node)}: {reason}")
 
 
-def find_zero(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
-    """Find parameters whose gradient arrived and is zero in every element."""
+def find_zero(graph: Graph, table: StatisticsTable, but: Collection[int] = ()) -> Iterator[Finding]:
+    """Find parameters whose gradient arrived and is zero in every element; not the rows of ``but``."""
     for row, node in parameter_rows(graph):
         numbers = table.values[row]
-        if not table.present[row] or numbers[_ABS_MAX] != 0 or numbers[_NONFINITE].any():
+        if (
+            row in but
+            or not table.present[row]
+            or numbers[_ABS_MAX] != 0
+            or numbers[_NONFINITE].any()
+        ):
             continue
         zeros = f"a gradient arrived, and all {numbers[_NUMEL]:.0f} elements are zero"
         text = f"{describe_node(graph, node)}: {zeros}."
