@@ -70,6 +70,7 @@ def begin_watch(
     if not parameters.tensors:
         raise CaptureError(f"{WHERE}: expected a model with parameters, got one without any.")
     _warn_of_strangers(model, optimizers)
+    _warn_of_shards(model)
     setting = Setting(
         tag=name,
         parameters=parameters,
@@ -170,6 +171,18 @@ def _warn_of_strangers(model: torch.nn.Module, optimizers: Sequence[torch.optim.
                 UserWarning,
                 stacklevel=4,
             )
+
+
+def _warn_of_shards(model: torch.nn.Module) -> None:
+    kinds = {kind.__name__ for module in model.modules() for kind in type(module).__mro__}
+    if "FSDPModule" in kinds:
+        warnings.warn(
+            f"{WHERE}: the model is sharded by fully_shard, which puts other tensors in the place of its "
+            "parameters for every forward and backward. What those get is not seen: of sharded "
+            "parameters nothing is recorded. The training is not affected.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _check_numbers(every_n_steps: Any, budget: Any) -> None:

@@ -65,6 +65,8 @@ def find_mistake(
             "nothing was recorded: what reached its parameters came from the loss of another "
             f"optimizer, and {_named(seen.optimizers)} never stepped. Pass the optimizer that the loop steps."
         )
+    if any(hasattr(parameter, "to_local") for parameter in parameters):
+        return None  # sharded: watch() has said so
     if not any(parameter.requires_grad for parameter in parameters):
         return "nothing was recorded: none of its parameters requires a gradient, all are frozen."
     return (
