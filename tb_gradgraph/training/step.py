@@ -167,6 +167,7 @@ class RecordedStep:
         used = self._records.ends[-1].last.number if self._records.ends else -1
         unused = [of for of, *_ in self._held if of is not None and of.number > used]
         self._held = [entry for entry in self._held if entry.of not in unused]
+        self._unused.use()
         if unused:
             self._records.forget_after(used)
         return unused

@@ -34,3 +34,27 @@ def test_recorded_steps_wait_for_nothing(level: str, tmp_path: pathlib.Path) -> 
         assert watch.failure is None
     steps = {record.step for record in read_one_run(tmp_path).records}
     assert steps == set(range(13))
+
+
+def test_nor_where_gradients_are_cleared_to_zero(tmp_path: pathlib.Path) -> None:
+    """Whether a gradient that another net's loss left is zero by now, is read where records are made."""
+    net, generator = nn.Linear(3, 1), nn.Linear(2, 3)
+    optimizer, other = (torch.optim.SGD(part.parameters(), 0.1) for part in (net, generator))
+
+    def step() -> None:
+        net(generator(torch.randn(4, 2)).detach()).mean().backward()
+        optimizer.step()
+        net(generator(torch.randn(4, 2))).mean().backward()
+        other.step()
+        for each in (optimizer, other):
+            each.zero_grad(set_to_none=False)
+
+    with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
+        watch = writer.watch(net, optimizer=optimizer, every_n_steps=1)
+        step()
+        with ForbidWaiting():
+            for _ in range(4):
+                step()
+        assert watch.failure is None
+    passes = [r.step for r in read_one_run(tmp_path).records if r.stage == "backward"]
+    assert passes == list(range(5))
