@@ -32,47 +32,56 @@ def answer_flow(reader: Reader, parameters: Parameters) -> Answer:
     if every == 0:
         raise bad_request("Expected 'every' to be at least 1, got 0.")
     records = with_stage(find_records(run, parameters), parameters)
-    entries = _one_a_step(records, parameters.natural("backward_pass") or 0)[:: every or 1]
+    groups = _by_step(records, parameters.natural("backward_pass") or 0)[:: every or 1]
     most = max(1, FLOW_BYTES // (4 * max(1, graph.slot_count)))
-    chosen = entries[start : start + min(most if count is None else count, most)]
+    chosen = groups[start : start + min(most if count is None else count, most)]
     values, arrived = _read(reader, run, graph, chosen, name)
+    firsts = [first for first, *_ in chosen]
     header = {
         "statistic": name,
         "slots": graph.slot_count,
         "from": start,
-        "total": len(entries),
-        "steps": [entry.step for entry in chosen],
-        "backward_passes": [entry.backward_pass for entry in chosen],
-        "stages": [entry.stage for entry in chosen],
+        "total": len(groups),
+        "steps": [entry.step for entry in firsts],
+        "backward_passes": [entry.backward_pass for entry in firsts],
+        "stages": [entry.stage for entry in firsts],
     }
     return Answer(encode_frame(header, {"values": values, "arrived": arrived}), BINARY)
 
 
-def _one_a_step(entries: Iterable[Entry], backward_pass: int) -> list[Entry]:
-    """Choose of each step the record whose pass is nearest, the earlier of two."""
-    chosen: dict[int, Entry] = {}
+def _by_step(entries: Iterable[Entry], backward_pass: int) -> list[list[Entry]]:
+    """Group records by step: first the one whose pass is nearest, the earlier of two.
+
+    With it those that fill its gaps, of the same stage: each optimizer of a step has a record
+    of what it saw. A backward pass stands alone, for others of the step are other numbers.
+    """
+    steps: dict[int, list[Entry]] = {}
     for entry in entries:
-        known = chosen.get(entry.step)
-        away = abs(entry.backward_pass - backward_pass)
-        if known is None or away < abs(known.backward_pass - backward_pass):
-            chosen[entry.step] = entry
-    return list(chosen.values())
+        steps.setdefault(entry.step, []).append(entry)
+    groups = []
+    for found in steps.values():
+        found.sort(key=lambda entry: abs(entry.backward_pass - backward_pass))
+        first = found[0]
+        alike = [entry for entry in found if entry.stage == first.stage]
+        groups.append(found[:1] if first.stage == "backward" else alike)
+    return groups
 
 
 def _read(
-    reader: Reader, run: RunView, graph: Graph, entries: Sequence[Entry], name: str
+    reader: Reader, run: RunView, graph: Graph, groups: Sequence[Sequence[Entry]], name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    shape = (len(entries), graph.slot_count)
+    shape = (len(groups), graph.slot_count)
     values, arrived = np.full(shape, np.nan, np.float32), np.zeros(shape, np.uint8)
     places: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for index, entry in enumerate(entries):
+    for index, entry in ((index, entry) for index, group in enumerate(groups) for entry in group):
         if entry.graph_hash not in places:
             places[entry.graph_hash] = _places(reader, run, graph, entry.graph_hash)
         here, there = places[entry.graph_hash]
+        is_new = reader.present(run, entry)[there] & (arrived[index, here] == NONE)
+        here, there = here[is_new], there[is_new]
         values[index, here] = to_float32(reader.statistic(run, entry, name)[there])
         bad = sum(reader.statistic(run, entry, one)[there] > 0 for one in _COUNTS)
-        present = reader.present(run, entry)[there]
-        arrived[index, here] = np.where(present, np.where(bad, NONFINITE, ARRIVED), NONE)
+        arrived[index, here] = np.where(bad, NONFINITE, ARRIVED)
     return values, arrived
 
 

@@ -10,11 +10,13 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.serve.gan_log import write_gan
 from tests.serve.logs import LONG_STEPS, write_logs
 from tests.serve.training_log import Training, train, write_training
 
@@ -79,7 +81,7 @@ class Client:
         while time.monotonic() < until:
             runs = self.runs()
             steps = runs.get("long", {}).get("tags", {}).get("net", {}).get("steps", ())
-            if len(runs) == 9 and len(steps) == LONG_STEPS:
+            if len(runs) == 10 and len(steps) == LONG_STEPS:
                 return self
             time.sleep(0.5)
         raise AssertionError(f"not loaded after {LOADED_SECONDS} s: {self.runs().keys()}")
@@ -91,8 +93,21 @@ def training() -> Training:
 
 
 @pytest.fixture(scope="session")
-def logs(tmp_path_factory: pytest.TempPathFactory, training: Training) -> pathlib.Path:
-    root = tmp_path_factory.mktemp("serve")
+def serve_root(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return tmp_path_factory.mktemp("serve")
+
+
+@pytest.fixture(scope="session")
+def gan(serve_root: pathlib.Path) -> Mapping[tuple[int, str], float]:
+    """The norm of each gradient that an optimizer of the run ``gan`` saw, by step and parameter."""
+    return write_gan(serve_root / "gan")
+
+
+@pytest.fixture(scope="session")
+def logs(
+    serve_root: pathlib.Path, training: Training, gan: Mapping[tuple[int, str], float]
+) -> pathlib.Path:
+    root = serve_root
     write_logs(root)
     write_training(root / "training", training)
     return root

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from tb_gradgraph.serve.flow import ARRIVED, NONE, NONFINITE
 from tb_gradgraph.statistics import STATISTICS
 from tests.record.samples import make_record, with_count
 from tests.serve.conftest import Client
+from tests.serve.gan_log import STEPS as GAN_STEPS
 from tests.serve.logs import GRAPH, LONG_STEPS
 from tests.serve.training_log import SKIPPED, STEPS, Training
 
@@ -74,6 +77,30 @@ def test_of_a_later_stage_only_steps_that_have_it(client: Client, training: Trai
             if numbers is not None:
                 ratio = numbers["update_ratio"]
                 np.testing.assert_allclose(arrays["values"][column_index, row], ratio, rtol=1e-6)
+
+
+def test_what_each_optimizer_of_a_step_saw_stands_in_one_column(
+    client: Client, gan: Mapping[tuple[int, str], float]
+):
+    hashes = client.runs()["gan"]["tags"]["gan"]["hashes"]
+    rows_of = {one: _parameter_rows(client, "gan", one) for one in hashes}
+    (graph_hash,) = (one for one, rows in rows_of.items() if len(rows) == 4)
+    query = {"run": "gan", "tag": "gan", "hash": graph_hash, "statistic": "l2_norm"}
+    header, arrays = client.get("flow", stage="applied", **query).frame()
+    found = {
+        (step, name): float(arrays["values"][index, row])
+        for index, step in enumerate(header["steps"])
+        for name, row in rows_of[graph_hash].items()
+    }
+    assert found == pytest.approx(gan, rel=1e-5) and len(gan) == 4 * GAN_STEPS
+    assert (arrays["arrived"][:, list(rows_of[graph_hash].values())] == ARRIVED).all()
+
+
+def _parameter_rows(client: Client, run: str, graph_hash: str) -> dict[str, int]:
+    nodes = client.get("graph", run=run, hash=graph_hash).json()["nodes"]
+    offsets = np.cumsum([0, *nodes["slot_count"]]).tolist()
+    kinds = zip(nodes["name"], nodes["kind"], offsets)
+    return {name: row for name, kind, row in kinds if kind == "parameter"}
 
 
 @pytest.mark.parametrize(
