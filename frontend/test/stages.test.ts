@@ -95,8 +95,8 @@ test("over the steps: the gradient of each stage, weight, update and their ratio
   item("parameter:w").click();
   await waitFor(() => expect(one("chart")).not.toBeNull());
   expect(one("history")?.querySelector("h3")?.textContent).toBe("L2 norm of the gradient over steps, backward, pass 2");
-  expect(optionsOf("chart-of")).toEqual(["backward", "accumulated", "unscaled", "clipped", "applied", "weight_norm", "update_norm", "update_ratio"]);
-  const points: Readonly<Record<string, string>> = { accumulated: "3", applied: "2", weight_norm: "2", update_ratio: "2" };
+  expect(optionsOf("chart-of")).toEqual(["backward", "accumulated", "unscaled", "clipped", "applied", "weight_norm", "update_norm", "update_ratio", "every_stage", "norms"]);
+  const points: Readonly<Record<string, string>> = { accumulated: "3", applied: "2", weight_norm: "2", every_stage: "13", norms: "8", update_ratio: "2" };
   for (const [id, count] of Object.entries(points)) {
     choose("chart-of", id);
     await waitFor(() => expect(one("chart")?.dataset.points).toBe(count));

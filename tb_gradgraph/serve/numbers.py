@@ -92,12 +92,9 @@ def _domain(
 def answer_node(reader: Reader, parameters: Parameters) -> Answer:
     """Give all statistics of one row over all records of the tag, joined by the row's key."""
     run = find_run(reader, parameters)
-    entries = with_stage(find_records(run, parameters), parameters)
-    graph = find_graph(reader, run, parameters.text("hash"))
-    row = parameters.integer("row")
-    if not 0 <= row < graph.row_count:
-        raise not_found(f"Expected a row below {graph.row_count}, got {row}.")
-    key = graph.row_keys[row]
+    records = find_records(run, parameters)
+    entries = with_stage(records, parameters)
+    key = _wanted_key(reader, run, records, parameters)
     rows = _rows_of_key(reader, run, entries, key)
     values = np.full((len(STATISTICS), len(entries)), np.nan)
     present = np.zeros(len(entries), bool)
@@ -120,6 +117,22 @@ def answer_node(reader: Reader, parameters: Parameters) -> Answer:
     }
     arrays = {"values": values, "present": present, "histogram": histogram}
     return Answer(encode_frame(header, arrays), BINARY)
+
+
+def _wanted_key(
+    reader: Reader, run: RunView, entries: Sequence[Entry], parameters: Parameters
+) -> str:
+    """Give the row's key that is asked for, by itself or by a row of one graph."""
+    key = parameters.optional_text("key")
+    if key is not None:
+        if all(row is None for row in _rows_of_key(reader, run, entries, key)):
+            raise not_found(f"Expected the key of a row of the tag's graphs, got {key[:200]!r}.")
+        return key
+    graph = find_graph(reader, run, parameters.text("hash"))
+    row = parameters.integer("row")
+    if not 0 <= row < graph.row_count:
+        raise not_found(f"Expected a row below {graph.row_count}, got {row}.")
+    return graph.row_keys[row]
 
 
 def _rows_of_key(

@@ -57,6 +57,7 @@ NODE = TAG | {"hash": HASH, "row": 0}
         ("node", TAG | {"hash": HASH}, 400, "Expected the parameter 'row', got none."),
         ("node", NODE | {"row": 9}, 404, "Expected a row below 9, got 9."),
         ("node", NODE | {"row": -1}, 404, "Expected a row below 9, got -1."),
+        ("node", TAG | {"key": "x:0"}, 404, "the key of a row of the tag's graphs, got 'x:0'."),
         ("node", NODE | {"hash": "x"}, 404, "Expected the hash of a graph of the run"),
         ("tensor", RETAINED, 400, "Expected the parameter 'row', got none."),
         ("tensor", RETAINED | {"row": 0}, 400, "Expected the parameter 'what', got none."),

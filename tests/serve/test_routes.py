@@ -25,6 +25,7 @@ QUESTIONS = [
     ("series", MIXED | {"statistic": "max", "from": 1, "count": 2}),
     ("node", LONG | {"row": 8}),
     ("node", MIXED | {"row": 0}),
+    ("node", {"run": "mixed", "tag": "net", "key": "lin#0/MmBackward0.0:0"}),
     ("findings", MIXED | {"step": 3}),
     ("export", MIXED | {"format": "json"}),
     ("export", MIXED | {"format": "csv"}),
@@ -157,6 +158,16 @@ def test_node_joins_graphs_that_differ_by_key(client: Client):
     header, arrays = client.get("node", row=5, **MIXED).frame()
     assert arrays["present"].tolist() == [1, 1, 1, 1, 0, 1]
     assert np.isnan(arrays["values"][:, 4]).all()
+
+
+def test_a_row_is_found_by_its_key_in_any_run(client: Client):
+    for row, key in ((2, "lin#0/MmBackward0.0:0"), (GRAPH.row_count - 1, GRAPH.row_keys[-1])):
+        for run in ("mixed", "long"):
+            by_row = client.get("node", run=run, tag="net", hash=GRAPH.hash, row=row)
+            assert client.get("node", run=run, tag="net", key=key).content == by_row.content
+    # A stage that no record with this row has is an empty answer, not an unknown key.
+    query = {"run": "mixed", "tag": "net", "key": GRAPH.row_keys[2], "stage": "applied"}
+    assert client.get("node", **query).frame()[0]["steps"] == []
 
 
 def test_findings_are_ranked(client: Client):

@@ -66,6 +66,12 @@ export class Client {
     return reply.ok ? parseNodeSeries(reply.value) : reply;
   }
 
+  // The same by the key of the row, whatever graph has it.
+  async nodeOfKey(run: string, tag: string, key: string): Promise<Result<NodeSeries>> {
+    const reply = await this.frame<NodeHeader>("node", { run, tag, key });
+    return reply.ok ? parseNodeSeries(reply.value) : reply;
+  }
+
   // A tensor that was kept whole and is too large to come with its step.
   async tensor(record: Place & Pick<RecordedStep, "run" | "tag">, row: number, what: WhatKept): Promise<Result<readonly number[]>> {
     const { run, tag } = record;

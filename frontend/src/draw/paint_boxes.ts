@@ -80,7 +80,7 @@ export function paintBox(
   outline(context, shape, face);
   context.fillStyle = paint.fill;
   context.fill();
-  if (paint.told && paint.state === State.none && zoom > 0.3) hatch(context, face, theme);
+  if (paint.told && paint.state === State.none && zoom > 0.3) hatch(context, face, paint.only ? theme.only : theme.noneLine);
   paintBorder(context, box, face, marks, theme, zoom);
   paintMarks(context, box, face, theme, zoom);
   if (zoom >= TEXT_FROM) paintText(context, box, face, paint);
@@ -133,7 +133,7 @@ function paintSheets(context: CanvasRenderingContext2D, rect: Rect, theme: Theme
   }
 }
 
-function hatch(context: CanvasRenderingContext2D, rect: Rect, theme: Theme): void {
+function hatch(context: CanvasRenderingContext2D, rect: Rect, color: string): void {
   context.save();
   context.clip();
   context.beginPath();
@@ -142,7 +142,7 @@ function hatch(context: CanvasRenderingContext2D, rect: Rect, theme: Theme): voi
     context.lineTo(x + rect.height, rect.y);
   }
   context.lineWidth = 1;
-  context.strokeStyle = theme.noneLine;
+  context.strokeStyle = color;
   context.stroke();
   context.restore();
 }

@@ -53,6 +53,7 @@ export interface BoxPaint {
   readonly state: State;
   readonly detail: string;
   readonly told: boolean; // whether the record says of it that there is no gradient
+  readonly only?: boolean; // what it is compared with has no such node
 }
 
 export interface EdgePaint {

@@ -22,6 +22,7 @@ export interface Theme {
   readonly none: string;
   readonly noneLine: string;
   readonly zero: string;
+  readonly only: string; // hatches what only one of two graphs has
   readonly nonfinite: string;
   // Elements below, at and above zero, in pictures of whole arrays.
   readonly elements: readonly [string, string, string];
@@ -49,6 +50,7 @@ export const LIGHT: Theme = {
   none: "#e6e9ed",
   noneLine: "#cfd4db",
   zero: "#ffffff",
+  only: "#a78bfa",
   nonfinite: "#e6007e",
   elements: ["#1f5fbf", "#f4f5f7", "#b3540a"],
 };
@@ -75,6 +77,7 @@ export const DARK: Theme = {
   none: "#2a2e35",
   noneLine: "#3c424b",
   zero: "#000000",
+  only: "#8468d8",
   nonfinite: "#ff2d95",
   elements: ["#6aa9ff", "#23272e", "#ff9d45"],
 };

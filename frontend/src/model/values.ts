@@ -69,7 +69,7 @@ function columnOf(record: RecordedStep, name: string): Float32Array[] {
   return column === -1 ? [] : [record.values.subarray(column * record.rows, (column + 1) * record.rows)];
 }
 
-function groupValues(hierarchy: Hierarchy, nodes: Values, statistic: Statistic): Values {
+export function groupValues(hierarchy: Hierarchy, nodes: Values, statistic: Statistic): Values {
   const { groups, itemGroup, graph } = hierarchy;
   const result = emptyValues(groups.length);
   for (let node = 0; node < graph.nodeCount; node++) {

@@ -2,7 +2,12 @@
 
 import type { JSX } from "preact";
 import { reveal } from "../state/actions";
+import { pin, pinsOf } from "../state/charts";
+import type { Store } from "../state/store";
 import { Card } from "./card";
+import type { Charting } from "./charts_data";
+import { ChartsView } from "./charts_view";
+import { CompareBar } from "./compare_bar";
 import type { Drawing } from "./drawing";
 import type { Flowing } from "./flow_data";
 import { FlowView } from "./flow_view";
@@ -12,38 +17,47 @@ import type { Session } from "./session";
 import { Steps } from "./steps";
 import { Toolbar } from "./toolbar";
 
-export function App({ session, drawing, flowing, canvas }: {
+export function App({ session, drawing, flowing, charting, canvas }: {
   readonly session: Session;
   readonly drawing: Drawing;
   readonly flowing: Flowing;
+  readonly charting: Charting;
   readonly canvas: CanvasRef;
 }): JSX.Element {
   const { store } = session;
   const theme = store.dark.value ? "dark" : "light";
-  return <div class={`panel ${theme}`} data-testid="panel" data-theme={theme}>{content(session, drawing, flowing, canvas)}</div>;
+  return <div class={`panel ${theme}`} data-testid="panel" data-theme={theme}>{content(session, drawing, flowing, charting, canvas)}</div>;
 }
 
-function content(session: Session, drawing: Drawing, flowing: Flowing, canvas: CanvasRef): JSX.Element {
+function content(session: Session, drawing: Drawing, flowing: Flowing, charting: Charting, canvas: CanvasRef): JSX.Element {
   const { store } = session;
   const phase = store.phase.value;
   const failure = phase.kind === "error" && <Failure sentence={phase.sentence} retry={() => void session.retry()} />;
   if (failure && store.runs.value.length === 0) return failure;
   if (phase.kind === "loading") return <Loading what="Loading…" />;
   if (!store.runs.value.some(({ tags }) => tags.length > 0)) return <><Warnings store={store} /><Empty /></>;
-  const select = (id: string): void => void reveal(store, id);
+  const view = store.view.value;
+  const select = (id: string): void => void (view === "charts" ? pinFound(store, id) : reveal(store, id));
   return (
     <>
       <Toolbar session={session} select={select} />
       <Warnings store={store} />
       {failure || (store.ref.value === undefined ? <NothingRecorded run={store.run.value?.run ?? ""} /> : (
-        store.view.value === "flow" ? <FlowView store={store} drawing={drawing} flowing={flowing} /> :
+        view === "charts" ? <ChartsView store={store} drawing={drawing} charting={charting} /> :
+        view === "flow" ? <FlowView store={store} drawing={drawing} flowing={flowing} /> :
         <div class="middle">
           <GraphView store={store} drawing={drawing} canvas={canvas} />
           <Card session={session} drawing={drawing} select={select} />
         </div>
       ))}
+      {view === "graph" && <CompareBar store={store} />}
       <Steps store={store} />
       <Notice store={store} />
     </>
   );
+}
+
+// Among the charts, what is found is added to them.
+function pinFound(store: Store, id: string): void {
+  if (store.hierarchy.value !== undefined) pin(store, pinsOf(store.hierarchy.value, id));
 }

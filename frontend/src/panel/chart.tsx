@@ -1,98 +1,105 @@
-// A line over steps (uPlot). A click goes to the step.
+// Lines over steps, or over the calls of a loop (uPlot). A click goes to what is under the pointer.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import uPlot from "uplot";
-import { formatNumber } from "../base/format";
+import { plainNumber } from "../base/format";
+import { smooth } from "../model/smoothing";
 import type { Theme } from "../draw/theme";
+import { optionsOf } from "./chart_options";
 
 const HEIGHT_PX = 150;
 
-export interface ChartProps {
-  readonly steps: readonly number[];
+export interface ChartLine {
+  readonly id: string;
+  readonly label: string;
+  readonly color: string;
+  readonly dash?: readonly number[];
+  readonly width?: number;
+  readonly steps: readonly number[]; // ascending, each once
   readonly values: readonly (number | null)[];
+}
+
+export interface ChartProps {
+  readonly id?: string; // for tests
+  readonly lines: readonly ChartLine[];
   readonly log: boolean;
   readonly label: string; // beside the vertical axis, where its numbers need a word
-  readonly step: number | undefined;
+  readonly step: number | undefined; // that is marked
   readonly theme: Theme;
+  readonly smoothing?: number;
+  readonly fills?: boolean; // takes the height that there is
   readonly goTo: (step: number) => void;
+  readonly pointAt?: (step: number | undefined) => void;
 }
 
 export function Chart(props: ChartProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const latest = useRef(props);
+  const [height, setHeight] = useState(HEIGHT_PX);
   latest.current = props;
+  const { lines, log, label, theme, smoothing = 0 } = props;
+  const looks = lines.map(({ id, color, dash }) => `${id} ${color} ${dash}`).join("\n");
+  const numbers = lines.map(({ steps, values }) => `${steps.join()} ${values.join()}`).join("\n");
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
-    const made = new uPlot(optionsOf(latest, element.clientWidth || 300), dataOf(props), element);
+    const made = new uPlot(optionsOf(latest, { width: element.clientWidth || 300, height }), dataOf(props), element);
     const click = (): void => goToCursor(made, latest.current);
     made.over.addEventListener("click", click);
+    const observer = new ResizeObserver(() => fit(made, element, latest.current, setHeight));
+    observer.observe(element);
     plot.current = made;
     return () => {
+      observer.disconnect();
       made.destroy();
       plot.current = undefined;
     };
-  }, [props.log, props.label, props.theme]);
-  useEffect(() => plot.current?.setData(dataOf(props)), [props.steps, props.values.join()]);
+  }, [log, label, theme, looks, smoothing > 0]);
+  useEffect(() => plot.current?.setData(dataOf(props)), [numbers, smoothing]);
   useEffect(() => plot.current?.redraw(false), [props.step]);
-  const finite = props.values.filter((value) => value !== null).length;
+  const finite = lines.flatMap(({ values }) => values.filter((value) => value !== null)).length;
+  const records = lines.reduce((sum, { values }) => sum + values.length, 0);
   return (
-    <div class="chart" data-testid="chart" data-points={finite} data-step={props.step} data-log={props.log} data-axis={props.label}
-      role="img" aria-label={`${finite} of ${props.steps.length} records have a number`}>
+    <div class={props.fills ? "chart fills" : "chart"} data-testid={props.id ?? "chart"} data-points={finite} data-step={props.step} data-log={log} data-axis={label} data-lines={lines.map(({ id }) => id).join("\n")}
+      role="img" aria-label={`${finite} of ${records} records have a number`}>
       <div ref={place} />
     </div>
   );
 }
 
-// A logarithmic axis takes magnitudes, and has no place for zero.
-function dataOf({ steps, values, log }: ChartProps): uPlot.AlignedData {
-  const shown = values.map((value) => (value === null || !log ? value : value === 0 ? null : Math.abs(value)));
-  return [[...steps], shown];
+function fit(plot: uPlot, element: HTMLElement, { fills }: ChartProps, setHeight: (height: number) => void): void {
+  const { clientWidth: width, clientHeight } = element;
+  const height = fills ? clientHeight : HEIGHT_PX;
+  if (width === 0 || height === 0 || (width === plot.width && height === plot.height)) return;
+  setHeight(height);
+  plot.setSize({ width, height });
 }
 
-function goToCursor(plot: uPlot, { steps, goTo }: ChartProps): void {
+// A logarithmic axis takes magnitudes, and has no place for zero. While lines are smoothed, the raw ones lie below them.
+function dataOf({ lines, log, smoothing = 0 }: ChartProps): uPlot.AlignedData {
+  const shown = (values: readonly (number | null)[]): (number | null)[] =>
+    values.map((value) => (value === null || !log ? value : value === 0 ? null : Math.abs(value)));
+  const tables = lines.flatMap(({ steps, values }): uPlot.AlignedData[] => {
+    const raw: uPlot.AlignedData = [[...steps], shown(values)];
+    return smoothing > 0 ? [raw, [[...steps], shown(smooth(values, smoothing))]] : [raw];
+  });
+  if (tables.length === 0) return [[]];
+  // Steps that another line has and this one has not are no gap of it.
+  return uPlot.join(tables);
+}
+
+function goToCursor(plot: uPlot, { goTo }: ChartProps): void {
   const { idx } = plot.cursor;
-  const step = typeof idx === "number" ? steps[idx] : undefined;
+  const step = typeof idx === "number" ? plot.data[0][idx] : undefined;
   if (step !== undefined) goTo(step);
 }
 
-function optionsOf(latest: { readonly current: ChartProps }, width: number): uPlot.Options {
-  const { theme, log, label } = latest.current;
-  const grid = { stroke: theme.groupBorder, width: 1 };
-  const axis = { stroke: theme.inkSoft, grid, ticks: { ...grid, size: 4 }, font: "11px system-ui" };
-  return {
-    width,
-    height: HEIGHT_PX,
-    legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-    scales: { x: { time: false }, y: log ? { distr: 3 } : {} },
-    axes: [
-      { ...axis, size: 22, space: 50 },
-      { ...axis, size: 56, ...(label ? { label, labelSize: 16, labelGap: 0, labelFont: "11px system-ui" } : {}), ...(log ? { grid: { ...grid, filter: wholePowers }, ticks: { ...grid, size: 4, filter: wholePowers } } : {}), values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : formatNumber(tick))) },
-    ],
-    series: [{}, { stroke: theme.accent, width: 1.5, spanGaps: false, points: { show: latest.current.steps.length <= 60, size: 4, fill: theme.accent } }],
-    hooks: { draw: [(plot) => drawStep(plot, latest.current)] },
-  };
+export function valueIn({ steps, values }: Pick<ChartLine, "steps" | "values">, step: number | undefined): number | null | undefined {
+  return step === undefined ? undefined : values[steps.indexOf(step)];
 }
 
-// Over many decades the lines between powers of ten would be one grey block.
-function wholePowers(_: uPlot, splits: number[]): (number | null)[] {
-  return splits.map((split) => (Number.isInteger(Math.round(Math.log10(split) * 1e6) / 1e6) ? split : null));
-}
-
-function drawStep(plot: uPlot, { step, theme }: ChartProps): void {
-  if (step === undefined) return;
-  const x = Math.round(plot.valToPos(step, "x", true));
-  const { ctx, bbox } = plot;
-  if (x < bbox.left || x > bbox.left + bbox.width) return;
-  ctx.save();
-  ctx.strokeStyle = theme.root;
-  ctx.lineWidth = Math.max(1, window.devicePixelRatio);
-  ctx.beginPath();
-  ctx.moveTo(x, bbox.top);
-  ctx.lineTo(x, bbox.top + bbox.height);
-  ctx.stroke();
-  ctx.restore();
+export function plainValue(value: number | null | undefined): string {
+  return value === null || value === undefined ? "none" : plainNumber(value);
 }

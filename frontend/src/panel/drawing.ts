@@ -4,6 +4,7 @@ import { computed, effect, signal, type ReadonlySignal, type Signal } from "@pre
 import { Disposer, type Dispose } from "../base/disposer";
 import { makeScale, type ColorScale } from "../draw/color_scale";
 import { sizeOf } from "../draw/caption";
+import { paintCompared } from "../draw/compared_scene";
 import { buildScene, paintScene, type Paints, type Scene } from "../draw/scene";
 import { DARK, LIGHT, type Theme } from "../draw/theme";
 import type { LayoutEngine } from "../layout/engine";
@@ -52,7 +53,10 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
     const matches = store.hierarchy.value === now.hierarchy;
     // While the next graph is laid out, the old one keeps its colors.
     if (!matches && last?.of === now) return last.paints;
-    const made = paintScene(
+    const comparison = matches ? store.compare.comparison.value : undefined;
+    const made = comparison !== undefined ? paintCompared(
+      now.hierarchy, now.visible, now.scene, comparison, store.record.value, scale.value, store.compare.reach.value, theme.value,
+    ) : paintScene(
       now.hierarchy, now.visible, now.scene, scale.value, store.statistic.value, theme.value,
       matches ? values : undefined, matches ? store.record.value : undefined,
     );

@@ -6,7 +6,7 @@ import { edgesOut, slotRowOf, type Graph } from "../model/graph";
 import { currentRecord, numberAt, scalarOf, type RecordedStep } from "../model/record";
 import { Facts, Section, type CardProps } from "./card_parts";
 import { NodeLink, titleOf } from "./neighbors";
-import { StatisticsTable } from "./statistics_table";
+import { StatisticsTable, type There } from "./statistics_table";
 
 const MOST = 50;
 
@@ -39,6 +39,13 @@ export function EdgeCard({ session, hierarchy, select, edges }: CardProps & { re
   );
 }
 
+function thereOf({ store }: CardProps["session"], edge: number): There | undefined {
+  const comparison = store.compare.comparison.value;
+  if (comparison === undefined) return undefined;
+  const other = comparison.joined.edges[edge]!;
+  return { record: comparison.record, row: other === -1 ? -1 : comparison.hierarchy.graph.edgeRow[other]! };
+}
+
 function OneEdge({ session, graph, record, edge, select }: {
   readonly session: CardProps["session"];
   readonly graph: Graph;
@@ -61,7 +68,7 @@ function OneEdge({ session, graph, record, edge, select }: {
       <p class="faint" data-testid="edge-share">
         {users > 1 ? `What comes back along this line: one of ${users} shares that make up the gradient.` : "What comes back along this line: the whole gradient, for nothing else uses it."}
       </p>
-      <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={undefined} />
+      <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={undefined} there={thereOf(session, edge)} />
     </>
   );
 }

@@ -7,7 +7,8 @@ import { BACKWARD } from "../model/run";
 import type { Store } from "../state/store";
 import type { Drawing } from "./drawing";
 import type { Flowing } from "./flow_data";
-import { Chip, rampStops } from "./legend";
+import { Chip } from "./chip";
+import { rampStops } from "./legend";
 
 export function FlowLegend({ store, drawing, flowing }: {
   readonly store: Store;

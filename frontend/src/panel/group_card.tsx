@@ -3,13 +3,17 @@
 import type { JSX } from "preact";
 import { formatAmount, formatCount, plainNumber } from "../base/format";
 import { valueText } from "../draw/caption";
+import { relateGroup } from "../model/comparison";
 import { calledAgain, type Hierarchy } from "../model/hierarchy";
 import { State, type StepValues } from "../model/values";
 import { toggleGroup } from "../state/actions";
+import { pin, pinsOf } from "../state/charts";
 import { Facts, Section, type CardProps } from "./card_parts";
+import { ComparedFact } from "./compared_number";
+import { LoopProfile } from "./loop_profile";
 import { Links } from "./neighbors";
 
-export function GroupCard({ session, hierarchy, select, group }: CardProps & { readonly group: number }): JSX.Element {
+export function GroupCard({ session, drawing, hierarchy, select, group }: CardProps & { readonly group: number }): JSX.Element {
   const { store } = session;
   const { id, title, subtitle, kind, scope, parent } = hierarchy.groups[group]!;
   const open = store.openGroups.value.has(group);
@@ -37,11 +41,13 @@ export function GroupCard({ session, hierarchy, select, group }: CardProps & { r
         ["parameters", `${formatCount(parameters.length)} (${formatAmount(elements(hierarchy, parameters))} elements)`],
       ]} />
       {store.values.value && <Summary store={store} values={store.values.value} group={group} inside={inside} />}
+      <LoopProfile session={session} drawing={drawing} hierarchy={hierarchy} select={select} group={group} />
       {outer && (
         <Section title="Inside of">
           <button type="button" class="link" onClick={() => select(outer.id)}>{outer.title}</button>
         </Section>
       )}
+      {parameters.length > 0 && <p class="pin"><button type="button" class="link" data-testid="pin-all" onClick={() => pin(store, pinsOf(hierarchy, id))}>Add its parameters to charts</button></p>}
       <Links title="Parameters" id="parameters" graph={hierarchy.graph} nodes={parameters} select={select} />
     </>
   );
@@ -62,12 +68,23 @@ function Summary({ store, values, group, inside }: {
     <Section title={`Gradient at this step, ${statistic.label}`} id="summary">
       <Facts facts={[
         [how, <span data-testid="summary-value" data-value={plainNumber(value)}>{valueText(value, state) ?? "no gradient"}</span>],
+        ...comparedFacts(store, group),
         ["with a gradient", formatCount(inside.length - count(State.none))],
         ["zero", formatCount(count(State.zero))],
         ["NaN or inf", <span class={count(State.nonfinite) > 0 ? "bad" : ""}>{formatCount(count(State.nonfinite))}</span>],
       ]} />
     </Section>
   );
+}
+
+function comparedFacts({ compare }: CardProps["session"]["store"], group: number): readonly (readonly [string, JSX.Element | string])[] {
+  const comparison = compare.comparison.value;
+  if (comparison === undefined) return [];
+  const missing = comparison.joined.missing[group]!;
+  return [
+    ["compared with", <ComparedFact related={relateGroup(comparison, group)} />],
+    ...(missing === 0 ? [] : [["only there", formatCount(missing)] as const]),
+  ];
 }
 
 export function nodesInside(hierarchy: Hierarchy, group: number): readonly number[] {

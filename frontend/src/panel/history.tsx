@@ -1,83 +1,102 @@
-// A row over all records: the chosen statistic as a line, the step's elements as a histogram.
+// A row over all records: the chosen statistic as a line, the step's elements as a histogram, and the histograms of all steps.
 
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { HISTOGRAM_BINS, recordIn, type NodeSeries } from "../api/parse";
 import type { Result } from "../base/result";
+import { lineColor } from "../draw/line_colors";
 import { BACKWARD } from "../model/run";
 import { goToStep } from "../state/actions";
 import { Section } from "./card_parts";
 import { Chart } from "./chart";
+import { ChartKey } from "./chart_key";
+import { THIN } from "./chart_options";
 import type { Drawing } from "./drawing";
 import { Histogram } from "./histogram";
-import { linesOf, pointsOf, type Line } from "./lines";
+import { HistogramStrip } from "./histogram_strip";
+import { bundlesOf, pointsOf, type Bundle } from "./lines";
+import { PinButton } from "./pin_button";
 import type { Session } from "./session";
 
-export function History({ session, drawing, reply }: {
+interface HistoryProps {
   readonly session: Session;
   readonly drawing: Drawing;
   readonly reply: Result<NodeSeries> | undefined;
-}): JSX.Element {
+}
+
+export function History({ session, drawing, reply }: HistoryProps): JSX.Element {
   const { store } = session;
   const [chosen, choose] = useState<string | undefined>(undefined);
   const ref = store.ref.value;
   if (reply === undefined) return <Section title="Over steps"><p class="faint">Loading…</p></Section>;
   if (!reply.ok) return <Section title="Over steps"><p class="faint" data-testid="chart-error">{reply.error}</p></Section>;
   const series = reply.value;
-  const lines = linesOf(series, store.statistic.value);
-  const line = lines.find(({ id }) => id === chosen) ?? lines.find(({ id }) => id === ref?.stage) ?? lines[0];
+  const bundles = bundlesOf(series, store.statistic.value);
+  const bundle = bundles.find(({ id }) => id === chosen) ?? bundles.find(({ id }) => id === ref?.stage) ?? bundles[0];
   const at = recordIn(series, ref);
   const counts = series.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
   return (
     <>
-      {line && <OverSteps session={session} drawing={drawing} series={series} lines={lines} line={line} choose={choose} />}
+      {bundle && <OverSteps session={session} drawing={drawing} series={series} bundles={bundles} bundle={bundle} choose={choose} />}
       {counts.some((count) => count > 0) && (
         <Section title="Elements by magnitude" id="histogram-section">
           <Histogram counts={counts} low={series.histogramLow} width={series.histogramWidth} />
         </Section>
       )}
+      <HistogramStrip series={series} place={ref} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
     </>
   );
 }
 
-function OverSteps({ session: { store }, drawing, series, lines, line, choose }: {
+function OverSteps({ session: { store }, drawing, series, bundles, bundle, choose }: {
   readonly session: Session;
   readonly drawing: Drawing;
   readonly series: NodeSeries;
-  readonly lines: readonly Line[];
-  readonly line: Line;
+  readonly bundles: readonly Bundle[];
+  readonly bundle: Bundle;
   readonly choose: (id: string) => void;
 }): JSX.Element | null {
   const statistic = store.statistic.value;
   const [scale, setScale] = useState<{ readonly of: string; readonly log: boolean } | undefined>(undefined);
+  const [pointed, pointAt] = useState<number | undefined>(undefined);
   const ref = store.ref.value;
   const pass = ref?.backwardPass ?? 0;
-  const { steps, values } = pointsOf(series, line, line.stage === ref?.stage ? pass : 0);
-  const of = `${line.id} ${statistic.id}`;
-  const wanted = scale?.of === of ? scale.log : line.startsLog;
+  const theme = drawing.theme.value;
+  const lines = bundle.lines.map((line, i) => ({
+    id: line.id, label: line.option, color: lineColor(i, theme), width: bundle.id === "every_stage" ? widthAt(i, bundle.lines.length) : THIN, ...pointsOf(series, line, line.stage === ref?.stage ? pass : 0),
+  }));
+  const of = `${bundle.id} ${statistic.id}`;
+  const wanted = scale?.of === of ? scale.log : bundle.startsLog;
   // Where every number is zero a logarithmic axis has nothing to show.
-  const log = wanted && line.canBeLog && values.some((value) => value !== null && value !== 0);
-  const passes = line.stage === BACKWARD && line.stage === ref?.stage &&
+  const log = wanted && bundle.canBeLog && lines.some(({ values }) => values.some((value) => value !== null && value !== 0));
+  const passes = bundle.lines.some(({ stage }) => stage === BACKWARD && stage === ref?.stage) &&
     series.stages.some((stage, i) => stage === BACKWARD && series.backwardPasses[i] !== pass);
-  if (steps.length < 2) return null;
+  if (lines.every(({ steps }) => steps.length < 2)) return null;
   return (
-    <Section title={`${line.title} over steps${line.where}${passes ? `, pass ${pass + 1}` : ""}`} id="history">
+    <Section title={`${bundle.title} over steps${bundle.where}${passes ? `, pass ${pass + 1}` : ""}`} id="history">
       <div class="chart-choices">
-        {lines.length > 1 && (
-          <select data-testid="chart-of" aria-label="What is drawn over the steps" value={line.id} onChange={(event) => choose(event.currentTarget.value)}>
-            {lines.map(({ id, option }) => <option key={id} value={id}>{option}</option>)}
+        {bundles.length > 1 && (
+          <select data-testid="chart-of" aria-label="What is drawn over the steps" value={bundle.id} onChange={(event) => choose(event.currentTarget.value)}>
+            {bundles.map(({ id, option }) => <option key={id} value={id}>{option}</option>)}
           </select>
         )}
-        {line.canBeLog && <label class="check">
+        {bundle.canBeLog && <label class="check">
           <input type="checkbox" data-testid="log-scale" checked={log}
             onChange={(event) => setScale({ of, log: event.currentTarget.checked })} />
           log scale
         </label>}
       </div>
-      <Chart steps={steps} values={values} log={log} label={log && line.signed ? `|${statistic.label}|` : ""}
-        step={ref?.step} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
+      <Chart lines={lines} log={log} label={log && bundle.signed ? `|${statistic.label}|` : ""}
+        step={ref?.step} theme={theme} pointAt={pointAt} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
+      <ChartKey lines={lines} step={ref?.step} pointed={pointed} />
+      <PinButton store={store} pin={series.key} />
     </Section>
   );
+}
+
+// Stages that change nothing lie upon each other: the earlier ones are seen as a rim.
+function widthAt(index: number, count: number): number {
+  return THIN + 1.2 * (count - 1 - index);
 }
 
 // Asked again when the runs were read again: new records may be there.

@@ -21,5 +21,6 @@ export const FitIcon = icon("M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5
 export const ExpandIcon = icon("M4 6.5 8 2.5l4 4M4 9.5l4 4 4-4");
 export const CollapseIcon = icon("M4 2.5l4 4 4-4M4 13.5l4-4 4 4");
 export const CloseIcon = icon("M4 4l8 8M12 4l-8 8");
+export const SwapIcon = icon("M2.5 5.5h10M10 3l2.5 2.5L10 8M13.5 10.5h-10M6 8l-2.5 2.5L6 13");
 export const PlusIcon = icon("M8 3.5v9M3.5 8h9");
 export const MinusIcon = icon("M3.5 8h9");

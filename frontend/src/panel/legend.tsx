@@ -5,6 +5,8 @@ import { formatNumber } from "../base/format";
 import { rampOf } from "../draw/color_scale";
 import { isOfParameters } from "../model/record";
 import type { Store } from "../state/store";
+import { Chip } from "./chip";
+import { CompareLegend } from "./compare_legend";
 import type { Drawing } from "./drawing";
 
 const STOPS = 12;
@@ -14,6 +16,8 @@ export function rampStops(ramp: readonly string[]): readonly string[] {
 }
 
 export function Legend({ store, drawing }: { readonly store: Store; readonly drawing: Drawing }): JSX.Element {
+  const there = store.compare.place.value;
+  if (there !== undefined) return <CompareLegend store={store} drawing={drawing} there={there} />;
   const theme = drawing.theme.value;
   const statistic = store.statistic.value;
   const stage = store.record.value?.stage;
@@ -70,20 +74,5 @@ function Signs({ drawing }: { readonly drawing: Drawing }): JSX.Element | null {
         </span>
       )}
     </div>
-  );
-}
-
-export function Chip({ color, border, children, hatched = false }: {
-  readonly color: string;
-  readonly border: string;
-  readonly children: string;
-  readonly hatched?: boolean;
-}): JSX.Element {
-  const hatch = `repeating-linear-gradient(135deg, ${color} 0 3px, ${border} 3px 4px)`;
-  return (
-    <span class="chip">
-      <i style={{ background: hatched ? hatch : color, borderColor: border }} />
-      {children}
-    </span>
   );
 }

@@ -1,4 +1,4 @@
-// What can be drawn over the steps of one row: its gradient at each stage; of a parameter, weight and update.
+// What can be drawn over the steps of one row: its gradient at each stage; of a parameter, weight and update; and several of these together.
 
 import type { NodeSeries } from "../api/parse";
 import type { Statistic } from "../model/statistics";
@@ -16,7 +16,12 @@ export interface Line {
   readonly signed: boolean;
 }
 
-const OF_WEIGHTS: readonly (readonly [string, string])[] = [
+// Lines that are drawn in one chart.
+export interface Bundle extends Pick<Line, "id" | "option" | "title" | "where" | "canBeLog" | "startsLog" | "signed"> {
+  readonly lines: readonly Line[];
+}
+
+export const OF_WEIGHTS: readonly (readonly [string, string])[] = [
   ["weight_norm", "weight norm"], ["update_norm", "update norm"], ["update_ratio", "update / weight"],
 ];
 
@@ -31,6 +36,23 @@ export function linesOf(series: NodeSeries, statistic: Statistic): readonly Line
       id, option: title, title, where: "", stage: "applied", columns: [id], canBeLog: true, startsLog: true, signed: false,
     })),
   ];
+}
+
+// Each line alone, the gradient at all stages, and the norms of gradient, weight and update.
+export function bundlesOf(series: NodeSeries, statistic: Statistic): readonly Bundle[] {
+  const lines = linesOf(series, statistic);
+  const gradients = lines.filter(({ id, stage }) => id === stage);
+  const weights = lines.filter(({ id, stage }) => id !== stage);
+  const bundles: Bundle[] = lines.map((line) => ({ ...line, lines: [line] }));
+  const [first, last] = [gradients[0], gradients.at(-1)];
+  if (first !== undefined && gradients.length > 1) {
+    bundles.push({ ...first, id: "every_stage", option: "gradient, every stage", where: ", every stage", lines: gradients.map((line) => ({ ...line, option: line.stage })) });
+  }
+  if (last !== undefined && weights.length > 0) {
+    const norm: Line = { ...last, id: "gradient_norm", option: "gradient norm", columns: ["l2_norm"], canBeLog: true, startsLog: true, signed: false };
+    bundles.push({ ...norm, id: "norms", option: "gradient, weight, update", title: "Gradient, weight and update", where: "", lines: [norm, ...weights] });
+  }
+  return bundles;
 }
 
 function gradientLine(stage: string, statistic: Statistic, several: boolean): Line {
@@ -56,7 +78,7 @@ export interface Points {
 }
 
 // One point a step: at later stages a step has one record, at the backward one a pass.
-export function pointsOf(series: NodeSeries, line: Line, backwardPass: number): Points {
+export function pointsOf(series: NodeSeries, line: Pick<Line, "stage" | "columns">, backwardPass: number): Points {
   const chosen = series.steps.map((_, i) => i).filter((i) =>
     series.stages[i] === line.stage && (line.stage !== BACKWARD || series.backwardPasses[i] === backwardPass));
   return { steps: chosen.map((i) => series.steps[i]!), values: chosen.map((i) => sumIn(series, line.columns, i)) };

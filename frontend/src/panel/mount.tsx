@@ -7,6 +7,8 @@ import { Disposer, type Dispose } from "../base/disposer";
 import { LayoutEngine } from "../layout/engine";
 import { createStore } from "../state/store";
 import { App } from "./app";
+import chartsStyle from "./charts.css?inline";
+import { createCharting } from "./charts_data";
 import { createDrawing } from "./drawing";
 import { createFlowing } from "./flow_data";
 import type { CanvasRef } from "./graph_view";
@@ -19,7 +21,7 @@ import { applyAddress, syncAddress } from "./sync_address";
 export function mount(place: HTMLElement, base = "./"): Dispose {
   const disposer = new Disposer();
   const sheet = document.createElement("style");
-  sheet.textContent = uPlotStyle + style;
+  sheet.textContent = uPlotStyle + style + chartsStyle;
   document.head.append(sheet);
   disposer.add(() => sheet.remove());
 
@@ -29,16 +31,18 @@ export function mount(place: HTMLElement, base = "./"): Dispose {
   const client = new Client(base);
   const session = new Session(store, client);
   const flowing = createFlowing(store, client, drawing);
+  const charting = createCharting(store, client);
   const canvas: CanvasRef = { current: undefined };
   disposer.add(() => engine.close());
   disposer.add(drawing.close);
   disposer.add(flowing.close);
+  disposer.add(charting.close);
   disposer.add(session.close);
   disposer.add(watchDarkMode((dark) => (store.dark.value = dark)));
   disposer.add(watchKeyboard(store, flowing, () => canvas.current?.fit()));
 
   const { step, pass, hash } = applyAddress(store);
-  render(<App session={session} drawing={drawing} flowing={flowing} canvas={canvas} />, place);
+  render(<App session={session} drawing={drawing} flowing={flowing} charting={charting} canvas={canvas} />, place);
   disposer.add(() => render(null, place));
   void session.start({ step, pass, hash }).then(() => {
     disposer.add(watchReload(() => void session.reload()));

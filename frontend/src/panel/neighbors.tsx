@@ -1,12 +1,11 @@
-// Who uses a node and what it uses, as links; and how its gradient is made up of shares.
+// Who uses a node and what it uses, as links.
 
 import type { JSX } from "preact";
-import { formatNumber, plainNumber } from "../base/format";
+import { shorten } from "../base/format";
 import { nameOfNode } from "../draw/caption";
 import { edgesIn, edgesOut, type Graph } from "../model/graph";
 import { calledAgain } from "../model/hierarchy";
 import { kindLabel, operationLabel } from "../model/labels";
-import { elementOf, numberAt, type RecordedStep } from "../model/record";
 import { Section, type CardProps } from "./card_parts";
 
 const MOST = 50;
@@ -15,6 +14,18 @@ export function titleOf(graph: Graph, node: number): string {
   const name = nameOfNode(graph, node);
   const operation = operationLabel(graph.columns.nodes.operation[node]!);
   return name && operation ? `${name} · ${operation}` : name || operation || kindLabel(graph.columns.nodes.kind[node]!);
+}
+
+// Titles that tell nodes apart: where two are alike, with the call of the module, else with the number in the key.
+export function distinctTitles(graph: Graph, nodes: readonly number[]): readonly string[] {
+  const keys = nodes.map((node) => graph.columns.nodes.key[node]!);
+  const insides = keys.map((key) => key.slice(0, Math.max(0, key.lastIndexOf("/"))));
+  const named = toldApart(nodes.map((node) => titleOf(graph, node)), insides.map((inside) => (inside === "" || inside.startsWith("#") ? "" : ` (${shorten(inside, 24)})`)));
+  return toldApart(named, keys.map((key) => ` ${/\.(\d+)$/.exec(key)?.[1] ?? ""}`));
+}
+
+function toldApart(titles: readonly string[], more: readonly string[]): readonly string[] {
+  return titles.map((title, i) => (titles.indexOf(title) === titles.lastIndexOf(title) ? title : `${title}${more[i]}`));
 }
 
 export function Neighbors({ hierarchy, node, select }: CardProps & { readonly node: number }): JSX.Element {
@@ -61,61 +72,19 @@ export function Links({ title, id, graph, nodes, select }: {
   );
 }
 
-export function NodeLink({ graph, node, select }: {
+export function NodeLink({ graph, node, select, title }: {
   readonly graph: Graph;
   readonly node: number;
   readonly select: (id: string) => void;
+  readonly title?: string;
 }): JSX.Element {
   const { key, scope, operation } = graph.columns.nodes;
   const { path, call } = graph.columns.scopes;
   const inside = operation[node] === "" ? -1 : scope[node]!;
   return (
     <button type="button" class="link" data-key={key[node]} onClick={() => select(key[node]!)}>
-      {titleOf(graph, node)}
+      {title ?? titleOf(graph, node)}
       {inside !== -1 && path[inside] !== "" && <span class="faint"> {path[inside]}{calledAgain(graph, inside) ? `#${call[inside]}` : ""}</span>}
     </button>
   );
-}
-
-// Only a slot with several consumers has shares: each edge's own, and their sum.
-export function Shares({ hierarchy, row, edges, record, session, select }: CardProps & {
-  readonly row: number;
-  readonly edges: readonly number[];
-  readonly record: RecordedStep | undefined;
-}): JSX.Element | null {
-  const { graph } = hierarchy;
-  if (edges.length < 2 || record === undefined) return null;
-  const statistic = session.store.statistic.value;
-  // Gradients that are one number, or one number throughout, add up visibly: -4 + 8 = 4.
-  const element = (at: number): number | undefined => elementOf(record.whole.get(at)?.gradient);
-  const exact = [row, ...edges.map((edge) => graph.edgeRow[edge]!)].every((at) => element(at) !== undefined);
-  const read = (at: number): number | undefined => (exact ? element(at) : numberAt(record, statistic.columns[0]!, at));
-  const each = (record.whole.get(row)?.gradient?.length ?? 1) > 1 ? ", each element" : "";
-  return (
-    <Section title={exact ? `Shares of the gradient${each}` : `Shares of the gradient, ${statistic.label}`} id="shares">
-      <table class="numbers">
-        <tbody>
-          {edges.slice(0, MOST).map((edge) => (
-            <tr key={edge} data-share={plain(read(graph.edgeRow[edge]!))}>
-              <th scope="row">from <NodeLink graph={graph} node={graph.edgeTarget[edge]!} select={select} /></th>
-              <td>{spelt(read(graph.edgeRow[edge]!))}</td>
-            </tr>
-          ))}
-          <tr class="total" data-sum={plain(read(row))}>
-            <th scope="row">{exact ? "sum" : "all together"}</th>
-            <td>{spelt(read(row))}</td>
-          </tr>
-        </tbody>
-      </table>
-      {edges.length > MOST && <p class="faint">and {edges.length - MOST} more</p>}
-    </Section>
-  );
-}
-
-function spelt(value: number | undefined): string {
-  return value === undefined ? "–" : formatNumber(value);
-}
-
-function plain(value: number | undefined): string {
-  return value === undefined ? "none" : plainNumber(value);
 }

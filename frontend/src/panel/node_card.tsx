@@ -11,9 +11,11 @@ import { kindLabel, operationLabel } from "../model/labels";
 import { currentRecord, type RecordedStep } from "../model/record";
 import { Facts, type CardProps } from "./card_parts";
 import { History, useSeries } from "./history";
-import { Namesakes, Neighbors, Shares } from "./neighbors";
+import { LoopProfile } from "./loop_profile";
+import { Namesakes, Neighbors } from "./neighbors";
+import { Shares } from "./shares";
 import { Stages } from "./stages";
-import { StatisticsTable } from "./statistics_table";
+import { StatisticsTable, type There } from "./statistics_table";
 import { WholeArrays } from "./whole_arrays";
 
 export function NodeCard(props: CardProps & { readonly node: number }): JSX.Element {
@@ -40,9 +42,10 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       {slots > 0 && (
         <>
           <WholeArrays client={session.client} record={record} series={series?.ok ? series.value : undefined} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
-          <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={whyNone(graph, node, row, record)} />
+          <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={whyNone(graph, node, row, record)} there={thereOf(session, row)} />
           <Stages session={session} reply={series} />
           <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
+          <LoopProfile {...props} />
           <History session={session} drawing={props.drawing} reply={series} />
         </>
       )}
@@ -50,6 +53,11 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       <Namesakes {...props} row={row} />
     </>
   );
+}
+
+function thereOf({ store }: CardProps["session"], row: number): There | undefined {
+  const comparison = store.compare.comparison.value;
+  return comparison && { record: comparison.record, row: comparison.joined.rows[row]! };
 }
 
 function sharing(graph: Graph, node: number, row: number): readonly number[] {

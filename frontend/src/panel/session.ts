@@ -12,6 +12,7 @@ import { bytesOf, type RecordedStep } from "../model/record";
 import { lastRecord, nearestRecord, nextRecord, samePlace, standingAt, type RecordRef } from "../model/run";
 import { enterGraph, leaveGraph } from "../state/actions";
 import type { Store } from "../state/store";
+import { followCompared } from "./comparing";
 
 const KEPT_GRAPHS = 4;
 const KEPT_BYTES = 96 * 2 ** 20;
@@ -39,6 +40,7 @@ export class Session {
     this.disposer.add(effect(() => this.followRecord()));
     this.disposer.add(effect(() => this.followDomain()));
     this.disposer.add(effect(() => this.followBadSteps()));
+    this.disposer.add(followCompared(this));
     // One thing is chosen at a time: a box or a line.
     this.disposer.add(effect(() => {
       if (this.store.selected.value !== undefined) this.store.edge.value = undefined;
@@ -112,7 +114,7 @@ export class Session {
     });
   }
 
-  private loadGraph(run: string, hash: string): Promise<Result<Hierarchy>> {
+  loadGraph(run: string, hash: string): Promise<Result<Hierarchy>> {
     // The hash is of the structure, so runs with the same one share it.
     const known = this.graphs.get(hash);
     if (known !== undefined) return known;
@@ -145,7 +147,7 @@ export class Session {
     if (ref !== undefined) void this.loadRecord(run, tag, ref);
   }
 
-  private async loadRecord(run: string, tag: string, ref: RecordRef): Promise<Result<RecordedStep>> {
+  async loadRecord(run: string, tag: string, ref: RecordRef): Promise<Result<RecordedStep>> {
     // With the wall time, a step that was recorded anew after a restart is another one.
     const key = [run, tag, ref.step, ref.backwardPass, ref.stage, ref.wallTime].join("\n");
     const known = this.records.get(key);

@@ -1,10 +1,11 @@
-// All statistics of one row at the step.
+// All statistics of one row at the step; while two records are compared, those of both.
 
 import type { JSX } from "preact";
 import { formatCount, formatNumber, plainNumber } from "../base/format";
 import { isOfParameters, numberAt, type RecordedStep } from "../model/record";
 import { OF_WEIGHTS, type Statistic } from "../model/statistics";
 import { Section } from "./card_parts";
+import { plainRatio, ratioOf, relateNumbers } from "./compared_number";
 
 const COUNTS = new Set(["nan", "posinf", "neginf", "numel"]);
 const NAMES: Readonly<Record<string, string>> = {
@@ -12,28 +13,42 @@ const NAMES: Readonly<Record<string, string>> = {
   nan: "NaN", posinf: "+inf", neginf: "−inf", numel: "elements",
 };
 
-export function StatisticsTable({ record, row, statistic, why }: {
+// The same tensor in the record that is compared with; row -1: it is not there.
+export interface There {
+  readonly record: RecordedStep;
+  readonly row: number;
+}
+
+interface TableProps {
   readonly record: RecordedStep | undefined;
   readonly row: number;
   readonly statistic: Statistic;
   readonly why: string | undefined; // there is no gradient
-}): JSX.Element {
+  readonly there?: There | undefined;
+}
+
+export function StatisticsTable(props: TableProps): JSX.Element {
+  const { record, row, why, there } = props;
   const arrived = record?.present[row] === 1;
   return (
     <Section title={`Gradient at this step${record !== undefined && isOfParameters(record) ? `, ${record.stage}` : ""}`} id="statistics">
-      {arrived && record !== undefined ? (
+      {!arrived && <p class="faint" data-testid="why">{why ?? "No gradient arrived here."}</p>}
+      {there !== undefined && <Compared {...props} there={there} />}
+      {there === undefined && arrived && record !== undefined && (
         <table class="numbers two">
           <tbody>
-            {record.statistics.filter((name) => !OF_WEIGHTS.includes(name)).map((name) => (
-              <Line key={name} name={name} value={numberAt(record, name, row)} marked={statistic.columns.includes(name)} />
+            {listed(record).map((name) => (
+              <Line key={name} name={name} value={numberAt(record, name, row)} marked={props.statistic.columns.includes(name)} />
             ))}
           </tbody>
         </table>
-      ) : (
-        <p class="faint" data-testid="why">{why ?? "No gradient arrived here."}</p>
       )}
     </Section>
   );
+}
+
+function listed(record: RecordedStep): readonly string[] {
+  return record.statistics.filter((name) => !OF_WEIGHTS.includes(name));
 }
 
 function Line({ name, value, marked }: {
@@ -41,13 +56,46 @@ function Line({ name, value, marked }: {
   readonly value: number | undefined;
   readonly marked: boolean;
 }): JSX.Element {
-  const count = COUNTS.has(name);
-  const bad = count && name !== "numel" && (value ?? 0) > 0;
-  const text = value === undefined ? "–" : count ? formatCount(value) : formatNumber(value);
   return (
-    <tr class={marked ? "marked" : ""} data-statistic={name} data-value={value === undefined ? "none" : plainNumber(value)}>
+    <tr class={marked ? "marked" : ""} data-statistic={name} data-value={plain(value)}>
       <th scope="row">{NAMES[name] ?? name}</th>
-      <td class={bad ? "bad" : ""}>{text}</td>
+      <td class={isBad(name, value) ? "bad" : ""}>{spelt(name, value)}</td>
     </tr>
   );
+}
+
+function Compared({ record, row, statistic, there }: TableProps & { readonly there: There }): JSX.Element {
+  if (there.row === -1) return <p class="faint" data-testid="only-here">Only here: what it is compared with has no such tensor.</p>;
+  return (
+    <table class="numbers compared">
+      <thead><tr><th /><th scope="col">here</th><th scope="col">there</th><th scope="col">here ÷ there</th></tr></thead>
+      <tbody>
+        {listed(there.record).map((name) => {
+          const [here, other] = [record && numberAt(record, name, row), numberAt(there.record, name, there.row)];
+          const related = relateNumbers(here, other, true);
+          return (
+            <tr key={name} class={statistic.columns.includes(name) ? "marked" : ""} data-statistic={name}
+              data-value={plain(here)} data-there={plain(other)} data-ratio={plainRatio(related)}>
+              <th scope="row">{NAMES[name] ?? name}</th>
+              <td class={isBad(name, here) ? "bad" : ""}>{spelt(name, here)}</td>
+              <td class={isBad(name, other) ? "bad" : ""}>{spelt(name, other)}</td>
+              <td>{ratioOf(related)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+function isBad(name: string, value: number | undefined): boolean {
+  return COUNTS.has(name) && name !== "numel" && (value ?? 0) > 0;
+}
+
+function spelt(name: string, value: number | undefined): string {
+  return value === undefined ? "–" : COUNTS.has(name) ? formatCount(value) : formatNumber(value);
+}
+
+function plain(value: number | undefined): string {
+  return value === undefined ? "none" : plainNumber(value);
 }

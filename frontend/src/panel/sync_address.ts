@@ -5,6 +5,8 @@ import { Disposer, type Dispose } from "../base/disposer";
 import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
 import { BACKWARD } from "../model/run";
 import { chosenGroups, goToStep, moveSteps, reveal } from "../state/actions";
+import { applyCharted, chartedOf } from "../state/charts";
+import { applyVersus, versusOf } from "../state/compare";
 import { setStatistic, type Store } from "../state/store";
 import { readHash, watchHash, writeHash } from "./host";
 
@@ -23,6 +25,8 @@ export function applyAddress(store: Store): Address {
     if (address.open !== undefined) store.open.value = new Set(address.open);
     store.stage.value = address.stage ?? BACKWARD;
     store.selected.value = address.sel;
+    applyVersus(store.compare, address.vs);
+    if (address.charts !== undefined) applyCharted(store.charts, address.charts);
   });
   return address;
 }
@@ -42,6 +46,8 @@ export function addressOf(store: Store): Address {
     sel: store.selected.value,
     open: chosenGroups(store),
     scalar: store.scalarTag.value,
+    vs: versusOf(store.compare),
+    charts: chartedOf(store.charts),
   };
 }
 

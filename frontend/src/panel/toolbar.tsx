@@ -5,6 +5,7 @@ import { STATISTICS } from "../model/statistics";
 import { chooseHash, chooseRun, chooseTag, collapseAll, expandAll } from "../state/actions";
 import { closeAllRows, openAllRows } from "../state/flow_actions";
 import { setStatistic, type Store } from "../state/store";
+import { CompareSwitch } from "./compare_bar";
 import { Finder } from "./finder";
 import { Findings } from "./findings";
 import { Help } from "./help";
@@ -25,7 +26,8 @@ export function Toolbar({ session, select }: {
   const { store } = session;
   const tag = store.tag.value;
   const hashes = tag?.hashes ?? [];
-  const flow = store.view.value === "flow";
+  const view = store.view.value;
+  const [graph, flow] = [view === "graph", view === "flow"];
   return (
     <div class="bar toolbar" role="toolbar" aria-label="Gradient graph">
       <div class="choices">
@@ -42,14 +44,19 @@ export function Toolbar({ session, select }: {
         <Choice id="statistic" label="Gradient" value={store.statistic.value.id} choose={(id) => setStatistic(store, id)}
           title={store.statistic.value.meaning}
           options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))} />
-        {!flow && <DirectionSwitch store={store} />}
+        {graph && <DirectionSwitch store={store} />}
+        {graph && <CompareSwitch store={store} />}
       </div>
       <div class="tools">
         <Findings session={session} select={select} />
         <Finder hierarchy={store.hierarchy.value} select={select} />
-        <IconButton id="expand-all" label="Expand all" onClick={() => (flow ? openAllRows(store) : expandAll(store))}><ExpandIcon /></IconButton>
-        <IconButton id="collapse-all" label="Collapse all" onClick={() => (flow ? closeAllRows(store) : collapseAll(store))}><CollapseIcon /></IconButton>
-        <Help view={store.view.value} />
+        {view !== "charts" && (
+          <>
+            <IconButton id="expand-all" label="Expand all" onClick={() => (flow ? openAllRows(store) : expandAll(store))}><ExpandIcon /></IconButton>
+            <IconButton id="collapse-all" label="Collapse all" onClick={() => (flow ? closeAllRows(store) : collapseAll(store))}><CollapseIcon /></IconButton>
+          </>
+        )}
+        <Help view={view} />
       </div>
     </div>
   );

@@ -9,6 +9,7 @@
 //   data-color       fill as #rrggbb         data-value   statistic, "none" without a gradient
 //   data-grad, data-whole-value              gradient and value of a tensor of one element
 //   data-detail      second line of the box
+//   data-there, data-ratio, data-only        while comparing: the number there, here / there, no such node there
 //   data-leaf, data-retains, data-order      as torch has it; order 2: made by a backward
 //   data-rect        x,y,width,height, world; screen = world * k + (x, y) with
 //                    x,y,k in data-camera of the canvas
@@ -26,9 +27,12 @@ import { plainNumber } from "../base/format";
 import { scalarsOf } from "../draw/caption";
 import type { Paints } from "../draw/scene";
 import type { Box } from "../model/collapse";
+import { Relation } from "../model/comparison";
 import { State } from "../model/values";
 import { toggleGroup } from "../state/actions";
 import type { Store } from "../state/store";
+import { relateBox } from "../draw/compared_scene";
+import { plainRatio } from "./compared_number";
 import { keyOf, type Drawing, type Drawn } from "./drawing";
 import { edgeItems } from "./edge_list";
 
@@ -106,7 +110,8 @@ function attributes({ store, drawn, paints }: TreeProps, index: number): Record<
     "data-retains": drawn.scene.boxes[index]!.retains,
     "data-order": drawn.scene.boxes[index]!.order,
     "data-color": fill,
-    "data-value": valueOf(store, box, state),
+    "data-value": valueOf(store, box),
+    ...comparedOf(store, box),
     "data-grad": scalars?.gradient === undefined ? undefined : plainNumber(scalars.gradient),
     "data-whole-value": scalars?.value === undefined ? undefined : plainNumber(scalars.value),
     "data-rect": [x, y, width, height].map((part) => Math.round(part)).join(),
@@ -116,10 +121,18 @@ function attributes({ store, drawn, paints }: TreeProps, index: number): Record<
   };
 }
 
-function valueOf(store: Store, box: Box, state: State): string {
+function valueOf(store: Store, box: Box): string {
   const values = box.node === -1 ? store.values.value?.groups : store.values.value?.nodes;
-  if (values === undefined || state === State.none) return "none";
-  return plainNumber(values.value[box.node === -1 ? box.group : box.node]!);
+  const at = box.node === -1 ? box.group : box.node;
+  if (values === undefined || values.state[at] === State.none) return "none";
+  return plainNumber(values.value[at]!);
+}
+
+function comparedOf(store: Store, box: Box): Record<string, string> {
+  const comparison = store.compare.comparison.value;
+  if (comparison === undefined) return {};
+  const related = relateBox(comparison, box);
+  return { "data-there": plainNumber(related.there), "data-ratio": plainRatio(related), "data-only": String(related.relation === Relation.onlyHere) };
 }
 
 function spoken({ drawn, paints }: TreeProps, index: number): string {

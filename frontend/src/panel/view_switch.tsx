@@ -1,4 +1,4 @@
-// Graph or Flow: one step of all nodes, or all steps.
+// Graph, Flow or Charts: one step of all nodes, all steps, or chosen nodes over all steps.
 
 import type { JSX } from "preact";
 import { showView } from "../state/flow_actions";
@@ -7,6 +7,7 @@ import type { Store } from "../state/store";
 const VIEWS = [
   { id: "graph", text: "Graph", title: "The graph at one step (G)" },
   { id: "flow", text: "Flow", title: "Every module and node over all recorded steps, as a heat map (G)" },
+  { id: "charts", text: "Charts", title: "Chosen tensors and runs over each other" },
 ] as const;
 
 export function ViewSwitch({ store }: { readonly store: Store }): JSX.Element {

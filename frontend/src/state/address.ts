@@ -5,7 +5,7 @@ export const PREFIX = "p.gradgraph.";
 
 export type Direction = "forward" | "backward";
 
-export type View = "graph" | "flow";
+export type View = "graph" | "flow" | "charts";
 
 export interface Address {
   readonly view?: View | undefined;
@@ -20,6 +20,25 @@ export interface Address {
   readonly sel?: string | undefined;
   readonly open?: readonly string[] | undefined;
   readonly scalar?: string | undefined;
+  readonly vs?: Versus | undefined;
+  readonly charts?: Charted | undefined;
+}
+
+// What is compared with; a part that is missing is as in what is shown.
+export interface Versus {
+  readonly run: string | undefined;
+  readonly tag: string | undefined;
+  readonly step: number | undefined;
+  readonly reach: number | undefined;
+}
+
+// What is drawn over each other.
+export interface Charted {
+  readonly pins: readonly string[];
+  readonly runs: readonly string[];
+  readonly of: string | undefined;
+  readonly log: boolean | undefined;
+  readonly smoothing: number;
 }
 
 // Longer lists of open groups are not worth an unreadable link.
@@ -35,7 +54,7 @@ export function parseAddress(hash: string): Address {
   const dir = values.get("dir");
   const open = values.get("open");
   return {
-    view: values.get("view") === "flow" ? "flow" : undefined,
+    view: viewOf(values.get("view")),
     run: values.get("run"),
     tag: values.get("tag"),
     step: integer(values.get("step")),
@@ -47,6 +66,8 @@ export function parseAddress(hash: string): Address {
     sel: values.get("sel"),
     open: open === undefined ? undefined : open.split("\n").filter((id) => id !== ""),
     scalar: values.get("scalar"),
+    vs: versusOf(values),
+    charts: chartsOf(values),
   };
 }
 
@@ -67,11 +88,47 @@ export function formatAddress(hash: string, address: Address): string {
     ["sel", address.sel],
     ["open", open === undefined || open.length > LONGEST_OPEN ? undefined : open],
     ["scalar", address.scalar],
+    ...versusEntries(address.vs),
+    ...chartsEntries(address.charts),
   ];
   const own = entries.flatMap(([name, value]) =>
     value === undefined ? [] : [`${PREFIX}${name}=${encodeURIComponent(value)}`],
   );
   return [...kept, ...own].join("&");
+}
+
+// The step is always there: it says that something is compared at all.
+function versusOf(values: ReadonlyMap<string, string>): Versus | undefined {
+  const step = values.get("vs.step");
+  if (step === undefined) return undefined;
+  return { run: values.get("vs.run"), tag: values.get("vs.tag"), step: integer(step), reach: integer(values.get("vs.reach")) };
+}
+
+function versusEntries(vs: Versus | undefined): readonly (readonly [string, string | number | undefined])[] {
+  return vs === undefined ? [] : [["vs.run", vs.run], ["vs.tag", vs.tag], ["vs.step", vs.step ?? "same"], ["vs.reach", vs.reach]];
+}
+
+function chartsOf(values: ReadonlyMap<string, string>): Charted {
+  const list = (name: string): readonly string[] => (values.get(name) ?? "").split("\n").filter((one) => one !== "");
+  const log = values.get("chart.log");
+  const smoothing = Number(values.get("chart.smooth"));
+  return {
+    pins: list("chart.pins"), runs: list("chart.runs"), of: values.get("chart.of"),
+    log: log === undefined ? undefined : log === "1", smoothing: smoothing > 0 && smoothing < 1 ? smoothing : 0,
+  };
+}
+
+function chartsEntries(charts: Charted | undefined): readonly (readonly [string, string | number | undefined])[] {
+  if (charts === undefined) return [];
+  const { pins, runs, of, log, smoothing } = charts;
+  return [
+    ["chart.pins", pins.length === 0 ? undefined : pins.join("\n")], ["chart.runs", runs.length === 0 ? undefined : runs.join("\n")],
+    ["chart.of", of], ["chart.log", log === undefined ? undefined : Number(log)], ["chart.smooth", smoothing === 0 ? undefined : smoothing],
+  ];
+}
+
+function viewOf(text: string | undefined): View | undefined {
+  return text === "flow" || text === "charts" ? text : undefined;
 }
 
 function splitHash(hash: string): readonly string[] {

@@ -6,15 +6,16 @@ import { everyGroup, openedFor, rowShowing, START_ROWS, type FlowRow } from "../
 import { EVERYTHING, LABEL_PX, zoomSpan, type Axis } from "../model/flow_window";
 import { asItem, type Hierarchy } from "../model/hierarchy";
 import { reveal } from "./actions";
+import type { View } from "./address";
 import type { Store } from "./store";
 
-export function showView(store: Store, view: "graph" | "flow"): void {
+export function showView(store: Store, view: View): void {
   batch(() => {
     store.view.value = view;
     const selected = store.selected.peek();
     if (selected === undefined) return;
     if (view === "graph") reveal(store, selected);
-    else openRowsAround(store, selected);
+    else if (view === "flow") openRowsAround(store, selected);
   });
 }
 

@@ -9,6 +9,8 @@ import { BACKWARD, type RecordRef, type Run, type Tag } from "../model/run";
 import { DEFAULT_STATISTIC, statisticOf, type Statistic } from "../model/statistics";
 import { computeValues, type StepValues } from "../model/values";
 import type { Direction, View } from "./address";
+import { createCharts, type ChartsState } from "./charts";
+import { createCompare, type CompareState } from "./compare";
 
 export type Phase =
   | { readonly kind: "loading" }
@@ -49,6 +51,8 @@ export interface Store {
   readonly openGroups: ReadonlySignal<ReadonlySet<number>>;
   readonly visible: ReadonlySignal<VisibleGraph | undefined>;
   readonly values: ReadonlySignal<StepValues | undefined>;
+  readonly compare: CompareState;
+  readonly charts: ChartsState;
 }
 
 export function createStore(): Store {
@@ -69,6 +73,12 @@ export function createStore(): Store {
     return records[Math.min(recordIndex.value, records.length - 1)];
   });
   const openGroups = computed(() => groupNumbers(hierarchy.value, open.value));
+  const values = computed(() => {
+    const [shown, numbers] = [hierarchy.value, record.value];
+    // While a new graph loads, the old record is of another structure.
+    if (shown === undefined || numbers === undefined || numbers.hash !== shown.graph.hash) return undefined;
+    return numbers.rows === shown.graph.rows ? computeValues(shown, numbers, statistic.value) : undefined;
+  });
   return {
     phase: signal<Phase>({ kind: "loading" }),
     runs, runName, tagName, recordIndex, statistic, open, hierarchy, record, run, tag, openGroups,
@@ -92,12 +102,9 @@ export function createStore(): Store {
     // A signal of its own: most steps change the record but not the graph.
     hash: computed(() => ref.value?.hash),
     visible: computed(() => hierarchy.value && showGraph(hierarchy.value, openGroups.value)),
-    values: computed(() => {
-      const [shown, numbers] = [hierarchy.value, record.value];
-      // While a new graph loads, the old record is of another structure.
-      if (shown === undefined || numbers === undefined || numbers.hash !== shown.graph.hash) return undefined;
-      return numbers.rows === shown.graph.rows ? computeValues(shown, numbers, statistic.value) : undefined;
-    }),
+    values,
+    charts: createCharts(),
+    compare: createCompare({ runs, run, tag, ref, hierarchy, values, statistic }),
   };
 }
 

@@ -1,0 +1,63 @@
+// What the boxes and lines look like while two records are compared.
+
+import type { Box, VisibleGraph } from "../model/collapse";
+import { Relation, relateEdges, relateGroup, relateNode, type Comparison, type Related } from "../model/comparison";
+import { saysNone } from "../model/gradient_flow";
+import type { Hierarchy } from "../model/hierarchy";
+import type { RecordedStep } from "../model/record";
+import { State } from "../model/values";
+import { textRoom, valueText } from "./caption";
+import { inkOn, type ColorScale } from "./color_scale";
+import { ratioText, relatedFill } from "./ratio_scale";
+import type { BoxPaint, EdgePaint, Paints, Scene } from "./scene";
+import { DETAIL_FONT, widthOf } from "./text";
+import type { Theme } from "./theme";
+
+export function relateBox(comparison: Comparison, box: Box): Related {
+  return box.kind === "group" ? relateGroup(comparison, box.group) : relateNode(comparison, box.node);
+}
+
+export function paintCompared(
+  hierarchy: Hierarchy, visible: VisibleGraph, scene: Scene, comparison: Comparison, record: RecordedStep | undefined,
+  scale: ColorScale, reach: number, theme: Theme,
+): Paints {
+  const boxes = visible.boxes.map((box, i): BoxPaint => {
+    const { shape, rectWorld } = scene.boxes[i]!;
+    const related = relateBox(comparison, box);
+    const fill = relatedFill(related, reach, theme);
+    const detail = detailOf(comparison, box, related, textRoom(shape, rectWorld.width));
+    const only = related.relation === Relation.onlyHere;
+    // Hatched is what cannot be compared.
+    const state = stateOf(related);
+    return { fill, ink: inkOn(fill, theme), state, detail, told: only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record), only };
+  });
+  const edges = visible.edges.map(({ edges: merged }): EdgePaint => {
+    const related = relateEdges(comparison, hierarchy.graph, merged);
+    const state = stateOf(related);
+    const weight = state === State.number ? scale.position(related.here) : 0;
+    return { state, weight, told: related.relation === Relation.none, label: related.relation === Relation.onlyHere ? "" : (ratioText(related) ?? "") };
+  });
+  return { boxes, edges };
+}
+
+function stateOf({ relation }: Related): State {
+  if (relation === Relation.both) return State.number;
+  if (relation === Relation.nonfinite) return State.nonfinite;
+  return relation === Relation.unknown ? State.unknown : State.none;
+}
+
+// Of all that can be said the longest that has room: the number here, and what a module has only there.
+function detailOf({ joined, here }: Comparison, box: Box, related: Related, room: number): string {
+  const ratio = ratioText(related) ?? "";
+  const group = box.kind === "group";
+  const [source, at] = group ? [here.groups, box.group] : [here.nodes, box.node];
+  const number = related.relation === Relation.both ? valueText(source.value[at]!, source.state[at]! as State) : undefined;
+  const missing = group ? joined.missing[box.group]! : 0;
+  const more = missing === 0 ? "" : `${missing} only there`;
+  const parts = (texts: readonly (string | undefined)[]): string => texts.filter((text) => text !== undefined && text !== "").join(" · ");
+  const choices = [
+    parts([ratio, number && (group ? `${here.groupWord} ${number}` : number), more]),
+    parts([ratio, more]), parts([ratio, number]), ratio,
+  ];
+  return choices.find((text) => widthOf(text, DETAIL_FONT) <= room) ?? ratio;
+}

@@ -1,0 +1,15 @@
+// Smooths a line as TensorBoard's Time Series does.
+
+// An exponential moving average without the bias towards zero of its beginning; `weight` from 0 to
+// less than 1. A line that is constant, and what is no number, stay as they are.
+export function smooth(values: readonly (number | null)[], weight: number): readonly (number | null)[] {
+  const numbers = values.filter((value) => value !== null);
+  if (weight <= 0 || numbers.every((value) => value === numbers[0])) return values;
+  let [last, count] = [0, 0];
+  return values.map((value) => {
+    if (value === null || !Number.isFinite(value)) return value;
+    last = last * weight + (1 - weight) * value;
+    count++;
+    return last / (1 - weight ** count);
+  });
+}

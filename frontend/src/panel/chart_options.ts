@@ -1,0 +1,74 @@
+// How the charts look: axes, lines, the mark of the step.
+
+import type uPlot from "uplot";
+import { formatNumber } from "../base/format";
+import type { Size } from "../base/geometry";
+import type { Theme } from "../draw/theme";
+import { logTicks } from "../model/log_ticks";
+import type { ChartLine, ChartProps } from "./chart";
+
+const FEW = 60; // records, of which each is a point
+const TICK_PX = 28;
+export const THIN = 1.5;
+
+export function axisOf(theme: Theme): uPlot.Axis {
+  const grid = { stroke: theme.groupBorder, width: 1 };
+  return { stroke: theme.inkSoft, grid, ticks: { ...grid, size: 4 }, font: "11px system-ui" };
+}
+
+export function optionsOf(latest: { readonly current: ChartProps }, size: Size): uPlot.Options {
+  const { theme, log, label, lines, smoothing = 0 } = latest.current;
+  const axis = axisOf(theme);
+  return {
+    ...size,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
+    scales: { x: { time: false }, y: log ? { distr: 3, range: (_, low, high) => beyond(low, high) } : {} },
+    axes: [
+      { ...axis, size: 22, space: 50, incrs: WHOLE },
+      {
+        ...axis, size: 56, filter: (_, splits) => splits, values: (_, ticks) => ticks.map(formatNumber),
+        ...(label ? { label, labelSize: 16, labelGap: 0, labelFont: "11px system-ui" } : {}),
+        ...(log ? { splits: (plot, _, low, high) => [...logTicks(low, high, plot.height / TICK_PX)] } : {}),
+      },
+    ],
+    series: [{}, ...lines.flatMap((line) => (smoothing > 0 ? [seriesOf(line, true), seriesOf(line, false)] : [seriesOf(line, false)]))],
+    hooks: {
+      draw: [(plot) => drawStep(plot, latest.current)],
+      setCursor: [(plot) => latest.current.pointAt?.(typeof plot.cursor.idx === "number" ? plot.data[0][plot.cursor.idx] : undefined)],
+    },
+  };
+}
+
+// Somewhat beyond the ends; uPlot itself would go on to the next power of ten.
+function beyond(low: number | null, high: number | null): uPlot.Range.MinMax {
+  if (low === null || high === null) return [1, 10];
+  const room = Math.max(1.15, (high / low) ** 0.06);
+  return [low / room, high * room];
+}
+
+// Steps and calls are whole numbers.
+const WHOLE = [1, 2, 5].flatMap((one) => Array.from({ length: 15 }, (_, power) => one * 10 ** power)).sort((a, b) => a - b);
+
+function seriesOf({ color, dash, width = THIN, steps }: ChartLine, faint: boolean): uPlot.Series {
+  return {
+    stroke: faint ? `${color}48` : color, width, spanGaps: false,
+    ...(dash === undefined || dash.length === 0 ? {} : { dash: [...dash] }),
+    points: { show: !faint && steps.length <= FEW && width <= THIN, size: 4, fill: color },
+  };
+}
+
+export function drawStep(plot: uPlot, { step, theme }: Pick<ChartProps, "step" | "theme">): void {
+  if (step === undefined) return;
+  const x = Math.round(plot.valToPos(step, "x", true));
+  const { ctx, bbox } = plot;
+  if (x < bbox.left || x > bbox.left + bbox.width) return;
+  ctx.save();
+  ctx.strokeStyle = theme.root;
+  ctx.lineWidth = Math.max(1, window.devicePixelRatio);
+  ctx.beginPath();
+  ctx.moveTo(x, bbox.top);
+  ctx.lineTo(x, bbox.top + bbox.height);
+  ctx.stroke();
+  ctx.restore();
+}

@@ -1,0 +1,18 @@
+// A color of a legend and what it means.
+
+import type { JSX } from "preact";
+
+export function Chip({ color, border, children, hatched = false }: {
+  readonly color: string;
+  readonly border: string;
+  readonly children: string;
+  readonly hatched?: boolean;
+}): JSX.Element {
+  const hatch = `repeating-linear-gradient(135deg, ${color} 0 3px, ${border} 3px 4px)`;
+  return (
+    <span class="chip">
+      <i style={{ background: hatched ? hatch : color, borderColor: border }} />
+      {children}
+    </span>
+  );
+}
