@@ -26,6 +26,16 @@ export const press = (key: string, target: EventTarget = document): boolean =>
   target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 export const settle = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+// Points at a chart (uPlot listens to moves that move, and forgets presses that were none), and clicks it.
+export function pointAtChart(chart: HTMLElement, part: number, types: readonly string[] = []): void {
+  const over = chart.querySelector<HTMLElement>(".u-over")!;
+  const { left, top, width } = over.getBoundingClientRect();
+  const at = { clientX: left + part * width, clientY: top + 20, movementX: 1, bubbles: true };
+  for (const type of ["mouseenter", "mousemove", ...types]) over.dispatchEvent(new MouseEvent(type, at));
+}
+
+export const CLICK: readonly string[] = ["mousedown", "mouseup", "click"];
+
 // Call at the top of a test file: each of its tests gets an empty stage.
 export function useStage(): Stage {
   let unmount: () => void = () => undefined;

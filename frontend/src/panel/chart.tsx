@@ -48,17 +48,23 @@ export function Chart(props: ChartProps): JSX.Element {
     const made = new uPlot(optionsOf(latest, { width: element.clientWidth || 300, height }), dataOf(props), element);
     const click = (): void => goToCursor(made, latest.current);
     made.over.addEventListener("click", click);
-    const observer = new ResizeObserver(() => fit(made, element, latest.current, setHeight));
+    let frame = 0;
+    const observer = new ResizeObserver(() => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => fit(made, element, latest.current, setHeight));
+    });
     observer.observe(element);
     plot.current = made;
     return () => {
       observer.disconnect();
+      cancelAnimationFrame(frame);
       made.destroy();
       plot.current = undefined;
     };
   }, [log, label, theme, looks, smoothing > 0]);
   useEffect(() => plot.current?.setData(dataOf(props)), [numbers, smoothing]);
-  useEffect(() => plot.current?.redraw(false), [props.step]);
+  // With its axes: an empty chart has measured none yet.
+  useEffect(() => plot.current?.redraw(false, true), [props.step]);
   const finite = lines.flatMap(({ values }) => values.filter((value) => value !== null)).length;
   const records = lines.reduce((sum, { values }) => sum + values.length, 0);
   return (

@@ -64,7 +64,7 @@ function Strip(props: StripProps): JSX.Element {
       plot.current = undefined;
     };
   }, [columns, theme]);
-  useEffect(() => plot.current?.redraw(false), [props.step]);
+  useEffect(() => plot.current?.redraw(false, true), [props.step]);
   return (
     <div class="chart" data-testid="histogram-strip" data-steps={columns.steps.length} data-bins={columns.bins} data-low={columns.low}
       role="img" aria-label={`Elements by magnitude at ${columns.steps.length} steps, from ${formatNumber(2 ** columns.low)} to ${formatNumber(2 ** (columns.low + columns.width * columns.bins))}`}>
