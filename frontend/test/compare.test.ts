@@ -21,8 +21,9 @@ const find = (id: string): HTMLElement | null => stage.one(id);
 
 function compared(here: FixtureRun, hereStep: number, there: FixtureRun, thereStep: number, statistic = DEFAULT_STATISTIC) {
   const [shown, other] = [hierarchyOf(here), hierarchyOf(there)];
+  const record = recordAt(there, thereStep);
   const values = computeValues(shown, recordAt(here, hereStep), statistic);
-  return { shown, other, comparison: compare(shown, values, other, recordAt(there, thereStep), joinGraphs(shown, other), statistic) };
+  return { shown, other, comparison: compare(shown, values, { hierarchy: other, record }, computeValues(other, record, statistic), joinGraphs(shown, other), statistic) };
 }
 
 const nodeOf = (run: FixtureRun, key: string): number => run.graph.nodes.key.indexOf(key);
@@ -184,6 +185,20 @@ test("the compared step can be moved by a slider of its own, and signed statisti
   await waitFor(() => expect(ratioAt("parameter:up.weight")).toBe("2"));
   press("ArrowLeft");
   await waitFor(() => expect(ratioAt("parameter:up.weight")).toBe("1.5"));
+});
+
+test("C begins and ends a comparison; of graphs that have little in common the rest is marked", async () => {
+  show(chainRule(), one());
+  await drawn("leaf:x");
+  press("c");
+  await waitFor(() => expect(find("compare-bar")).not.toBeNull());
+  expect(find("compare")!.getAttribute("aria-pressed")).toBe("true");
+  choose("vs-run", "one");
+  // Nothing of the two is alike but the loss.
+  await waitFor(() => expect(item("leaf:x").dataset.only).toBe("true"));
+  expect(item("root:loss").dataset).toMatchObject({ only: "false", ratio: "1" });
+  press("c");
+  await waitFor(() => expect(find("compare-bar")).toBeNull());
 });
 
 test("a link to a run that is not there compares with nothing, and says so by an empty choice", async () => {

@@ -2,11 +2,11 @@
 // "Here" is what is shown, "there" is what it is compared with.
 
 import { groupsAround } from "./collapse";
-import type { Graph } from "./graph";
+import { edgesIn, type Graph } from "./graph";
 import type { Hierarchy } from "./hierarchy";
 import type { RecordedStep } from "./record";
 import type { Statistic } from "./statistics";
-import { combine, computeValues, emptyValues, groupValues, State, summarizeRows, type StepValues, type Values } from "./values";
+import { combine, emptyValues, groupValues, State, summarizeRows, type StepValues, type Values } from "./values";
 
 // What is there of each node, group, row and edge that is here; -1: nothing.
 export interface Joined {
@@ -23,9 +23,7 @@ export interface Joined {
 export function joinGraphs(here: Hierarchy, there: Hierarchy): Joined {
   const nodes = matched(here.graph.columns.nodes.key, there.graph.columns.nodes.key);
   const groups = matched(here.groups.map(({ id }) => id), there.groups.map(({ id }) => id));
-  const edges = here.graph.hash === there.graph.hash
-    ? Int32Array.from({ length: here.graph.edgeCount }, (_, edge) => edge)
-    : matched(edgeKeys(here.graph), edgeKeys(there.graph));
+  const edges = matchEdges(here.graph, there.graph, nodes);
   const known = new Set(nodes);
   const onlyThere = Array.from({ length: there.graph.nodeCount }, (_, node) => node).filter((node) => !known.has(node));
   return {
@@ -37,13 +35,21 @@ export function joinGraphs(here: Hierarchy, there: Hierarchy): Joined {
 }
 
 function matched(here: readonly string[], there: readonly string[]): Int32Array {
-  const numbers = new Map(there.map((key, number) => [key, number]));
+  const numbers = new Map<string, number>();
+  there.forEach((key, number) => numbers.set(key, number));
   return Int32Array.from(here, (key) => numbers.get(key) ?? -1);
 }
 
-function edgeKeys({ columns: { nodes, edges }, edgeCount }: Graph): readonly string[] {
-  return Array.from({ length: edgeCount }, (_, edge) =>
-    `${nodes.key[edges.source[edge]!]}:${edges.source_slot[edge]}->${nodes.key[edges.target[edge]!]}:${edges.target_input[edge]}`);
+// The edge between the same two nodes, from the same output to the same input.
+function matchEdges(here: Graph, there: Graph, nodes: Int32Array): Int32Array {
+  const [own, others] = [here.columns.edges, there.columns.edges];
+  return Int32Array.from({ length: here.edgeCount }, (_, edge) => {
+    const [source, target] = [nodes[here.edgeSource[edge]!]!, nodes[here.edgeTarget[edge]!]!];
+    if (source === -1 || target === -1) return -1;
+    const found = edgesIn(there, target).find((other) =>
+      there.edgeSource[other] === source && others.source_slot[other] === own.source_slot[edge] && others.target_input[other] === own.target_input[edge]);
+    return found ?? -1;
+  });
 }
 
 function matchRows(here: Graph, there: Graph, nodes: Int32Array, edges: Int32Array): Int32Array {
@@ -126,9 +132,8 @@ export interface Comparison {
 
 // A module's number there is of all that is in it there, so that closed modules are compared as they are shown.
 export function compare(
-  shown: Hierarchy, here: StepValues, hierarchy: Hierarchy, record: RecordedStep, joined: Joined, statistic: Statistic,
+  shown: Hierarchy, here: StepValues, { hierarchy, record }: Pick<Comparison, "hierarchy" | "record">, there: StepValues, joined: Joined, statistic: Statistic,
 ): Comparison {
-  const there = computeValues(hierarchy, record, statistic);
   const nodes = emptyValues(shown.graph.nodeCount);
   joined.nodes.forEach((other, node) => {
     if (other !== -1) combine(nodes, node, there.nodes.value[other]!, there.nodes.state[other]! as State, statistic);

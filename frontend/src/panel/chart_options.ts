@@ -11,6 +11,9 @@ const FEW = 60; // records, of which each is a point
 const TICK_PX = 28;
 export const THIN = 1.5;
 
+// Nothing is dragged, so that no click is the end of a drag: uPlot takes those at both ends for one.
+export const NO_DRAG: uPlot.Cursor.Drag = { x: false, y: false, click: () => undefined };
+
 export function axisOf(theme: Theme): uPlot.Axis {
   const grid = { stroke: theme.groupBorder, width: 1 };
   return { stroke: theme.inkSoft, grid, ticks: { ...grid, size: 4 }, font: "11px system-ui" };
@@ -22,7 +25,7 @@ export function optionsOf(latest: { readonly current: ChartProps }, size: Size):
   return {
     ...size,
     legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
+    cursor: { y: false, drag: NO_DRAG, points: { size: 6 } },
     scales: { x: { time: false }, y: log ? { distr: 3, range: (_, low, high) => beyond(low, high) } : {} },
     axes: [
       { ...axis, size: 22, space: 50, incrs: WHOLE },

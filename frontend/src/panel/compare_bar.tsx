@@ -14,7 +14,7 @@ import { Popover } from "./popover";
 export function CompareSwitch({ store }: { readonly store: Store }): JSX.Element {
   const on = store.compare.choice.value !== undefined;
   return (
-    <button type="button" class="pill" data-testid="compare" aria-pressed={on} title="Compares with another step, run or graph"
+    <button type="button" class="pill" data-testid="compare" aria-pressed={on} title="Compares with another step, run or graph (C)"
       onClick={() => (on ? stopComparing(store) : startComparing(store))}>
       Compare
     </button>

@@ -17,6 +17,8 @@ async function fetchOther(session: Session, place: Place | undefined): Promise<v
     return;
   }
   const { run, tag, ref } = place;
+  // A step on the other side does not change what it is compared with.
+  if (compare.other.peek()?.place.ref === ref) return;
   const [graph, record] = await Promise.all([session.loadGraph(run.run, ref.hash), session.loadRecord(run.run, tag.tag, ref)]);
   if (compare.place.peek() !== place) return;
   batch(() => {

@@ -9,6 +9,7 @@ import type { Store } from "../state/store";
 import { keyOf, type Drawn } from "./drawing";
 
 export function edgeItems(store: Store, drawn: Drawn, paints: Paints): readonly JSX.Element[] {
+  const comparing = store.compare.comparison.value !== undefined;
   const backward = store.direction.value === "backward";
   return drawn.visible.edges.map(({ source, target, edges }, index) => {
     const scene = drawn.scene.edges[index]!;
@@ -17,7 +18,7 @@ export function edgeItems(store: Store, drawn: Drawn, paints: Paints): readonly 
     return (
       <li key={index} data-source={keyOf(drawn, source)} data-target={keyOf(drawn, target)} data-label={label}
         data-grad={gradientOf(store, drawn, edges)} data-shape={scene.shapeLabel} data-cut={scene.cut}>
-        {backward ? `${to} gives ${from} a gradient of ${label || "none"}` : `${from} to ${to}, ${label}`}
+        {backward ? `${to} gives ${from} a gradient${comparing ? ", here ÷ there" : " of"} ${label || "none"}` : `${from} to ${to}, ${label}`}
       </li>
     );
   });

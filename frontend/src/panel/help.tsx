@@ -5,18 +5,21 @@ import type { JSX } from "preact";
 import type { View } from "../state/address";
 import { Popover } from "./popover";
 
-const KEYS: readonly (readonly [string, string])[] = [
+type Entries = readonly (readonly [string, string])[];
+
+const KEYS: Entries = [
   ["← →", "a step back or on; with Shift ten"],
   ["Home End", "first and last step"],
   ["Space", "play and pause"],
   ["Enter", "opens and closes the selected module"],
   ["F", "fits the drawing to the window"],
   ["G", "to the heat map over all steps, and back"],
+  ["C", "compares with another step, run or graph, and ends that"],
   ["Escape", "closes what is open"],
   ["Tab, ↑ ↓", "through the nodes"],
 ];
 
-const MEANINGS: readonly (readonly [string, string])[] = [
+const MEANINGS: Entries = [
   ["color", "the chosen statistic of the gradient; the scale is the same at every step and stage"],
   ["stage", "where in the step gradients were read, from the backward to what the optimizer used; after the backward only parameters have any"],
   ["hatched", "no gradient arrived"],
@@ -29,9 +32,11 @@ const MEANINGS: readonly (readonly [string, string])[] = [
   ["sheets below", "a closed module; “max” (of signed numbers “up to”) is the greatest inside. A double click opens it"],
   ["thick line", "more gradient flows back along it; a click tells how much"],
   ["dashed line", "no gradient flows back along it"],
+  ["comparison", "each box is colored by its number here ÷ there: orange is greater here, blue smaller; violet hatching marks what is only here"],
+  ["profile", "on the card of a module that is called again, of a row of blocks, and of what is in them: the gradient from call to call"],
 ];
 
-const FLOW_KEYS: readonly (readonly [string, string])[] = [
+const FLOW_KEYS: Entries = [
   ["← →", "a step back or on; with Shift ten"],
   ["↑ ↓", "a row up or down"],
   ["Home End", "first and last step"],
@@ -43,7 +48,7 @@ const FLOW_KEYS: readonly (readonly [string, string])[] = [
   ["Space", "play and pause"],
 ];
 
-const FLOW_MEANINGS: readonly (readonly [string, string])[] = [
+const FLOW_MEANINGS: Entries = [
   ["flow", "how the gradient of every module and node went over the training: a row each, in forward order, and a column for each recorded step"],
   ["color", "the chosen statistic of the gradient, on the scale of the graph; where several cells share a pixel, the greatest"],
   ["closed module", "the greatest of what is in it (of counts the sum); open, what is in it has rows of its own"],
@@ -56,20 +61,33 @@ const FLOW_MEANINGS: readonly (readonly [string, string])[] = [
   ["double click", "shows everything"],
 ];
 
+const CHARTS_MEANINGS: Entries = [
+  ["charts", "chosen tensors over each other, over all steps; “Find” adds a node, or all parameters of a module"],
+  ["color, dash", "a color for each tensor and a dash for each run; of one tensor, a color for each run"],
+  ["numbers", "at the step under the pointer, else at the chosen one; a click goes to a step"],
+  ["orange", "the chosen step"],
+  ["smoothing", "as in TensorBoard's Time Series, off at first; the raw lines stay below, and all numbers are raw"],
+];
+
+const OF_VIEW: Readonly<Record<View, { readonly keys: Entries; readonly meanings: Entries }>> = {
+  graph: { keys: KEYS, meanings: MEANINGS },
+  flow: { keys: FLOW_KEYS, meanings: FLOW_MEANINGS },
+  charts: { keys: KEYS.filter(([key]) => ["← →", "Home End", "Space"].includes(key)), meanings: CHARTS_MEANINGS },
+};
+
 export function Help({ view }: { readonly view: View }): JSX.Element {
-  const flow = view === "flow";
   const [open, setOpen] = useState(false);
   return (
     <Popover id="help" label="?" look="icon help" title="Keys and signs" open={open} setOpen={setOpen}>
       <div class="help-text" data-testid="help-text">
-        <List title="Keys" entries={flow ? FLOW_KEYS : KEYS} />
-        <List title="What is drawn" entries={flow ? FLOW_MEANINGS : MEANINGS} />
+        <List title="Keys" entries={OF_VIEW[view].keys} />
+        <List title="What is drawn" entries={OF_VIEW[view].meanings} />
       </div>
     </Popover>
   );
 }
 
-function List({ title, entries }: { readonly title: string; readonly entries: readonly (readonly [string, string])[] }): JSX.Element {
+function List({ title, entries }: { readonly title: string; readonly entries: Entries }): JSX.Element {
   return (
     <section>
       <h3>{title}</h3>

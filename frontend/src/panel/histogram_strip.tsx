@@ -10,7 +10,7 @@ import type { Theme } from "../draw/theme";
 import { columnEdges, columnsOf, type HistogramColumns } from "../model/histogram_columns";
 import { BACKWARD, type RecordRef } from "../model/run";
 import { Section } from "./card_parts";
-import { axisOf, drawStep } from "./chart_options";
+import { axisOf, drawStep, NO_DRAG } from "./chart_options";
 
 const HEIGHT_PX = 140;
 
@@ -88,7 +88,7 @@ function optionsOf(latest: { readonly current: StripProps }, width: number, poin
     width,
     height: HEIGHT_PX,
     legend: { show: false },
-    cursor: { drag: { x: false, y: false }, points: { show: false } },
+    cursor: { drag: NO_DRAG, points: { show: false } },
     scales: { x: { time: false, range: [edges[0]!, edges.at(-1)!] }, y: { range: ends } },
     axes: [
       { ...axis, size: 22, space: 50, grid: { show: false } },

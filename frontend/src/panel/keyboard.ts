@@ -2,6 +2,7 @@
 
 import { listen, type Dispose } from "../base/disposer";
 import { chooseEdge, moveSteps, reveal, toggleGroup } from "../state/actions";
+import { startComparing, stopComparing } from "../state/compare";
 import { moveRow, showEverything, showView, toggleRows, zoomColumns, zoomRows } from "../state/flow_actions";
 import type { Store } from "../state/store";
 import type { Flowing } from "./flow_data";
@@ -31,6 +32,7 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, fi
     case "End": moveSteps(store, Infinity); return true;
     case "f": fit(); return true;
     case "g": showView(store, store.view.value === "graph" ? "flow" : "graph"); return true;
+    case "c": return toggleComparing(store);
     case "Enter": return enter(store, item, target);
     case " ":
       if (target?.closest("button") != null) return false;
@@ -38,6 +40,13 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, fi
       return true;
     default: return false;
   }
+}
+
+function toggleComparing(store: Store): boolean {
+  if (store.view.value !== "graph") return false;
+  if (store.compare.choice.value === undefined) startComparing(store);
+  else stopComparing(store);
+  return true;
 }
 
 // Enter opens or closes a group, or the module of a selected node that is all of it; on a node in the tree it selects it.

@@ -54,9 +54,10 @@ function edgeLines(store: Store, drawing: Drawing, index: number): readonly stri
   const paint = drawing.paints.value?.edges[index];
   if (drawn === undefined || edge === undefined || paint === undefined) return undefined;
   const [from, to] = [drawn.scene.boxes[edge.source]!.title, drawn.scene.boxes[edge.target]!.title];
+  const comparing = store.compare.comparison.value !== undefined;
   return [
     store.direction.value === "backward" ? `${to} → ${from}` : `${from} → ${to}`,
     edge.shapeLabel,
-    paint.label === "" ? (edge.cut ? "cut: the gradient stops here" : "no gradient") : `gradient ${paint.label}`,
+    paint.label === "" ? (edge.cut ? "cut: the gradient stops here" : comparing ? "nothing to compare" : "no gradient") : `${comparing ? "here ÷ there" : "gradient"} ${paint.label}`,
   ];
 }

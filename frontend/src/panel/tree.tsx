@@ -19,7 +19,10 @@
 // Other data-testid: run tag hash statistic direction direction-forward
 // direction-backward expand-all collapse-all fit zoom-in zoom-out; step slider
 // play first previous next last pass step-count bad-steps; legend card chart histogram
-// log-scale shares statistics note why marks namesakes whole-value whole-gradient left-out slot find found findings finding-list more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
+// log-scale shares statistics note why marks namesakes compare compare-bar vs-run vs-tag vs-step-kind vs-step vs-slider
+// vs-reach vs-swap vs-close differences only-there only-here compared profile profile-chart
+// profile-key profile-ends shares-chart shares-key chart-key histogram-strip pin pin-all
+// show-charts charts charts-lines charts-of charts-log smoothing over-run unpin whole-value whole-gradient left-out slot find found findings finding-list more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
 // warnings no-gradients canvas tree.
 
 import type { JSX } from "preact";

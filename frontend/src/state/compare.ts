@@ -5,6 +5,7 @@ import { compare, joinGraphs, type Comparison } from "../model/comparison";
 import type { Hierarchy } from "../model/hierarchy";
 import type { RecordedStep } from "../model/record";
 import { distinctSteps, nearestRecord, type RecordRef, type Run, type Tag } from "../model/run";
+import { computeValues } from "../model/values";
 import type { Versus } from "./address";
 import type { Store } from "./store";
 
@@ -41,17 +42,21 @@ const START_REACH = 4;
 export function createCompare(store: Pick<Store, "runs" | "run" | "tag" | "ref" | "hierarchy" | "values" | "statistic">): CompareState {
   const choice = signal<Choice | undefined>(undefined);
   const other = signal<Other | undefined>(undefined);
+  // Each is a signal of its own, so that a step on one side makes only what is of that side anew.
+  const hierarchy = computed(() => other.value?.hierarchy);
+  const there = computed(() => other.value && computeValues(other.value.hierarchy, other.value.record, store.statistic.value));
   const joined = computed(() => {
-    const [here, there] = [store.hierarchy.value, other.value?.hierarchy];
+    const [here, there] = [store.hierarchy.value, hierarchy.value];
     return here === undefined || there === undefined ? undefined : joinGraphs(here, there);
   });
   return {
     choice, other, reach: signal(START_REACH),
     place: computed(() => choice.value && placeOf(store, choice.value)),
     comparison: computed(() => {
-      const [here, values, there, pairs] = [store.hierarchy.value, store.values.value, other.value, joined.value];
-      if (choice.value === undefined || here === undefined || values === undefined || there === undefined || pairs === undefined) return undefined;
-      return compare(here, values, there.hierarchy, there.record, pairs, store.statistic.value);
+      const [shown, here, fetched, values, pairs] = [store.hierarchy.value, store.values.value, other.value, there.value, joined.value];
+      if (choice.value === undefined || fetched === undefined || values === undefined) return undefined;
+      if (shown === undefined || here === undefined || pairs === undefined) return undefined;
+      return compare(shown, here, fetched, values, pairs, store.statistic.value);
     }),
   };
 }
