@@ -43,7 +43,8 @@ test("findings: the worst first, many of a kind behind a button, arrow keys move
   await waitFor(() => expect(inList().map(({ textContent }) => textContent)).toEqual(
     ["NaN begins here.", "Unit 0 is dead.", "Unit 1 is dead.", "Unit 2 is dead.", "3 more like these", "It is cut."],
   ));
-  expect(document.activeElement).toBe(inList()[0]); // opened as by a key: a click of no pointer
+  // Opened as by a key: a click of no pointer.
+  await waitFor(() => expect(document.activeElement).toBe(inList()[0]));
   press("ArrowDown", document.activeElement!);
   expect(document.activeElement).toBe(inList()[1]);
   press("ArrowUp", document.activeElement!);

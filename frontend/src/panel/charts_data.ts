@@ -32,19 +32,20 @@ export function hasTag(runs: readonly Run[], run: string, tag: string): boolean 
 
 export function createCharting(store: Store, client: Client): Charting {
   const series = signal<ReadonlyMap<string, Result<NodeSeries>>>(new Map());
-  // Asked again when the runs were read again; until then what is known stays.
+  // Asked again when the runs were read again; until then what is known stays. What is no longer drawn is dropped.
   let [asked, of] = [new Set<string>(), store.runs.peek()];
+  const put = (key: string, reply: Result<NodeSeries>): void => {
+    series.value = new Map([...series.peek(), [key, reply] as const].filter(([one]) => asked.has(one)));
+  };
   const close = effect(() => {
     const [runs, tag] = [store.runs.value, store.tag.value?.tag];
     if (runs !== of) [asked, of] = [new Set(), runs];
     if (store.view.value !== "charts" || tag === undefined) return;
-    for (const run of drawnRuns(store)) {
-      for (const pin of store.charts.pins.value) {
-        const key = seriesKey(run, tag, pin);
-        if (asked.has(key)) continue;
-        asked.add(key);
-        void client.nodeOfKey(run, tag, pin).then((reply) => (series.value = new Map([...series.peek(), [key, reply]])));
-      }
+    const wanted = drawnRuns(store).flatMap((run) => store.charts.pins.value.map((pin) => ({ run, pin, key: seriesKey(run, tag, pin) })));
+    const before = asked;
+    asked = new Set(wanted.map(({ key }) => key));
+    for (const { run, pin, key } of wanted) {
+      if (!before.has(key)) void client.nodeOfKey(run, tag, pin).then((reply) => put(key, reply));
     }
   });
   return { series, close };

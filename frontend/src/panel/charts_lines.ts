@@ -4,6 +4,7 @@ import type { NodeSeries } from "../api/parse";
 import type { Result } from "../base/result";
 import { lineColor, lineDash } from "../draw/line_colors";
 import type { Theme } from "../draw/theme";
+import { calledAgain } from "../model/hierarchy";
 import { BACKWARD, STAGES } from "../model/run";
 import { nodeOfPin } from "../state/charts";
 import type { Store } from "../state/store";
@@ -67,6 +68,6 @@ export function nameOfPin(store: Store, pin: string): string {
   const title = titleOf(graph, node);
   const scope = graph.columns.nodes.kind[node] === "parameter" ? -1 : graph.columns.nodes.scope[node]!;
   const { path, call } = graph.columns.scopes;
-  const where = scope === -1 || path[scope] === "" ? "" : `${path[scope]}${call[scope]! > 0 ? `#${call[scope]}` : ""} · `;
+  const where = scope === -1 || path[scope] === "" ? "" : `${path[scope]}${calledAgain(graph, scope) ? `#${call[scope]}` : ""} · `;
   return `${where}${title}${slot > 0 ? ` [${slot}]` : ""}`;
 }

@@ -43,6 +43,7 @@ export interface Charted {
 
 // Longer lists of open groups are not worth an unreadable link.
 const LONGEST_OPEN = 800;
+const LONGEST_PINS = 2000;
 
 export function parseAddress(hash: string): Address {
   const values = new Map<string, string>();
@@ -122,9 +123,14 @@ function chartsEntries(charts: Charted | undefined): readonly (readonly [string,
   if (charts === undefined) return [];
   const { pins, runs, of, log, smoothing } = charts;
   return [
-    ["chart.pins", pins.length === 0 ? undefined : pins.join("\n")], ["chart.runs", runs.length === 0 ? undefined : runs.join("\n")],
+    ["chart.pins", listed(pins)], ["chart.runs", listed(runs)],
     ["chart.of", of], ["chart.log", log === undefined ? undefined : Number(log)], ["chart.smooth", smoothing === 0 ? undefined : smoothing],
   ];
+}
+
+function listed(names: readonly string[]): string | undefined {
+  const text = names.join("\n");
+  return text === "" || text.length > LONGEST_PINS ? undefined : text;
 }
 
 function viewOf(text: string | undefined): View | undefined {
