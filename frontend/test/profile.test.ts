@@ -56,6 +56,9 @@ test("of a fold, what it repeats: the calls of a module, or blocks", () => {
   const record = recordAt(blocks, 0);
   const { key, kind } = tall.graph.columns.nodes;
   const greatest = (prefix: string): number => Math.max(...key.flatMap((one, node) => (one.startsWith(prefix) && kind[node] === "operation" ? [record.values[node]!] : [])));
+  // Of a fold of operations, also of one that is cut into chunks, the repetitions of its first.
+  const long = hierarchyOf(chain(5000));
+  expect(loopOfGroup(long, 0)?.indices).toHaveLength(5000);
   expect(profile(blocks, found)).toEqual(found.ids.map((_, i) => greatest(`h.${i}#`) > greatest(`h.${i}.`) ? greatest(`h.${i}#`) : greatest(`h.${i}.`)));
 });
 

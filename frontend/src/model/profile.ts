@@ -87,8 +87,10 @@ function modulesIn({ groups }: Hierarchy, fold: number): readonly number[] {
 }
 
 function loopOfFirst(hierarchy: Hierarchy, fold: number): Loop | undefined {
-  const item = hierarchy.itemGroup.findIndex((at, one) => at === fold && hierarchy.graph.columns.nodes.kind[hierarchy.itemNode[one]!] === "operation");
-  return item === -1 ? undefined : loopOfNode(hierarchy, hierarchy.itemNode[item]!);
+  const { groups, itemGroup, itemNode, graph } = hierarchy;
+  const isInside = (group: number): boolean => group !== -1 && (group === fold || isInside(groups[group]!.parent));
+  const item = itemGroup.findIndex((group, one) => graph.columns.nodes.kind[itemNode[one]!] === "operation" && isInside(group));
+  return item === -1 ? undefined : loopOfNode(hierarchy, itemNode[item]!);
 }
 
 function loopOfBlocks({ graph, groups, itemGroup }: Hierarchy, members: readonly number[]): Loop | undefined {

@@ -6,6 +6,7 @@ import type { NodeSeries } from "../api/parse";
 import type { Dispose } from "../base/disposer";
 import type { Result } from "../base/result";
 import type { Run } from "../model/run";
+import { nodeOfPin } from "../state/charts";
 import type { Store } from "../state/store";
 
 export interface Charting {
@@ -30,23 +31,48 @@ export function hasTag(runs: readonly Run[], run: string, tag: string): boolean 
   return runs.some((one) => one.run === run && one.tags.some((other) => other.tag === tag));
 }
 
+interface Wanted {
+  readonly run: string;
+  readonly pin: string;
+  readonly key: string;
+  readonly version: string; // changes when records were added, or recorded anew after a restart
+}
+
 export function createCharting(store: Store, client: Client): Charting {
   const series = signal<ReadonlyMap<string, Result<NodeSeries>>>(new Map());
-  // Asked again when the runs were read again; until then what is known stays. What is no longer drawn is dropped.
-  let [asked, of] = [new Set<string>(), store.runs.peek()];
-  const put = (key: string, reply: Result<NodeSeries>): void => {
+  // What is drawn, in the version that was asked for. What is no longer drawn is dropped.
+  let asked: ReadonlyMap<string, string> = new Map();
+  const put = ({ key, version }: Wanted, reply: Result<NodeSeries>): void => {
+    if (asked.get(key) !== version) return;
     series.value = new Map([...series.peek(), [key, reply] as const].filter(([one]) => asked.has(one)));
   };
   const close = effect(() => {
-    const [runs, tag] = [store.runs.value, store.tag.value?.tag];
-    if (runs !== of) [asked, of] = [new Set(), runs];
-    if (store.view.value !== "charts" || tag === undefined) return;
-    const wanted = drawnRuns(store).flatMap((run) => store.charts.pins.value.map((pin) => ({ run, pin, key: seriesKey(run, tag, pin) })));
+    const tag = store.tag.value?.tag;
+    if (store.view.value !== "charts" || tag === undefined || store.hierarchy.value === undefined) return;
+    const wanted = listWanted(store, tag);
     const before = asked;
-    asked = new Set(wanted.map(({ key }) => key));
-    for (const { run, pin, key } of wanted) {
-      if (!before.has(key)) void client.nodeOfKey(run, tag, pin).then((reply) => put(key, reply));
+    asked = new Map(wanted.map(({ key, version }) => [key, version]));
+    for (const one of wanted) {
+      if (before.get(one.key) !== one.version) void ask(store, client, tag, one).then((reply) => put(one, reply));
     }
   });
   return { series, close };
+}
+
+function listWanted(store: Store, tag: string): readonly Wanted[] {
+  return drawnRuns(store).flatMap((run) => {
+    const records = store.runs.value.find((one) => one.run === run)?.tags.find((one) => one.tag === tag)?.records ?? [];
+    const version = `${records.length} ${records.at(-1)?.wallTime}`;
+    return store.charts.pins.value.map((pin) => ({ run, pin, key: seriesKey(run, tag, pin), version }));
+  });
+}
+
+// Of the shown graph by the row, as the card asks: so both are one question. Elsewhere by the key.
+function ask(store: Store, client: Client, tag: string, { run, pin }: Wanted): Promise<Result<NodeSeries>> {
+  const graph = store.hierarchy.peek()?.graph;
+  const { key, slot } = nodeOfPin(pin);
+  const node = graph?.columns.nodes.key.indexOf(key) ?? -1;
+  const here = graph !== undefined && node !== -1 && run === store.run.peek()?.run && graph.hash === store.hash.peek();
+  if (!here || !(slot < graph.columns.nodes.slot_count[node]!)) return client.nodeOfKey(run, tag, pin);
+  return client.node(run, tag, graph.hash, graph.slotOffset[node]! + slot);
 }
