@@ -68,7 +68,7 @@ function Compared({ record, row, statistic, there }: TableProps & { readonly the
   if (there.row === -1) return <p class="faint" data-testid="only-here">Only here: what it is compared with has no such tensor.</p>;
   return (
     <table class="numbers compared">
-      <thead><tr><th /><th scope="col">here</th><th scope="col">there</th><th scope="col">here ÷ there</th></tr></thead>
+      <thead><tr><td /><th scope="col">here</th><th scope="col">there</th><th scope="col">here ÷ there</th></tr></thead>
       <tbody>
         {listed(there.record).map((name) => {
           const [here, other] = [record && numberAt(record, name, row), numberAt(there.record, name, there.row)];
