@@ -1,8 +1,19 @@
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
+
+// d3-scale-chromatic makes all its scales when it is loaded, which no bundler dares to leave out: 7 kB of
+// scales that are not used. Each is marked as having no effect but its value.
+const unusedScales: Plugin = {
+  name: "unused-scales",
+  transform: (code, id) => {
+    if (!id.includes("d3-scale-chromatic")) return undefined;
+    return code.replace(/^var (\S+) = ((?:new Array|\w[\w$]*\()[^;=]*);$/gm, "var $1 = /*#__PURE__*/ (() => $2)();");
+  },
+};
 
 // index.js keeps its name (TensorBoard imports it by name, never cached); all
 // else carries a hash of its content and is cached for ever.
 export default defineConfig({
+  plugins: [unusedScales],
   base: "./",
   publicDir: false,
   worker: { format: "es", rolldownOptions: { output: { entryFileNames: "[name]-[hash].js" } } },
