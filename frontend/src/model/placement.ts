@@ -40,7 +40,7 @@ export function placeNodes(graph: Graph): Placement {
       });
       for (const edge of edges) edgeSourceItem[edge] = itemOf.get(graph.edgeTarget[edge]!)!;
     } else if (graph.columns.nodes.kind[node] !== "input") {
-      scopes[node] = commonScope(consumers, graph, depth);
+      scopes[node] = consumers.map((consumer) => graph.nodeScope[consumer]!).reduce((one, other) => commonScope(graph, depth, one, other));
     }
   }
   return {
@@ -73,15 +73,13 @@ export function scopeDepths(parent: Int32Array): Int32Array {
   return depth;
 }
 
-function commonScope(consumers: readonly number[], graph: Graph, depth: Int32Array): number {
-  let common = graph.nodeScope[consumers[0]!]!;
-  for (const consumer of consumers) {
-    let other = graph.nodeScope[consumer]!;
-    while (common !== other && common !== NO_SCOPE && other !== NO_SCOPE) {
-      if (depth[common]! >= depth[other]!) common = graph.scopeParent[common]!;
-      else other = graph.scopeParent[other]!;
-    }
-    if (common !== other) return NO_SCOPE;
+// The innermost scope around two; a cut cycle of parents ends at the top.
+export function commonScope(graph: Graph, depth: Int32Array, one: number, other: number): number {
+  while (one !== other && one !== NO_SCOPE && other !== NO_SCOPE) {
+    const [a, b] = [depth[one]!, depth[other]!];
+    if (a === 0 && b === 0) return NO_SCOPE;
+    if (a >= b) one = graph.scopeParent[one]!;
+    else other = graph.scopeParent[other]!;
   }
-  return common;
+  return one === other ? one : NO_SCOPE;
 }

@@ -35,6 +35,7 @@ export interface Drawing {
   readonly theme: ReadonlySignal<Theme>;
   readonly scale: ReadonlySignal<ColorScale>;
   readonly paints: ReadonlySignal<Paints | undefined>;
+  readonly inside: Signal<string | undefined>; // id of the open group that fills the view
   readonly close: Dispose;
 }
 
@@ -62,7 +63,7 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
   });
   const disposer = new Disposer();
   disposer.add(effect(() => layOut(store, engine, drawn, busy)));
-  return { drawn, busy, theme, scale, paints, close: () => disposer.dispose() };
+  return { drawn, busy, theme, scale, paints, inside: signal(undefined), close: () => disposer.dispose() };
 }
 
 function layOut(store: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefined>, busy: Signal<boolean>): void {

@@ -74,7 +74,7 @@ function items(props: TreeProps, children: ReadonlyMap<number, readonly number[]
       <li key={props.drawn.visible.boxes[index]!.id} role="treeitem" tabIndex={index === 0 ? 0 : -1} {...attributes(props, index)}
         onClick={(event) => act(event, () => (props.store.selected.value = keyOf(props.drawn, index)))}
         onDblClick={(event) => act(event, () => toggleGroup(props.store, keyOf(props.drawn, index)))}
-        onFocus={(event) => act(event, () => (props.store.hovered.value = props.drawn.visible.boxes[index]!.id))}>
+        onFocus={(event) => act(event, () => (props.store.hovered.value = props.store.sought.value = props.drawn.visible.boxes[index]!.id))}>
         <span>{spoken(props, index)}</span>
         {inner && <ul role="group">{items(props, children, index)}</ul>}
       </li>
