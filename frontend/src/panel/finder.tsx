@@ -66,10 +66,10 @@ export function Finder({ hierarchy, select }: {
 function find(hierarchy: Hierarchy, text: string): readonly Hit[] {
   const { graph } = hierarchy;
   const hits: Hit[] = [];
-  for (const { id, title, subtitle, folds, scope } of hierarchy.groups) {
+  for (const { id, kind, title, subtitle, folds, scope } of hierarchy.groups) {
     if (hits.length >= MOST) return hits;
-    // A module that is one operation is found as that.
-    if (folds !== -1 || !`${id} ${title} ${subtitle}`.toLowerCase().includes(text)) continue;
+    // A module that is one operation is found as that, and of a chain its operations.
+    if (folds !== -1 || kind === "chain" || !`${id} ${title} ${subtitle}`.toLowerCase().includes(text)) continue;
     hits.push({ id, title: [title, subtitle].join(" ").trim(), where: scope === NO_SCOPE ? "" : pathOf(graph, scope) });
   }
   const { key, name, operation } = graph.columns.nodes;
