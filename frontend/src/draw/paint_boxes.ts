@@ -5,6 +5,7 @@ import { TITLE_HEIGHT } from "../layout/elk_graph";
 import { State } from "../model/values";
 import { SHEETS, textRoom } from "./caption";
 import { isFullText, loneTitleSize } from "./level_of_detail";
+import { FAR_BELOW } from "./paint_far";
 import { paintMarks, RIM } from "./paint_marks";
 import type { BoxPaint, SceneBox } from "./scene";
 import { outline } from "./shapes";
@@ -22,12 +23,18 @@ export interface Marks {
 export function paintFrame(
   context: CanvasRenderingContext2D, box: SceneBox, marks: Marks, theme: Theme, zoom: number,
 ): void {
-  outline(context, "frame", box.rectWorld);
+  if (zoom < FAR_BELOW) plainOutline(context, box.rectWorld);
+  else outline(context, "frame", box.rectWorld);
   context.fillStyle = theme.groupFill[box.depth % 2]!;
   context.fill();
   context.lineWidth = (marks.selected ? 2 : 1) / Math.min(1, zoom);
   context.strokeStyle = marks.selected ? theme.accent : marks.hovered ? theme.inkSoft : theme.groupBorder;
   context.stroke();
+}
+
+function plainOutline(context: CanvasRenderingContext2D, { x, y, width, height }: Rect): void {
+  context.beginPath();
+  context.rect(x, y, width, height);
 }
 
 // Over the edges, each letter with a rim in the frame's color: edges pass below titles.

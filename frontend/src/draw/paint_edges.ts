@@ -26,11 +26,11 @@ export function paintEdge(
   context: CanvasRenderingContext2D, edge: SceneEdge, paint: EdgePaint, look: EdgeLook, theme: Theme, zoom: number,
 ): void {
   const thin = 1 / Math.min(1, Math.max(zoom, 0.35));
-  const width = look.backward && paint.state === State.number ? 1 + 3.5 * paint.weight : 1.2;
+  const width = lineWidth(paint, look);
   const color = colorOf(paint, look, theme);
   context.strokeStyle = color;
   context.lineWidth = (look.marked ? Math.max(width, 2) : width) * thin;
-  context.setLineDash(look.backward && paint.told && paint.state === State.none ? [4, 4] : []);
+  context.setLineDash(isDashed(paint, look) ? [4, 4] : []);
   strokePath(context, edge.pathWorld);
   context.setLineDash([]);
   if (zoom < 0.2) return;
@@ -40,7 +40,16 @@ export function paintEdge(
   paintHead(context, tip, before, color, HEAD + (look.backward ? 2 * paint.weight : 0));
 }
 
-function colorOf(paint: EdgePaint, look: EdgeLook, theme: Theme): string {
+// As thick as the gradient that flows.
+export function lineWidth(paint: Pick<EdgePaint, "state" | "weight">, { backward }: EdgeLook): number {
+  return backward && paint.state === State.number ? 1 + 3.5 * paint.weight : 1.2;
+}
+
+export function isDashed(paint: EdgePaint, { backward }: EdgeLook): boolean {
+  return backward && paint.told && paint.state === State.none;
+}
+
+export function colorOf(paint: EdgePaint, look: EdgeLook, theme: Theme): string {
   if (look.marked || look.lit) return theme.accent;
   if (!look.backward) return theme.edge;
   if (paint.state === State.nonfinite) return theme.nonfinite;

@@ -5,6 +5,7 @@ import type { Lit } from "../model/paths";
 import { paintFarTitles, TITLES_FROM } from "./level_of_detail";
 import { paintBox, paintFrame, paintFrameTitle, type Marks } from "./paint_boxes";
 import { paintChainMark, paintEdge, paintEdgeLabel, type EdgeLook } from "./paint_edges";
+import { FAR_BELOW, paintFarBoxes, paintFarEdges } from "./paint_far";
 import type { Paints, Scene } from "./scene";
 import type { Theme } from "./theme";
 
@@ -44,14 +45,31 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, paints: P
   for (const i of frames) paintFrame(context, scene.boxes[i]!, marksOf(i), theme, camera.k);
   paintEdges(context, scene, paints, theme, view, viewWorld);
   if (camera.k >= TITLES_FROM) for (const i of frames) paintFrameTitle(context, scene.boxes[i]!, paints.boxes[i]!, theme);
+  paintBoxes(context, scene, paints, theme, view, shown, marksOf);
+  if (camera.k < TITLES_FROM) paintFarTitles(context, frames.map((i) => scene.boxes[i]!), theme, camera.k);
+}
+
+function paintBoxes(
+  context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View, shown: readonly number[], marksOf: (box: number) => Marks,
+): void {
+  const { camera: { k }, lit } = view;
+  const one = (i: number): void => paintBox(context, scene.boxes[i]!, paints.boxes[i]!, marksOf(i), theme, k);
+  if (k < FAR_BELOW) {
+    const inView = new Uint8Array(scene.boxes.length);
+    for (const i of shown) inView[i] = 1;
+    for (const standsBack of lit === undefined ? [false] : [true, false]) {
+      context.globalAlpha = standsBack ? BACK : 1;
+      paintFarBoxes(context, scene, paints, (i) => inView[i] === 1 && (lit?.boxes[i] === 0) === standsBack, theme, k);
+    }
+    for (const i of [view.hovered, view.selected]) if (inView[i] === 1 && scene.boxes[i]!.shape !== "frame") one(i);
+    return;
+  }
   for (const i of shown) {
-    const box = scene.boxes[i]!;
-    if (box.shape === "frame") continue;
-    context.globalAlpha = view.lit?.boxes[i] === 0 ? BACK : 1;
-    paintBox(context, box, paints.boxes[i]!, marksOf(i), theme, camera.k);
+    if (scene.boxes[i]!.shape === "frame") continue;
+    context.globalAlpha = lit?.boxes[i] === 0 ? BACK : 1;
+    one(i);
   }
   context.globalAlpha = 1;
-  if (camera.k < TITLES_FROM) paintFarTitles(context, frames.map((i) => scene.boxes[i]!), theme, camera.k);
 }
 
 function indices(length: number, holds: (index: number) => boolean): number[] {
@@ -69,15 +87,21 @@ function paintEdges(
     const near = (box: number): boolean => box !== -1 && (source === box || target === box);
     return { backward, marked: i === view.edge || near(selected) || near(hovered), lit: lit?.lines[i] === 1 };
   };
-  const inView = indices(scene.edges.length, (i) => intersects(scene.edges[i]!.boundsWorld, viewWorld)).map((i) => ({
-    edge: scene.edges[i]!, paint: paints.edges[i]!, look: look(i),
-  }));
-  const over = ({ marked, lit: isLit }: EdgeLook): number => Number(marked) + Number(isLit);
-  if (selected !== -1 || hovered !== -1 || view.edge !== -1) inView.sort((a, b) => over(a.look) - over(b.look));
+  const inView = indices(scene.edges.length, (i) => intersects(scene.edges[i]!.boundsWorld, viewWorld));
+  const plain = { backward, marked: false, lit: false };
+  if (view.camera.k < FAR_BELOW) {
+    const isOver = (i: number): boolean => look(i).marked || look(i).lit;
+    context.globalAlpha = lit === undefined ? 1 : BACK;
+    paintFarEdges(context, scene, paints, inView.filter((i) => !isOver(i)), plain, theme, view.camera.k);
+    context.globalAlpha = 1;
+    return paintFarEdges(context, scene, paints, inView.filter(isOver), { ...plain, lit: true }, theme, view.camera.k);
+  }
+  const order = ({ marked, lit: isLit }: EdgeLook): number => Number(marked) + Number(isLit);
+  if (selected !== -1 || hovered !== -1 || view.edge !== -1) inView.sort((a, b) => order(look(a)) - order(look(b)));
   const each = (draw: typeof paintEdge): void => {
-    for (const one of inView) {
-      context.globalAlpha = lit === undefined || one.look.lit ? 1 : BACK;
-      draw(context, one.edge, one.paint, one.look, theme, view.camera.k);
+    for (const i of inView) {
+      context.globalAlpha = lit === undefined || lit.lines[i] === 1 ? 1 : BACK;
+      draw(context, scene.edges[i]!, paints.edges[i]!, look(i), theme, view.camera.k);
     }
     context.globalAlpha = 1;
   };

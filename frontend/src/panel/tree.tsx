@@ -14,12 +14,14 @@
 //                    x,y,k in data-camera of the canvas
 //   aria-expanded (groups), aria-selected, aria-level, tabindex
 // After it, `ul[data-testid=edges]` has one li an edge: data-source, data-target
-// (keys), data-label as drawn, data-grad (the edge's own number), data-shape, data-cut.
+// (keys), data-label as drawn, data-grad (the edge's own number), data-shape, data-cut; where a
+// chain of operations is folded into it data-folded (their names) and data-mark (x,y of the mark, world).
+// data-lit of the canvas: keys of the boxes that light up, one a line.
 // Other data-testid: run tag hash statistic direction direction-forward
 // direction-backward expand-all collapse-all fit zoom-in zoom-out; step slider
 // play first previous next last pass step-count bad-steps; legend card chart histogram
-// log-scale shares statistics note why marks namesakes whole-value whole-gradient left-out slot find found findings finding-list more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
-// warnings no-gradients canvas tree.
+// log-scale shares statistics note why marks namesakes whole-value whole-gradient left-out slot find found find-place find-next find-previous findings finding-list more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
+// warnings no-gradients canvas minimap breadcrumbs tree.
 
 import type { JSX } from "preact";
 import { plainNumber } from "../base/format";
