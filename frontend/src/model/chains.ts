@@ -2,7 +2,7 @@
 
 import { isCut, retainsGrad } from "./gradient_flow";
 import { edgesIn, edgesOut, type Graph } from "./graph";
-import { operationLabel } from "./labels";
+import { operationLabel, wordOf } from "./labels";
 
 const SHAPE_ONLY = new Set([
   "view", "unsafe_view", "reshape", "reshape_alias", "transpose", "t", "permute", "expand",
@@ -26,7 +26,7 @@ export function findChains(graph: Graph): Chains {
   for (let node = 0; node < graph.nodeCount; node++) {
     if (passes[node] === 0 || chainOf[node] !== -1 || others[1 + graph.nodeScope[node]!] === 0) continue;
     const chain = chainFrom(graph, passes, node);
-    if (!chain.some((one) => SHAPE_ONLY.has(wordOf(graph, one)))) continue;
+    if (!chain.some((one) => SHAPE_ONLY.has(wordOf(graph.columns.nodes.operation[one]!)))) continue;
     for (const one of chain) chainOf[one] = nodes.length;
     nodes.push(chain);
   }
@@ -44,19 +44,13 @@ function chainFrom(graph: Graph, passes: Uint8Array, head: number): number[] {
 }
 
 function canPass(graph: Graph, node: number): boolean {
-  const { kind, note, slot_count: slots } = graph.columns.nodes;
+  const { kind, note, slot_count: slots, operation } = graph.columns.nodes;
   if (kind[node] !== "operation" || slots[node] !== 1 || note[node] !== "") return false;
-  const word = wordOf(graph, node);
+  const word = wordOf(operation[node]!);
   if (word !== IN_PASSING && !SHAPE_ONLY.has(word)) return false;
   const into = edgesIn(graph, node);
   if (into.length !== 1 || edgesOut(graph, node).length !== 1) return false;
   return !isCut(graph, into[0]!) && !retainsGrad(graph, node);
-}
-
-// "TransposeBackward0" and, where no gradient is needed, "transpose"; a custom Function has no number.
-function wordOf(graph: Graph, node: number): string {
-  const operation = graph.columns.nodes.operation[node]!;
-  return /Backward$/.test(operation) ? "" : operationLabel(operation).replace(/^_/, "");
 }
 
 // Of each scope, counted from -1: operations that are in no chain, and scopes inside.

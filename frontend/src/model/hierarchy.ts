@@ -40,21 +40,17 @@ export interface Hierarchy extends Placement {
 
 export const asItem = (child: number): number => -1 - child;
 
-interface Sibling extends Child {
-  readonly isBlock: boolean;
-}
-
 export function buildHierarchy(graph: Graph): Hierarchy {
   const placement = placeNodes(graph);
   const chains = findChains(graph);
-  const childrenOf = listChildren(graph, placement, chains).map((list) => list.map((child): Sibling => ({ ...child, isBlock: child.scope !== NO_SCOPE })));
+  const childrenOf = listChildren(graph, placement, chains);
   const groups: Group[] = [];
   const itemGroup = new Int32Array(placement.itemNode.length).fill(-1);
   const addItem = (item: number, group: number): number => {
     itemGroup[item] = group;
     return asItem(item);
   };
-  const add = (fold: Fold<Sibling>, parent: number): number => {
+  const add = (fold: Fold<Child>, parent: number): number => {
     if (fold.kind === "one" && fold.sibling.item !== -1) return addItem(fold.sibling.item, parent);
     const number = groups.length;
     if (fold.kind === "one" && fold.sibling.chain !== -1) {

@@ -11,6 +11,7 @@ export interface Child {
   readonly scope: number; // the scope, or NO_SCOPE where it is an item or a chain
   readonly item: number; // -1 where it is none
   readonly chain: number; // -1 where it is none
+  readonly isBlock: boolean;
 }
 
 // By scope; the last entry holds those of no scope.
@@ -25,7 +26,7 @@ export function listChildren(graph: Graph, placement: Placement, chains: Chains)
     if (nodes[0] !== node) return;
     const signature = chain === -1 ? ofItem[item]! : intern(`chain ${nodes.map((one) => ofItem[one]).join()}`);
     const position = placement.itemPosition[item]!;
-    listOf(placement.itemScope[item]!).push({ signature, position, scope: NO_SCOPE, item: chain === -1 ? item : -1, chain });
+    listOf(placement.itemScope[item]!).push({ signature, position, scope: NO_SCOPE, item: chain === -1 ? item : -1, chain, isBlock: false });
   });
   const depth = scopeDepths(scopeParent);
   const deepestFirst = Array.from({ length: scopeCount }, (_, scope) => scope).sort((a, b) => depth[b]! - depth[a]!);
@@ -36,7 +37,7 @@ export function listChildren(graph: Graph, placement: Placement, chains: Chains)
     const parent = depth[scope] === 0 ? NO_SCOPE : scopeParent[scope]!;
     // By its last node: then whatever a group uses stands before it, and cutting
     // a level into chunks makes no cycle.
-    listOf(parent).push({ signature: ofScope[scope]!, position: own[own.length - 1]!.position, scope, item: -1, chain: -1 });
+    listOf(parent).push({ signature: ofScope[scope]!, position: own[own.length - 1]!.position, scope, item: -1, chain: -1, isBlock: true });
   }
   lists[scopeCount]!.sort((a, b) => a.position - b.position);
   return lists;

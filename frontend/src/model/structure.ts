@@ -1,7 +1,7 @@
 // Numbers that are equal for equal structures: of nodes, and of scopes with all that is in them.
 
 import { edgesIn, type Graph } from "./graph";
-import { operationLabel } from "./labels";
+import { wordOf } from "./labels";
 import { scopeDepths, type Placement } from "./placement";
 
 export interface Signatures {
@@ -18,29 +18,42 @@ export function signAll(graph: Graph, placement: Placement): Signatures {
   const intern = interner();
   const ofNode = Int32Array.from({ length: graph.nodeCount }, (_, node) => intern(describe(graph, node)));
   const ofItem = placement.itemNode.map((node) => ofNode[node]!);
-  const written = new Writer(graph, placement, ofItem);
-  const ofScope = Int32Array.from(itemsWithin(graph, placement), (items, scope) => intern(written.write(scope, items)));
+  const writer = new Writer(graph, placement, ofItem);
+  const ofScope = Int32Array.from({ length: graph.scopeCount }, (_, scope) => intern(`scope ${scope}`));
+  // Most of the work is with large scopes, and those are rarely like another.
+  itemsOfPossibleTwins(graph, placement).forEach((items, scope) => (ofScope[scope] = intern(writer.write(scope, items))));
   return { ofItem, ofScope, intern };
 }
 
 function describe(graph: Graph, node: number): string {
   const { kind, operation } = graph.columns.nodes;
-  const shapes = graph.columns.slots.shape.slice(graph.slotOffset[node], graph.slotOffset[node + 1]);
-  const word = operationLabel(operation[node]!).replace(/^_/, "");
-  return `${kind[node]} ${word} ${shapes.map((shape) => shape.join("x")).join(" ")} ${edgesIn(graph, node).length}`;
+  let text = `${kind[node]} ${wordOf(operation[node]!) || operation[node]} ${graph.inStart[node + 1]! - graph.inStart[node]!}`;
+  for (let row = graph.slotOffset[node]!; row < graph.slotOffset[node + 1]!; row++) text += ` ${graph.columns.slots.shape[row]!.join("x")}`;
+  return text;
 }
 
-// Of each scope the items in it, at any depth, in forward order.
-function itemsWithin(graph: Graph, { itemScope, itemPosition }: Placement): readonly (readonly number[])[] {
-  const within: number[][] = Array.from({ length: graph.scopeCount }, () => []);
-  const depth = scopeDepths(graph.scopeParent);
-  const order = [...itemScope.keys()].sort((a, b) => itemPosition[a]! - itemPosition[b]!);
-  for (const item of order) {
-    let scope = itemScope[item]!;
-    // A cut cycle of parents ends where it is cut.
-    for (; scope !== -1 && depth[scope]! > 0; scope = graph.scopeParent[scope]!) within[scope]!.push(item);
-    if (scope !== -1) within[scope]!.push(item);
-  }
+// The items, at any depth and in forward order, of each scope that has a sibling of the same module.
+function itemsOfPossibleTwins(graph: Graph, { itemScope, itemPosition }: Placement): ReadonlyMap<number, readonly number[]> {
+  const { scopeParent } = graph;
+  const depth = scopeDepths(scopeParent);
+  // A cut cycle of parents ends where it is cut.
+  const above = (scope: number): number => (depth[scope] === 0 ? -1 : scopeParent[scope]!);
+  const counts = new Int32Array(graph.scopeCount);
+  for (const scope of itemScope) for (let at = scope; at !== -1; at = above(at)) counts[at]!++;
+  const twins = new Map<string, number[]>();
+  counts.forEach((count, scope) => {
+    const key = `${above(scope)} ${graph.columns.scopes.module[scope]}`;
+    if (count === 0) return;
+    const known = twins.get(key);
+    if (known === undefined) twins.set(key, [scope]);
+    else known.push(scope);
+  });
+  const within = new Map<number, number[]>();
+  for (const scopes of twins.values()) if (scopes.length > 1) for (const scope of scopes) within.set(scope, []);
+  itemScope.forEach((scope, item) => {
+    for (let at = scope; at !== -1; at = above(at)) within.get(at)?.push(item);
+  });
+  for (const items of within.values()) items.sort((a, b) => itemPosition[a]! - itemPosition[b]!);
   return within;
 }
 
@@ -79,22 +92,26 @@ class Writer {
       if (this.stamp[item] !== scope || this.place[item] !== -1) continue;
       this.place[item] = order.length;
       order.push(item);
-      for (const edge of this.inputs(item).reverse()) left.push(this.placement.edgeSourceItem[edge]!);
+      const edges = this.inputs(item);
+      for (let at = edges.length - 1; at >= 0; at--) left.push(this.placement.edgeSourceItem[edges[at]!]!);
     }
   }
 
-  // A copy has no inputs, and neither has what it is a copy of.
-  private inputs(item: number): number[] {
+  // By their places among the arguments. A copy has none, and neither has what it is a copy of.
+  private inputs(item: number): Int32Array {
     const { target_input: inputOf } = this.graph.columns.edges;
-    return [...edgesIn(this.graph, this.placement.itemNode[item]!)].sort((a, b) => inputOf[a]! - inputOf[b]!);
+    const edges = edgesIn(this.graph, this.placement.itemNode[item]!);
+    return edges.length < 2 ? edges : edges.slice().sort((a, b) => inputOf[a]! - inputOf[b]!);
   }
 
   private inputsText(item: number, scope: number): string {
     const { source_slot: slotOf } = this.graph.columns.edges;
-    return this.inputs(item).map((edge) => {
+    let text = "";
+    for (const edge of this.inputs(item)) {
       const source = this.placement.edgeSourceItem[edge]!;
-      return this.stamp[source] === scope ? `${this.place[source]}.${slotOf[edge]}` : "";
-    }).join();
+      text += this.stamp[source] === scope ? `,${this.place[source]}.${slotOf[edge]}` : ",";
+    }
+    return text;
   }
 
   // Which of the modules inside it is in, numbered as they are met.
