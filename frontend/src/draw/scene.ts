@@ -6,7 +6,8 @@ import { formatNumber, formatShape } from "../base/format";
 import type { VisibleGraph, VisibleEdge } from "../model/collapse";
 import type { Hierarchy } from "../model/hierarchy";
 import { edgeSaysNone, isCut, retainsGrad, saysNone } from "../model/gradient_flow";
-import { edgesOut, slotRowOf, type Graph, type NodeKind } from "../model/graph";
+import { slotRowOf, type NodeKind } from "../model/graph";
+import { rowsOf } from "../model/line_rows";
 import { scalarOf, type RecordedStep } from "../model/record";
 import { isElementItself, type Statistic } from "../model/statistics";
 import { stripOf, type Strip } from "../model/strip";
@@ -139,7 +140,7 @@ export function paintScene(
   const edges = visible.edges.map((line): EdgePaint => {
     const { edges: merged } = line;
     if (values === undefined) return { state: State.none, weight: 0, label: "", told: true };
-    const rows = rowsOf(hierarchy.graph, line, values);
+    const rows = rowsOf(hierarchy.graph, line, (row) => values.rows.state[row] !== State.none);
     const { value, state } = summarizeRows(values.rows, rows, statistic);
     // One rule for edges: the chosen statistic, but of a single element the element itself, for its sign.
     const only = rows.length === 1 && isElementItself(statistic) ? scalarOf(record?.whole.get(rows[0]!)?.gradient) : undefined;
@@ -147,29 +148,6 @@ export function paintScene(
     return { state, weight: state === State.number ? scale.position(value) : 0, label, told: merged.some((edge) => edgeSaysNone(hierarchy.graph, edge, record)) };
   });
   return { boxes, edges };
-}
-
-// The rows of what flows back along a line. Where all uses of a tensor are on it, that is the tensor's
-// whole gradient. Else a watch does not read the shares; but past a folded chain there is the same
-// gradient in another shape, which it does.
-export function rowsOf(graph: Graph, { edges, ends }: VisibleEdge, { rows: { state } }: StepValues): readonly number[] {
-  const uses = new Map<number, number>();
-  for (const edge of edges) uses.set(slotRowOf(graph, edge), (uses.get(slotRowOf(graph, edge)) ?? 0) + 1);
-  return [...new Set(edges.map((edge, i) => {
-    const [row, slot, end] = [graph.edgeRow[edge]!, slotRowOf(graph, edge), ends[i]!];
-    if (uses.get(slot)! > 1 && usersOf(graph, edge) === uses.get(slot)) return slot;
-    const same = end !== edge && state[row] === State.none && elementsAt(graph, edge) === elementsAt(graph, end);
-    return same ? graph.edgeRow[end]! : row;
-  }))];
-}
-
-function usersOf(graph: Graph, edge: number): number {
-  const slot = slotRowOf(graph, edge);
-  return edgesOut(graph, graph.edgeSource[edge]!).filter((other) => slotRowOf(graph, other) === slot).length;
-}
-
-function elementsAt(graph: Graph, edge: number): number {
-  return (graph.columns.slots.shape[slotRowOf(graph, edge)] ?? []).reduce((product, size) => product * size, 1);
 }
 
 // Innermost box under a point, then an edge within reach of it.

@@ -11,6 +11,11 @@ const SHAPE_ONLY = new Set([
 // What reshape() and contiguous() do in passing; alone it is an operation as any other.
 const IN_PASSING = "clone";
 
+// Whether an operation leaves all elements as they are, and hands their gradient on likewise.
+export function keepsElements(word: string): boolean {
+  return word === IN_PASSING || SHAPE_ONLY.has(word);
+}
+
 export interface Chains {
   readonly nodes: readonly (readonly number[])[]; // of each chain, in forward order
   readonly chainOf: Int32Array; // of each node; -1: none
@@ -46,8 +51,7 @@ function chainFrom(graph: Graph, passes: Uint8Array, head: number): number[] {
 function canPass(graph: Graph, node: number): boolean {
   const { kind, note, slot_count: slots, operation } = graph.columns.nodes;
   if (kind[node] !== "operation" || slots[node] !== 1 || note[node] !== "") return false;
-  const word = wordOf(operation[node]!);
-  if (word !== IN_PASSING && !SHAPE_ONLY.has(word)) return false;
+  if (!keepsElements(wordOf(operation[node]!))) return false;
   const into = edgesIn(graph, node);
   if (into.length !== 1 || edgesOut(graph, node).length !== 1) return false;
   return !isCut(graph, into[0]!) && !retainsGrad(graph, node);

@@ -11,6 +11,7 @@ export const COPY_ABOVE = 8;
 export interface Placement {
   // Items 0..nodeCount-1 are the nodes; the rest are further copies.
   readonly itemNode: Int32Array;
+  readonly copied: Uint8Array; // 1 for nodes that are drawn beside each user
   readonly itemScope: Int32Array;
   // Place in forward order: sources stand just before their first consumer.
   readonly itemPosition: Float64Array;
@@ -23,6 +24,7 @@ export function placeNodes(graph: Graph): Placement {
   const scopes: number[] = Array.from(graph.nodeScope);
   const positions: number[] = nodes.slice();
   const edgeSourceItem = graph.edgeSource.slice();
+  const copied = new Uint8Array(graph.nodeCount);
   const depth = scopeDepths(graph.scopeParent);
   for (let node = 0; node < graph.nodeCount; node++) {
     if (!isSource(graph, node)) continue;
@@ -31,6 +33,7 @@ export function placeNodes(graph: Graph): Placement {
     if (consumers.length === 0) continue;
     positions[node] = consumers[0]! - 0.5;
     if (consumers.length > COPY_ABOVE) {
+      copied[node] = 1;
       const itemOf = new Map<number, number>();
       consumers.forEach((consumer, i) => {
         const item = i === 0 ? node : nodes.push(node) - 1;
@@ -45,6 +48,7 @@ export function placeNodes(graph: Graph): Placement {
   }
   return {
     itemNode: Int32Array.from(nodes),
+    copied,
     itemScope: Int32Array.from(scopes),
     itemPosition: Float64Array.from(positions),
     edgeSourceItem,

@@ -33,7 +33,8 @@ export function firstBlock(strip: Strip, cell: number, cells: number): number {
   return Math.floor((cell * strip.count) / cells);
 }
 
-// What a cell shows of several blocks, and a block of what is in it, is summarized as a closed group is.
+// What a cell shows of several blocks, and a block of what is in it, is summarized as a closed group is:
+// what many blocks use counts to none of them.
 export function cellValues(hierarchy: Hierarchy, strip: Strip, cells: number, values: StepValues, statistic: Statistic): Values {
   const result = emptyValues(cells);
   for (let cell = 0; cell < cells; cell++) {
@@ -42,6 +43,7 @@ export function cellValues(hierarchy: Hierarchy, strip: Strip, cells: number, va
       const child = strip.children[at]!;
       const source = child >= 0 ? values.groups : values.nodes;
       const index = child >= 0 ? child : hierarchy.itemNode[asItem(child)]!;
+      if (child < 0 && hierarchy.copied[index] === 1) continue;
       combine(result, cell, source.value[index]!, source.state[index]! as State, statistic);
     }
   }
@@ -52,7 +54,8 @@ export function cellValues(hierarchy: Hierarchy, strip: Strip, cells: number, va
 export function blockAt(hierarchy: Hierarchy, strip: Strip, block: number): { readonly id: string; readonly title: string } {
   const { groups, graph, itemNode } = hierarchy;
   const children = strip.children.slice(block * strip.period, (block + 1) * strip.period);
-  const group = children.find((child) => child >= 0 && groups[child]!.kind !== "chain" && groups[child]!.folds === -1) ?? children.find((child) => child >= 0 && groups[child]!.kind !== "chain");
+  const modules = children.filter((child) => child >= 0 && groups[child]!.kind !== "chain");
+  const group = modules.find((child) => groups[child]!.folds === -1) ?? modules[0];
   if (group !== undefined) return { id: groups[group]!.id, title: `${groups[group]!.title} ${groups[group]!.subtitle}`.trim() };
   const item = children.find((child) => child < 0) ?? groups[children[0]!]!.children[0]!;
   const key = graph.columns.nodes.key[itemNode[asItem(item)]!]!;
@@ -63,7 +66,7 @@ export function blockAt(hierarchy: Hierarchy, strip: Strip, block: number): { re
 export function blockOf(hierarchy: Hierarchy, strip: Strip, id: string): number {
   const node = hierarchy.graph.columns.nodes.key.indexOf(id);
   let group = hierarchy.groupOf.get(id) ?? (node === -1 ? -1 : hierarchy.itemGroup[node]!);
-  const own = hierarchy.groupOf.has(id) || node === -1 ? -1 : strip.children.indexOf(-1 - node);
+  const own = node === -1 ? -1 : strip.children.indexOf(asItem(node));
   if (own !== -1) return Math.floor(own / strip.period);
   for (; group !== -1; group = hierarchy.groups[group]!.parent) {
     const at = strip.children.indexOf(group);

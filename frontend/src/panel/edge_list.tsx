@@ -2,8 +2,9 @@
 
 import type { JSX } from "preact";
 import { plainNumber } from "../base/format";
-import { rowsOf, type Paints } from "../draw/scene";
+import type { Paints } from "../draw/scene";
 import type { VisibleEdge } from "../model/collapse";
+import { rowsOf } from "../model/line_rows";
 import { scalarOf } from "../model/record";
 import { State, summarizeRows } from "../model/values";
 import type { Store } from "../state/store";
@@ -30,7 +31,7 @@ export function edgeItems(store: Store, drawn: Drawn, paints: Paints): readonly 
 function gradientOf(store: Store, { hierarchy }: Drawn, line: VisibleEdge): string {
   const values = store.values.value;
   if (values === undefined || store.hierarchy.value !== hierarchy) return "none";
-  const rows = rowsOf(hierarchy.graph, line, values);
+  const rows = rowsOf(hierarchy.graph, line, (row) => values.rows.state[row] !== State.none);
   const scalar = rows.length === 1 ? scalarOf(store.record.value?.whole.get(rows[0]!)?.gradient) : undefined;
   if (scalar !== undefined) return plainNumber(scalar);
   const { value, state } = summarizeRows(values.rows, rows, store.statistic.value);

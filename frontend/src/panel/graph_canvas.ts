@@ -138,7 +138,6 @@ export class GraphCanvas {
     }));
   }
 
-  // What is on the way from it lights up when the pointer rests: crossing the drawing it does not flicker.
   private pointAt(pointed: Pointed | undefined): void {
     const { hovered } = this.store;
     hovered.value = pointed === undefined || pointed.edge !== -1 ? undefined : this.shown?.scene.boxes[pointed.box]?.id;
@@ -153,6 +152,7 @@ export class GraphCanvas {
     if (line === undefined) store.selected.value = pointed && this.pointing?.idAt(pointed);
   }
 
+  // The way from a box lights up when the pointer rests on it: crossing the drawing it does not flicker.
   private waitForRest(hovered: string | undefined): void {
     clearTimeout(this.resting);
     this.rests = false;
