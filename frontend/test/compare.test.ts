@@ -2,13 +2,15 @@
 
 import { expect, test } from "vitest";
 import { chainRule } from "../fixtures/examples.mjs";
-import { one, two } from "../fixtures/compared.mjs";
+import { loop, one, two } from "../fixtures/compared.mjs";
 import { paintCompared } from "../src/draw/compared_scene";
 import { luminance } from "../src/draw/color_scale";
 import { ratioColor, ratioStops, ratioText } from "../src/draw/ratio_scale";
 import { DARK, LIGHT } from "../src/draw/theme";
-import { compare, joinGraphs, relate, relateEdges, relateGroup, relateNode, Relation, type Related } from "../src/model/comparison";
+import type { VisibleEdge } from "../src/model/collapse";
+import { compare, joinGraphs, relate, relateCells, relateGroup, relateLine, relateNode, Relation, type Related } from "../src/model/comparison";
 import { DEFAULT_STATISTIC, statisticOf } from "../src/model/statistics";
+import { stripOf } from "../src/model/strip";
 import { computeValues, State } from "../src/model/values";
 import { readHash, writeHash } from "../src/panel/host";
 import { formatAddress, parseAddress } from "../src/state/address";
@@ -63,8 +65,17 @@ test("each node's ratio is of its own numbers in both; a module's of all that is
 test("edges compare what flows back along them; those that only one has are not compared", () => {
   const { shown, comparison } = compared(one(), 3, two(), 4);
   const edgeOf = (from: string, to: string): number => one().graph.edges.source.findIndex((source, e) => source === nodeOf(one(), from) && one().graph.edges.target[e] === nodeOf(one(), to));
-  expect(relateEdges(comparison, shown.graph, [edgeOf("parameter:up.weight", "up#0/MmBackward0.0")])).toMatchObject({ here: 12, there: 120 });
-  expect(relateEdges(comparison, shown.graph, [edgeOf("up#0/MmBackward0.0", "gate#0/MmBackward0.0")]).relation).toBe(Relation.onlyHere);
+  const line = (from: string, to: string): VisibleEdge => ({ source: 0, target: 1, edges: [edgeOf(from, to)], ends: [edgeOf(from, to)], chains: [] });
+  expect(relateLine(comparison, shown.graph, line("parameter:up.weight", "up#0/MmBackward0.0"))).toMatchObject({ here: 12, there: 120 });
+  expect(relateLine(comparison, shown.graph, line("up#0/MmBackward0.0", "gate#0/MmBackward0.0")).relation).toBe(Relation.onlyHere);
+});
+
+test("the cells of a run of equal blocks are compared block by block", () => {
+  const { shown, comparison } = compared(loop(5), 0, loop(5, 2), 0);
+  const strip = shown.groups.map((_, group) => stripOf(shown, group)).find((one) => one !== undefined)!;
+  expect(strip.count).toBe(5);
+  // 0.5 ** (4 - call) here, 2 ** (4 - call) there.
+  expect(relateCells(shown, comparison, strip, 5).map(({ log2 }) => log2)).toEqual([-8, -6, -4, -2, 0]);
 });
 
 const of = (value: number, state: State): { value: number; state: State } => ({ value, state });
@@ -108,9 +119,9 @@ test("boxes say the ratio as far as there is room; NaN, zero and what only one h
   const keys = ["parameter:up.weight", "parameter:down.weight", "parameter:gate.weight", "down#0/MmBackward0.0"];
   const boxes = keys.map((key) => boxOf(nodeOf(one(), key)));
   const rect = { x: 0, y: 0, width: 200, height: 40 };
-  const scene = { boxes: keys.map((id) => ({ id, rectWorld: rect, shape: "operation" as const, depth: 0, title: id, subtitle: "", order: 1, copied: false, retains: false })), edges: [], boundsWorld: rect, indexOf: new Map() };
+  const scene = { boxes: keys.map((id) => ({ id, rectWorld: rect, shape: "operation" as const, depth: 0, title: id, subtitle: "", order: 1, copied: false, retains: false, strip: undefined })), edges: [], boundsWorld: rect, indexOf: new Map() };
   const scale = { domain: [1, 10] as const, position: () => 0.5, fill: () => "" };
-  const paints = paintCompared(shown, { boxes, edges: [], boxOfNode: new Int32Array() }, scene, comparison, undefined, scale, 4, LIGHT);
+  const paints = paintCompared(shown, { boxes, edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() }, scene, comparison, undefined, scale, 4, LIGHT);
   expect(paints.boxes.map(({ detail }) => detail)).toEqual(["NaN/inf", "×∞ · 18", "only here", "×4 · 6"]);
   expect(paints.boxes.map(({ only }) => only)).toEqual([false, false, true, false]);
   expect(paints.boxes.map(({ fill }) => fill)).toEqual([LIGHT.nonfinite, ratioStops(LIGHT)[8], LIGHT.surface, ratioStops(LIGHT)[6]]);

@@ -75,6 +75,29 @@ test("Find lists full paths and is moved through by arrow keys", async () => {
   expect(one("found")).toBeNull();
 });
 
+test("Find goes on from one to the next, round and round", async () => {
+  show(transformer(3, 1));
+  await drawn("h.0#0");
+  const find = one("find") as HTMLInputElement;
+  find.value = "softmax";
+  find.dispatchEvent(new Event("input", { bubbles: true }));
+  await waitFor(() => expect(one("found")).not.toBeNull());
+  const there = (block: number): Promise<void> => waitFor(() => {
+    expect(one("card")?.dataset.key).toBe(`h.${block}.attn#0/SoftmaxBackward0.0`);
+    expect(one("find-place")?.textContent).toBe(`${block + 1} of 3`);
+  });
+  press("Enter", find);
+  await there(0);
+  press("Enter", find);
+  await there(1);
+  one("find-next")?.click();
+  await there(2);
+  one("find-next")?.click();
+  await there(0);
+  find.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", shiftKey: true, bubbles: true }));
+  await there(2);
+});
+
 test("a chart of a signed statistic starts linear, and names magnitudes where it is logarithmic; a share has no logarithm", async () => {
   show(states());
   await drawn("parameter:lin.weight");

@@ -10,7 +10,8 @@ import { buildScene, paintScene, type Paints, type Scene } from "../src/draw/sce
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "../src/draw/text";
 import { DARK, LIGHT, type Theme } from "../src/draw/theme";
 import { stackBoxes } from "../src/layout/stack";
-import { openUpTo, showGraph } from "../src/model/collapse";
+import { showGraph } from "../src/model/collapse";
+import { openUpTo } from "../src/model/opening";
 import { statisticOf } from "../src/model/statistics";
 import { computeValues, State } from "../src/model/values";
 import { hierarchyOf, recordAt, type FixtureRun } from "./fixture";

@@ -4,7 +4,8 @@ import { contains, type Rect } from "../src/base/geometry";
 import { sizeOf } from "../src/draw/caption";
 import { LayoutEngine } from "../src/layout/engine";
 import { stackBoxes } from "../src/layout/stack";
-import { openUpTo, showGraph, type VisibleGraph } from "../src/model/collapse";
+import { showGraph, type VisibleGraph } from "../src/model/collapse";
+import { openUpTo } from "../src/model/opening";
 import type { LaidOut } from "../src/layout/laid_out";
 import { hierarchyOf, type FixtureRun } from "./fixture";
 

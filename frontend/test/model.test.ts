@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { chain, chainRule, marks, states, transformer } from "../fixtures/examples.mjs";
 import { shortenPaths } from "../src/base/format";
-import { countBoxes, MOST_BOXES, openUpTo, showGraph, START_BOXES } from "../src/model/collapse";
+import { showGraph } from "../src/model/collapse";
+import { countBoxes, MOST_BOXES, openUpTo, START_BOXES } from "../src/model/opening";
 import { FOLD_ABOVE } from "../src/model/folding";
 import { isCut, saysNone, whyNone, wordFor } from "../src/model/gradient_flow";
 import { parseGraph } from "../src/model/graph";

@@ -123,23 +123,24 @@ test("steps with NaN or infinity are ticked over the slider", async () => {
 });
 
 test("stepping recolors without a new layout, quickly; keys move the step", async () => {
+  const blocks = "#0~repeat:h.0#0";
   show(transformer(12, 50));
-  await drawn("h.0#0");
+  await drawn(blocks);
   performance.clearMeasures();
-  const rects = item("h.0#0").dataset.rect;
+  const rects = item(blocks).dataset.rect;
   const colors = new Set<string | undefined>();
   press("Home");
   for (const expected of ["0", "1", "11", "10"]) {
     await waitFor(() => expect((one("step") as HTMLInputElement).value).toBe(expected));
-    await waitFor(() => colors.add(item("h.5#0").dataset.value));
+    await waitFor(() => colors.add(item(blocks).dataset.value));
     await new Promise((resolve) => setTimeout(resolve, 60));
-    colors.add(item("h.5#0").dataset.value);
+    colors.add(item(blocks).dataset.value);
     if (expected === "0") press("ArrowRight");
     if (expected === "1") press("ArrowRight", true);
     if (expected === "11") press("ArrowLeft");
   }
   expect(colors.size).toBeGreaterThanOrEqual(4);
-  expect(item("h.0#0").dataset.rect).toBe(rects);
+  expect(item(blocks).dataset.rect).toBe(rects);
   expect(performance.getEntriesByName("gradgraph:layout")).toHaveLength(0);
   const recolors = performance.getEntriesByName("gradgraph:recolor").map(({ duration }) => duration);
   expect(Math.max(...recolors)).toBeLessThan(50);
@@ -196,7 +197,7 @@ test("the canvas: a click selects, a double click opens, the pointer tells", asy
 
 test("finding a node opens what is around it and selects it", async () => {
   show(transformer(12, 2));
-  await drawn("h.0#0");
+  await drawn("#0~repeat:h.0#0");
   const find = one("find") as HTMLInputElement;
   find.value = "h.7.attn.c_proj.bias";
   find.dispatchEvent(new Event("input", { bubbles: true }));

@@ -94,8 +94,9 @@ test("a node that the other graph has too stays selected, with the groups around
 });
 
 test("the camera starts anew for another run, and after all is closed or opened", async () => {
+  const blocks = "#0~repeat:h.0#0";
   show(transformer(12, 2), chainRule(), renamed(transformer(12, 2), "same net"));
-  await drawn("h.0#0");
+  await drawn(blocks);
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
   const first = stage.camera();
   for (let i = 0; i < 6; i++) one("zoom-in")?.click();
@@ -104,7 +105,7 @@ test("the camera starts anew for another run, and after all is closed or opened"
   await drawn("leaf:x");
   await waitFor(() => expect(["leaf:x", "root:loss"].map(inView)).toEqual([true, true]));
   choose("run", "transformer_12");
-  await drawn("h.0#0");
+  await drawn(blocks);
   await waitFor(() => expect(stage.camera()).toEqual(first));
   for (let i = 0; i < 6; i++) one("zoom-in")?.click();
   choose("run", "same net");
@@ -113,7 +114,7 @@ test("the camera starts anew for another run, and after all is closed or opened"
   await waitFor(() => expect(item("h.5.attn#0").getAttribute("aria-expanded")).toBe("true"));
   for (let i = 0; i < 6; i++) one("zoom-in")?.click();
   one("collapse-all")?.click();
-  await waitFor(() => expect(item("h.5#0").getAttribute("aria-expanded")).toBe("false"));
+  await waitFor(() => expect(item(blocks).getAttribute("aria-expanded")).toBe("false"));
   await waitFor(() => expect(inView("input:ids")).toBe(true));
 });
 
@@ -133,7 +134,7 @@ test("another structure under one tag is drawn anew, in the colors of one scale"
 
 test("what Find leads to comes into view, near enough to be read", async () => {
   show(transformer(40, 2));
-  await drawn("h.0#0");
+  await drawn("#0~repeat:h.0#0");
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
   for (let i = 0; i < 12; i++) one("zoom-out")?.click();
   await waitFor(() => expect(stage.camera().k).toBeLessThan(0.2));

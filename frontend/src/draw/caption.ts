@@ -9,6 +9,8 @@ import { isSeed, requiresGrad, saysNone, stopsGradient, wordFor } from "../model
 import { kindLabel, nameWithin, operationLabel } from "../model/labels";
 import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../model/record";
 import { State, type StepValues } from "../model/values";
+import { stripOf } from "../model/strip";
+import { STRIP_HEIGHT, wantedWidth } from "./strip";
 import { DETAIL_FONT, TITLE_FONT, widthOf } from "./text";
 
 const MOST_WRITTEN = 3;
@@ -76,9 +78,11 @@ export function sizeOf(hierarchy: Hierarchy, box: Box): Size {
   if (box.kind === "group") {
     // The longest detail that any step can bring.
     const detail = widthOf(`${formatCount(hierarchy.nodesInside[box.group]!)} nodes · max −1.23e−12`, DETAIL_FONT);
-    return box.open
-      ? { width: Math.min(360, Math.ceil(text) + 136), height: 60 }
-      : { width: clamp(Math.max(text + 34, detail + 20), 128, 240), height: 46 + SHEETS };
+    if (box.open) return { width: Math.min(360, Math.ceil(text) + 136), height: 60 };
+    const strip = stripOf(hierarchy, box.group);
+    const least = Math.max(text + 34, detail + 20);
+    if (strip === undefined) return { width: clamp(least, 128, 240), height: 46 + SHEETS };
+    return { width: clamp(Math.max(least, wantedWidth(strip)), 128, 300), height: 46 + STRIP_HEIGHT + SHEETS };
   }
   const { kind } = hierarchy.graph.columns.nodes;
   if (kind[box.node] === "constant") return { width: clamp(text + 24, 104, 180), height: 34 };

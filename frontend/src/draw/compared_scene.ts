@@ -1,7 +1,7 @@
 // What the boxes and lines look like while two records are compared.
 
 import type { Box, VisibleGraph } from "../model/collapse";
-import { Relation, relateEdges, relateGroup, relateNode, type Comparison, type Related } from "../model/comparison";
+import { Relation, relateCells, relateGroup, relateLine, relateNode, type Comparison, type Related } from "../model/comparison";
 import { saysNone } from "../model/gradient_flow";
 import type { Hierarchy } from "../model/hierarchy";
 import type { RecordedStep } from "../model/record";
@@ -10,6 +10,7 @@ import { textRoom, valueText } from "./caption";
 import { inkOn, type ColorScale } from "./color_scale";
 import { ratioText, relatedFill } from "./ratio_scale";
 import type { BoxPaint, EdgePaint, Paints, Scene } from "./scene";
+import { cellCount } from "./strip";
 import { DETAIL_FONT, widthOf } from "./text";
 import type { Theme } from "./theme";
 
@@ -22,17 +23,18 @@ export function paintCompared(
   scale: ColorScale, reach: number, theme: Theme,
 ): Paints {
   const boxes = visible.boxes.map((box, i): BoxPaint => {
-    const { shape, rectWorld } = scene.boxes[i]!;
+    const { shape, rectWorld, strip } = scene.boxes[i]!;
     const related = relateBox(comparison, box);
     const fill = relatedFill(related, reach, theme);
     const detail = detailOf(comparison, box, related, textRoom(shape, rectWorld.width));
     const only = related.relation === Relation.onlyHere;
+    const cells = strip === undefined ? [] : relateCells(hierarchy, comparison, strip, cellCount(strip, rectWorld.width)).map((cell) => relatedFill(cell, reach, theme));
     // Hatched is what cannot be compared.
     const state = stateOf(related);
-    return { fill, ink: inkOn(fill, theme), state, detail, told: only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record), only };
+    return { fill, ink: inkOn(fill, theme), state, detail, told: only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record), only, strip: cells };
   });
-  const edges = visible.edges.map(({ edges: merged }): EdgePaint => {
-    const related = relateEdges(comparison, hierarchy.graph, merged);
+  const edges = visible.edges.map((line): EdgePaint => {
+    const related = relateLine(comparison, hierarchy.graph, line);
     const state = stateOf(related);
     const weight = state === State.number ? scale.position(related.here) : 0;
     return { state, weight, told: related.relation === Relation.none, label: related.relation === Relation.onlyHere ? "" : (ratioText(related) ?? "") };

@@ -5,11 +5,13 @@ import type { LaidOut } from "../layout/laid_out";
 
 export const LABEL_WIDTH = 44;
 export const LABEL_HEIGHT = 14;
+// Of the mark of a chain that is folded into a line.
+export const MARK_RADIUS = 7;
 
 // The middle of the piece of which the label leaves the most to be seen is tried
 // first (it would hide a short bend whole), then other pieces and places on them, first clear of other edges, then across them; an edge with no
-// free place has no label.
-export function placeLabels(layout: LaidOut, obstacles: readonly Rect[]): readonly (Point | undefined)[] {
+// free place has no label. `marked` have a mark there, and the label to its right.
+export function placeLabels(layout: LaidOut, obstacles: readonly Rect[], marked: readonly boolean[] = []): readonly (Point | undefined)[] {
   const taken = new Cells();
   for (const obstacle of obstacles) taken.add(obstacle, -1);
   const lines = new Cells();
@@ -17,15 +19,28 @@ export function placeLabels(layout: LaidOut, obstacles: readonly Rect[]): readon
     for (let i = 1; i < path.length; i++) lines.add(boundsOf([path[i - 1]!, path[i]!]), edge);
   });
   return layout.edges.map((path, edge) => {
-    const free = [...candidates(path)].filter((place) => !taken.hits(labelRect(place), -2));
-    const place = free.find((one) => !lines.hits(labelRect(one), edge)) ?? free[0];
-    if (place !== undefined) taken.add(labelRect(place), -1);
+    const rectAt = (place: Point): Rect => (marked[edge] ? besideMark(place) : labelRect(place));
+    const places = marked[edge] ? clearOfEnds([...candidates(path)], path) : [...candidates(path)];
+    const free = places.filter((place) => !taken.hits(rectAt(place), -2));
+    const place = free.find((one) => !lines.hits(rectAt(one), edge)) ?? free[0];
+    if (place !== undefined) taken.add(rectAt(place), -1);
     return place;
   });
 }
 
 export function labelRect({ x, y }: Point): Rect {
   return { x: x - LABEL_WIDTH / 2, y: y - LABEL_HEIGHT / 2, width: LABEL_WIDTH, height: LABEL_HEIGHT };
+}
+
+function besideMark({ x, y }: Point): Rect {
+  return { x: x - MARK_RADIUS - 1, y: y - MARK_RADIUS - 1, width: 2 * MARK_RADIUS + LABEL_WIDTH + 4, height: 2 * MARK_RADIUS + 2 };
+}
+
+// A mark shall not hide an arrow's head, unless there is no other place.
+function clearOfEnds(places: readonly Point[], path: readonly Point[]): readonly Point[] {
+  const [start, end] = [path[0]!, path.at(-1)!];
+  const clear = places.filter((one) => [start, end].every(({ x, y }) => Math.hypot(one.x - x, one.y - y) >= 2 * MARK_RADIUS + 2));
+  return clear.length > 0 ? clear : places;
 }
 
 function* candidates(path: readonly Point[]): Generator<Point> {

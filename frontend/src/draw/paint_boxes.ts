@@ -4,25 +4,27 @@ import type { Rect } from "../base/geometry";
 import { TITLE_HEIGHT } from "../layout/elk_graph";
 import { State } from "../model/values";
 import { SHEETS, textRoom } from "./caption";
+import { isFullText, loneTitleSize } from "./level_of_detail";
+import { FAR_BELOW } from "./paint_far";
 import { paintMarks, RIM } from "./paint_marks";
 import type { BoxPaint, SceneBox } from "./scene";
 import { outline } from "./shapes";
-import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "./text";
+import { paintStrip, STRIP_HEIGHT } from "./strip";
+import { DETAIL_FONT, fitText, FONT, TITLE_FONT, widthOf } from "./text";
 import type { Theme } from "./theme";
-
-// Below this zoom text is dust: it is left out.
-const TEXT_FROM = 0.42;
 
 export interface Marks {
   readonly selected: boolean;
   readonly hovered: boolean;
   readonly near: boolean; // a neighbor of the hovered or selected box
+  readonly cell: number; // of its strip, in which the selection is; -1: none
 }
 
 export function paintFrame(
   context: CanvasRenderingContext2D, box: SceneBox, marks: Marks, theme: Theme, zoom: number,
 ): void {
-  outline(context, "frame", box.rectWorld);
+  if (zoom < FAR_BELOW) plainOutline(context, box.rectWorld);
+  else outline(context, "frame", box.rectWorld);
   context.fillStyle = theme.groupFill[box.depth % 2]!;
   context.fill();
   context.lineWidth = (marks.selected ? 2 : 1) / Math.min(1, zoom);
@@ -30,11 +32,13 @@ export function paintFrame(
   context.stroke();
 }
 
+function plainOutline(context: CanvasRenderingContext2D, { x, y, width, height }: Rect): void {
+  context.beginPath();
+  context.rect(x, y, width, height);
+}
+
 // Over the edges, each letter with a rim in the frame's color: edges pass below titles.
-export function paintFrameTitle(
-  context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint, theme: Theme, zoom: number,
-): void {
-  if (zoom < TEXT_FROM) return;
+export function paintFrameTitle(context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint, theme: Theme): void {
   const { x, y, width } = box.rectWorld;
   const right = width - 60 - widthOf(paint.detail, DETAIL_FONT);
   rim = theme.groupFill[box.depth % 2]!;
@@ -83,10 +87,27 @@ export function paintBox(
   if (paint.told && paint.state === State.none && zoom > 0.3) hatch(context, face, paint.only ? theme.only : theme.noneLine);
   paintBorder(context, box, face, marks, theme, zoom);
   paintMarks(context, box, face, theme, zoom);
-  if (zoom >= TEXT_FROM) paintText(context, box, face, paint);
+  const hasStrip = box.strip !== undefined;
+  if (hasStrip && zoom > 0.25) paintStrip(context, face, paint.strip, marks.cell, theme);
+  const room = hasStrip ? { ...face, height: face.height - STRIP_HEIGHT } : face;
+  if (isFullText(zoom)) paintText(context, box, room, paint);
+  else paintLoneTitle(context, box, room, paint.ink, zoom);
 }
 
-function faceOf({ rectWorld, shape }: SceneBox): Rect {
+function paintLoneTitle(context: CanvasRenderingContext2D, box: SceneBox, face: Rect, ink: string, zoom: number): void {
+  const width = textRoom(box.shape, face.width);
+  const size = loneTitleSize(box.title, { width, height: face.height }, zoom);
+  if (size === undefined) return;
+  const fitted = fitText(box.title, TITLE_FONT, (width * 12) / size);
+  context.textAlign = "center";
+  context.font = `600 ${size}px ${FONT}`;
+  context.fillStyle = ink;
+  context.fillText(fitted, face.x + face.width / 2, face.y + face.height / 2 + size * 0.06);
+  context.textAlign = "left";
+}
+
+// A box without the sheets below it.
+export function faceOf({ rectWorld, shape }: Pick<SceneBox, "rectWorld" | "shape">): Rect {
   return shape === "group" ? { ...rectWorld, height: rectWorld.height - SHEETS } : rectWorld;
 }
 
@@ -158,11 +179,16 @@ function paintText(context: CanvasRenderingContext2D, box: SceneBox, face: Rect,
   if (box.subtitle) paintPair(context, box, paint.ink, room, middle - gap);
   else text(context, title, TITLE_FONT, paint.ink, x + width / 2, alone ? middle : middle - gap, room);
   if (!alone) {
-    context.globalAlpha = 0.82;
-    text(context, paint.detail, DETAIL_FONT, paint.ink, x + width / 2, middle + gap, room);
-    context.globalAlpha = 1;
+    softly(context, 0.82, () => text(context, paint.detail, DETAIL_FONT, paint.ink, x + width / 2, middle + gap, room));
   }
   context.textAlign = "left";
+}
+
+function softly(context: CanvasRenderingContext2D, alpha: number, draw: () => void): void {
+  const before = context.globalAlpha;
+  context.globalAlpha = alpha * before;
+  draw();
+  context.globalAlpha = before;
 }
 
 // Title in bold and class name beside it, centered together.
@@ -175,9 +201,7 @@ function paintPair(context: CanvasRenderingContext2D, box: SceneBox, ink: string
   context.textAlign = "left";
   const end = text(context, title, TITLE_FONT, ink, left, y, room);
   if (subtitle) {
-    context.globalAlpha = 0.75;
-    text(context, subtitle, DETAIL_FONT, ink, end + 6, y, room);
-    context.globalAlpha = 1;
+    softly(context, 0.75, () => text(context, subtitle, DETAIL_FONT, ink, end + 6, y, room));
   }
   context.textAlign = "center";
 }

@@ -3,7 +3,7 @@
 
 import type { Point } from "../base/geometry";
 import { State } from "../model/values";
-import { LABEL_HEIGHT } from "./edge_labels";
+import { LABEL_HEIGHT, MARK_RADIUS } from "./edge_labels";
 import { paintCut } from "./paint_marks";
 import type { EdgePaint, SceneEdge } from "./scene";
 import { fitText, LABEL_FONT, widthOf } from "./text";
@@ -14,20 +14,23 @@ const HEAD = 7;
 const LABEL_FROM = 0.55;
 const LABEL_ROOM = 96;
 
+const MARK_FROM = 0.3;
+
 export interface EdgeLook {
   readonly backward: boolean;
   readonly marked: boolean;
+  readonly lit: boolean; // on the way from what is pointed at to the loss or to a leaf
 }
 
 export function paintEdge(
   context: CanvasRenderingContext2D, edge: SceneEdge, paint: EdgePaint, look: EdgeLook, theme: Theme, zoom: number,
 ): void {
   const thin = 1 / Math.min(1, Math.max(zoom, 0.35));
-  const width = look.backward && paint.state === State.number ? 1 + 3.5 * paint.weight : 1.2;
+  const width = lineWidth(paint, look);
   const color = colorOf(paint, look, theme);
   context.strokeStyle = color;
   context.lineWidth = (look.marked ? Math.max(width, 2) : width) * thin;
-  context.setLineDash(look.backward && paint.told && paint.state === State.none ? [4, 4] : []);
+  context.setLineDash(isDashed(paint, look) ? [4, 4] : []);
   strokePath(context, edge.pathWorld);
   context.setLineDash([]);
   if (zoom < 0.2) return;
@@ -37,8 +40,17 @@ export function paintEdge(
   paintHead(context, tip, before, color, HEAD + (look.backward ? 2 * paint.weight : 0));
 }
 
-function colorOf(paint: EdgePaint, look: EdgeLook, theme: Theme): string {
-  if (look.marked) return theme.accent;
+// As thick as the gradient that flows.
+export function lineWidth(paint: Pick<EdgePaint, "state" | "weight">, { backward }: EdgeLook): number {
+  return backward && paint.state === State.number ? 1 + 3.5 * paint.weight : 1.2;
+}
+
+export function isDashed(paint: EdgePaint, { backward }: EdgeLook): boolean {
+  return backward && paint.told && paint.state === State.none;
+}
+
+export function colorOf(paint: EdgePaint, look: EdgeLook, theme: Theme): string {
+  if (look.marked || look.lit) return theme.accent;
   if (!look.backward) return theme.edge;
   if (paint.state === State.nonfinite) return theme.nonfinite;
   return paint.state === State.number ? theme.edge : theme.edgeSoft;
@@ -82,19 +94,43 @@ export function paintEdgeLabel(
 ): void {
   const content = look.backward ? paint.label : edge.shapeLabel;
   if (edge.labelWorld === undefined || content === "" || zoom < LABEL_FROM) return;
-  const { x, y } = edge.labelWorld;
   const fitted = fitText(content, LABEL_FONT, LABEL_ROOM);
   const width = widthOf(fitted, LABEL_FONT) + 8;
+  // Beside the mark, if there is one.
+  const x = edge.labelWorld.x + (edge.markWorld === undefined ? 0 : MARK_RADIUS + 2 + width / 2);
+  const { y } = edge.labelWorld;
   context.beginPath();
   context.roundRect(x - width / 2, y - LABEL_HEIGHT / 2, width, LABEL_HEIGHT, 4);
   context.fillStyle = theme.surface;
-  context.globalAlpha = 0.92;
+  const alpha = context.globalAlpha;
+  context.globalAlpha = 0.92 * alpha;
   context.fill();
-  context.globalAlpha = 1;
+  context.globalAlpha = alpha;
   context.font = LABEL_FONT;
   context.textAlign = "center";
   const bad = look.backward && paint.state === State.nonfinite;
   context.fillStyle = bad ? theme.nonfinite : look.marked ? theme.accent : look.backward ? theme.ink : theme.inkSoft;
   context.fillText(fitted, x, y);
   context.textAlign = "left";
+}
+
+// Three dots: operations that only change the shape are folded in here.
+export function paintChainMark(
+  context: CanvasRenderingContext2D, edge: SceneEdge, _paint: EdgePaint, look: EdgeLook, theme: Theme, zoom: number,
+): void {
+  if (edge.markWorld === undefined || zoom < MARK_FROM) return;
+  const { x, y } = edge.markWorld;
+  context.beginPath();
+  context.arc(x, y, MARK_RADIUS, 0, 2 * Math.PI);
+  context.fillStyle = theme.surface;
+  context.fill();
+  context.lineWidth = 1.2;
+  context.strokeStyle = look.marked || look.lit ? theme.accent : theme.edge;
+  context.stroke();
+  context.fillStyle = theme.inkSoft;
+  for (const shift of [-3.2, 0, 3.2]) {
+    context.beginPath();
+    context.arc(x + shift, y, 1.1, 0, 2 * Math.PI);
+    context.fill();
+  }
 }

@@ -1,8 +1,11 @@
 // One frame of the drawing: what is in view, back to front.
 
 import { intersects, type Rect, type Size } from "../base/geometry";
+import type { Lit } from "../model/paths";
+import { paintFarTitles, TITLES_FROM } from "./level_of_detail";
 import { paintBox, paintFrame, paintFrameTitle, type Marks } from "./paint_boxes";
-import { paintEdge, paintEdgeLabel } from "./paint_edges";
+import { paintChainMark, paintEdge, paintEdgeLabel, type EdgeLook } from "./paint_edges";
+import { FAR_BELOW, paintFarBoxes, paintFarEdges } from "./paint_far";
 import type { Paints, Scene } from "./scene";
 import type { Theme } from "./theme";
 
@@ -21,7 +24,11 @@ export interface View {
   readonly selected: number; // boxes; -1: none
   readonly hovered: number;
   readonly edge: number; // chosen line; -1: none
+  readonly cell?: { readonly box: number; readonly cell: number } | undefined; // where in a strip the selection is
+  readonly lit?: Lit | undefined; // the way to the loss and to the leaves; all else stands back
 }
+
+const BACK = 0.3;
 
 export function paint(context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View): void {
   const { camera, size, pixelRatio } = view;
@@ -32,57 +39,87 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, paints: P
   context.setTransform(k, 0, 0, k, camera.x * pixelRatio, camera.y * pixelRatio);
   context.textBaseline = "middle";
   const viewWorld = visibleWorld(camera, size);
-  const marks = markBoxes(scene, view);
-  const shown = scene.boxes.map((box) => intersects(box.rectWorld, viewWorld));
-  scene.boxes.forEach((box, i) => {
-    if (shown[i] && box.shape === "frame") paintFrame(context, box, marks[i]!, theme, camera.k);
-  });
+  const marksOf = marker(scene, view);
+  const shown = indices(scene.boxes.length, (i) => intersects(scene.boxes[i]!.rectWorld, viewWorld));
+  const frames = shown.filter((i) => scene.boxes[i]!.shape === "frame");
+  for (const i of frames) paintFrame(context, scene.boxes[i]!, marksOf(i), theme, camera.k);
   paintEdges(context, scene, paints, theme, view, viewWorld);
-  scene.boxes.forEach((box, i) => {
-    if (shown[i] && box.shape === "frame") paintFrameTitle(context, box, paints.boxes[i]!, theme, camera.k);
-  });
-  scene.boxes.forEach((box, i) => {
-    if (shown[i] && box.shape !== "frame") paintBox(context, box, paints.boxes[i]!, marks[i]!, theme, camera.k);
-  });
+  if (camera.k >= TITLES_FROM) for (const i of frames) paintFrameTitle(context, scene.boxes[i]!, paints.boxes[i]!, theme);
+  paintBoxes(context, scene, paints, theme, view, shown, marksOf);
+  if (camera.k < TITLES_FROM) paintFarTitles(context, frames.map((i) => scene.boxes[i]!), theme, camera.k);
+}
+
+function paintBoxes(
+  context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View, shown: readonly number[], marksOf: (box: number) => Marks,
+): void {
+  const { camera: { k }, lit } = view;
+  const one = (i: number): void => paintBox(context, scene.boxes[i]!, paints.boxes[i]!, marksOf(i), theme, k);
+  if (k < FAR_BELOW) {
+    const inView = new Uint8Array(scene.boxes.length);
+    for (const i of shown) inView[i] = 1;
+    for (const standsBack of lit === undefined ? [false] : [true, false]) {
+      context.globalAlpha = standsBack ? BACK : 1;
+      paintFarBoxes(context, scene, paints, (i) => inView[i] === 1 && (lit?.boxes[i] === 0) === standsBack, theme, k);
+    }
+    for (const i of [view.hovered, view.selected]) if (inView[i] === 1 && scene.boxes[i]!.shape !== "frame") one(i);
+    return;
+  }
+  for (const i of shown) {
+    if (scene.boxes[i]!.shape === "frame") continue;
+    context.globalAlpha = lit?.boxes[i] === 0 ? BACK : 1;
+    one(i);
+  }
+  context.globalAlpha = 1;
+}
+
+function indices(length: number, holds: (index: number) => boolean): number[] {
+  const found: number[] = [];
+  for (let i = 0; i < length; i++) if (holds(i)) found.push(i);
+  return found;
 }
 
 function paintEdges(
   context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View, viewWorld: Rect,
 ): void {
-  const near = (edge: { source: number; target: number }): boolean =>
-    [view.selected, view.hovered].some((box) => box !== -1 && (edge.source === box || edge.target === box));
-  const inView = scene.edges
-    .map((edge, i) => ({ edge, paint: paints.edges[i]!, look: { backward: view.backward, marked: i === view.edge || near(edge) } }))
-    .filter(({ edge }) => crosses(edge.pathWorld, viewWorld))
-    .sort((a, b) => Number(a.look.marked) - Number(b.look.marked));
-  for (const { edge, paint, look } of inView) paintEdge(context, edge, paint, look, theme, view.camera.k);
-  for (const { edge, paint, look } of inView) paintEdgeLabel(context, edge, paint, look, theme, view.camera.k);
-}
-
-function crosses(path: readonly { x: number; y: number }[], rect: Rect): boolean {
-  let left = Infinity;
-  let right = -Infinity;
-  let top = Infinity;
-  let bottom = -Infinity;
-  for (const { x, y } of path) {
-    left = Math.min(left, x);
-    right = Math.max(right, x);
-    top = Math.min(top, y);
-    bottom = Math.max(bottom, y);
+  const { selected, hovered, lit, backward } = view;
+  const look = (i: number): EdgeLook => {
+    const { source, target } = scene.edges[i]!;
+    const near = (box: number): boolean => box !== -1 && (source === box || target === box);
+    return { backward, marked: i === view.edge || near(selected) || near(hovered), lit: lit?.lines[i] === 1 };
+  };
+  const inView = indices(scene.edges.length, (i) => intersects(scene.edges[i]!.boundsWorld, viewWorld));
+  const plain = { backward, marked: false, lit: false };
+  if (view.camera.k < FAR_BELOW) {
+    const isOver = (i: number): boolean => look(i).marked || look(i).lit;
+    context.globalAlpha = lit === undefined ? 1 : BACK;
+    paintFarEdges(context, scene, paints, inView.filter((i) => !isOver(i)), plain, theme, view.camera.k);
+    context.globalAlpha = 1;
+    return paintFarEdges(context, scene, paints, inView.filter(isOver), { ...plain, lit: true }, theme, view.camera.k);
   }
-  return intersects({ x: left, y: top, width: right - left, height: bottom - top }, rect);
+  const order = ({ marked, lit: isLit }: EdgeLook): number => Number(marked) + Number(isLit);
+  if (selected !== -1 || hovered !== -1 || view.edge !== -1) inView.sort((a, b) => order(look(a)) - order(look(b)));
+  const each = (draw: typeof paintEdge): void => {
+    for (const i of inView) {
+      context.globalAlpha = lit === undefined || lit.lines[i] === 1 ? 1 : BACK;
+      draw(context, scene.edges[i]!, paints.edges[i]!, look(i), theme, view.camera.k);
+    }
+    context.globalAlpha = 1;
+  };
+  each(paintEdge);
+  each(paintEdgeLabel);
+  each(paintChainMark);
 }
 
-function markBoxes(scene: Scene, { selected, hovered }: View): readonly Marks[] {
+function marker(scene: Scene, { selected, hovered, cell }: View): (box: number) => Marks {
   const near = new Set<number>();
-  for (const { source, target } of scene.edges) {
-    for (const box of [selected, hovered]) {
-      if (box === -1 || scene.boxes[box]?.shape === "frame") continue;
-      if (source === box) near.add(target);
-      if (target === box) near.add(source);
+  const around = [selected, hovered].filter((box) => box !== -1 && scene.boxes[box]?.shape !== "frame");
+  if (around.length > 0) {
+    for (const { source, target } of scene.edges) {
+      if (around.includes(source)) near.add(target);
+      if (around.includes(target)) near.add(source);
     }
   }
-  return scene.boxes.map((_, i) => ({ selected: i === selected, hovered: i === hovered, near: near.has(i) }));
+  return (i) => ({ selected: i === selected, hovered: i === hovered, near: near.has(i), cell: cell?.box === i ? cell.cell : -1 });
 }
 
 export function visibleWorld({ x, y, k }: Camera, { width, height }: Size): Rect {

@@ -1,20 +1,23 @@
 // What the painter needs, in two parts: the fixed one changes with the layout,
 // the painted one with the step. Recoloring makes only the second anew.
 
-import { distanceToPath, intersects, type Point, type Rect } from "../base/geometry";
+import { boundsOf, distanceToPath, intersects, type Point, type Rect } from "../base/geometry";
 import { formatNumber, formatShape } from "../base/format";
 import type { VisibleGraph, VisibleEdge } from "../model/collapse";
 import type { Hierarchy } from "../model/hierarchy";
 import { edgeSaysNone, isCut, retainsGrad, saysNone } from "../model/gradient_flow";
 import { slotRowOf, type NodeKind } from "../model/graph";
+import { rowsOf } from "../model/line_rows";
 import { scalarOf, type RecordedStep } from "../model/record";
 import { isElementItself, type Statistic } from "../model/statistics";
+import { stripOf, type Strip } from "../model/strip";
 import { State, summarizeRows, type StepValues } from "../model/values";
 import { TITLE_HEIGHT } from "../layout/elk_graph";
 import type { LaidOut } from "../layout/laid_out";
 import { captionOf, detailOf, textRoom, valueText } from "./caption";
 import { inkOn, type ColorScale } from "./color_scale";
 import { placeLabels } from "./edge_labels";
+import { stripFills } from "./strip";
 import type { Theme } from "./theme";
 
 export type Shape = NodeKind | "group" | "frame";
@@ -29,11 +32,15 @@ export interface SceneBox {
   readonly order: number;
   readonly copied: boolean;
   readonly retains: boolean; // its gradient is kept in .grad because the user asked for it
+  readonly strip: Strip | undefined; // of a closed run of equal blocks
 }
 
 export interface SceneEdge {
   readonly pathWorld: readonly Point[];
+  readonly boundsWorld: Rect;
   readonly labelWorld: Point | undefined;
+  readonly markWorld: Point | undefined; // of a chain that is folded into the line
+  readonly chains: readonly number[]; // groups of those chains
   readonly source: number;
   readonly target: number;
   readonly shapeLabel: string;
@@ -54,6 +61,7 @@ export interface BoxPaint {
   readonly detail: string;
   readonly told: boolean; // whether the record says of it that there is no gradient
   readonly only?: boolean; // what it is compared with has no such node
+  readonly strip: readonly string[]; // colors of its cells
 }
 
 export interface EdgePaint {
@@ -81,12 +89,16 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
       order: node === -1 ? 1 : columns.nodes.order[node]!,
       copied: node !== -1 && box.item !== node,
       retains: node !== -1 && retainsGrad(hierarchy.graph, node),
+      strip: box.group === -1 || box.open ? undefined : stripOf(hierarchy, box.group),
     };
   });
-  const labels = placeLabels(layout, boxes.map(({ shape, rectWorld }) => (shape === "frame" ? titleOf(rectWorld) : rectWorld)));
+  const labels = placeLabels(layout, boxes.map(({ shape, rectWorld }) => (shape === "frame" ? titleOf(rectWorld) : rectWorld)), visible.edges.map(({ chains }) => chains.length > 0));
   const edges = visible.edges.map((edge, index): SceneEdge => ({
     pathWorld: layout.edges[index]!,
+    boundsWorld: boundsOf(layout.edges[index]!),
     labelWorld: labels[index],
+    markWorld: edge.chains.length === 0 ? undefined : (labels[index] ?? middleOf(layout.edges[index]!)),
+    chains: edge.chains,
     source: edge.source,
     target: edge.target,
     shapeLabel: shapeLabelOf(hierarchy, edge),
@@ -95,14 +107,21 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
   return { boxes, edges, boundsWorld: layout.bounds, indexOf: new Map(boxes.map((box, index) => [box.id, index])) };
 }
 
+function middleOf(path: readonly Point[]): Point {
+  const at = Math.floor((path.length - 1) / 2);
+  const [a, b] = [path[at]!, path[at + 1]!];
+  return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+}
+
 function titleOf(frame: Rect): Rect {
   return { ...frame, height: TITLE_HEIGHT + 4 };
 }
 
-function shapeLabelOf(hierarchy: Hierarchy, { edges }: VisibleEdge): string {
+// The shape that arrives: chains on the way may have changed it.
+function shapeLabelOf(hierarchy: Hierarchy, { ends }: VisibleEdge): string {
   const { graph } = hierarchy;
-  const shapes = new Set(edges.map((edge) => formatShape(graph.columns.slots.shape[slotRowOf(graph, edge)] ?? [])));
-  return shapes.size === 1 ? [...shapes][0]! : `${edges.length} tensors`;
+  const shapes = new Set(ends.map((edge) => formatShape(graph.columns.slots.shape[slotRowOf(graph, edge)] ?? [])));
+  return shapes.size === 1 ? [...shapes][0]! : `${ends.length} tensors`;
 }
 
 export function paintScene(
@@ -110,17 +129,19 @@ export function paintScene(
   values: StepValues | undefined, record: RecordedStep | undefined,
 ): Paints {
   const boxes = visible.boxes.map((box, i): BoxPaint => {
-    const { shape, rectWorld } = scene.boxes[i]!;
+    const { shape, rectWorld, strip } = scene.boxes[i]!;
     const source = box.kind === "group" ? values?.groups : values?.nodes;
     const index = box.kind === "group" ? box.group : box.node;
     const state = (source?.state[index] ?? State.none) as State;
     const fill = scale.fill(source?.value[index] ?? NaN, state);
     const detail = detailOf(hierarchy, box, values, record, textRoom(shape, rectWorld.width));
-    return { fill, ink: inkOn(fill, theme), state, detail, told: saysNone(hierarchy.graph, box.node, record) };
+    const cells = strip === undefined ? [] : stripFills(hierarchy, strip, rectWorld.width, scale, statistic, values);
+    return { fill, ink: inkOn(fill, theme), state, detail, told: saysNone(hierarchy.graph, box.node, record), strip: cells };
   });
-  const edges = visible.edges.map(({ edges: merged }): EdgePaint => {
+  const edges = visible.edges.map((line): EdgePaint => {
+    const { edges: merged } = line;
     if (values === undefined) return { state: State.none, weight: 0, label: "", told: true };
-    const rows = merged.map((edge) => hierarchy.graph.edgeRow[edge]!);
+    const rows = rowsOf(hierarchy.graph, line, (row) => values.rows.state[row] !== State.none);
     const { value, state } = summarizeRows(values.rows, rows, statistic);
     // One rule for edges: the chosen statistic, but of a single element the element itself, for its sign.
     const only = rows.length === 1 && isElementItself(statistic) ? scalarOf(record?.whole.get(rows[0]!)?.gradient) : undefined;

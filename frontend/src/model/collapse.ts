@@ -2,9 +2,6 @@
 
 import { asItem, type Hierarchy } from "./hierarchy";
 
-export const START_BOXES = 60;
-export const MOST_BOXES = 500;
-
 export interface Box {
   readonly id: string;
   readonly kind: "node" | "group";
@@ -20,14 +17,18 @@ export interface Box {
 export interface VisibleEdge {
   readonly source: number; // box
   readonly target: number; // box
-  readonly edges: readonly number[]; // edges of the graph that it stands for
+  readonly edges: readonly number[]; // edges of the graph that leave the source
+  readonly ends: readonly number[]; // those that arrive at the target: others where a chain is folded into the line
+  readonly chains: readonly number[]; // groups of the chains that are folded into it
 }
 
 export interface VisibleGraph {
   readonly boxes: readonly Box[];
   readonly edges: readonly VisibleEdge[];
-  // First box that shows each node, -1 where it is inside a closed group.
+  // First box that shows each node, -1 where it is inside a closed group or part of a line.
   readonly boxOfNode: Int32Array;
+  // The box that stands for each item, its own or a closed group; -1 where it is part of a line.
+  readonly shownBy: Int32Array;
 }
 
 export function showGraph(hierarchy: Hierarchy, open: ReadonlySet<number>): VisibleGraph {
@@ -43,6 +44,13 @@ export function showGraph(hierarchy: Hierarchy, open: ReadonlySet<number>): Visi
     }
     const group = hierarchy.groups[child]!;
     const isOpen = open.has(child);
+    if (group.kind === "chain") {
+      for (const inner of group.children) {
+        if (isOpen) visit(inner, parent, depth);
+        else itemBox[asItem(inner)] = FOLDED;
+      }
+      return;
+    }
     if (group.folds !== -1 && !isOpen) {
       itemBox[group.folds] = index;
       boxes.push(nodeBox(hierarchy, group.folds, parent, depth, child));
@@ -57,9 +65,12 @@ export function showGraph(hierarchy: Hierarchy, open: ReadonlySet<number>): Visi
   return {
     boxes,
     edges: mergeEdges(hierarchy, boxes, shownBy),
-    boxOfNode: itemBox.subarray(0, hierarchy.graph.nodeCount),
+    boxOfNode: itemBox.subarray(0, hierarchy.graph.nodeCount).map((box) => Math.max(-1, box)),
+    shownBy,
   };
 }
+
+const FOLDED = -2;
 
 function nodeBox(hierarchy: Hierarchy, item: number, parent: number, depth: number, module: number): Box {
   const node = hierarchy.itemNode[item]!;
@@ -74,86 +85,47 @@ function nearestBox(hierarchy: Hierarchy, groupBox: Int32Array, itemBox: Int32Ar
   hierarchy.groups.forEach(({ parent }, group) => {
     if (groupShown[group] === -1 && parent !== -1) groupShown[group] = groupShown[parent]!;
   });
-  return itemBox.map((box, item) => (box !== -1 ? box : groupShown[hierarchy.itemGroup[item]!]!));
+  return itemBox.map((box, item) => (box === -1 ? groupShown[hierarchy.itemGroup[item]!]! : Math.max(-1, box)));
+}
+
+interface Line extends VisibleEdge {
+  readonly edges: number[];
+  readonly ends: number[];
+  readonly chains: number[];
 }
 
 function mergeEdges(hierarchy: Hierarchy, boxes: readonly Box[], shownBy: Int32Array): readonly VisibleEdge[] {
   const { edgeTarget, edgeCount } = hierarchy.graph;
-  const merged = new Map<number, number[]>();
+  const merged = new Map<number, Line>();
   const result: VisibleEdge[] = [];
   for (let edge = 0; edge < edgeCount; edge++) {
     const source = shownBy[hierarchy.edgeSourceItem[edge]!]!;
-    const target = shownBy[edgeTarget[edge]!]!;
+    if (source === -1) continue;
+    const end = endOf(hierarchy, shownBy, edge);
+    const target = shownBy[edgeTarget[end]!]!;
     if (source === target) continue;
     // Two nodes keep each of their edges (x * x uses x twice); with a group they are one.
     const alone = boxes[source]!.kind === "node" && boxes[target]!.kind === "node";
     const key = source * boxes.length + target;
-    const known = alone ? undefined : merged.get(key);
-    if (known !== undefined) {
-      known.push(edge);
-      continue;
-    }
-    const edges = [edge];
-    if (!alone) merged.set(key, edges);
-    result.push({ source, target, edges });
+    const line = (alone ? undefined : merged.get(key)) ?? { source, target, edges: [], ends: [], chains: [] };
+    if (line.edges.length === 0) result.push(line);
+    if (!alone) merged.set(key, line);
+    line.edges.push(edge);
+    line.ends.push(end);
+    if (end !== edge) line.chains.push(...chainsBetween(hierarchy, edge, end));
   }
   return result;
 }
 
-export function countBoxes(hierarchy: Hierarchy, open: ReadonlySet<number>): number {
-  let count = hierarchy.top.length;
-  hierarchy.groups.forEach(({ parent, children }, group) => {
-    if (open.has(group) && isReached(hierarchy, open, parent)) count += children.length;
-  });
-  return count;
+// Past the chains that are folded into the line: each of their nodes has one edge in and one out.
+function endOf({ graph }: Hierarchy, shownBy: Int32Array, edge: number): number {
+  let end = edge;
+  while (shownBy[graph.edgeTarget[end]!] === -1) end = graph.outEdges[graph.outStart[graph.edgeTarget[end]!]!]!;
+  return end;
 }
 
-function isReached(hierarchy: Hierarchy, open: ReadonlySet<number>, group: number): boolean {
-  for (let at = group; at !== -1; at = hierarchy.groups[at]!.parent) if (!open.has(at)) return false;
-  return true;
-}
-
-// Opens level by level as long as at most `limit` boxes are shown. Equal siblings
-// open together or not at all, so that like is shown alike; what is one operation stays one box.
-// `counts` tells which children are shown at all.
-export function openUpTo(hierarchy: Hierarchy, limit: number, counts: (child: number) => boolean = () => true): ReadonlySet<number> {
-  const open = new Set<number>();
-  let shown = hierarchy.top.filter(counts).length;
-  let level: readonly (readonly number[])[] = [hierarchy.top];
-  while (level.length > 0) {
-    const next: (readonly number[])[] = [];
-    for (const children of level) {
-      for (const alike of bySignature(hierarchy, children)) {
-        const cost = alike.reduce((sum, group) => sum + hierarchy.groups[group]!.children.filter(counts).length, 0);
-        if (shown + cost > limit) continue;
-        shown += cost;
-        for (const group of alike) {
-          open.add(group);
-          next.push(hierarchy.groups[group]!.children);
-        }
-      }
-    }
-    level = next;
-  }
-  return open;
-}
-
-function bySignature(hierarchy: Hierarchy, children: readonly number[]): Iterable<readonly number[]> {
-  const classes = new Map<number, number[]>();
-  for (const child of children) {
-    if (child < 0) continue;
-    const { signature, folds } = hierarchy.groups[child]!;
-    if (folds !== -1) continue;
-    const known = classes.get(signature);
-    if (known === undefined) classes.set(signature, [child]);
-    else known.push(child);
-  }
-  return classes.values();
-}
-
-// The groups that must be open to show a node (or the inside of a group's parent).
-export function groupsAround(hierarchy: Hierarchy, group: number): readonly number[] {
-  const around: number[] = [];
-  for (let at = group; at !== -1; at = hierarchy.groups[at]!.parent) around.push(at);
-  return around;
+function chainsBetween({ graph, itemGroup }: Hierarchy, edge: number, end: number): readonly number[] {
+  const chains = new Set<number>();
+  for (let at = edge; at !== end; at = graph.outEdges[graph.outStart[graph.edgeTarget[at]!]!]!) chains.add(itemGroup[graph.edgeTarget[at]!]!);
+  return [...chains];
 }

@@ -1,11 +1,14 @@
 // Two records side by side: which node of one is which of the other, and how their numbers relate.
 // "Here" is what is shown, "there" is what it is compared with.
 
-import { groupsAround } from "./collapse";
+import type { VisibleEdge } from "./collapse";
 import { edgesIn, type Graph } from "./graph";
 import type { Hierarchy } from "./hierarchy";
+import { rowsOf } from "./line_rows";
+import { groupsAround } from "./opening";
 import type { RecordedStep } from "./record";
 import type { Statistic } from "./statistics";
+import { cellValues, type Strip } from "./strip";
 import { combine, emptyValues, groupValues, State, summarizeRows, type StepValues, type Values } from "./values";
 
 // What is there of each node, group, row and edge that is here; -1: nothing.
@@ -161,9 +164,18 @@ export function relateGroup({ joined, here, groups }: Comparison, group: number)
   return relate(oneOf(here.groups, group), joined.groups[group] === -1 && there.state === State.none ? undefined : there);
 }
 
-export function relateEdges({ joined, here, there, hierarchy, statistic }: Comparison, graph: Graph, edges: readonly number[]): Related {
-  const others = edges.flatMap((edge) => (joined.edges[edge] === -1 ? [] : [joined.edges[edge]!]));
-  const one = summarizeRows(here.rows, edges.map((edge) => graph.edgeRow[edge]!), statistic);
-  if (others.length === 0) return relate(one, undefined);
-  return relate(one, summarizeRows(there.rows, others.map((edge) => hierarchy.graph.edgeRow[edge]!), statistic));
+// Rows that are drawn as one line, of each side its own.
+export function relateLine(comparison: Comparison, graph: Graph, line: VisibleEdge): Related {
+  const { joined, here, there, hierarchy, statistic } = comparison;
+  const one = summarizeRows(here.rows, rowsOf(graph, line, (row) => here.rows.state[row] !== State.none), statistic);
+  const edges = line.edges.flatMap((edge) => (joined.edges[edge] === -1 ? [] : [joined.edges[edge]!]));
+  if (edges.length === 0) return relate(one, undefined);
+  const rows = rowsOf(hierarchy.graph, { ...line, edges }, (row) => there.rows.state[row] !== State.none);
+  return relate(one, summarizeRows(there.rows, rows, statistic));
+}
+
+// The cells of a closed run of equal blocks.
+export function relateCells(hierarchy: Hierarchy, { here, there, nodes, groups, statistic }: Comparison, strip: Strip, cells: number): readonly Related[] {
+  const [one, other] = [here, { ...there, nodes, groups }].map((values) => cellValues(hierarchy, strip, cells, values, statistic));
+  return Array.from({ length: cells }, (_, cell) => relate(oneOf(one!, cell), oneOf(other!, cell)));
 }

@@ -102,9 +102,9 @@ function stateOf(value: number, arrived: number): State {
 
 // Parents have lower numbers than their children, so from the last to the first everything inside is there.
 function fillGroups(flow: Numbers): void {
-  const { groups, itemGroup, graph } = flow.hierarchy;
+  const { groups, countsTo, graph } = flow.hierarchy;
   for (let node = 0; node < graph.nodeCount; node++) {
-    if (itemGroup[node] !== -1) addRow(flow, node, graph.nodeCount + itemGroup[node]!);
+    if (countsTo[node] !== -1) addRow(flow, node, graph.nodeCount + countsTo[node]!);
   }
   for (let group = groups.length - 1; group >= 0; group--) {
     const { parent } = groups[group]!;

@@ -34,7 +34,12 @@ export function listRows(hierarchy: Hierarchy, open: ReadonlySet<string>, shown:
   };
   const visit = (child: number, depth: number): void => {
     if (child < 0) return addNode(asItem(child), depth, -1);
-    const { id, folds, children } = hierarchy.groups[child]!;
+    const { id, kind, folds, children } = hierarchy.groups[child]!;
+    // Chains are folded in the drawing only.
+    if (kind === "chain") {
+      for (const inner of children) visit(inner, depth);
+      return;
+    }
     if (shown[hierarchy.graph.nodeCount + child] === 0) return;
     if (folds !== -1) return addNode(folds, depth, child);
     const isOpen = open.has(id);
@@ -73,7 +78,7 @@ export function pathTo(hierarchy: Hierarchy, id: string): string[] {
 
 function pathOf({ groups }: Hierarchy, group: number): string[] {
   const path: string[] = [];
-  for (let at = group; at !== -1; at = groups[at]!.parent) path.unshift(groups[at]!.id);
+  for (let at = group; at !== -1; at = groups[at]!.parent) if (groups[at]!.kind !== "chain") path.unshift(groups[at]!.id);
   return path;
 }
 
@@ -84,5 +89,5 @@ export function openedFor(hierarchy: Hierarchy, open: ReadonlySet<string>, id: s
 }
 
 export function everyGroup({ groups }: Hierarchy): ReadonlySet<string> {
-  return new Set(groups.filter(({ folds }) => folds === -1).map(({ id }) => id));
+  return new Set(groups.filter(({ folds, kind }) => folds === -1 && kind !== "chain").map(({ id }) => id));
 }

@@ -4,6 +4,8 @@
 // then what is still more than FOLD_ABOVE children is cut into numbered chunks.
 
 export const FOLD_ABOVE = 300;
+// So many blocks, or so many equal operations, are a run.
+export const BLOCKS_FROM = 4;
 export const REPEAT_FROM = 16;
 const CHUNK = 100;
 const CHUNKS = 50;
@@ -12,12 +14,24 @@ const LONGEST_PERIOD = 6;
 // A sibling: `signature` is equal for equal structures.
 export interface Sibling {
   readonly signature: number;
+  readonly isBlock: boolean;
+}
+
+// Equal blocks, each of `period` siblings.
+export interface Run {
+  readonly period: number;
+  readonly count: number;
+}
+
+export interface Folded<T> {
+  readonly folds: readonly Fold<T>[];
+  readonly run: Run | undefined; // where the row is one run from end to end
 }
 
 export type Fold<T> =
   | { readonly kind: "one"; readonly sibling: T }
-  | { readonly kind: "repeat"; readonly count: number; readonly ends: Ends<T>; readonly children: readonly Fold<T>[] }
-  | { readonly kind: "chunk"; readonly from: number; readonly to: number; readonly ends: Ends<T>; readonly children: readonly Fold<T>[] };
+  | { readonly kind: "repeat"; readonly run: Run; readonly ends: Ends<T>; readonly children: readonly Fold<T>[] }
+  | { readonly kind: "chunk"; readonly run: Run; readonly from: number; readonly to: number; readonly ends: Ends<T>; readonly children: readonly Fold<T>[] };
 
 // The siblings of the first and of the last repetition, to name a fold by.
 export interface Ends<T> {
@@ -25,27 +39,31 @@ export interface Ends<T> {
   readonly last: readonly T[];
 }
 
-export function foldSiblings<T extends Sibling>(siblings: readonly T[]): readonly Fold<T>[] {
+export function foldSiblings<T extends Sibling>(siblings: readonly T[]): Folded<T> {
   const folded: Fold<T>[] = [];
   for (let at = 0; at < siblings.length; ) {
-    const run = siblings.length > REPEAT_FROM ? longestRun(siblings, at) : undefined;
+    const run = runAt(siblings, at);
     const end = run === undefined ? at + 1 : at + run.period * run.count;
     const ones = siblings.slice(at, end).map((sibling): Fold<T> => ({ kind: "one", sibling }));
     if (run === undefined) folded.push(ones[0]!);
-    else folded.push({ kind: "repeat", count: run.count, ends: endsOf(ones, run.period), children: cut(ones, 1, run.period) });
+    else folded.push({ kind: "repeat", run, ends: endsOf(ones, run.period), children: cut(ones, 1, run.period) });
     at = end;
   }
   const only = folded[0];
   // A level that is nothing but one run needs no second frame around it.
-  return folded.length === 1 && only?.kind === "repeat" ? only.children : cut(folded, 1, 1);
+  if (folded.length === 1 && only?.kind === "repeat") return { folds: only.children, run: only.run };
+  return { folds: cut(folded, 1, 1), run: undefined };
 }
 
-function longestRun(siblings: readonly Sibling[], at: number): { period: number; count: number } | undefined {
-  for (let period = 1; period <= LONGEST_PERIOD; period++) {
+// The shortest period that repeats often enough.
+function runAt(siblings: readonly Sibling[], at: number): Run | undefined {
+  for (let period = 1; period <= LONGEST_PERIOD && at + BLOCKS_FROM * period <= siblings.length; period++) {
     let end = at + period;
     while (end < siblings.length && siblings[end]!.signature === siblings[end - period]!.signature) end++;
     const count = Math.floor((end - at) / period);
-    if (count >= REPEAT_FROM) return { period, count };
+    if (count < BLOCKS_FROM) continue;
+    const least = siblings.slice(at, at + period).some(({ isBlock }) => isBlock) ? BLOCKS_FROM : REPEAT_FROM;
+    if (count >= least) return { period, count };
   }
   return undefined;
 }
@@ -60,7 +78,7 @@ function cut<T>(row: readonly Fold<T>[], first: number, period: number): readonl
     const part = row.slice(at, at + size);
     const from = first + at / period;
     const to = from + Math.ceil(part.length / period) - 1;
-    chunks.push({ kind: "chunk", from, to, ends: endsOf(part, period), children: cut(part, from, period) });
+    chunks.push({ kind: "chunk", run: { period, count: to - from + 1 }, from, to, ends: endsOf(part, period), children: cut(part, from, period) });
   }
   return chunks;
 }

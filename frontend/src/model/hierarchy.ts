@@ -1,11 +1,14 @@
 // The tree that is drawn: scopes and folds as groups, nodes and their copies as items.
 
-import { foldSiblings, type Fold } from "./folding";
+import { chainTitle, findChains, type Chains } from "./chains";
+import { foldSiblings, type Fold, type Run } from "./folding";
 import { edgesIn, NO_SCOPE, type Graph } from "./graph";
 import { nameWithin, operationLabel } from "./labels";
-import { placeNodes, scopeDepths, type Placement } from "./placement";
+import { placeNodes, type Placement } from "./placement";
+import { listChildren, type Child } from "./siblings";
 
-export type GroupKind = "module" | "repeat" | "chunk";
+// A chain is never a box: closed it is part of a line, open its nodes stand among their neighbors.
+export type GroupKind = "module" | "repeat" | "chunk" | "chain";
 
 export interface Group {
   readonly id: string;
@@ -17,6 +20,8 @@ export interface Group {
   readonly signature: number;
   // In forward order: g >= 0 is group g, i < 0 is item -1 - i.
   readonly children: readonly number[];
+  // Where the children are equal blocks and nothing else.
+  readonly run: Run | undefined;
   // The node of a module call that is one operation and nothing else: closed, the two are one box. Else -1.
   readonly folds: number;
 }
@@ -26,6 +31,8 @@ export interface Hierarchy extends Placement {
   readonly groups: readonly Group[];
   readonly top: readonly number[];
   readonly itemGroup: Int32Array;
+  // The group to whose number each node counts: of a tensor that is drawn beside each user, the one around all of them.
+  readonly countsTo: Int32Array;
   readonly groupOf: ReadonlyMap<string, number>;
   // Nodes inside each group, at any depth, copies not counted.
   readonly nodesInside: Int32Array;
@@ -33,39 +40,43 @@ export interface Hierarchy extends Placement {
 
 export const asItem = (child: number): number => -1 - child;
 
-interface Child {
-  readonly signature: number;
-  readonly position: number;
-  readonly scope: number; // the scope, or NO_SCOPE where it is an item
-  readonly item: number;
-}
-
 export function buildHierarchy(graph: Graph): Hierarchy {
   const placement = placeNodes(graph);
-  const childrenOf = sortChildren(graph, placement);
+  const chains = findChains(graph);
+  const childrenOf = listChildren(graph, placement, chains);
   const groups: Group[] = [];
   const itemGroup = new Int32Array(placement.itemNode.length).fill(-1);
+  const addItem = (item: number, group: number): number => {
+    itemGroup[item] = group;
+    return asItem(item);
+  };
   const add = (fold: Fold<Child>, parent: number): number => {
-    if (fold.kind === "one" && fold.sibling.scope === NO_SCOPE) {
-      itemGroup[fold.sibling.item] = parent;
-      return -1 - fold.sibling.item;
-    }
+    if (fold.kind === "one" && fold.sibling.item !== -1) return addItem(fold.sibling.item, parent);
     const number = groups.length;
+    if (fold.kind === "one" && fold.sibling.chain !== -1) {
+      const nodes = chains.nodes[fold.sibling.chain]!;
+      groups.push(chainGroup(graph, nodes, fold.sibling.signature, parent));
+      for (const node of nodes) addItem(node, number);
+      return number;
+    }
     const children: number[] = [];
-    groups.push(describe(graph, placement, fold, parent, groups[parent], children));
-    const inner = fold.kind === "one" ? foldSiblings(childrenOf[fold.sibling.scope]!) : fold.children;
-    for (const part of inner) children.push(add(part, number));
+    const { folds, run } = fold.kind === "one" ? foldSiblings(childrenOf[fold.sibling.scope]!) : { folds: fold.children, run: fold.run };
+    const described = describe(graph, placement, chains, fold, parent, groups[parent]);
+    const times = fold.kind === "one" && run !== undefined ? `×${run.count}` : "";
+    groups.push({ ...described, subtitle: `${described.subtitle} ${times}`.trim(), children, run });
+    for (const part of folds) children.push(add(part, number));
     groups[number] = { ...groups[number]!, folds: fold.kind === "one" ? onlyOperation(graph, placement, children) : -1 };
     return number;
   };
   // Recursion goes as deep as modules are nested, not as long as the graph is.
-  const top = foldSiblings(childrenOf[graph.scopeCount]!).map((fold) => add(fold, -1));
+  const top = foldSiblings(childrenOf[graph.scopeCount]!).folds.map((fold) => add(fold, -1));
   return {
     ...placement,
     graph,
     groups,
     top,
     itemGroup,
+    countsTo: groupAroundCopies(groups, placement, itemGroup, graph.nodeCount),
     groupOf: new Map(groups.map((group, number) => [group.id, number])),
     nodesInside: countInside(groups, itemGroup, graph.nodeCount),
   };
@@ -86,49 +97,29 @@ export function foldedAround({ groups, itemGroup }: Hierarchy, node: number): nu
   return group !== -1 && groups[group]!.folds === node ? group : undefined;
 }
 
-// Children of each scope in forward order; the last entry holds those of no scope.
-function sortChildren(graph: Graph, placement: Placement): readonly (readonly Child[])[] {
-  const { scopeCount, scopeParent } = graph;
-  const lists: Child[][] = Array.from({ length: scopeCount + 1 }, () => []);
-  const listOf = (scope: number): Child[] => lists[scope === NO_SCOPE ? scopeCount : scope]!;
-  const intern = interner();
-  placement.itemNode.forEach((node, item) => {
-    const { kind, operation } = graph.columns.nodes;
-    const signature = intern(`${kind[node]} ${operation[node]}`);
-    listOf(placement.itemScope[item]!).push({
-      signature, position: placement.itemPosition[item]!, scope: NO_SCOPE, item,
-    });
-  });
-  const depth = scopeDepths(scopeParent);
-  const order = Array.from({ length: scopeCount }, (_, scope) => scope).sort((a, b) => depth[b]! - depth[a]!);
-  for (const scope of order) {
-    const own = lists[scope]!.sort((a, b) => a.position - b.position);
-    if (own.length === 0) continue;
-    const signature = intern(`${graph.columns.scopes.module[scope]}(${own.map((child) => child.signature).join()})`);
-    // A cut cycle of parents hangs at the top.
-    const parent = depth[scope] === 0 ? NO_SCOPE : scopeParent[scope]!;
-    // By its last node: then whatever a group uses stands before it, and cutting
-    // a level into chunks makes no cycle.
-    const { position } = own[own.length - 1]!;
-    listOf(parent).push({ signature, position, scope, item: -1 });
-  }
-  lists[scopeCount]!.sort((a, b) => a.position - b.position);
-  return lists;
-}
-
-function interner(): (text: string) => number {
-  const numbers = new Map<string, number>();
-  return (text) => {
-    const known = numbers.get(text) ?? numbers.size;
-    numbers.set(text, known);
-    return known;
+function chainGroup(graph: Graph, nodes: readonly number[], signature: number, parent: number): Group {
+  const id = `~chain:${graph.columns.nodes.key[nodes[0]!]}`;
+  return {
+    id, kind: "chain", scope: NO_SCOPE, parent, title: chainTitle(graph, nodes), subtitle: "", signature,
+    children: nodes.map(asItem), run: undefined, folds: -1,
   };
 }
 
+// The one group that holds everything, if there is one: closed, it would hide the whole graph in one box.
+export function soleFrame({ groups, top }: Hierarchy): number | undefined {
+  const frames = top.filter((child) => child >= 0 && groups[child]!.folds === -1 && groups[child]!.kind !== "chain");
+  return frames.length === 1 ? frames[0] : undefined;
+}
+
+// The chain that a node is part of.
+export function chainAround({ groups, itemGroup }: Hierarchy, node: number): number | undefined {
+  const group = itemGroup[node] ?? -1;
+  return group !== -1 && groups[group]!.kind === "chain" ? group : undefined;
+}
+
 function describe(
-  graph: Graph, placement: Placement, fold: Fold<Child>, parent: number,
-  within: Group | undefined, children: readonly number[],
-): Group {
+  graph: Graph, placement: Placement, chains: Chains, fold: Fold<Child>, parent: number, within: Group | undefined,
+): Omit<Group, "children" | "run"> {
   if (fold.kind === "one") {
     const { path, call, module } = graph.columns.scopes;
     const { scope, signature } = fold.sibling;
@@ -136,21 +127,21 @@ function describe(
     const title = nameWithin(path[scope]!, outer === NO_SCOPE ? "" : path[outer]!);
     return {
       id: `${path[scope]}#${call[scope]}`,
-      kind: "module", scope, parent, children, signature, folds: -1,
+      kind: "module", scope, parent, signature, folds: -1,
       title: (title || module[scope]!) + (calledAgain(graph, scope) ? `#${call[scope]}` : ""),
       subtitle: title ? module[scope]! : "",
     };
   }
-  const first = nameOf(graph, placement, fold.ends.first);
-  const last = nameOf(graph, placement, fold.ends.last);
+  const first = nameOf(graph, placement, chains, fold.ends.first);
+  const last = nameOf(graph, placement, chains, fold.ends.last);
   const names = first.name === last.name ? first.name : `${first.name} … ${last.name}`;
   const repeat = fold.kind === "repeat";
   return {
     id: `${within?.id ?? ""}~${fold.kind}:${first.key}`,
-    kind: fold.kind, scope: NO_SCOPE, parent, children,
+    kind: fold.kind, scope: NO_SCOPE, parent,
     signature: -1 - parent, folds: -1,
     title: repeat ? names : `${fold.from}–${fold.to}`,
-    subtitle: repeat ? `×${fold.count}` : names,
+    subtitle: repeat ? `×${fold.run.count}` : names,
   };
 }
 
@@ -165,11 +156,11 @@ export function calledAgain(graph: Graph, scope: number): boolean {
 const calls = new WeakMap<Graph, Set<string>>();
 
 // A repetition is called after the module in it, else after an operation.
-function nameOf(graph: Graph, placement: Placement, repetition: readonly Child[]): { name: string; key: string } {
+function nameOf(graph: Graph, placement: Placement, chains: Chains, repetition: readonly Child[]): { name: string; key: string } {
   const { operation, name, key } = graph.columns.nodes;
   const child =
     repetition.find(({ scope }) => scope !== NO_SCOPE) ??
-    repetition.find(({ item }) => operation[placement.itemNode[item]!] !== "") ??
+    repetition.find(({ item }) => item !== -1 && operation[placement.itemNode[item]!] !== "") ??
     repetition[0]!;
   if (child.scope !== NO_SCOPE) {
     const { path, call } = graph.columns.scopes;
@@ -179,8 +170,22 @@ function nameOf(graph: Graph, placement: Placement, repetition: readonly Child[]
       key: `${path[child.scope]}#${call[child.scope]}`,
     };
   }
-  const node = placement.itemNode[child.item]!;
+  const node = child.chain === -1 ? placement.itemNode[child.item]! : chains.nodes[child.chain]![0]!;
   return { name: operation[node] ? operationLabel(operation[node]!) : name[node]!, key: key[node]! };
+}
+
+function groupAroundCopies(groups: readonly Group[], placement: Placement, itemGroup: Int32Array, nodeCount: number): Int32Array {
+  const around = itemGroup.slice(0, nodeCount);
+  for (let item = nodeCount; item < itemGroup.length; item++) {
+    let [one, other] = [around[placement.itemNode[item]!]!, itemGroup[item]!];
+    while (one !== other) {
+      // Parents have lower numbers than their children.
+      if (one > other) one = groups[one]!.parent;
+      else other = groups[other]!.parent;
+    }
+    around[placement.itemNode[item]!] = one;
+  }
+  return around;
 }
 
 function countInside(groups: readonly Group[], itemGroup: Int32Array, nodeCount: number): Int32Array {

@@ -24,3 +24,15 @@ export function nameWithin(name: string, scopePath: string): string {
   const prefix = `${scopePath}.`;
   return scopePath !== "" && name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
+
+const words = new Map<string, string>();
+
+// What is done, whether it is a node of autograd ("TransposeBackward0") or needs no gradient ("transpose"); "" for a custom Function.
+export function wordOf(operation: string): string {
+  let word = words.get(operation);
+  if (word === undefined) {
+    word = operation.endsWith("Backward") ? "" : operationLabel(operation).replace(/^_/, "");
+    words.set(operation, word);
+  }
+  return word;
+}

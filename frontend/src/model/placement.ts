@@ -11,6 +11,7 @@ export const COPY_ABOVE = 8;
 export interface Placement {
   // Items 0..nodeCount-1 are the nodes; the rest are further copies.
   readonly itemNode: Int32Array;
+  readonly copied: Uint8Array; // 1 for nodes that are drawn beside each user
   readonly itemScope: Int32Array;
   // Place in forward order: sources stand just before their first consumer.
   readonly itemPosition: Float64Array;
@@ -23,6 +24,7 @@ export function placeNodes(graph: Graph): Placement {
   const scopes: number[] = Array.from(graph.nodeScope);
   const positions: number[] = nodes.slice();
   const edgeSourceItem = graph.edgeSource.slice();
+  const copied = new Uint8Array(graph.nodeCount);
   const depth = scopeDepths(graph.scopeParent);
   for (let node = 0; node < graph.nodeCount; node++) {
     if (!isSource(graph, node)) continue;
@@ -31,6 +33,7 @@ export function placeNodes(graph: Graph): Placement {
     if (consumers.length === 0) continue;
     positions[node] = consumers[0]! - 0.5;
     if (consumers.length > COPY_ABOVE) {
+      copied[node] = 1;
       const itemOf = new Map<number, number>();
       consumers.forEach((consumer, i) => {
         const item = i === 0 ? node : nodes.push(node) - 1;
@@ -40,11 +43,12 @@ export function placeNodes(graph: Graph): Placement {
       });
       for (const edge of edges) edgeSourceItem[edge] = itemOf.get(graph.edgeTarget[edge]!)!;
     } else if (graph.columns.nodes.kind[node] !== "input") {
-      scopes[node] = commonScope(consumers, graph, depth);
+      scopes[node] = consumers.map((consumer) => graph.nodeScope[consumer]!).reduce((one, other) => commonScope(graph, depth, one, other));
     }
   }
   return {
     itemNode: Int32Array.from(nodes),
+    copied,
     itemScope: Int32Array.from(scopes),
     itemPosition: Float64Array.from(positions),
     edgeSourceItem,
@@ -73,15 +77,13 @@ export function scopeDepths(parent: Int32Array): Int32Array {
   return depth;
 }
 
-function commonScope(consumers: readonly number[], graph: Graph, depth: Int32Array): number {
-  let common = graph.nodeScope[consumers[0]!]!;
-  for (const consumer of consumers) {
-    let other = graph.nodeScope[consumer]!;
-    while (common !== other && common !== NO_SCOPE && other !== NO_SCOPE) {
-      if (depth[common]! >= depth[other]!) common = graph.scopeParent[common]!;
-      else other = graph.scopeParent[other]!;
-    }
-    if (common !== other) return NO_SCOPE;
+// The innermost scope around two; a cut cycle of parents ends at the top.
+export function commonScope(graph: Graph, depth: Int32Array, one: number, other: number): number {
+  while (one !== other && one !== NO_SCOPE && other !== NO_SCOPE) {
+    const [a, b] = [depth[one]!, depth[other]!];
+    if (a === 0 && b === 0) return NO_SCOPE;
+    if (a >= b) one = graph.scopeParent[one]!;
+    else other = graph.scopeParent[other]!;
   }
-  return common;
+  return one === other ? one : NO_SCOPE;
 }

@@ -70,10 +70,10 @@ function columnOf(record: RecordedStep, name: string): Float32Array[] {
 }
 
 export function groupValues(hierarchy: Hierarchy, nodes: Values, statistic: Statistic): Values {
-  const { groups, itemGroup, graph } = hierarchy;
+  const { groups, countsTo, graph } = hierarchy;
   const result = emptyValues(groups.length);
   for (let node = 0; node < graph.nodeCount; node++) {
-    const group = itemGroup[node]!;
+    const group = countsTo[node]!;
     if (group !== -1) combine(result, group, nodes.value[node]!, nodes.state[node]! as State, statistic);
   }
   for (let group = groups.length - 1; group >= 0; group--) {

@@ -9,7 +9,7 @@ import { buildScene, paintScene, type Paints, type Scene } from "../draw/scene";
 import { DARK, LIGHT, type Theme } from "../draw/theme";
 import type { LayoutEngine } from "../layout/engine";
 import type { VisibleGraph } from "../model/collapse";
-import type { Hierarchy } from "../model/hierarchy";
+import { chainAround, type Hierarchy } from "../model/hierarchy";
 import type { Store } from "../state/store";
 
 // What was laid out, together: indices of one fit the others.
@@ -36,6 +36,7 @@ export interface Drawing {
   readonly theme: ReadonlySignal<Theme>;
   readonly scale: ReadonlySignal<ColorScale>;
   readonly paints: ReadonlySignal<Paints | undefined>;
+  readonly inside: Signal<string | undefined>; // id of the open group that fills the view
   readonly close: Dispose;
 }
 
@@ -66,7 +67,7 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
   });
   const disposer = new Disposer();
   disposer.add(effect(() => layOut(store, engine, drawn, busy)));
-  return { drawn, busy, theme, scale, paints, close: () => disposer.dispose() };
+  return { drawn, busy, theme, scale, paints, inside: signal(undefined), close: () => disposer.dispose() };
 }
 
 function layOut(store: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefined>, busy: Signal<boolean>): void {
@@ -77,8 +78,10 @@ function layOut(store: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefi
     busy.value = false;
     return;
   }
+  // Chains that are open have no box of their own: their nodes tell.
   const groups = visible.boxes.filter(({ open }) => open).map(({ group }) => group);
-  const key = `${hierarchy.graph.hash} ${groups.join()}`;
+  const chains = new Set(visible.boxes.flatMap(({ node }) => (node === -1 ? [] : (chainAround(hierarchy, node) ?? []))));
+  const key = `${hierarchy.graph.hash} ${groups.join()} ${[...chains].join()}`;
   const began = performance.now();
   busy.value = true;
   void engine.layOut(key, visible, visible.boxes.map((box) => sizeOf(hierarchy, box))).then((reply) => {

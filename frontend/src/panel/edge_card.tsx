@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { formatNumber, formatShape } from "../base/format";
 import { edgesOut, slotRowOf, type Graph } from "../model/graph";
+import { rowBehind } from "../model/line_rows";
 import { currentRecord, numberAt, scalarOf, type RecordedStep } from "../model/record";
 import { Facts, Section, type CardProps } from "./card_parts";
 import { NodeLink, titleOf } from "./neighbors";
@@ -22,7 +23,7 @@ export function EdgeCard({ session, hierarchy, select, edges }: CardProps & { re
       <Section title={`Gradient of each, ${statistic.label}`} id="edge-shares">
         <table class="numbers"><tbody>
           {edges.slice(0, MOST).map((edge) => {
-            const value = record && numberAt(record, statistic.columns[0]!, graph.edgeRow[edge]!);
+            const value = record && numberAt(record, statistic.columns[0]!, rowAt(graph, edge, record));
             return (
               <tr key={edge}>
                 <th scope="row">
@@ -43,7 +44,11 @@ function thereOf({ store }: CardProps["session"], edge: number): There | undefin
   const comparison = store.compare.comparison.value;
   if (comparison === undefined) return undefined;
   const other = comparison.joined.edges[edge]!;
-  return { record: comparison.record, row: other === -1 ? -1 : comparison.hierarchy.graph.edgeRow[other]! };
+  return { record: comparison.record, row: other === -1 ? -1 : rowAt(comparison.hierarchy.graph, other, comparison.record) };
+}
+
+function rowAt(graph: Graph, edge: number, record: RecordedStep | undefined): number {
+  return rowBehind(graph, edge, (row) => record?.present[row] === 1);
 }
 
 function OneEdge({ session, graph, record, edge, select }: {
@@ -53,7 +58,7 @@ function OneEdge({ session, graph, record, edge, select }: {
   readonly edge: number;
   readonly select: (id: string) => void;
 }): JSX.Element {
-  const [source, target, row, slot] = [graph.edgeSource[edge]!, graph.edgeTarget[edge]!, graph.edgeRow[edge]!, slotRowOf(graph, edge)];
+  const [source, target, row, slot] = [graph.edgeSource[edge]!, graph.edgeTarget[edge]!, rowAt(graph, edge, record), slotRowOf(graph, edge)];
   const users = edgesOut(graph, source).filter((other) => slotRowOf(graph, other) === slot).length;
   const element = scalarOf(record?.whole.get(row)?.gradient);
   return (

@@ -1,88 +1,92 @@
-// Finds nodes and modules by any part of their name.
+// Finds nodes and modules by any part of their name, and goes from one to the next.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { NO_SCOPE, type Graph } from "../model/graph";
-import { calledAgain, foldedAround, type Hierarchy } from "../model/hierarchy";
+import type { Hierarchy } from "../model/hierarchy";
+import { search, type Hit } from "../model/search";
+import { NextIcon, PreviousIcon } from "./icons";
 import { titleOf } from "./neighbors";
 import { arrowOf, useDismiss } from "./popover";
 
-const MOST = 30;
-
-interface Hit {
-  readonly id: string;
-  readonly title: string;
-  readonly where: string; // full path, so that no two entries are the same
-}
+const LISTED = 30;
+const MOST = 999;
 
 export function Finder({ hierarchy, select }: {
   readonly hierarchy: Hierarchy | undefined;
   readonly select: (id: string) => void;
 }): JSX.Element {
   const [text, setText] = useState("");
+  const [open, setOpen] = useState(false);
   const [active, setActive] = useState(0);
   const place = useRef<HTMLDivElement>(null);
   const query = text.trim().toLowerCase();
-  const hits = hierarchy === undefined || query === "" ? [] : find(hierarchy, query);
+  const hits = useMemo(() => (hierarchy === undefined || query === "" ? [] : search(hierarchy, query, MOST)), [hierarchy, query]);
+  const at = Math.min(active, hits.length - 1);
+  const listed = hits.slice(0, LISTED);
   const type = (now: string): void => {
     setText(now);
     setActive(0);
+    setOpen(now.trim() !== "");
   };
-  useDismiss(place, query !== "", () => type(""));
-  useEffect(() => place.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [active]);
-  const choose = (id: string): void => {
-    type("");
-    select(id);
+  useDismiss(place, open, () => setOpen(false));
+  useEffect(() => place.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [at]);
+  const choose = (index: number): void => {
+    setOpen(false);
+    setActive(index);
+    select(hits[index]!.id);
+  };
+  // Round and round.
+  const go = (by: number): void => {
+    if (hits.length > 0) choose((at + by + hits.length) % hits.length);
   };
   return (
-    <div class="finder" ref={place}>
+    <div class={hits.length > 0 && !open ? "finder found" : "finder"} ref={place}>
       <input type="search" data-testid="find" aria-label="Find a node or module" placeholder="Find…" value={text}
-        role="combobox" aria-expanded={query !== ""} aria-controls="gradgraph-found" aria-autocomplete="list" list={undefined}
-        aria-activedescendant={hits.length > 0 ? `gradgraph-found-${active}` : undefined}
+        role="combobox" aria-expanded={open} aria-controls="gradgraph-found" aria-autocomplete="list" list={undefined}
+        aria-activedescendant={open && at < LISTED && at !== -1 ? `gradgraph-found-${at}` : undefined}
         onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && hits[active] !== undefined) choose(hits[active]!.id);
+          if (event.key === "Enter" && hits.length > 0) {
+            if (open) choose(at);
+            else go(event.shiftKey ? -1 : 1);
+          }
           const by = arrowOf(event.key);
-          if (by === 0) return;
-          setActive(Math.max(0, Math.min(hits.length - 1, active + by)));
+          if (by === 0 || listed.length === 0) return;
+          setOpen(true);
+          setActive(Math.max(0, Math.min(listed.length - 1, at + (open ? by : 0))));
           event.preventDefault();
         }} />
-      {query !== "" && (
+      {hits.length > 0 && !open && <Round at={at} count={hits.length} go={go} />}
+      {open && (
         <ul class="popover" data-testid="found" id="gradgraph-found" role="listbox" aria-label="Found">
-          {hits.map((hit, i) => (
-            <li key={hit.id} id={`gradgraph-found-${i}`} class="option" role="option" aria-selected={i === active} data-key={hit.id}
-              onPointerMove={() => setActive(i)} onClick={() => choose(hit.id)}>
-              {hit.title}<span class="faint where">{hit.where}</span>
+          {hierarchy !== undefined && listed.map((hit, i) => (
+            <li key={hit.id} id={`gradgraph-found-${i}`} class="option" role="option" aria-selected={i === at} data-key={hit.id}
+              onPointerMove={() => setActive(i)} onClick={() => choose(i)}>
+              {titleAt(hierarchy, hit)}<span class="faint where">{hit.where}</span>
             </li>
           ))}
           {hits.length === 0 && <li class="faint option">Nothing has this in its name.</li>}
-          {hits.length === MOST && <li class="faint option">The first {MOST} are listed; type more of the name.</li>}
+          {hits.length > LISTED && <li class="faint option">{LISTED} of {hits.length === MOST ? `more than ${MOST}` : hits.length} are listed; Enter goes on from one to the next.</li>}
         </ul>
       )}
     </div>
   );
 }
 
-function find(hierarchy: Hierarchy, text: string): readonly Hit[] {
-  const { graph } = hierarchy;
-  const hits: Hit[] = [];
-  for (const { id, title, subtitle, folds, scope } of hierarchy.groups) {
-    if (hits.length >= MOST) return hits;
-    // A module that is one operation is found as that.
-    if (folds !== -1 || !`${id} ${title} ${subtitle}`.toLowerCase().includes(text)) continue;
-    hits.push({ id, title: [title, subtitle].join(" ").trim(), where: scope === NO_SCOPE ? "" : pathOf(graph, scope) });
-  }
-  const { key, name, operation } = graph.columns.nodes;
-  for (let node = 0; node < key.length && hits.length < MOST; node++) {
-    const around = foldedAround(hierarchy, node);
-    const module = around === undefined ? "" : hierarchy.groups[around]!.subtitle;
-    if (!`${key[node]} ${name[node]} ${operation[node]} ${module}`.toLowerCase().includes(text)) continue;
-    hits.push({ id: key[node]!, title: titleOf(graph, node), where: key[node]! });
-  }
-  return hits;
+function Round({ at, count, go }: { readonly at: number; readonly count: number; readonly go: (by: number) => void }): JSX.Element {
+  const button = (id: string, label: string, by: number, Icon: () => JSX.Element): JSX.Element => (
+    <button type="button" class="icon" data-testid={id} title={label} aria-label={label} onClick={() => go(by)}><Icon /></button>
+  );
+  return (
+    <span class="round">
+      <span class="faint" data-testid="find-place">{at + 1} of {count === MOST ? `${MOST}+` : count}</span>
+      {button("find-previous", "Previous one found (Shift+Enter)", -1, PreviousIcon)}
+      {button("find-next", "Next one found (Enter)", 1, NextIcon)}
+    </span>
+  );
 }
 
-function pathOf(graph: Graph, scope: number): string {
-  const { path, call } = graph.columns.scopes;
-  return `${path[scope]}${calledAgain(graph, scope) ? `#${call[scope]}` : ""}`;
+function titleAt({ graph, groups }: Hierarchy, { group, node }: Hit): string {
+  if (group === -1) return titleOf(graph, node);
+  return `${groups[group]!.title} ${groups[group]!.subtitle}`.trim();
 }

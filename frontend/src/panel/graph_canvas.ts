@@ -3,28 +3,27 @@
 import { effect } from "@preact/signals";
 import type { Point, Size } from "../base/geometry";
 import { Disposer, listen } from "../base/disposer";
-import { CameraControl, toWorld } from "../draw/camera";
+import { CameraControl } from "../draw/camera";
 import { paint, type Camera } from "../draw/painter";
-import { Picker } from "../draw/picking";
-import { edgeNear } from "../draw/scene";
-import { chooseEdge, toggleGroup } from "../state/actions";
+import { chooseEdge, openChains, reveal, toggleGroup } from "../state/actions";
 import type { Store } from "../state/store";
-import { edgeIndex, type Drawing, type Drawn } from "./drawing";
+import type { Drawing, Drawn } from "./drawing";
+import { frameInView, litKeys, Looking } from "./looking";
+import { Minimap } from "./minimap";
+import { Pointing, type Pointed } from "./pointing";
 import { Viewpoint } from "./viewpoint";
 
-const EDGE_REACH_PX = 5;
-
-export interface Pointed {
-  readonly pointScreen: Point;
-  readonly box: number;
-  readonly edge: number;
-}
+const RESTING_MS = 120;
 
 export class GraphCanvas {
   private readonly disposer = new Disposer();
   private readonly control: CameraControl;
   private readonly context: CanvasRenderingContext2D;
-  private picker: Picker | undefined;
+  private pointing: Pointing | undefined;
+  private readonly looking: Looking;
+  private readonly minimap: Minimap;
+  private resting: ReturnType<typeof setTimeout> | undefined;
+  private rests = false;
   private shown: Drawn | undefined;
   private readonly viewpoint: Viewpoint;
   private size: Size = { width: 0, height: 0 };
@@ -36,6 +35,7 @@ export class GraphCanvas {
     private readonly store: Store,
     private readonly drawing: Drawing,
     private readonly onPoint: (pointed: Pointed | undefined) => void,
+    small: HTMLCanvasElement,
   ) {
     const context = canvas.getContext("2d", { alpha: false });
     if (context === null) throw new Error("This browser gives no 2D canvas.");
@@ -46,10 +46,13 @@ export class GraphCanvas {
       this.request();
     });
     this.viewpoint = new Viewpoint(this.control);
+    this.looking = new Looking(store);
+    this.minimap = new Minimap(small, (pointWorld) => this.viewpoint.goTo(pointWorld));
     this.disposer.add(this.control.dispose);
     this.watchSize();
     this.watchPointer();
     this.disposer.add(effect(() => this.follow(drawing.drawn.value)));
+    this.disposer.add(effect(() => this.waitForRest(store.hovered.value)));
     this.disposer.add(effect(() => {
       // Everything that a frame depends on; reading it here asks for a frame.
       void [drawing.paints.value, drawing.theme.value, store.selected.value, store.hovered.value, store.direction.value, store.edge.value];
@@ -59,7 +62,9 @@ export class GraphCanvas {
 
   close(): void {
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.resting);
     this.viewpoint.close();
+    this.minimap.close();
     this.disposer.dispose();
   }
 
@@ -75,7 +80,7 @@ export class GraphCanvas {
     const { store } = this;
     if (drawn !== this.shown) {
       this.shown = drawn;
-      this.picker = drawn && new Picker(drawn.scene);
+      this.pointing = drawn && new Pointing(drawn);
       this.pointAt(undefined);
     }
     const hash = drawn?.hierarchy.graph.hash;
@@ -108,64 +113,54 @@ export class GraphCanvas {
 
   private watchPointer(): void {
     const { canvas, store, disposer } = this;
+    const pointOf = (event: MouseEvent): Point => ({ x: event.offsetX, y: event.offsetY });
     disposer.add(listen<PointerEvent>(canvas, "pointermove", (event) => {
-      const pointScreen = { x: event.offsetX, y: event.offsetY };
-      this.lastPointer = pointScreen;
-      const box = this.boxAt(pointScreen);
-      const edge = box === -1 || this.shown?.scene.boxes[box]?.shape === "frame" ? this.edgeAt(pointScreen) : -1;
-      this.pointAt(box === -1 && edge === -1 ? undefined : { pointScreen, box, edge });
-      canvas.style.cursor = box !== -1 || edge !== -1 ? "pointer" : "grab";
+      this.lastPointer = pointOf(event);
+      const pointed = this.pointing?.at(this.lastPointer, this.control.camera);
+      const onSomething = pointed !== undefined && (pointed.box !== -1 || pointed.edge !== -1);
+      this.pointAt(onSomething ? pointed : undefined);
+      canvas.style.cursor = onSomething ? "pointer" : "grab";
     }));
     disposer.add(listen(canvas, "pointerleave", () => {
       this.lastPointer = undefined;
       this.pointAt(undefined);
     }));
     disposer.add(listen<MouseEvent>(canvas, "click", (event) => {
-      if (event.defaultPrevented) return;
-      this.choose({ x: event.offsetX, y: event.offsetY });
+      if (!event.defaultPrevented) this.choose(this.pointing?.at(pointOf(event), this.control.camera));
     }));
     disposer.add(listen<MouseEvent>(canvas, "dblclick", (event) => {
-      const id = this.idOf(this.boxAt({ x: event.offsetX, y: event.offsetY }));
-      if (id !== undefined) toggleGroup(store, id);
+      const pointed = this.pointing?.at(pointOf(event), this.control.camera);
+      const box = pointed === undefined ? undefined : this.shown?.scene.boxes[pointed.box];
+      if (pointed === undefined || box === undefined || pointed.mark) return;
+      const block = pointed.block === undefined ? undefined : this.pointing?.idAt(pointed);
+      if (block !== undefined) reveal(store, block);
+      else toggleGroup(store, box.id);
     }));
   }
 
   private pointAt(pointed: Pointed | undefined): void {
-    this.store.hovered.value = pointed === undefined || pointed.edge !== -1 ? undefined : this.idOf(pointed.box);
+    const { hovered } = this.store;
+    hovered.value = pointed === undefined || pointed.edge !== -1 ? undefined : this.shown?.scene.boxes[pointed.box]?.id;
     this.onPoint(pointed);
   }
 
-  // Lines cross open groups, so there a line goes before the group.
-  private choose(pointScreen: Point): void {
+  private choose(pointed: Pointed | undefined): void {
     const { store, shown } = this;
-    const box = this.boxAt(pointScreen);
-    const edge = box === -1 || shown?.scene.boxes[box]?.shape === "frame" ? this.edgeAt(pointScreen) : -1;
-    if (edge !== -1) chooseEdge(store, shown?.visible.edges[edge]?.edges);
-    else {
-      chooseEdge(store, undefined);
-      store.selected.value = this.selectable(box);
-    }
+    const line = shown?.visible.edges[pointed?.edge ?? -1];
+    if (line !== undefined && pointed?.mark) return openChains(store, line.chains);
+    chooseEdge(store, line?.edges);
+    if (line === undefined) store.selected.value = pointed && this.pointing?.idAt(pointed);
   }
 
-  private boxAt(pointScreen: Point): number {
-    return this.picker?.boxAt(toWorld(this.control.camera, pointScreen)) ?? -1;
-  }
-
-  private edgeAt(pointScreen: Point): number {
-    if (this.shown === undefined) return -1;
-    const { camera } = this.control;
-    return edgeNear(this.shown.scene, toWorld(camera, pointScreen), EDGE_REACH_PX / camera.k);
-  }
-
-  private idOf(box: number): string | undefined {
-    return this.shown?.scene.boxes[box]?.id;
-  }
-
-  // A copy of a node selects the node.
-  private selectable(index: number): string | undefined {
-    const box = this.shown?.visible.boxes[index];
-    if (box === undefined || box.node === -1) return box?.id;
-    return this.shown?.hierarchy.graph.columns.nodes.key[box.node];
+  // The way from a box lights up when the pointer rests on it: crossing the drawing it does not flicker.
+  private waitForRest(hovered: string | undefined): void {
+    clearTimeout(this.resting);
+    this.rests = false;
+    if (hovered === undefined) return;
+    this.resting = setTimeout(() => {
+      this.rests = true;
+      this.request();
+    }, RESTING_MS);
   }
 
   private request(): void {
@@ -174,21 +169,17 @@ export class GraphCanvas {
   }
 
   private paintNow(): void {
-    const { drawing, store, size } = this;
+    const { drawing, size, shown } = this;
     const paints = drawing.paints.peek();
-    const scene = this.shown?.scene;
-    if (scene === undefined || paints === undefined || size.height === 0) return;
-    if (paints.boxes.length !== scene.boxes.length) return;
-    const indexOf = (id: string | undefined): number => (id === undefined ? -1 : (scene.indexOf.get(id) ?? -1));
+    if (shown === undefined || paints === undefined || size.height === 0) return;
+    if (paints.boxes.length !== shown.scene.boxes.length) return;
     const { camera } = this.control;
-    paint(this.context, scene, paints, drawing.theme.peek(), {
-      camera, size,
-      pixelRatio: window.devicePixelRatio,
-      backward: store.direction.peek() === "backward",
-      selected: indexOf(store.selected.peek()),
-      hovered: indexOf(store.hovered.peek()),
-      edge: this.shown === undefined ? -1 : edgeIndex(this.shown, store.edge.peek()),
-    });
+    const theme = drawing.theme.peek();
+    const looked = this.looking.at(shown, this.rests);
+    paint(this.context, shown.scene, paints, theme, { camera, size, pixelRatio: window.devicePixelRatio, ...looked });
+    this.minimap.update(shown.scene, paints, theme, camera, size);
+    drawing.inside.value = frameInView(shown.scene, camera, size);
+    this.canvas.dataset.lit = litKeys(shown, looked.lit);
     this.canvas.dataset.camera = cameraText(camera);
   }
 }

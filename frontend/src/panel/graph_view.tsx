@@ -2,11 +2,13 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
+import { Breadcrumbs } from "./breadcrumbs";
 import type { Drawing } from "./drawing";
-import { GraphCanvas, type Pointed } from "./graph_canvas";
+import { GraphCanvas } from "./graph_canvas";
 import { FitIcon, MinusIcon, PlusIcon } from "./icons";
 import { Legend } from "./legend";
 import { Loading, NoGradients } from "./messages";
+import type { Pointed } from "./pointing";
 import type { Store } from "../state/store";
 import { IconButton } from "./icon_button";
 import { Tooltip } from "./tooltip";
@@ -22,10 +24,11 @@ export function GraphView({ store, drawing, canvas }: {
   readonly canvas: CanvasRef;
 }): JSX.Element {
   const element = useRef<HTMLCanvasElement>(null);
+  const small = useRef<HTMLCanvasElement>(null);
   const [pointed, setPointed] = useState<Pointed | undefined>(undefined);
   useEffect(() => {
-    if (element.current === null) return undefined;
-    const made = new GraphCanvas(element.current, store, drawing, setPointed);
+    if (element.current === null || small.current === null) return undefined;
+    const made = new GraphCanvas(element.current, store, drawing, setPointed, small.current);
     canvas.current = made;
     return () => {
       made.close();
@@ -37,15 +40,19 @@ export function GraphView({ store, drawing, canvas }: {
     <div class="stage">
       <canvas ref={element} data-testid="canvas" role="img" aria-label="Drawing of the graph; the tree after it holds the same" tabIndex={0} />
       <Tree store={store} drawing={drawing} />
-      <NoGradients store={store} />
+      <div class="over">
+        <Breadcrumbs store={store} inside={drawing.inside.value} />
+        <NoGradients store={store} />
+      </div>
       <Legend store={store} drawing={drawing} />
+      <canvas ref={small} class="minimap" data-testid="minimap" aria-hidden="true" title="The whole drawing; a click goes there" hidden />
       <div class="zoom" role="group" aria-label="Zoom">
         <IconButton id="zoom-in" label="Zoom in" onClick={() => canvas.current?.zoomBy(1.3)}><PlusIcon /></IconButton>
         <IconButton id="zoom-out" label="Zoom out" onClick={() => canvas.current?.zoomBy(1 / 1.3)}><MinusIcon /></IconButton>
         <IconButton id="fit" label="Fit to window (F)" onClick={() => canvas.current?.fit()}><FitIcon /></IconButton>
       </div>
       {waiting && <Loading what={drawing.drawn.value === undefined ? "Loading graph…" : "Laying out…"} />}
-      {pointed && <Tooltip store={store} drawing={drawing} pointed={pointed} widthPx={element.current?.clientWidth ?? 0} />}
+      {pointed && <Tooltip store={store} drawing={drawing} pointed={pointed} stagePx={{ width: element.current?.clientWidth ?? 0, height: element.current?.clientHeight ?? 0 }} />}
     </div>
   );
 }

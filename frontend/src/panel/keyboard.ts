@@ -10,19 +10,24 @@ import { togglePlay } from "./steps";
 
 const OWN_KEYS = "input, select, textarea, [contenteditable]";
 
-export function watchKeyboard(store: Store, flowing: Flowing, fit: () => void): Dispose {
+interface Zoomable {
+  readonly fit: () => void;
+  readonly zoomBy: (factor: number) => void;
+}
+
+export function watchKeyboard(store: Store, flowing: Flowing, view: Zoomable): Dispose {
   return listen<KeyboardEvent>(document, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = event.target instanceof Element ? event.target : undefined;
     if (event.key === "Escape") chooseEdge(store, undefined);
     else if (target?.closest(OWN_KEYS) != null) return;
-    else if (!(store.view.value === "flow" && actOnFlow(store, flowing, event, target)) && !act(store, event, target, fit)) return;
+    else if (!(store.view.value === "flow" && actOnFlow(store, flowing, event, target)) && !act(store, event, target, view)) return;
     event.preventDefault();
   });
 }
 
 // Tells whether the key meant something.
-function act(store: Store, event: KeyboardEvent, target: Element | undefined, fit: () => void): boolean {
+function act(store: Store, event: KeyboardEvent, target: Element | undefined, view: Zoomable): boolean {
   const stride = event.shiftKey ? 10 : 1;
   const item = target?.closest<HTMLElement>("[role=treeitem]") ?? undefined;
   switch (event.key) {
@@ -30,7 +35,9 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, fi
     case "ArrowRight": moveSteps(store, stride); return true;
     case "Home": moveSteps(store, -Infinity); return true;
     case "End": moveSteps(store, Infinity); return true;
-    case "f": fit(); return true;
+    case "f": view.fit(); return true;
+    case "+": case "=": view.zoomBy(1.3); return true;
+    case "-": view.zoomBy(1 / 1.3); return true;
     case "g": showView(store, store.view.value === "graph" ? "flow" : "graph"); return true;
     case "c": return toggleComparing(store);
     case "Enter": return enter(store, item, target);

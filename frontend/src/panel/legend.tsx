@@ -52,7 +52,8 @@ function Signs({ drawing }: { readonly drawing: Drawing }): JSX.Element | null {
   const order = scene.boxes.some((box) => box.order > 1);
   const retains = scene.boxes.some((box) => box.retains);
   const cut = scene.edges.some((edge) => edge.cut);
-  if (!order && !retains && !cut) return null;
+  const chain = scene.edges.some((edge) => edge.chains.length > 0);
+  if (!order && !retains && !cut && !chain) return null;
   return (
     <div class="chips signs" data-testid="signs">
       {order && (
@@ -71,6 +72,12 @@ function Signs({ drawing }: { readonly drawing: Drawing }): JSX.Element | null {
         <span class="chip" title="No gradient comes back through here">
           <svg width="14" height="12"><path d="M0 6H4M10 6H14" stroke={theme.edge} /><path d="M5 1V11M9 1V11" stroke={theme.cut} stroke-width="2" /></svg>
           cut
+        </span>
+      )}
+      {chain && (
+        <span class="chip" title="view, transpose, t and the like, folded into the line; a click on the mark opens them">
+          <svg width="14" height="12"><circle cx="7" cy="6" r="5" fill="none" stroke={theme.edge} /><path d="M4.5 6h.1M7 6h.1M9.5 6h.1" stroke={theme.inkSoft} stroke-width="1.6" stroke-linecap="round" /></svg>
+          reshaping
         </span>
       )}
     </div>

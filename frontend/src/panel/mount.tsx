@@ -39,7 +39,10 @@ export function mount(place: HTMLElement, base = "./"): Dispose {
   disposer.add(charting.close);
   disposer.add(session.close);
   disposer.add(watchDarkMode((dark) => (store.dark.value = dark)));
-  disposer.add(watchKeyboard(store, flowing, () => canvas.current?.fit()));
+  disposer.add(watchKeyboard(store, flowing, {
+    fit: () => canvas.current?.fit(),
+    zoomBy: (factor) => canvas.current?.zoomBy(factor),
+  }));
 
   const { step, pass, hash } = applyAddress(store);
   render(<App session={session} drawing={drawing} flowing={flowing} charting={charting} canvas={canvas} />, place);

@@ -6,6 +6,8 @@ import type { NodeSeries } from "../api/parse";
 import { formatNumber, plainNumber } from "../base/format";
 import type { Result } from "../base/result";
 import { lineColor } from "../draw/line_colors";
+import type { Graph } from "../model/graph";
+import { rowBehind } from "../model/line_rows";
 import { elementOf, numberAt, type RecordedStep } from "../model/record";
 import { BACKWARD } from "../model/run";
 import { goToStep } from "../state/actions";
@@ -29,13 +31,14 @@ export function Shares(props: SharesProps): JSX.Element | null {
   const { hierarchy: { graph }, row, edges, record, session, select } = props;
   if (edges.length < 2 || record === undefined) return null;
   const statistic = session.store.statistic.value;
+  const rowOf = (edge: number): number => rowAt(graph, edge, record);
   // Gradients that are one number, or one number throughout, add up visibly: -4 + 8 = 4.
   const element = (at: number): number | undefined => elementOf(record.whole.get(at)?.gradient);
-  const exact = [row, ...edges.map((edge) => graph.edgeRow[edge]!)].every((at) => element(at) !== undefined);
+  const exact = [row, ...edges.map((edge) => rowOf(edge))].every((at) => element(at) !== undefined);
   const read = (at: number): number | undefined => (exact ? element(at) : numberAt(record, statistic.columns[0]!, at));
   const each = (record.whole.get(row)?.gradient?.length ?? 1) > 1 ? ", each element" : "";
   const titles = distinctTitles(graph, edges.map((edge) => graph.edgeTarget[edge]!));
-  const parts = partsOf(edges.map((edge) => numberAt(record, "l2_norm", graph.edgeRow[edge]!)));
+  const parts = partsOf(edges.map((edge) => numberAt(record, "l2_norm", rowOf(edge))));
   const what = graph.columns.nodes.kind[graph.edgeSource[edges[0]!]!] === "parameter" ? "Shares of the gradient by use" : "Shares of the gradient";
   return (
     <>
@@ -43,9 +46,9 @@ export function Shares(props: SharesProps): JSX.Element | null {
         <table class="numbers">
           <tbody>
             {edges.slice(0, MOST).map((edge, i) => (
-              <tr key={edge} data-share={plain(read(graph.edgeRow[edge]!))} data-part={plain(parts?.[i])}>
+              <tr key={edge} data-share={plain(read(rowOf(edge)))} data-part={plain(parts?.[i])}>
                 <th scope="row">from <NodeLink graph={graph} node={graph.edgeTarget[edge]!} select={select} title={titles[i]!} /></th>
-                <td>{spelt(read(graph.edgeRow[edge]!))}</td>
+                <td>{spelt(read(rowOf(edge)))}</td>
                 {parts !== undefined && <td class="part" title="Its part of the sum of all shares' L2 norms">{percent(parts[i])}</td>}
               </tr>
             ))}
@@ -63,17 +66,22 @@ export function Shares(props: SharesProps): JSX.Element | null {
   );
 }
 
+// Where the share itself was not read, what the operation hands on as it is.
+function rowAt(graph: Graph, edge: number, record: RecordedStep | undefined): number {
+  return rowBehind(graph, edge, (row) => record?.present[row] === 1);
+}
+
 // Each one's part of the sum of all norms; undefined where nothing was recorded of them.
 export function partsOf(norms: readonly (number | null | undefined)[]): readonly (number | undefined)[] | undefined {
   const sum = norms.reduce<number>((all, norm) => all + (norm ?? 0), 0);
   return sum > 0 ? norms.map((norm) => (norm === null || norm === undefined ? undefined : norm / sum)) : undefined;
 }
 
-function OverSteps({ session, drawing, hierarchy: { graph }, edges, titles }: SharesProps & { readonly titles: readonly string[] }): JSX.Element | null {
+function OverSteps({ session, drawing, hierarchy: { graph }, edges, record, titles }: SharesProps & { readonly titles: readonly string[] }): JSX.Element | null {
   const { store } = session;
   const [pointed, pointAt] = useState<number | undefined>(undefined);
   const shown = edges.slice(0, MOST_LINES);
-  const series = useEdges(session, shown.map((edge) => graph.edgeRow[edge]!));
+  const series = useEdges(session, shown.map((edge) => rowAt(graph, edge, record)));
   const ref = store.ref.value;
   if (series === undefined || ref === undefined) return null;
   const lines = shareLines(shown, titles, series, ref.stage === BACKWARD ? ref.backwardPass : 0, (i) => lineColor(i, drawing.theme.value));

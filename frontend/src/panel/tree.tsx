@@ -15,15 +15,17 @@
 //                    x,y,k in data-camera of the canvas
 //   aria-expanded (groups), aria-selected, aria-level, tabindex
 // After it, `ul[data-testid=edges]` has one li an edge: data-source, data-target
-// (keys), data-label as drawn, data-grad (the edge's own number), data-shape, data-cut.
+// (keys), data-label as drawn, data-grad (the edge's own number), data-shape, data-cut; where a
+// chain of operations is folded into it data-folded (their names) and data-mark (x,y of the mark, world).
+// data-lit of the canvas: keys of the boxes that light up, one a line.
 // Other data-testid: run tag hash statistic direction direction-forward
 // direction-backward expand-all collapse-all fit zoom-in zoom-out; step slider
 // play first previous next last pass step-count bad-steps; legend card chart histogram
 // log-scale shares statistics note why marks namesakes compare compare-bar vs-run vs-tag vs-step-kind vs-step vs-slider
 // vs-reach vs-swap vs-close differences only-there only-here compared profile profile-chart
 // profile-key profile-ends shares-chart shares-key chart-key histogram-strip pin pin-all
-// show-charts charts charts-lines charts-of charts-log smoothing over-run unpin whole-value whole-gradient left-out slot find found findings finding-list more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
-// warnings no-gradients canvas tree.
+// show-charts charts charts-lines charts-of charts-log smoothing over-run unpin whole-value whole-gradient left-out slot find found find-place find-next find-previous findings finding-list more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
+// warnings no-gradients canvas minimap breadcrumbs tree.
 
 import type { JSX } from "preact";
 import { plainNumber } from "../base/format";
@@ -81,7 +83,7 @@ function items(props: TreeProps, children: ReadonlyMap<number, readonly number[]
       <li key={props.drawn.visible.boxes[index]!.id} role="treeitem" tabIndex={index === 0 ? 0 : -1} {...attributes(props, index)}
         onClick={(event) => act(event, () => (props.store.selected.value = keyOf(props.drawn, index)))}
         onDblClick={(event) => act(event, () => toggleGroup(props.store, keyOf(props.drawn, index)))}
-        onFocus={(event) => act(event, () => (props.store.hovered.value = props.drawn.visible.boxes[index]!.id))}>
+        onFocus={(event) => act(event, () => (props.store.hovered.value = props.store.sought.value = props.drawn.visible.boxes[index]!.id))}>
         <span>{spoken(props, index)}</span>
         {inner && <ul role="group">{items(props, children, index)}</ul>}
       </li>

@@ -2,7 +2,8 @@
 
 import { encloses, type Point, type Rect, type Size } from "../base/geometry";
 import { bringIn, fitCamera, startCamera, toScreen, type CameraControl } from "../draw/camera";
-import { visibleWorld, type Camera } from "../draw/painter";
+import { visibleWorld } from "../draw/painter";
+import type { SceneBox } from "../draw/scene";
 import type { Drawn } from "./drawing";
 
 const MARGIN_PX = 24;
@@ -34,6 +35,12 @@ export class Viewpoint {
 
   fit(): void {
     if (this.drawn !== undefined) this.control.set(fitCamera(this.drawn.scene.boundsWorld, this.size));
+  }
+
+  // Puts a point of the drawing into the middle of the view.
+  goTo({ x, y }: Point): void {
+    const { k } = this.control.camera;
+    this.control.set({ k, x: this.size.width / 2 - x * k, y: this.size.height / 2 - y * k });
   }
 
   // Tells whether what was sought is in view now. `eye`: where on the screen nothing should move.
@@ -120,21 +127,21 @@ export class Viewpoint {
     });
   }
 
-  // A new layout: the box that the eye was on stays where it was on the screen.
+  // A new layout: what was opened or closed stays where it was on the screen, else the box that the eye was on.
   private keepPlace(before: Drawn, after: Drawn, eye: Point | undefined): void {
-    const { camera } = this.control;
     const at = eye ?? { x: this.size.width / 2, y: this.size.height / 2 };
-    let best: { camera: Camera; distance: number } | undefined;
-    for (const { id, rectWorld: rect } of before.scene.boxes) {
-      const index = after.scene.indexOf.get(id);
-      if (index === undefined) continue;
-      const was = toScreen(camera, { x: rect.x + rect.width / 2, y: rect.y });
-      const distance = Math.hypot(was.x - at.x, was.y - at.y);
-      if (best !== undefined && distance >= best.distance) continue;
-      const now = after.scene.boxes[index]!.rectWorld;
-      const { k } = camera;
-      best = { camera: { k, x: was.x - (now.x + now.width / 2) * k, y: was.y - now.y * k }, distance };
-    }
-    if (best !== undefined) this.control.set(best.camera);
+    const { k } = this.control.camera;
+    const kept = before.scene.boxes.filter(({ id }) => after.scene.indexOf.has(id));
+    const twin = ({ id }: SceneBox): SceneBox => after.scene.boxes[after.scene.indexOf.get(id)!]!;
+    const turned = kept.filter((box) => (box.shape === "frame") !== (twin(box).shape === "frame"));
+    const onScreen = ({ rectWorld: { x, y, width } }: SceneBox): Point => toScreen(this.control.camera, { x: x + width / 2, y });
+    const away = (box: SceneBox): number => Math.hypot(onScreen(box).x - at.x, onScreen(box).y - at.y);
+    const choice = turned.length === 1 ? turned : kept;
+    const [first] = choice;
+    if (first === undefined) return;
+    const best = choice.reduce((one, other) => (away(other) < away(one) ? other : one), first);
+    const was = onScreen(best);
+    const { x, y, width } = twin(best).rectWorld;
+    this.control.set({ k, x: was.x - (x + width / 2) * k, y: was.y - y * k });
   }
 }

@@ -2,8 +2,8 @@
 
 import { batch } from "@preact/signals";
 import { formatCount } from "../base/format";
-import { countBoxes, groupsAround, MOST_BOXES, openUpTo, START_BOXES } from "../model/collapse";
-import { foldedAround, type Hierarchy } from "../model/hierarchy";
+import { chainAround, foldedAround, soleFrame, type Hierarchy } from "../model/hierarchy";
+import { countBoxes, groupsAround, isReached, MOST_BOXES, openAtStart, openUpTo } from "../model/opening";
 import { distinctSteps, nearestRecord, samePlace, standingAt } from "../model/run";
 import type { Store } from "./store";
 
@@ -103,15 +103,24 @@ export function moveSteps(store: Store, by: number): void {
   if (step !== undefined) goToStep(store, step, ref.backwardPass);
 }
 
-// Opens or closes a group, or opens the module that a node is folded with.
+// Opens or closes a group, opens the module that a node is folded with, or folds a chain back into its line.
 export function toggleGroup(store: Store, id: string): void {
   const hierarchy = store.hierarchy.value;
   if (hierarchy === undefined) return;
-  const group = hierarchy.groupOf.get(id) ?? foldedAround(hierarchy, hierarchy.graph.columns.nodes.key.indexOf(id));
+  const node = hierarchy.graph.columns.nodes.key.indexOf(id);
+  const group = hierarchy.groupOf.get(id) ?? foldedAround(hierarchy, node) ?? chainAround(hierarchy, node);
   if (group === undefined) return;
   const open = new Set(store.openGroups.value);
-  if (!open.delete(group)) open.add(group);
+  if (isReached(hierarchy, open, group)) open.delete(group);
+  else for (const around of groupsAround(hierarchy, group)) open.add(around);
   showOpen(store, hierarchy, open, hierarchy.groups[group]!.title);
+}
+
+// Chains that are folded into a line, by their groups.
+export function openChains(store: Store, chains: readonly number[]): void {
+  const hierarchy = store.hierarchy.value;
+  if (hierarchy === undefined || chains.length === 0) return;
+  showOpen(store, hierarchy, new Set([...store.openGroups.value, ...chains]), hierarchy.groups[chains[0]!]!.title);
 }
 
 // Refuses, with a sentence, what would be too much to lay out and to read.
@@ -130,7 +139,7 @@ export function expandAll(store: Store): void {
   const hierarchy = store.hierarchy.value;
   if (hierarchy === undefined) return;
   const open = openUpTo(hierarchy, MOST_BOXES);
-  const rest = hierarchy.groups.length - open.size - hierarchy.groups.filter(({ folds }) => folds !== -1).length;
+  const rest = hierarchy.groups.length - open.size - hierarchy.groups.filter(({ folds, kind }) => folds !== -1 || kind === "chain").length;
   store.open.value = idsOf(hierarchy, open);
   store.refits.value++;
   if (rest > 0) {
@@ -141,16 +150,15 @@ export function expandAll(store: Store): void {
 export function collapseAll(store: Store): void {
   const hierarchy = store.hierarchy.value;
   if (hierarchy === undefined) return;
-  // A single frame around everything stays open: closed, it would hide the whole graph in one box.
-  const only = hierarchy.top.filter((child) => child >= 0 && hierarchy.groups[child]!.folds === -1);
-  store.open.value = idsOf(hierarchy, new Set(only.length === 1 ? only : []));
+  const only = soleFrame(hierarchy);
+  store.open.value = idsOf(hierarchy, new Set(only === undefined ? [] : [only]));
   store.refits.value++;
 }
 
 const starts = new WeakMap<Hierarchy, ReadonlySet<string>>();
 
 function startIds(hierarchy: Hierarchy): ReadonlySet<string> {
-  const ids = starts.get(hierarchy) ?? idsOf(hierarchy, openUpTo(hierarchy, START_BOXES));
+  const ids = starts.get(hierarchy) ?? idsOf(hierarchy, openAtStart(hierarchy));
   starts.set(hierarchy, ids);
   return ids;
 }

@@ -1,10 +1,10 @@
 // What the user can do to the heat map. The step and the row are the graph's step and selection.
 
 import { batch } from "@preact/signals";
-import { openUpTo } from "../model/collapse";
+import { openUpTo } from "../model/opening";
 import { everyGroup, openedFor, rowShowing, START_ROWS, type FlowRow } from "../model/flow_rows";
 import { EVERYTHING, LABEL_PX, zoomSpan, type Axis } from "../model/flow_window";
-import { asItem, type Hierarchy } from "../model/hierarchy";
+import { asItem, soleFrame, type Hierarchy } from "../model/hierarchy";
 import { reveal } from "./actions";
 import type { View } from "./address";
 import type { Store } from "./store";
@@ -24,12 +24,13 @@ export function openAtFirst(store: Store, hierarchy: Hierarchy, shown: Uint8Arra
   const open = store.flowOpen.peek();
   if (open !== undefined && (open.size === 0 || [...open].some((id) => hierarchy.groupOf.has(id)))) return;
   const { graph, groups, itemNode } = hierarchy;
-  const counts = (child: number): boolean => {
-    if (child >= 0) return shown[graph.nodeCount + child] === 1;
+  const weigh = (child: number): number => {
+    if (child >= 0 && groups[child]!.kind === "chain") return groups[child]!.children.reduce((count, inner) => count + weigh(inner), 0);
+    if (child >= 0) return shown[graph.nodeCount + child]!;
     const node = itemNode[asItem(child)]!;
-    return node === asItem(child) && shown[node] === 1;
+    return node === asItem(child) ? shown[node]! : 0;
   };
-  store.flowOpen.value = new Set([...openUpTo(hierarchy, START_ROWS, counts)].map((group) => groups[group]!.id));
+  store.flowOpen.value = new Set([...openUpTo(hierarchy, START_ROWS, { weigh })].map((group) => groups[group]!.id));
   const selected = store.selected.peek();
   if (selected !== undefined) openRowsAround(store, selected);
 }
@@ -81,9 +82,9 @@ export function closeAllRows(store: Store): void {
   const hierarchy = store.hierarchy.peek();
   if (hierarchy === undefined) return;
   // A single module around everything stays open: one row is no picture.
-  const only = hierarchy.top.filter((child) => child >= 0 && hierarchy.groups[child]!.folds === -1);
+  const only = soleFrame(hierarchy);
   batch(() => {
-    store.flowOpen.value = new Set(only.length === 1 ? [hierarchy.groups[only[0]!]!.id] : []);
+    store.flowOpen.value = new Set(only === undefined ? [] : [hierarchy.groups[only]!.id]);
     store.flowWindow.value = { ...store.flowWindow.peek(), rows: undefined };
   });
 }

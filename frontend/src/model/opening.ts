@@ -1,0 +1,89 @@
+// How much is open: at the start, on demand, and how many boxes that makes.
+
+import { soleFrame, type Hierarchy } from "./hierarchy";
+
+export const START_BOXES = 60;
+export const MOST_BOXES = 500;
+
+export function countBoxes(hierarchy: Hierarchy, open: ReadonlySet<number>): number {
+  const { groups, top } = hierarchy;
+  const boxes = (child: number): number => {
+    if (child < 0 || groups[child]!.kind !== "chain") return 1;
+    return open.has(child) ? groups[child]!.children.length : 0;
+  };
+  const sum = (children: readonly number[]): number => children.reduce((count, child) => count + boxes(child), 0);
+  let count = sum(top);
+  groups.forEach(({ kind, parent, children }, group) => {
+    if (kind !== "chain" && open.has(group) && isReached(hierarchy, open, parent)) count += sum(children);
+  });
+  return count;
+}
+
+// Whether a group and all around it are open.
+export function isReached(hierarchy: Hierarchy, open: ReadonlySet<number>, group: number): boolean {
+  for (let at = group; at !== -1; at = hierarchy.groups[at]!.parent) if (!open.has(at)) return false;
+  return true;
+}
+
+// What is shown when a graph is entered: all of it where that is little, else closed runs of equal blocks.
+export function openAtStart(hierarchy: Hierarchy): ReadonlySet<number> {
+  const all = openUpTo(hierarchy, START_BOXES);
+  const closed = hierarchy.groups.some(({ kind, folds }, group) => kind !== "chain" && folds === -1 && !all.has(group));
+  return closed ? openUpTo(hierarchy, START_BOXES, { runs: false }) : all;
+}
+
+export interface Opening {
+  readonly runs?: boolean; // whether runs of equal blocks open; the one group that holds everything does
+  readonly weigh?: (child: number) => number; // how many boxes (rows) a child is
+}
+
+// Opens level by level as long as at most `limit` boxes are shown. Equal siblings
+// open together or not at all, so that like is shown alike; what is one operation stays one box.
+export function openUpTo(hierarchy: Hierarchy, limit: number, { runs = true, weigh = unlessChain(hierarchy) }: Opening = {}): ReadonlySet<number> {
+  const open = new Set<number>();
+  const sum = (children: readonly number[]): number => children.reduce((count, child) => count + weigh(child), 0);
+  const only = soleFrame(hierarchy);
+  let shown = sum(hierarchy.top);
+  let level: readonly (readonly number[])[] = [hierarchy.top];
+  while (level.length > 0) {
+    const next: (readonly number[])[] = [];
+    for (const children of level) {
+      for (const alike of bySignature(hierarchy, children)) {
+        const cost = alike.reduce((count, group) => count + sum(hierarchy.groups[group]!.children), 0);
+        if (shown + cost > limit) continue;
+        if (!runs && hierarchy.groups[alike[0]!]!.run !== undefined && alike[0] !== only) continue;
+        shown += cost;
+        for (const group of alike) {
+          open.add(group);
+          next.push(hierarchy.groups[group]!.children);
+        }
+      }
+    }
+    level = next;
+  }
+  return open;
+}
+
+function unlessChain({ groups }: Hierarchy): (child: number) => number {
+  return (child) => (child >= 0 && groups[child]!.kind === "chain" ? 0 : 1);
+}
+
+function bySignature(hierarchy: Hierarchy, children: readonly number[]): Iterable<readonly number[]> {
+  const classes = new Map<number, number[]>();
+  for (const child of children) {
+    if (child < 0) continue;
+    const { signature, folds, kind } = hierarchy.groups[child]!;
+    if (folds !== -1 || kind === "chain") continue;
+    const known = classes.get(signature);
+    if (known === undefined) classes.set(signature, [child]);
+    else known.push(child);
+  }
+  return classes.values();
+}
+
+// The groups that must be open to show a node (or the inside of a group's parent).
+export function groupsAround(hierarchy: Hierarchy, group: number): readonly number[] {
+  const around: number[] = [];
+  for (let at = group; at !== -1; at = hierarchy.groups[at]!.parent) around.push(at);
+  return around;
+}
