@@ -29,6 +29,12 @@ export class Client {
     return reply.ok ? success(parseRuns(reply.value)) : reply;
   }
 
+  // A word that changes whenever the answer of `runs` does.
+  async pulse(): Promise<Result<string>> {
+    const reply = await this.json<{ readonly pulse: string }>("pulse", {});
+    return reply.ok ? success(reply.value.pulse) : reply;
+  }
+
   async graph(run: string, hash: string): Promise<Result<Graph>> {
     const reply = await this.json<GraphColumns>("graph", { run, hash });
     return reply.ok ? parseGraph(reply.value) : reply;

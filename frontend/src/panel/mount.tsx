@@ -12,11 +12,17 @@ import { createFlowing } from "./flow_data";
 import type { CanvasRef } from "./graph_view";
 import { watchDarkMode, watchReload } from "./host";
 import { watchKeyboard } from "./keyboard";
+import { watchGrowth } from "./live";
 import { Session } from "./session";
 import style from "./style.css?inline";
 import { applyAddress, syncAddress } from "./sync_address";
 
-export function mount(place: HTMLElement, base = "./"): Dispose {
+export interface MountOptions {
+  readonly base?: string; // of the routes
+  readonly soonestMs?: number; // between two looks for new records
+}
+
+export function mount(place: HTMLElement, { base = "./", soonestMs }: MountOptions = {}): Dispose {
   const disposer = new Disposer();
   const sheet = document.createElement("style");
   sheet.textContent = uPlotStyle + style;
@@ -42,6 +48,7 @@ export function mount(place: HTMLElement, base = "./"): Dispose {
   disposer.add(() => render(null, place));
   void session.start({ step, pass, hash }).then(() => {
     disposer.add(watchReload(() => void session.reload()));
+    disposer.add(watchGrowth(session, soonestMs));
     disposer.add(syncAddress(store));
   });
   return () => disposer.dispose();

@@ -36,6 +36,9 @@ export interface Store {
   readonly scalarTag: Signal<string | undefined>; // of the line above it; undefined: the loss, if one is found
   readonly dark: Signal<boolean>;
   readonly playing: Signal<boolean>;
+  readonly follow: Signal<boolean>; // the last recorded step is shown, whichever that is
+  readonly unseen: Signal<number>; // steps that came since the last one was shown
+  readonly unreachable: Signal<boolean>; // the server did not answer when it was asked for news
   readonly notice: Signal<string | undefined>;
   readonly hierarchy: Signal<Hierarchy | undefined>;
   readonly record: Signal<RecordedStep | undefined>;
@@ -85,6 +88,9 @@ export function createStore(): Store {
     scalarTag: signal<string | undefined>(undefined),
     dark: signal(false),
     playing: signal(false),
+    follow: signal(false),
+    unseen: signal(0),
+    unreachable: signal(false),
     notice: signal<string | undefined>(undefined),
     domain: signal<readonly [number, number] | undefined>(undefined),
     badSteps: signal<readonly number[]>([]),
