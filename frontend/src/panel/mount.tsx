@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import uPlotStyle from "uplot/dist/uPlot.min.css?inline";
-import { Client } from "../api/client";
+import { Client, type Fetch } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import { LayoutEngine } from "../layout/engine";
 import { createStore } from "../state/store";
@@ -20,19 +20,22 @@ import { applyAddress, syncAddress } from "./sync_address";
 export interface MountOptions {
   readonly base?: string; // of the routes
   readonly soonestMs?: number; // between two looks for new records
+  readonly alone?: boolean; // in a file of its own: nothing grows, and no TensorBoard is around it
+  readonly answer?: Fetch; // instead of the server
+  readonly workerUrl?: string; // of the layout's worker
 }
 
-export function mount(place: HTMLElement, { base = "./", soonestMs }: MountOptions = {}): Dispose {
+export function mount(place: HTMLElement, { base = "./", soonestMs, alone = false, answer, workerUrl }: MountOptions = {}): Dispose {
   const disposer = new Disposer();
   const sheet = document.createElement("style");
   sheet.textContent = uPlotStyle + style;
   document.head.append(sheet);
   disposer.add(() => sheet.remove());
 
-  const store = createStore();
-  const engine = new LayoutEngine();
+  const store = createStore(alone);
+  const engine = new LayoutEngine(workerUrl);
   const drawing = createDrawing(store, engine);
-  const client = new Client(base);
+  const client = new Client(base, answer);
   const session = new Session(store, client);
   const flowing = createFlowing(store, client, drawing);
   const canvas: CanvasRef = { current: undefined };
@@ -47,8 +50,8 @@ export function mount(place: HTMLElement, { base = "./", soonestMs }: MountOptio
   render(<App session={session} drawing={drawing} flowing={flowing} canvas={canvas} />, place);
   disposer.add(() => render(null, place));
   void session.start({ step, pass, hash }).then(() => {
-    disposer.add(watchReload(() => void session.reload()));
-    disposer.add(watchGrowth(session, soonestMs));
+    if (!alone) disposer.add(watchReload(() => void session.reload()));
+    if (!alone) disposer.add(watchGrowth(session, soonestMs));
     disposer.add(syncAddress(store));
   });
   return () => disposer.dispose();

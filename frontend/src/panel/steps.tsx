@@ -44,7 +44,7 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
           onChange={(event) => typeStep(store, event.currentTarget)} />
       </label>
       <span class="faint" data-testid="step-count">{at + 1} of {steps.length}</span>
-      <Follow store={store} />
+      {!store.alone && <Follow store={store} />}
       {stages.length > 1 && (
         <label class="choice" title="Where in the step the gradients were read. After the backward only parameters have gradients.">
           <span>Stage</span>

@@ -16,6 +16,7 @@ export type Phase =
   | { readonly kind: "error"; readonly sentence: string };
 
 export interface Store {
+  readonly alone: boolean; // the panel is a file of its own: no TensorBoard is around it
   readonly phase: Signal<Phase>;
   readonly runs: Signal<readonly Run[]>;
   readonly runName: Signal<string | undefined>;
@@ -54,7 +55,7 @@ export interface Store {
   readonly values: ReadonlySignal<StepValues | undefined>;
 }
 
-export function createStore(): Store {
+export function createStore(alone = false): Store {
   const runs = signal<readonly Run[]>([]);
   const runName = signal<string | undefined>(undefined);
   const tagName = signal<string | undefined>(undefined);
@@ -73,6 +74,7 @@ export function createStore(): Store {
   });
   const openGroups = computed(() => groupNumbers(hierarchy.value, open.value));
   return {
+    alone,
     phase: signal<Phase>({ kind: "loading" }),
     runs, runName, tagName, recordIndex, statistic, open, hierarchy, record, run, tag, openGroups,
     direction: signal<Direction>("backward"),
