@@ -5,7 +5,7 @@ import { TITLE_HEIGHT } from "../layout/elk_graph";
 import { State } from "../model/values";
 import { SHEETS, textRoom } from "./caption";
 import { paintMarks, RIM } from "./paint_marks";
-import type { BoxPaint, SceneBox } from "./scene";
+import type { BoxPaint, SceneBox, Shape } from "./scene";
 import { outline } from "./shapes";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "./text";
 import type { Theme } from "./theme";
@@ -80,7 +80,7 @@ export function paintBox(
   outline(context, shape, face);
   context.fillStyle = paint.fill;
   context.fill();
-  if (paint.told && paint.state === State.none && zoom > 0.3) hatch(context, face, theme);
+  if (paint.told && paint.state === State.none && zoom > 0.3) hatch(context, shape, face, theme);
   paintBorder(context, box, face, marks, theme, zoom);
   paintMarks(context, box, face, theme, zoom);
   if (zoom >= TEXT_FROM) paintText(context, box, face, paint);
@@ -133,8 +133,10 @@ function paintSheets(context: CanvasRenderingContext2D, rect: Rect, theme: Theme
   }
 }
 
-function hatch(context: CanvasRenderingContext2D, rect: Rect, theme: Theme): void {
+// The outline is traced again after the save: an SVG has no path that outlives one.
+function hatch(context: CanvasRenderingContext2D, shape: Shape, rect: Rect, theme: Theme): void {
   context.save();
+  outline(context, shape, rect);
   context.clip();
   context.beginPath();
   for (let x = rect.x - rect.height; x < rect.x + rect.width; x += 7) {

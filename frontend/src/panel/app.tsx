@@ -33,7 +33,7 @@ function content(session: Session, drawing: Drawing, flowing: Flowing, canvas: C
   const select = (id: string): void => void reveal(store, id);
   return (
     <>
-      <Toolbar session={session} select={select} />
+      <Toolbar session={session} drawing={drawing} flowing={flowing} canvas={canvas} select={select} />
       <Warnings store={store} />
       {failure || (store.ref.value === undefined ? <NothingRecorded run={store.run.value?.run ?? ""} /> : (
         store.view.value === "flow" ? <FlowView store={store} drawing={drawing} flowing={flowing} /> :

@@ -10,9 +10,11 @@ import { edgeNear } from "../draw/scene";
 import { chooseEdge, toggleGroup } from "../state/actions";
 import type { Store } from "../state/store";
 import { edgeIndex, type Drawing, type Drawn } from "./drawing";
+import type { View } from "./picture";
 import { Viewpoint } from "./viewpoint";
 
 const EDGE_REACH_PX = 5;
+const AROUND_PX = 24;
 
 export interface Pointed {
   readonly pointScreen: Point;
@@ -69,6 +71,16 @@ export class GraphCanvas {
 
   zoomBy(factor: number): void {
     this.control.zoomBy(factor);
+  }
+
+  // To take away: what is in sight, or all that is laid out, at its own size.
+  picture(whole: boolean): View | undefined {
+    const { shown, size } = this;
+    if (shown === undefined) return undefined;
+    const { x, y, width, height } = shown.scene.boundsWorld;
+    const camera = whole ? { k: 1, x: AROUND_PX - x, y: AROUND_PX - y } : this.control.camera;
+    const room = whole ? { width: width + 2 * AROUND_PX, height: height + 2 * AROUND_PX } : size;
+    return { size: room, paint: (context, pixelRatio) => void this.paintOn(context, camera, room, pixelRatio) };
   }
 
   private follow(drawn: Drawn | undefined): void {
@@ -174,22 +186,25 @@ export class GraphCanvas {
   }
 
   private paintNow(): void {
-    const { drawing, store, size } = this;
+    const { camera } = this.control;
+    if (this.paintOn(this.context, camera, this.size, window.devicePixelRatio)) this.canvas.dataset.camera = cameraText(camera);
+  }
+
+  private paintOn(context: CanvasRenderingContext2D, camera: Camera, size: Size, pixelRatio: number): boolean {
+    const { drawing, store } = this;
     const paints = drawing.paints.peek();
     const scene = this.shown?.scene;
-    if (scene === undefined || paints === undefined || size.height === 0) return;
-    if (paints.boxes.length !== scene.boxes.length) return;
+    if (scene === undefined || paints === undefined || size.height === 0) return false;
+    if (paints.boxes.length !== scene.boxes.length) return false;
     const indexOf = (id: string | undefined): number => (id === undefined ? -1 : (scene.indexOf.get(id) ?? -1));
-    const { camera } = this.control;
-    paint(this.context, scene, paints, drawing.theme.peek(), {
-      camera, size,
-      pixelRatio: window.devicePixelRatio,
+    paint(context, scene, paints, drawing.theme.peek(), {
+      camera, size, pixelRatio,
       backward: store.direction.peek() === "backward",
       selected: indexOf(store.selected.peek()),
       hovered: indexOf(store.hovered.peek()),
       edge: this.shown === undefined ? -1 : edgeIndex(this.shown, store.edge.peek()),
     });
-    this.canvas.dataset.camera = cameraText(camera);
+    return true;
   }
 }
 

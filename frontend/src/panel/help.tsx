@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
+import { STATISTICS } from "../model/statistics";
 import type { View } from "../state/address";
 import { Popover } from "./popover";
 
@@ -56,6 +57,15 @@ const FLOW_MEANINGS: readonly (readonly [string, string])[] = [
   ["double click", "shows everything"],
 ];
 
+// One sentence each: those that can be drawn, then those of parameters at the stage "applied".
+const STATISTIC_MEANINGS: readonly (readonly [string, string])[] = [
+  ...STATISTICS.map(({ label, meaning }) => [label, meaning] as const),
+  ["elements by magnitude", "how many of a sample of at most 4,096 elements are of each power of four"],
+  ["weight norm", "L2 norm of the parameter before the optimizer's step"],
+  ["update norm", "L2 norm of what the step added to it"],
+  ["update / weight", "the one by the other: about 0.001 is usual; far more is unstable, far less learns nothing"],
+];
+
 export function Help({ view }: { readonly view: View }): JSX.Element {
   const flow = view === "flow";
   const [open, setOpen] = useState(false);
@@ -64,6 +74,7 @@ export function Help({ view }: { readonly view: View }): JSX.Element {
       <div class="help-text" data-testid="help-text">
         <List title="Keys" entries={flow ? FLOW_KEYS : KEYS} />
         <List title="What is drawn" entries={flow ? FLOW_MEANINGS : MEANINGS} />
+        <List title="Statistics of a gradient's elements; NaN and infinity are counted and left out of the others" entries={STATISTIC_MEANINGS} />
       </div>
     </Popover>
   );

@@ -6,10 +6,13 @@ import { HISTOGRAM_BINS, recordIn, type NodeSeries } from "../api/parse";
 import type { Result } from "../base/result";
 import { BACKWARD } from "../model/run";
 import { goToStep } from "../state/actions";
+import { csvOf } from "../base/csv";
 import { Section } from "./card_parts";
 import { Chart } from "./chart";
 import type { Drawing } from "./drawing";
 import { Histogram } from "./histogram";
+import { saveFile } from "./download";
+import { nameOf } from "./picture";
 import { linesOf, pointsOf, type Line } from "./lines";
 import type { Session } from "./session";
 
@@ -73,6 +76,10 @@ function OverSteps({ session: { store }, drawing, series, lines, line, choose }:
             onChange={(event) => setScale({ of, log: event.currentTarget.checked })} />
           log scale
         </label>}
+        <button type="button" class="link" data-testid="chart-csv" title="Save these numbers as a table, CSV"
+          onClick={() => saveFile(`${nameOf(store)}-${line.id}.csv`.replace(/[^\w.-]+/g, "_"), new Blob([csvOf([["step", line.columns.join("+")], ...steps.map((step, i) => [step, values[i]!])])], { type: "text/csv" }))}>
+          CSV
+        </button>
       </div>
       <Chart steps={steps} values={values} log={log} label={log && line.signed ? `|${statistic.label}|` : ""}
         step={ref?.step} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />

@@ -13,6 +13,8 @@ import type { CanvasRef } from "./graph_view";
 import { watchDarkMode, watchReload } from "./host";
 import { watchKeyboard } from "./keyboard";
 import { watchGrowth } from "./live";
+import { watchDashboard } from "./dashboard";
+import { revealFromDashboard } from "./dashboard_link";
 import { Session } from "./session";
 import style from "./style.css?inline";
 import { applyAddress, syncAddress } from "./sync_address";
@@ -50,6 +52,7 @@ export function mount(place: HTMLElement, { base = "./", soonestMs, alone = fals
   render(<App session={session} drawing={drawing} flowing={flowing} canvas={canvas} />, place);
   disposer.add(() => render(null, place));
   void session.start({ step, pass, hash }).then(() => {
+    if (!alone) disposer.add(watchDashboard((name) => revealFromDashboard(store, name)));
     if (!alone) disposer.add(watchReload(() => void session.reload()));
     if (!alone) disposer.add(watchGrowth(session, soonestMs));
     disposer.add(syncAddress(store));

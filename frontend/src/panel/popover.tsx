@@ -50,7 +50,7 @@ export function Popover({ id, label, look, title, open, setOpen, children }: {
         }}>
         {label}
       </button>
-      {open && <div class="popover wide" onKeyDown={moveFocus}>{children}</div>}
+      {open && <div class="popover wide" role="group" aria-label={title ?? id} tabIndex={0} onKeyDown={moveFocus}>{children}</div>}
     </div>
   );
 }

@@ -29,7 +29,7 @@ export function Stages({ session: { store }, reply }: {
       {stages.size > 1 && (
         <Section title="Gradient at each stage of this step" id="stages">
           <table class="numbers stages">
-            <thead><tr><th /> {COLUMNS.map(([name, label]) => <th key={name} scope="col">{label}</th>)}</tr></thead>
+            <thead><tr><td /> {COLUMNS.map(([name, label]) => <th key={name} scope="col">{label}</th>)}</tr></thead>
             <tbody>
               {here.map((i) => {
                 const [stage, pass] = [series.stages[i]!, series.backwardPasses[i]!];

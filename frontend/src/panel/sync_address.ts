@@ -3,6 +3,8 @@
 import { batch, effect } from "@preact/signals";
 import { Disposer, type Dispose } from "../base/disposer";
 import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
+import { DEFAULT_RAMP, rampNamed } from "../draw/ramps";
+import { keptRamp } from "./colors";
 import { BACKWARD } from "../model/run";
 import { chosenGroups, goToStep, moveSteps, reveal } from "../state/actions";
 import { setStatistic, type Store } from "../state/store";
@@ -16,6 +18,7 @@ export function applyAddress(store: Store): Address {
   batch(() => {
     store.view.value = address.view ?? "graph";
     store.scalarTag.value = address.scalar;
+    store.ramp.value = rampNamed(address.colors) ?? keptRamp() ?? DEFAULT_RAMP;
     store.follow.value = address.follow ?? false;
     if (address.run !== undefined) store.runName.value = address.run;
     if (address.tag !== undefined) store.tagName.value = address.tag;
@@ -44,6 +47,7 @@ export function addressOf(store: Store): Address {
     sel: store.selected.value,
     open: chosenGroups(store),
     scalar: store.scalarTag.value,
+    colors: store.ramp.value === DEFAULT_RAMP ? undefined : store.ramp.value,
     follow: follow || undefined,
   };
 }

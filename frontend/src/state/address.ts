@@ -20,6 +20,7 @@ export interface Address {
   readonly sel?: string | undefined;
   readonly open?: readonly string[] | undefined;
   readonly scalar?: string | undefined;
+  readonly colors?: string | undefined;
   readonly follow?: boolean | undefined; // then the step is the last one
 }
 
@@ -48,6 +49,7 @@ export function parseAddress(hash: string): Address {
     sel: values.get("sel"),
     open: open === undefined ? undefined : open.split("\n").filter((id) => id !== ""),
     scalar: values.get("scalar"),
+    colors: values.get("colors"),
     follow: values.get("follow") === "1" ? true : undefined,
   };
 }
@@ -69,6 +71,7 @@ export function formatAddress(hash: string, address: Address): string {
     ["sel", address.sel],
     ["open", open === undefined || open.length > LONGEST_OPEN ? undefined : open],
     ["scalar", address.scalar],
+    ["colors", address.colors],
     ["follow", address.follow === true ? 1 : undefined],
   ];
   const own = entries.flatMap(([name, value]) =>

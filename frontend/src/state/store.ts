@@ -36,6 +36,7 @@ export interface Store {
   readonly flowWindow: Signal<FlowWindow>; // the part of the heat map that is in sight
   readonly scalarTag: Signal<string | undefined>; // of the line above it; undefined: the loss, if one is found
   readonly dark: Signal<boolean>;
+  readonly ramp: Signal<string>; // the colors of numbers, by id
   readonly playing: Signal<boolean>;
   readonly follow: Signal<boolean>; // the last recorded step is shown, whichever that is
   readonly unseen: Signal<number>; // steps that came since the last one was shown
@@ -89,6 +90,7 @@ export function createStore(alone = false): Store {
     flowWindow: signal<FlowWindow>(EVERYTHING),
     scalarTag: signal<string | undefined>(undefined),
     dark: signal(false),
+    ramp: signal(""),
     playing: signal(false),
     follow: signal(false),
     unseen: signal(0),
