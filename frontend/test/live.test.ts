@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { flow, transformer } from "../fixtures/examples.mjs";
+import { flow, training, transformer } from "../fixtures/examples.mjs";
 import { intactColumns, joinColumns } from "../src/model/flow_growth";
 import { cadenceBefore, type RecordRef } from "../src/model/run";
 import { readHash, writeHash } from "../src/panel/host";
@@ -49,6 +49,30 @@ test("the latest step is followed when asked; another step ends that; the link s
   await waitFor(() => expect(stage.one("follow")?.getAttribute("aria-pressed")).toBe("false"));
   stage.runs = [all];
   await waitFor(() => expect(count()).toBe("4 of 8"));
+  press("l");
+  await waitFor(() => expect(count()).toBe("8 of 8"));
+});
+
+test("while the numbers of a step that just came are on their way, the card keeps those of the step before", async () => {
+  const all = training();
+  writeHash("p.gradgraph.follow=1&p.gradgraph.sel=parameter%3Aw");
+  showGrowing(upTo(all, 6)); // the records of the first step
+  await waitFor(() => expect(stage.one("weight")).not.toBeNull());
+  const answering = window.fetch;
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  window.fetch = async (input, init) => {
+    if (String(input).includes("/node?")) await held;
+    return answering(input, init);
+  };
+  stage.runs = [all];
+  await waitFor(() => expect((stage.one("step") as HTMLInputElement).value).toBe("20"));
+  expect(stage.one("weight")).not.toBeNull();
+  expect(stage.one("stages")).not.toBeNull();
+  const before = stage.one("weight")!.textContent;
+  release();
+  await waitFor(() => expect(stage.one("weight")!.textContent).not.toBe(before));
+  window.fetch = answering;
 });
 
 test("a link that follows opens at the last step, even of another run", async () => {

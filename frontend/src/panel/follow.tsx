@@ -10,8 +10,8 @@ export function Follow({ store }: { readonly store: Store }): JSX.Element {
   return (
     <span class="follow">
       <button type="button" class="toggle" data-testid="follow" aria-pressed={follow} title={follow
-        ? "Each new step is shown as it comes. Going to another step ends this."
-        : "New steps are added as they come; what is shown stays. This goes to each new step instead."}
+        ? "Each new step is shown as it comes. Going to another step ends this. (L)"
+        : "New steps are added as they come; what is shown stays. This goes to each new step instead. (L)"}
         onClick={() => setFollow(store, !follow)}>
         Follow latest
       </button>

@@ -188,6 +188,14 @@ export class GraphCanvas {
   private paintNow(): void {
     const { camera } = this.control;
     if (this.paintOn(this.context, camera, this.size, window.devicePixelRatio)) this.canvas.dataset.camera = cameraText(camera);
+    else if (this.shown === undefined) this.clear();
+  }
+
+  // A canvas is black until it is painted.
+  private clear(): void {
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+    this.context.fillStyle = this.drawing.theme.peek().background;
+    this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
   }
 
   private paintOn(context: CanvasRenderingContext2D, camera: Camera, size: Size, pixelRatio: number): boolean {

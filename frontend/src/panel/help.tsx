@@ -10,6 +10,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["← →", "a step back or on; with Shift ten"],
   ["Home End", "first and last step"],
   ["Space", "play and pause"],
+  ["L", "follows the latest step, or stays"],
   ["Enter", "opens and closes the selected module"],
   ["F", "fits the drawing to the window"],
   ["G", "to the heat map over all steps, and back"],
@@ -42,6 +43,7 @@ const FLOW_KEYS: readonly (readonly [string, string])[] = [
   ["Enter", "opens and closes the module"],
   ["G", "to the graph, at the same step and node"],
   ["Space", "play and pause"],
+  ["L", "follows the latest step, or stays"],
 ];
 
 const FLOW_MEANINGS: readonly (readonly [string, string])[] = [

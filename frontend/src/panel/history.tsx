@@ -29,7 +29,9 @@ export function History({ session, drawing, reply }: {
   const series = reply.value;
   const lines = linesOf(series, store.statistic.value);
   const line = lines.find(({ id }) => id === chosen) ?? lines.find(({ id }) => id === ref?.stage) ?? lines[0];
-  const at = recordIn(series, ref);
+  // Until the numbers of a step that just came are here, those of the one before it stay.
+  const behind = ref !== undefined && ref.step > (series.steps.at(-1) ?? ref.step);
+  const at = behind ? series.steps.length - 1 : recordIn(series, ref);
   const counts = series.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
   return (
     <>

@@ -3,6 +3,7 @@
 import { listen, type Dispose } from "../base/disposer";
 import { chooseEdge, moveSteps, reveal, toggleGroup } from "../state/actions";
 import { moveRow, showEverything, showView, toggleRows, zoomColumns, zoomRows } from "../state/flow_actions";
+import { setFollow } from "../state/live_actions";
 import type { Store } from "../state/store";
 import type { Flowing } from "./flow_data";
 import { togglePlay } from "./steps";
@@ -31,6 +32,7 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, fi
     case "End": moveSteps(store, Infinity); return true;
     case "f": fit(); return true;
     case "g": showView(store, store.view.value === "graph" ? "flow" : "graph"); return true;
+    case "l": if (!store.alone) setFollow(store, !store.follow.value); return !store.alone;
     case "Enter": return enter(store, item, target);
     case " ":
       if (target?.closest("button") != null) return false;
