@@ -10,8 +10,8 @@ const unusedScales: Plugin = {
   },
 };
 
-// index.js keeps its name (TensorBoard imports it by name, never cached); all
-// else carries a hash of its content and is cached for ever.
+// index.js keeps its name (TensorBoard imports it by name, never cached), and so does standalone.js, which
+// exported files hold; all else carries a hash of its content and is cached for ever.
 export default defineConfig({
   plugins: [unusedScales],
   base: "./",
@@ -25,7 +25,7 @@ export default defineConfig({
     cssCodeSplit: false,
     reportCompressedSize: false,
     rolldownOptions: {
-      input: { index: "src/index.ts" },
+      input: { index: "src/index.ts", standalone: "src/standalone.ts" },
       preserveEntrySignatures: "strict",
       output: {
         format: "es",

@@ -104,13 +104,18 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = (
         "Write what was recorded of one graph: json (structure and all statistics), csv (one line "
-        "a record and tensor) or dot (a drawing for Graphviz, with the norms of the last record)."
+        "a record and tensor), dot (a drawing for Graphviz, with the norms of the last record), or "
+        "html: the panel with all graphs and steps of a run, in one file that any browser opens."
     )
     export = commands.add_parser(
-        "export", help="write records as json, csv or dot", description=text
+        "export", help="write records as json, csv, dot or one html file", description=text
     )
     export.add_argument("logdir", help="directory of a run, or of several")
-    export.add_argument("--format", choices=("json", "csv", "dot"), default="json")
+    export.add_argument("file", nargs="?", help="file to write, as --output")
+    export.add_argument("--format", choices=("json", "csv", "dot", "html"), default="json")
+    export.add_argument(
+        "--html", dest="format", action="store_const", const="html", help="--format html"
+    )
     export.add_argument(
         "--run", dest="run_name", help="which run, as 'summary' lists it, if there are several"
     )
@@ -124,6 +129,8 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _run_export(arguments: argparse.Namespace) -> int:
+    if arguments.format == "html":
+        return _write_html(arguments)
     from tb_gradgraph.export import export
 
     parts = export(
@@ -136,11 +143,26 @@ def _run_export(arguments: argparse.Namespace) -> int:
         backward_pass=arguments.backward_pass,
         stage=arguments.stage,
     )
-    if arguments.output is None:
+    output = arguments.output or arguments.file
+    if output is None:
         sys.stdout.buffer.writelines(parts)
         return 0
-    with open(arguments.output, "wb") as stream:
+    with open(output, "wb") as stream:
         stream.writelines(parts)
+    return 0
+
+
+def _write_html(arguments: argparse.Namespace) -> int:
+    from tb_gradgraph.html_export import export_html
+
+    output = arguments.output or arguments.file
+    if output is None:
+        message = "expected a file to write, as: tb-gradgraph export --html LOGDIR graph.html"
+        print(f"tb-gradgraph export: {message}", file=sys.stderr)
+        return 2
+    page = export_html(arguments.logdir, arguments.run_name, arguments.tag)
+    pathlib.Path(output).write_bytes(page)
+    print(f"{output}: {len(page) / 1e6:.1f} MB. Any browser opens it, without TensorBoard.")
     return 0
 
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import pathlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-import numpy as np
-
-from tb_gradgraph.errors import FormatError, GradGraphError
-from tb_gradgraph.record.event_file import list_event_files, read_event_file
-from tb_gradgraph.record.tags import PLUGIN_NAME, parse_tag
+from tb_gradgraph.errors import GradGraphError
+from tb_gradgraph.event_files import EventFiles
 from tb_gradgraph.serve.export import answer_export
 from tb_gradgraph.serve.index import RunView
 from tb_gradgraph.serve.parameters import Parameters, RequestError
@@ -42,8 +36,8 @@ def export(
     Raises:
         ExportError: If there is nothing that fits, or the run or tag is not said.
     """
-    reader = Reader(_EventFiles(logdir))
-    view = _choose_run(reader.runs(), run)
+    reader = Reader(EventFiles(logdir))
+    view = choose_run(reader.runs(), run)
     query = {
         "format": format_name,
         "run": view.name,
@@ -57,7 +51,8 @@ def export(
     return [content] if isinstance(content, bytes) else content
 
 
-def _choose_run(runs: Mapping[str, RunView], run: str | None) -> RunView:
+def choose_run(runs: Mapping[str, RunView], run: str | None) -> RunView:
+    """Give the run that is asked for, or the only one."""
     return runs[_choose("run", tuple(runs), run)]
 
 
@@ -68,49 +63,3 @@ def _choose(what: str, there: Sequence[str], wanted: str | None) -> str:
         raise ExportError(f"expected a {what} with recorded graphs, found none.")
     got = "none" if wanted is None else repr(wanted)
     raise ExportError(f"expected --{what} with one of {', '.join(there)}; got {got}.")
-
-
-@dataclasses.dataclass(frozen=True)
-class _Datum:
-    """One value as TensorBoard's data provider gives it."""
-
-    numpy: np.ndarray
-
-
-class _EventFiles:
-    """The two methods of TensorBoard's data provider that the reader needs, over event files."""
-
-    def __init__(self, logdir: str | os.PathLike[str]) -> None:
-        root = pathlib.Path(logdir)
-        if not root.is_dir():
-            raise FileNotFoundError(f"expected a log directory, got {str(root)!r}, which is none.")
-        self._runs: dict[str, dict[str, np.ndarray]] = {}
-        for directory in sorted({path.parent for path in root.rglob("*tfevents*")}):
-            values = _read_values(directory)
-            if values:
-                self._runs[directory.relative_to(root).as_posix()] = values
-
-    def list_tensors(self, *_: Any, **__: Any) -> dict[str, dict[str, np.ndarray]]:
-        return self._runs
-
-    def read_tensors(
-        self, *_: Any, run_tag_filter: Any, **__: Any
-    ) -> dict[str, dict[str, list[_Datum]]]:
-        return {
-            run: {tag: [_Datum(self._runs[run][tag])] for tag in run_tag_filter.tags}
-            for run in run_tag_filter.runs
-        }
-
-
-def _read_values(directory: pathlib.Path) -> dict[str, np.ndarray]:
-    values: dict[str, np.ndarray] = {}
-    for path in list_event_files(directory):
-        try:
-            for event in read_event_file(path):
-                for value in event.summary.value:
-                    plugin = value.metadata.plugin_data.plugin_name
-                    if plugin == PLUGIN_NAME and parse_tag(value.tag) is not None:
-                        values[value.tag] = np.array(list(value.tensor.string_val), dtype=object)
-        except FormatError:
-            continue  # what came before the damage is kept; ``summary`` warns of it
-    return values

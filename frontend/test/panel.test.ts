@@ -29,7 +29,7 @@ afterEach(() => {
 
 function show(...shown: readonly FixtureRun[]): void {
   runs = shown;
-  unmount = mount(place, "./fixture/");
+  unmount = mount(place, { base: "./fixture/" });
 }
 
 const one = (id: string): HTMLElement | null => place.querySelector(`[data-testid="${id}"]`);
@@ -229,7 +229,7 @@ test("a reload by TensorBoard brings new steps and moves nothing", async () => {
   show({ ...few, records: few.records.slice(0, 2) });
   await drawn("h.0#0");
   await waitFor(() => expect(one("step-count")?.textContent).toBe("2 of 2"));
-  press("ArrowLeft"); // who stands at the last step follows the newest
+  press("ArrowLeft");
   await waitFor(() => expect(ports).toHaveLength(1));
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
   const camera = one("canvas")?.dataset.camera;
@@ -242,7 +242,8 @@ test("a reload by TensorBoard brings new steps and moves nothing", async () => {
   await waitFor(() => expect(one("step-count")?.textContent).toBe("4 of 4"));
   runs = [transformer(3, 6)];
   ports[0]!.postMessage(JSON.stringify({ type: "experimental.DataReloaded", id: 2, payload: null, error: null, isReply: false }));
-  await waitFor(() => expect(one("step-count")?.textContent).toBe("6 of 6"));
+  await waitFor(() => expect(one("step-count")?.textContent).toBe("4 of 6"));
+  expect(one("unseen")?.textContent).toBe("2 new");
   expect(one("canvas")?.dataset.camera).toBe(camera);
   window.parent.removeEventListener("message", hear);
 });

@@ -1,7 +1,7 @@
 // A mounted panel that answers from fixtures, and how a test sees and uses it.
 
 import { afterEach, beforeEach, expect, vi } from "vitest";
-import { mount } from "../src/panel/mount";
+import { mount, type MountOptions } from "../src/panel/mount";
 import { writeHash } from "../src/panel/host";
 import { serveFixtures, type FixtureRun } from "./fixture";
 
@@ -9,6 +9,7 @@ export interface Stage {
   runs: readonly FixtureRun[];
   readonly asked: string[]; // what was fetched, in order
   place: HTMLElement;
+  options: MountOptions;
   show(...runs: readonly FixtureRun[]): void;
   one(id: string): HTMLElement | null;
   item(key: string): HTMLElement;
@@ -41,10 +42,10 @@ export function useStage(): Stage {
   let unmount: () => void = () => undefined;
   let unserve: () => void = () => undefined;
   const stage: Stage = {
-    runs: [], asked: [], place: document.createElement("div"),
+    runs: [], asked: [], place: document.createElement("div"), options: {},
     show(...shown) {
       stage.runs = shown;
-      unmount = mount(stage.place, "./fixture/");
+      unmount = mount(stage.place, { base: "./fixture/", ...stage.options });
     },
     one: (id) => stage.place.querySelector(`[data-testid="${id}"]`),
     item(key) {
@@ -90,6 +91,7 @@ export function useStage(): Stage {
     };
     unserve = answering;
     stage.asked.length = 0;
+    stage.options = {};
     stage.place = document.createElement("div");
     stage.place.style.height = "700px";
     document.body.append(stage.place);

@@ -19,6 +19,7 @@ from tb_gradgraph.serve.flow import answer_flow
 from tb_gradgraph.serve.frames import to_json
 from tb_gradgraph.serve.numbers import answer_node, answer_series, answer_step
 from tb_gradgraph.serve.parameters import Parameters, RequestError, not_found
+from tb_gradgraph.serve.pulse import answer_pulse
 from tb_gradgraph.serve.reader import DamagedRecordError, Reader
 from tb_gradgraph.serve.scalars import answer_scalar, answer_scalars
 from tb_gradgraph.serve.whole import answer_tensor
@@ -30,6 +31,7 @@ _ATTEMPTS = 16
 
 _ROUTES: dict[str, Route] = {
     "/runs": answer_runs,
+    "/pulse": answer_pulse,
     "/graph": answer_graph,
     "/step": answer_step,
     "/series": answer_series,

@@ -49,9 +49,11 @@ def test_run_is_followed_as_it_grows(watched: tuple[pathlib.Path, Client]):
         session.write_record(make_record(graph, 0))
         session.flush()
         wait_for(client, [0])
+        pulse = client.get("pulse").json()
         session.write_record(make_record(graph, 1))
         session.flush()
         wait_for(client, [0, 1])
+        assert client.get("pulse").json() != pulse
         session.close()
     write_session(logdir / "whole", [make_record(graph, step) for step in range(3)], 1)
     follow_a_file_cut_within_a_record(logdir, client)

@@ -271,3 +271,8 @@ def test_graph_appears_in_the_standard_dashboard_beside_the_users(client: Client
     theirs = client.get("graph", plugin="graphs", run="standard").content.decode()
     assert "Linear" in theirs
     assert "Net/lin/mm" not in theirs
+
+
+def test_pulse_is_one_word_while_nothing_is_recorded(client: Client):
+    first, second = (client.get("pulse").json()["pulse"] for _ in range(2))
+    assert first == second != ""

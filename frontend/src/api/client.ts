@@ -9,6 +9,9 @@ import type { Finding, NodeHeader, RunsReply, SeriesHeader, StepHeader, TensorHe
 import { parseFrame, type FrameArray } from "./frame";
 import { parseNodeSeries, parseRecord, parseRuns, parseTensor, stepsAbove, type NodeSeries } from "./parse";
 
+// How a route is asked: of the server, or of what a file holds.
+export type Fetch = (url: string) => Promise<Response>;
+
 export type Params = Readonly<Record<string, string | number>>;
 
 // Which record of a tag.
@@ -22,11 +25,17 @@ function placeParams({ step, backwardPass, stage }: Place): Params {
 const MOST_SEARCHED = 1_000_000;
 
 export class Client {
-  constructor(private readonly base = "./") {}
+  constructor(private readonly base = "./", private readonly answer: Fetch = (url) => fetch(url, { credentials: "same-origin" })) {}
 
   async runs(): Promise<Result<readonly Run[]>> {
     const reply = await this.json<RunsReply>("runs", {});
     return reply.ok ? success(parseRuns(reply.value)) : reply;
+  }
+
+  // A word that changes whenever the answer of `runs` does.
+  async pulse(): Promise<Result<string>> {
+    const reply = await this.json<{ readonly pulse: string }>("pulse", {});
+    return reply.ok ? success(reply.value.pulse) : reply;
   }
 
   async graph(run: string, hash: string): Promise<Result<Graph>> {
@@ -108,7 +117,7 @@ export class Client {
     const query = new URLSearchParams(Object.entries(params).map(([name, value]) => [name, String(value)]));
     const url = `${this.base}${route}${query.size > 0 ? `?${query}` : ""}`;
     try {
-      const response = await fetch(url, { credentials: "same-origin" });
+      const response = await this.answer(url);
       return response.ok ? success(response) : failure(await sentenceOf(response, route));
     } catch {
       return failure("TensorBoard does not answer. Is it still running?");

@@ -26,8 +26,9 @@ interface Page {
   readonly arrived: Uint8Array;
 }
 
-export async function readFlow(client: Client, query: FlowQuery): Promise<Result<FlowNumbers>> {
-  const parts = await Promise.all(query.columns.map((statistic) => readColumn(client, query, statistic)));
+// Columns of the heat map from the `from`-th on.
+export async function readFlow(client: Client, query: FlowQuery, from = 0): Promise<Result<FlowNumbers>> {
+  const parts = await Promise.all(query.columns.map((statistic) => readColumn(client, query, statistic, from)));
   const failed = parts.find((part) => !part.ok);
   if (failed !== undefined && !failed.ok) return failed;
   const columns = parts.flatMap((part) => (part.ok ? [part.value] : []));
@@ -36,9 +37,9 @@ export async function readFlow(client: Client, query: FlowQuery): Promise<Result
   return success({ steps: first.steps, slots: first.slots, values: columns.map(({ values }) => values), arrived: first.arrived });
 }
 
-async function readColumn(client: Client, query: FlowQuery, statistic: string): Promise<Result<Page>> {
+async function readColumn(client: Client, query: FlowQuery, statistic: string, start: number): Promise<Result<Page>> {
   const pages: Page[] = [];
-  for (let from = 0; ; ) {
+  for (let from = start; ; ) {
     const page = await readPage(client, query, statistic, from);
     if (!page.ok) return page;
     pages.push(page.value);

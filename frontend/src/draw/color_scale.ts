@@ -1,10 +1,11 @@
-// From a number to a color. Lightness changes one way only, away from the
-// background: the greater the number, the more it stands out, in both themes.
+// From a number to a color.
 
-import { interpolateYlGnBu } from "d3-scale-chromatic";
 import { State } from "../model/values";
 import type { Statistic } from "../model/statistics";
+import { rampOf, STEPS } from "./ramps";
 import type { Theme } from "./theme";
+
+export { rampOf } from "./ramps";
 
 export type Domain = readonly [number, number];
 
@@ -16,9 +17,6 @@ export interface ColorScale {
   fill(value: number, state: State): string;
 }
 
-const STEPS = 256;
-const RAMP_LOW = 0.1;
-
 // A domain of less than one decade is widened, so that rounding noise is not painted as contrast.
 export function makeScale(statistic: Statistic, domain: Domain | undefined, theme: Theme): ColorScale {
   const ends: Domain = statistic.scale === "unit" ? [0, 1] : widen(domain ?? (statistic.summary === "sum" ? [1, 10] : [1e-3, 1]));
@@ -28,7 +26,7 @@ export function makeScale(statistic: Statistic, domain: Domain | undefined, them
     const t = statistic.scale === "unit" ? value : (Math.log10(Math.abs(value)) - low) / span;
     return Math.max(0, Math.min(1, t));
   };
-  const ramp = rampOf(theme.dark);
+  const ramp = rampOf(theme.dark, theme.ramp);
   return {
     domain: ends,
     position,
@@ -49,24 +47,6 @@ function widen([least, high]: Domain): Domain {
   const low = Math.max(least, high / 10 ** MOST_DECADES);
   const factor = Math.sqrt(Math.max(1, 10 / (high / low)));
   return [low / factor, high * factor];
-}
-
-const ramps = new Map<boolean, readonly string[]>();
-
-export function rampOf(dark: boolean): readonly string[] {
-  const known = ramps.get(dark) ?? Array.from({ length: STEPS }, (_, i) => rampColor(i / (STEPS - 1), dark));
-  ramps.set(dark, known);
-  return known;
-}
-
-function rampColor(t: number, dark: boolean): string {
-  const along = RAMP_LOW + (1 - RAMP_LOW) * (dark ? 0.94 * (1 - t) : t);
-  return toHex(interpolateYlGnBu(along));
-}
-
-function toHex(rgb: string): string {
-  const parts = rgb.match(/\d+/g) ?? [];
-  return `#${parts.slice(0, 3).map((part) => Number(part).toString(16).padStart(2, "0")).join("")}`;
 }
 
 // W3C relative luminance of "#rrggbb".

@@ -28,7 +28,7 @@ function codeOf(value: number, state: State, scale: ColorScale): number {
 
 // By code, as the pixels of an ImageData: little-endian ABGR. One more entry is the line of the hatching.
 export function paletteOf(theme: Theme): Uint32Array {
-  const colors = [theme.background, theme.none, theme.zero, ...rampOf(theme.dark), theme.nonfinite, theme.noneLine];
+  const colors = [theme.background, theme.none, theme.zero, ...rampOf(theme.dark, theme.ramp), theme.nonfinite, theme.noneLine];
   return Uint32Array.from(colors, pixelOf);
 }
 

@@ -7,7 +7,7 @@ import { SHEETS, textRoom } from "./caption";
 import { isFullText, loneTitleSize } from "./level_of_detail";
 import { FAR_BELOW } from "./paint_far";
 import { paintMarks, RIM } from "./paint_marks";
-import type { BoxPaint, SceneBox } from "./scene";
+import type { BoxPaint, SceneBox, Shape } from "./scene";
 import { outline } from "./shapes";
 import { paintStrip, STRIP_HEIGHT } from "./strip";
 import { DETAIL_FONT, fitText, FONT, TITLE_FONT, widthOf } from "./text";
@@ -84,7 +84,7 @@ export function paintBox(
   outline(context, shape, face);
   context.fillStyle = paint.fill;
   context.fill();
-  if (paint.told && paint.state === State.none && zoom > 0.3) hatch(context, face, paint.only ? theme.only : theme.noneLine);
+  if (paint.told && paint.state === State.none && zoom > 0.3) hatch(context, shape, face, paint.only ? theme.only : theme.noneLine);
   paintBorder(context, box, face, marks, theme, zoom);
   paintMarks(context, box, face, theme, zoom);
   const hasStrip = box.strip !== undefined;
@@ -154,8 +154,10 @@ function paintSheets(context: CanvasRenderingContext2D, rect: Rect, theme: Theme
   }
 }
 
-function hatch(context: CanvasRenderingContext2D, rect: Rect, color: string): void {
+// The outline is traced again after the save: an SVG has no path that outlives one.
+function hatch(context: CanvasRenderingContext2D, shape: Shape, rect: Rect, color: string): void {
   context.save();
+  outline(context, shape, rect);
   context.clip();
   context.beginPath();
   for (let x = rect.x - rect.height; x < rect.x + rect.width; x += 7) {

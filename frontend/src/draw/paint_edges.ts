@@ -56,6 +56,11 @@ export function colorOf(paint: EdgePaint, look: EdgeLook, theme: Theme): string 
   return paint.state === State.number ? theme.edge : theme.edgeSoft;
 }
 
+function towards(from: Point, to: Point, by: number): Point {
+  const part = by / Math.max(1e-9, distance(from, to));
+  return { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part };
+}
+
 function strokePath(context: CanvasRenderingContext2D, path: readonly Point[]): void {
   context.beginPath();
   const first = path[0]!;
@@ -64,8 +69,11 @@ function strokePath(context: CanvasRenderingContext2D, path: readonly Point[]): 
     const corner = path[i]!;
     const next = path[i + 1]!;
     const before = path[i - 1]!;
-    const reach = Math.min(distance(before, corner), distance(corner, next)) / 2;
-    context.arcTo(corner.x, corner.y, next.x, next.y, Math.min(BEND, reach));
+    const bend = Math.min(BEND, distance(before, corner) / 2, distance(corner, next) / 2);
+    const [from, to] = [towards(corner, before, bend), towards(corner, next, bend)];
+    // No arcTo: in the SVG of a picture it bends the wrong way at every other corner.
+    context.lineTo(from.x, from.y);
+    context.quadraticCurveTo(corner.x, corner.y, to.x, to.y);
   }
   const last = path[path.length - 1]!;
   context.lineTo(last.x, last.y);

@@ -1,6 +1,9 @@
 // Every color that is drawn, for both themes. Magenta means NaN or infinity and nothing else.
 
+import type { Ramp } from "./ramps";
+
 export interface Theme {
+  readonly ramp: Ramp; // the colors of numbers
   readonly dark: boolean;
   readonly background: string;
   readonly surface: string;
@@ -29,6 +32,7 @@ export interface Theme {
 }
 
 export const LIGHT: Theme = {
+  ramp: "ylgnbu",
   dark: false,
   background: "#f6f7f9",
   surface: "#ffffff",
@@ -56,6 +60,7 @@ export const LIGHT: Theme = {
 };
 
 export const DARK: Theme = {
+  ramp: "ylgnbu",
   dark: true,
   background: "#15171b",
   surface: "#1e2126",
@@ -81,3 +86,12 @@ export const DARK: Theme = {
   nonfinite: "#ff2d95",
   elements: ["#6aa9ff", "#23272e", "#ff9d45"],
 };
+
+const themes = new Map<string, Theme>();
+
+// The same object each time, so that what was painted with it need not be painted again.
+export function themeOf(dark: boolean, ramp: Ramp): Theme {
+  const known = themes.get(`${dark} ${ramp}`) ?? { ...(dark ? DARK : LIGHT), ramp };
+  themes.set(`${dark} ${ramp}`, known);
+  return known;
+}

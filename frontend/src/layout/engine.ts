@@ -14,9 +14,10 @@ export class LayoutEngine {
   private readonly elk: Elk;
   private readonly known = new Map<string, Promise<Result<LaidOut>>>();
 
-  constructor() {
+  // `workerUrl`: of the same worker, where the file beside this one cannot be loaded; in a page of a file, a worker of modules cannot.
+  constructor(workerUrl?: string) {
     // Written literally: only so does the bundler give the worker its own file.
-    const workerFactory = (): Worker => new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
+    const workerFactory = (): Worker => workerUrl !== undefined ? new Worker(workerUrl) : new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
     this.elk = new ELK({ workerFactory });
   }
 

@@ -29,6 +29,7 @@ export interface GraphColumns {
     readonly note: readonly string[]; // a sentence for people
     readonly reason: readonly string[]; // a code: why no gradient can arrive; "" elsewhere
     readonly slot_count: readonly number[];
+    readonly dashboard_name?: readonly string[]; // in TensorBoard's own Graphs dashboard
   };
   readonly slots: {
     readonly name: readonly string[];

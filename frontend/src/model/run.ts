@@ -84,6 +84,18 @@ export function distinctSteps(records: readonly RecordRef[]): readonly number[] 
   return records.filter((record, i) => i === 0 || record.step !== records[i - 1]!.step).map(({ step }) => step);
 }
 
+// How often steps were recorded in the end; 0: unknown.
+export function cadenceOf(records: readonly RecordRef[]): number {
+  return records.findLast(({ everyNSteps }) => everyNSteps > 0)?.everyNSteps ?? 0;
+}
+
+// How often steps were recorded before, where that was otherwise, and from which step on it changed.
+export function cadenceBefore(records: readonly RecordRef[], shown: RecordRef): { readonly everyNSteps: number; readonly until: number } | undefined {
+  const known = records.filter(({ step, everyNSteps }) => everyNSteps > 0 && step <= shown.step);
+  const at = known.findLastIndex(({ everyNSteps }) => everyNSteps !== shown.everyNSteps);
+  return at === -1 ? undefined : { everyNSteps: known[at]!.everyNSteps, until: known[at + 1]?.step ?? shown.step };
+}
+
 export function passesAt(records: readonly RecordRef[], step: number, stage: string): readonly number[] {
   return records.filter((record) => record.step === step && record.stage === stage).map(({ backwardPass }) => backwardPass);
 }

@@ -5,8 +5,9 @@ import { Disposer, type Dispose } from "../base/disposer";
 import { makeScale, type ColorScale } from "../draw/color_scale";
 import { sizeOf } from "../draw/caption";
 import { paintCompared } from "../draw/compared_scene";
+import { DEFAULT_RAMP, rampNamed } from "../draw/ramps";
 import { buildScene, paintScene, type Paints, type Scene } from "../draw/scene";
-import { DARK, LIGHT, type Theme } from "../draw/theme";
+import { themeOf, type Theme } from "../draw/theme";
 import type { LayoutEngine } from "../layout/engine";
 import type { VisibleGraph } from "../model/collapse";
 import { chainAround, type Hierarchy } from "../model/hierarchy";
@@ -43,7 +44,7 @@ export interface Drawing {
 export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
   const drawn = signal<Drawn | undefined>(undefined);
   const busy = signal(false);
-  const theme = computed(() => (store.dark.value ? DARK : LIGHT));
+  const theme = computed(() => themeOf(store.dark.value, rampNamed(store.ramp.value) ?? DEFAULT_RAMP));
   const scale = computed(() => makeScale(store.statistic.value, store.domain.value, theme.value));
   let last: { of: Drawn; paints: Paints } | undefined;
   const paints = computed(() => {

@@ -1,17 +1,19 @@
 // Fetches what the heat map shows while it is looked at, and ties it to rows, colors and the window.
 
 import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { listScalars, readFlow, readScalar } from "../api/flow";
+import { listScalars, readFlow, readScalar, type FlowQuery } from "../api/flow";
 import type { Client } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import type { Rect, Size } from "../base/geometry";
 import { codesOf } from "../draw/flow_codes";
 import type { Cells } from "../draw/paint_cells";
 import type { ScalarLine } from "../draw/paint_scalar";
-import { computeFlow, thinning, type Flow } from "../model/flow";
+import { computeFlow, thinning, type Flow, type FlowNumbers } from "../model/flow";
+import { intactColumns, joinColumns } from "../model/flow_growth";
 import { entityOf, listRows, rowShowing, type FlowRow } from "../model/flow_rows";
 import { columnAxis, rowAxis, type Axis } from "../model/flow_window";
-import { BACKWARD, distinctSteps, type Tag } from "../model/run";
+import type { Result } from "../base/result";
+import { BACKWARD, distinctSteps, type RecordRef, type Tag } from "../model/run";
 import { lossTag, valueScale, type ScalarSeries } from "../model/scalar_line";
 import { positionOf } from "../model/step_axis";
 import { openAtFirst, openRowsAround } from "../state/flow_actions";
@@ -130,7 +132,7 @@ function followNumbers(store: Store, client: Client, { flow, problem }: Flowing)
   wanted.set(flow, key);
   const every = thinning(hierarchy, distinctSteps(tag.records).length);
   const query = { run, tag: tag.tag, hash: hierarchy.graph.hash, stage, backwardPass, every, columns: statistic.columns };
-  void readFlow(client, query).then((reply) => {
+  void readNew(client, query, flow, tag.records).then((reply) => {
     if (wanted.get(flow) !== key) return;
     problem.value = reply.ok ? undefined : reply.error;
     if (!reply.ok) return void wanted.delete(flow);
@@ -141,6 +143,26 @@ function followNumbers(store: Store, client: Client, { flow, problem }: Flowing)
     });
     performance.measure("gradgraph:flow-numbers", { start: began, end: performance.now() });
   });
+}
+
+interface Kept {
+  readonly query: string;
+  readonly records: readonly RecordRef[];
+  readonly numbers: FlowNumbers;
+}
+
+// The numbers that each heat map was last drawn from: of a run that grew only its new columns are asked for.
+const kept = new WeakMap<Signal<Flow | undefined>, Kept>();
+
+async function readNew(client: Client, query: FlowQuery, flow: Signal<Flow | undefined>, records: readonly RecordRef[]): Promise<Result<FlowNumbers>> {
+  const known = kept.get(flow);
+  const same = known !== undefined && known.query === JSON.stringify(query);
+  const intact = same ? intactColumns(known.numbers.steps, known.records, records) : 0;
+  const reply = await readFlow(client, query, intact);
+  if (!reply.ok) return reply;
+  const numbers = same && known.numbers.slots === reply.value.slots ? joinColumns(known.numbers, intact, reply.value) : reply.value;
+  kept.set(flow, { query: JSON.stringify(query), records, numbers });
+  return { ok: true, value: numbers };
 }
 
 // What each heat map shows or waits for.

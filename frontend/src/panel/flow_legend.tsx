@@ -24,7 +24,7 @@ export function FlowLegend({ store, drawing, flowing }: {
     <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={low} data-high={high}>
       <span class="flow-what" title={statistic.meaning}>Gradient{stage}, {statistic.label}</span>
       <span class="faint">{formatNumber(low)}</span>
-      <i class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(rampOf(theme.dark)).join(", ")})` }} />
+      <i class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(rampOf(theme.dark, theme.ramp)).join(", ")})` }} />
       <span class="faint">{formatNumber(high)}{statistic.scale === "log" && " log"}</span>
       <span class="chips">
         <Chip color={theme.zero} border={theme.border}>zero</Chip>

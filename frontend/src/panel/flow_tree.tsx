@@ -39,7 +39,7 @@ export function FlowTree({ store, flowing }: { readonly store: Store; readonly f
 }
 
 // Modules have their names before nodes do, and outer ones first.
-function rankOf({ kind, depth }: FlowRow): number {
+export function rankOf({ kind, depth }: FlowRow): number {
   return kind === "group" ? depth : 1000 + depth;
 }
 

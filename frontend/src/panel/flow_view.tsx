@@ -17,6 +17,8 @@ import { IconButton } from "./icon_button";
 import { Loading, NoGradients } from "./messages";
 
 const TOOLTIP_PX = 280;
+// So many points of a scalar TensorBoard keeps by itself.
+const THINNED = 1000;
 
 export function FlowView({ store, drawing, flowing }: {
   readonly store: Store;
@@ -65,7 +67,7 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
   return (
     <div class={`flow-scalar${tag === "" ? " alone" : ""}`}>
       <div class="flow-chosen">
-      <select data-testid="scalar" aria-label="Line above the heat map: a scalar of the run" title="A scalar that the same run logs, on the same steps"
+      <select data-testid="scalar" aria-label="Line above the heat map: a scalar of the run" title={`A scalar that the same run logs, on the same steps.${(series?.steps.length ?? 0) >= THINNED ? " TensorBoard keeps 1,000 points of a scalar, unless --samples_per_plugin says otherwise." : ""}`}
         value={tag} onChange={(event) => (store.scalarTag.value = event.currentTarget.value)}>
         {tags.map((one) => <option key={one} value={one}>{one}</option>)}
         <option value="">no line</option>

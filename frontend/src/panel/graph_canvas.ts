@@ -10,10 +10,12 @@ import type { Store } from "../state/store";
 import type { Drawing, Drawn } from "./drawing";
 import { frameInView, litKeys, Looking } from "./looking";
 import { Minimap } from "./minimap";
+import type { View } from "./picture";
 import { Pointing, type Pointed } from "./pointing";
 import { Viewpoint } from "./viewpoint";
 
 const RESTING_MS = 120;
+const AROUND_PX = 24;
 
 export class GraphCanvas {
   private readonly disposer = new Disposer();
@@ -74,6 +76,16 @@ export class GraphCanvas {
 
   zoomBy(factor: number): void {
     this.control.zoomBy(factor);
+  }
+
+  // To take away: what is in sight, or all that is laid out, at its own size.
+  picture(whole: boolean): View | undefined {
+    const { shown, size } = this;
+    if (shown === undefined) return undefined;
+    const { x, y, width, height } = shown.scene.boundsWorld;
+    const camera = whole ? { k: 1, x: AROUND_PX - x, y: AROUND_PX - y } : this.control.camera;
+    const room = whole ? { width: width + 2 * AROUND_PX, height: height + 2 * AROUND_PX } : size;
+    return { size: room, paint: (context, pixelRatio) => void this.paintOn(context, camera, room, pixelRatio) };
   }
 
   private follow(drawn: Drawn | undefined): void {
@@ -170,17 +182,33 @@ export class GraphCanvas {
 
   private paintNow(): void {
     const { drawing, size, shown } = this;
-    const paints = drawing.paints.peek();
-    if (shown === undefined || paints === undefined || size.height === 0) return;
-    if (paints.boxes.length !== shown.scene.boxes.length) return;
     const { camera } = this.control;
-    const theme = drawing.theme.peek();
-    const looked = this.looking.at(shown, this.rests);
-    paint(this.context, shown.scene, paints, theme, { camera, size, pixelRatio: window.devicePixelRatio, ...looked });
-    this.minimap.update(shown.scene, paints, theme, camera, size);
+    const looked = this.paintOn(this.context, camera, size, window.devicePixelRatio);
+    const paints = drawing.paints.peek();
+    if (shown === undefined) return this.clear();
+    if (paints === undefined || looked === undefined) return;
+    this.minimap.update(shown.scene, paints, drawing.theme.peek(), camera, size);
     drawing.inside.value = frameInView(shown.scene, camera, size);
     this.canvas.dataset.lit = litKeys(shown, looked.lit);
     this.canvas.dataset.camera = cameraText(camera);
+  }
+
+  // A canvas is black until it is painted.
+  private clear(): void {
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+    this.context.fillStyle = this.drawing.theme.peek().background;
+    this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
+  }
+
+  // Tells what it was looked at with; undefined where there is nothing to paint.
+  private paintOn(context: CanvasRenderingContext2D, camera: Camera, size: Size, pixelRatio: number): ReturnType<Looking["at"]> | undefined {
+    const { drawing, shown } = this;
+    const paints = drawing.paints.peek();
+    if (shown === undefined || paints === undefined || size.height === 0) return undefined;
+    if (paints.boxes.length !== shown.scene.boxes.length) return undefined;
+    const looked = this.looking.at(shown, this.rests);
+    paint(context, shown.scene, paints, drawing.theme.peek(), { camera, size, pixelRatio, ...looked });
+    return looked;
   }
 }
 

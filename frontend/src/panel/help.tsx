@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
+import { STATISTICS } from "../model/statistics";
 import type { View } from "../state/address";
 import { Popover } from "./popover";
 
@@ -11,6 +12,7 @@ const KEYS: Entries = [
   ["← →", "a step back or on; with Shift ten"],
   ["Home End", "first and last step"],
   ["Space", "play and pause"],
+  ["L", "follows the latest step, or stays"],
   ["Enter", "opens and closes the selected module"],
   ["F, + −", "fits the drawing to the window; nearer and farther"],
   ["Enter in Find", "to the next that was found; with Shift to the one before"],
@@ -51,6 +53,7 @@ const FLOW_KEYS: Entries = [
   ["Enter", "opens and closes the module"],
   ["G", "to the graph, at the same step and node"],
   ["Space", "play and pause"],
+  ["L", "follows the latest step, or stays"],
 ];
 
 const FLOW_MEANINGS: Entries = [
@@ -77,8 +80,17 @@ const CHARTS_MEANINGS: Entries = [
 const OF_VIEW: Readonly<Record<View, { readonly keys: Entries; readonly meanings: Entries }>> = {
   graph: { keys: KEYS, meanings: MEANINGS },
   flow: { keys: FLOW_KEYS, meanings: FLOW_MEANINGS },
-  charts: { keys: KEYS.filter(([key]) => ["← →", "Home End", "Space"].includes(key)), meanings: CHARTS_MEANINGS },
+  charts: { keys: KEYS.filter(([key]) => ["← →", "Home End", "Space", "L"].includes(key)), meanings: CHARTS_MEANINGS },
 };
+
+// One sentence each: those that can be drawn, then those of parameters at the stage "applied".
+const STATISTIC_MEANINGS: Entries = [
+  ...STATISTICS.map(({ label, meaning }) => [label, meaning] as const),
+  ["elements by magnitude", "how many of a sample of at most 4,096 elements are of each power of four"],
+  ["weight norm", "L2 norm of the parameter before the optimizer's step"],
+  ["update norm", "L2 norm of what the step added to it"],
+  ["update / weight", "the one by the other: about 0.001 is usual; far more is unstable, far less learns nothing"],
+];
 
 export function Help({ view }: { readonly view: View }): JSX.Element {
   const [open, setOpen] = useState(false);
@@ -87,6 +99,7 @@ export function Help({ view }: { readonly view: View }): JSX.Element {
       <div class="help-text" data-testid="help-text">
         <List title="Keys" entries={OF_VIEW[view].keys} />
         <List title="What is drawn" entries={OF_VIEW[view].meanings} />
+        <List title="Statistics of a gradient's elements; NaN and infinity are counted and left out of the others" entries={STATISTIC_MEANINGS} />
       </div>
     </Popover>
   );

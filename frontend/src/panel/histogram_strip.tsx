@@ -113,7 +113,7 @@ function pointedAt(plot: uPlot, { low, width, bins }: HistogramColumns): Pointed
 // Of several columns on one pixel the last is seen.
 function paintColumns(plot: uPlot, { steps, low, width, bins, shares, greatest }: HistogramColumns, edges: readonly number[], theme: Theme): void {
   const { ctx } = plot;
-  const ramp = rampOf(theme.dark);
+  const ramp = rampOf(theme.dark, theme.ramp);
   const bottoms = Array.from({ length: bins + 1 }, (_, bin) => Math.round(plot.valToPos(low + width * bin, "y", true)));
   steps.forEach((_, column) => {
     const left = Math.round(plot.valToPos(edges[column]!, "x", true));

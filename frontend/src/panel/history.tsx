@@ -7,14 +7,17 @@ import type { Result } from "../base/result";
 import { lineColor } from "../draw/line_colors";
 import { BACKWARD } from "../model/run";
 import { goToStep } from "../state/actions";
+import { csvOf } from "../base/csv";
 import { Section } from "./card_parts";
-import { Chart } from "./chart";
+import { Chart, valueIn, type ChartLine } from "./chart";
 import { ChartKey } from "./chart_key";
 import { THIN } from "./chart_options";
 import type { Drawing } from "./drawing";
 import { Histogram } from "./histogram";
+import { saveFile } from "./download";
 import { HistogramStrip } from "./histogram_strip";
 import { bundlesOf, pointsOf, type Bundle } from "./lines";
+import { nameOf } from "./picture";
 import { PinButton } from "./pin_button";
 import type { Session } from "./session";
 
@@ -33,7 +36,9 @@ export function History({ session, drawing, reply }: HistoryProps): JSX.Element 
   const series = reply.value;
   const bundles = bundlesOf(series, store.statistic.value);
   const bundle = bundles.find(({ id }) => id === chosen) ?? bundles.find(({ id }) => id === ref?.stage) ?? bundles[0];
-  const at = recordIn(series, ref);
+  // Until the numbers of a step that just came are here, those of the one before it stay.
+  const behind = ref !== undefined && ref.step > (series.steps.at(-1) ?? ref.step);
+  const at = behind ? series.steps.length - 1 : recordIn(series, ref);
   const counts = series.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
   return (
     <>
@@ -85,6 +90,10 @@ function OverSteps({ session: { store }, drawing, series, bundles, bundle, choos
             onChange={(event) => setScale({ of, log: event.currentTarget.checked })} />
           log scale
         </label>}
+        <button type="button" class="link" data-testid="chart-csv" title="Save these numbers as a table, CSV"
+          onClick={() => saveFile(`${nameOf(store)}-${bundle.id}.csv`.replace(/[^\w.-]+/g, "_"), new Blob([csvOf(tableOf(bundle, lines))], { type: "text/csv" }))}>
+          CSV
+        </button>
       </div>
       <Chart lines={lines} log={log} label={log && bundle.signed ? `|${statistic.label}|` : ""}
         step={ref?.step} theme={theme} pointAt={pointAt} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
@@ -92,6 +101,13 @@ function OverSteps({ session: { store }, drawing, series, bundles, bundle, choos
       <PinButton store={store} pin={series.key} />
     </Section>
   );
+}
+
+// A row a step; a step that a line has no number of is an empty cell.
+function tableOf({ lines: [only, ...others] }: Bundle, lines: readonly ChartLine[]): readonly (readonly (string | number | null)[])[] {
+  const names = only !== undefined && others.length === 0 ? [only.columns.join("+")] : lines.map(({ id }) => id);
+  const steps = [...new Set(lines.flatMap((line) => line.steps))].sort((a, b) => a - b);
+  return [["step", ...names], ...steps.map((step) => [step, ...lines.map((line) => valueIn(line, step) ?? null)])];
 }
 
 // Stages that change nothing lie upon each other: the earlier ones are seen as a rim.

@@ -15,6 +15,11 @@ function addressWindow(): Window {
   }
 }
 
+// The page as a link names it, without the hash.
+export function pageAddress(): string {
+  return addressWindow().location.href.replace(/#.*$/, "");
+}
+
 export function readHash(): string {
   return addressWindow().location.hash;
 }

@@ -4,6 +4,7 @@ import { listen, type Dispose } from "../base/disposer";
 import { chooseEdge, moveSteps, reveal, toggleGroup } from "../state/actions";
 import { startComparing, stopComparing } from "../state/compare";
 import { moveRow, showEverything, showView, toggleRows, zoomColumns, zoomRows } from "../state/flow_actions";
+import { setFollow } from "../state/live_actions";
 import type { Store } from "../state/store";
 import type { Flowing } from "./flow_data";
 import { togglePlay } from "./steps";
@@ -40,6 +41,7 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, vi
     case "-": view.zoomBy(1 / 1.3); return true;
     case "g": showView(store, store.view.value === "graph" ? "flow" : "graph"); return true;
     case "c": return toggleComparing(store);
+    case "l": if (!store.alone) setFollow(store, !store.follow.value); return !store.alone;
     case "Enter": return enter(store, item, target);
     case " ":
       if (target?.closest("button") != null) return false;

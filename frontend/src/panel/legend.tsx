@@ -21,7 +21,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
   const theme = drawing.theme.value;
   const statistic = store.statistic.value;
   const stage = store.record.value?.stage;
-  const ramp = rampOf(theme.dark);
+  const ramp = rampOf(theme.dark, theme.ramp);
   const { domain: [low, high] } = drawing.scale.value;
   const middle = statistic.scale === "unit" ? (low + high) / 2 : Math.sqrt(low * high);
   return (

@@ -18,7 +18,7 @@ export function Empty(): JSX.Element {
     <main class="message" data-testid="empty">
       <h1>No gradient graphs here yet</h1>
       <p>Add these lines to a training script, run it with this log directory, and reload:</p>
-      <pre><code>{SNIPPET}</code></pre>
+      <pre tabIndex={0} aria-label="Lines to add"><code>{SNIPPET}</code></pre>
       <p class="faint"><code>writer.add_grad_graph(model, x)</code> records one step by itself, without a loop. The graph shown is the one that autograd ran, with the gradient of every node at every recorded step.</p>
     </main>
   );

@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import uPlotStyle from "uplot/dist/uPlot.min.css?inline";
-import { Client } from "../api/client";
+import { Client, type Fetch } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import { LayoutEngine } from "../layout/engine";
 import { createStore } from "../state/store";
@@ -14,21 +14,32 @@ import { createFlowing } from "./flow_data";
 import type { CanvasRef } from "./graph_view";
 import { watchDarkMode, watchReload } from "./host";
 import { watchKeyboard } from "./keyboard";
+import { watchGrowth } from "./live";
+import { watchDashboard } from "./dashboard";
+import { revealFromDashboard } from "./dashboard_link";
 import { Session } from "./session";
 import style from "./style.css?inline";
 import { applyAddress, syncAddress } from "./sync_address";
 
-export function mount(place: HTMLElement, base = "./"): Dispose {
+export interface MountOptions {
+  readonly base?: string; // of the routes
+  readonly soonestMs?: number; // between two looks for new records
+  readonly alone?: boolean; // in a file of its own: nothing grows, and no TensorBoard is around it
+  readonly answer?: Fetch; // instead of the server
+  readonly workerUrl?: string; // of the layout's worker
+}
+
+export function mount(place: HTMLElement, { base = "./", soonestMs, alone = false, answer, workerUrl }: MountOptions = {}): Dispose {
   const disposer = new Disposer();
   const sheet = document.createElement("style");
   sheet.textContent = uPlotStyle + style + chartsStyle;
   document.head.append(sheet);
   disposer.add(() => sheet.remove());
 
-  const store = createStore();
-  const engine = new LayoutEngine();
+  const store = createStore(alone);
+  const engine = new LayoutEngine(workerUrl);
   const drawing = createDrawing(store, engine);
-  const client = new Client(base);
+  const client = new Client(base, answer);
   const session = new Session(store, client);
   const flowing = createFlowing(store, client, drawing);
   const charting = createCharting(store, client);
@@ -48,7 +59,9 @@ export function mount(place: HTMLElement, base = "./"): Dispose {
   render(<App session={session} drawing={drawing} flowing={flowing} charting={charting} canvas={canvas} />, place);
   disposer.add(() => render(null, place));
   void session.start({ step, pass, hash }).then(() => {
-    disposer.add(watchReload(() => void session.reload()));
+    if (!alone) disposer.add(watchDashboard((name) => revealFromDashboard(store, name)));
+    if (!alone) disposer.add(watchReload(() => void session.reload()));
+    if (!alone) disposer.add(watchGrowth(session, soonestMs));
     disposer.add(syncAddress(store));
   });
   return () => disposer.dispose();

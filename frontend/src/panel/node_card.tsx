@@ -9,6 +9,7 @@ import { calledAgain } from "../model/hierarchy";
 import { edgesOut, type Graph } from "../model/graph";
 import { kindLabel, operationLabel } from "../model/labels";
 import { currentRecord, type RecordedStep } from "../model/record";
+import { DashboardLink } from "./dashboard_link";
 import { Facts, type CardProps } from "./card_parts";
 import { History, useSeries } from "./history";
 import { LoopProfile } from "./loop_profile";
@@ -39,6 +40,7 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       <Note graph={graph} node={node} />
       {slots > 1 && <SlotPicker graph={graph} node={node} slot={slot} choose={setSlot} />}
       <Facts facts={[...factsOf(graph, node, row), ...aboutRoot(record, columns.nodes.kind[node])]} />
+      <DashboardLink store={session.store} graph={graph} node={node} />
       {slots > 0 && (
         <>
           <WholeArrays client={session.client} record={record} series={series?.ok ? series.value : undefined} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />

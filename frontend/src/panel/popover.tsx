@@ -1,12 +1,13 @@
 // What drops from a button and goes away by itself: on Escape, on a press outside, on a choice.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { Disposer, listen } from "../base/disposer";
 
 // Calls `close` on Escape and on a press outside of `place`, as long as `open`.
 export function useDismiss(place: RefObject<HTMLElement | null>, open: boolean, close: () => void): void {
-  useEffect(() => {
+  // As soon as it is there: a key may be pressed before the next frame.
+  useLayoutEffect(() => {
     if (!open) return undefined;
     const disposer = new Disposer();
     // Before anyone else: Escape closes this and not the card behind it.
@@ -50,7 +51,7 @@ export function Popover({ id, label, look, title, open, setOpen, children }: {
         }}>
         {label}
       </button>
-      {open && <div class="popover wide" onKeyDown={moveFocus}>{children}</div>}
+      {open && <div class="popover wide" role="group" aria-label={title ?? id} tabIndex={0} onKeyDown={moveFocus}>{children}</div>}
     </div>
   );
 }

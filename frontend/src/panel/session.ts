@@ -9,8 +9,9 @@ import { Disposer, type Dispose } from "../base/disposer";
 import { success, type Result } from "../base/result";
 import { buildHierarchy, type Hierarchy } from "../model/hierarchy";
 import { bytesOf, type RecordedStep } from "../model/record";
-import { lastRecord, nearestRecord, nextRecord, samePlace, standingAt, type RecordRef } from "../model/run";
+import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../model/run";
 import { enterGraph, leaveGraph } from "../state/actions";
+import { keepFollowing } from "../state/live_actions";
 import type { Store } from "../state/store";
 import { followCompared } from "./comparing";
 
@@ -41,6 +42,7 @@ export class Session {
     this.disposer.add(effect(() => this.followDomain()));
     this.disposer.add(effect(() => this.followBadSteps()));
     this.disposer.add(followCompared(this));
+    this.disposer.add(keepFollowing(this.store));
     // One thing is chosen at a time: a box or a line.
     this.disposer.add(effect(() => {
       if (this.store.selected.value !== undefined) this.store.edge.value = undefined;
@@ -49,26 +51,37 @@ export class Session {
 
   readonly close: Dispose = () => this.disposer.dispose();
 
-  // New records appear: who stood at the last one follows, else the record that is shown stays the one it was.
-  async reload(): Promise<void> {
+  // New records appear. What is shown stays what it was, unless the latest is followed. Tells whether there was an answer.
+  async reload(): Promise<boolean> {
     const { store } = this;
     const reply = await this.client.runs();
     if (!reply.ok) {
       // A failed refresh does not take away what is on the screen.
       if (store.runs.peek().length === 0) store.phase.value = { kind: "error", sentence: reply.error };
       else store.notice.value = reply.error;
-      return;
+      return false;
     }
-    const standing = standingAt(store.tag.peek()?.records ?? [], store.ref.peek(), store.stage.peek());
+    const before = store.tag.peek()?.records ?? [];
+    const standing = standingAt(before, store.ref.peek(), store.stage.peek());
     batch(() => {
       store.runs.value = reply.value;
       store.phase.value = { kind: "ready" };
       const records = store.tag.value?.records ?? [];
-      if (standing !== undefined) store.recordIndex.value = samePlace(records, standing);
-      else store.recordIndex.value = firstShown(records, this.wanted, store.stage.peek());
+      if (store.follow.peek()) store.recordIndex.value = lastRecord(records, store.stage.peek());
+      else if (standing === undefined) store.recordIndex.value = firstShown(records, this.wanted, store.stage.peek());
+      else store.recordIndex.value = nearestRecord(records, standing.step, standing.backwardPass, standing.stage);
+      if (standing !== undefined) this.tellNews(before, records);
       this.generation.value++;
       this.tellMissing();
     });
+    return true;
+  }
+
+  private tellNews(before: readonly RecordRef[], now: readonly RecordRef[]): void {
+    const { store } = this;
+    store.unseen.value += Math.max(0, distinctSteps(now).length - distinctSteps(before).length);
+    const [was, is] = [cadenceOf(before), cadenceOf(now)];
+    if (was !== 0 && is !== 0 && was !== is) store.notice.value = `Steps are now recorded every ${is} steps; it was every ${was}.`;
   }
 
   // A link may name a run or tag that is not here: what is shown instead is said.

@@ -21,7 +21,9 @@ export function Stages({ session: { store }, reply }: {
   const ref = store.ref.value;
   if (reply === undefined || !reply.ok || ref === undefined) return null;
   const series = reply.value;
-  const here = series.steps.map((_, i) => i).filter((i) => series.steps[i] === ref.step && series.present[i] === 1);
+  // Until the numbers of a step that just came are here, those of the one before it stay.
+  const step = Math.min(ref.step, series.steps.at(-1) ?? ref.step);
+  const here = series.steps.map((_, i) => i).filter((i) => series.steps[i] === step && series.present[i] === 1);
   const stages = new Set(here.map((i) => series.stages[i]));
   const passes = here.filter((i) => series.stages[i] === BACKWARD).length;
   return (
@@ -29,7 +31,7 @@ export function Stages({ session: { store }, reply }: {
       {stages.size > 1 && (
         <Section title="Gradient at each stage of this step" id="stages">
           <table class="numbers stages">
-            <thead><tr><th /> {COLUMNS.map(([name, label]) => <th key={name} scope="col">{label}</th>)}</tr></thead>
+            <thead><tr><td /> {COLUMNS.map(([name, label]) => <th key={name} scope="col">{label}</th>)}</tr></thead>
             <tbody>
               {here.map((i) => {
                 const [stage, pass] = [series.stages[i]!, series.backwardPasses[i]!];

@@ -7,6 +7,7 @@ import { chooseStage, goToStep, moveSteps } from "../state/actions";
 import type { Store } from "../state/store";
 import { FirstIcon, LastIcon, NextIcon, PauseIcon, PlayIcon, PreviousIcon } from "./icons";
 import { IconButton } from "./icon_button";
+import { Follow } from "./follow";
 import { Told } from "./told";
 
 const PLAY_MS = 220;
@@ -43,6 +44,7 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
           onChange={(event) => typeStep(store, event.currentTarget)} />
       </label>
       <span class="faint" data-testid="step-count">{at + 1} of {steps.length}</span>
+      {!store.alone && <Follow store={store} />}
       {stages.length > 1 && (
         <label class="choice" title="Where in the step the gradients were read. After the backward only parameters have gradients.">
           <span>Stage</span>

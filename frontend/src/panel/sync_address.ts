@@ -3,6 +3,8 @@
 import { batch, effect } from "@preact/signals";
 import { Disposer, type Dispose } from "../base/disposer";
 import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
+import { DEFAULT_RAMP, rampNamed } from "../draw/ramps";
+import { keptRamp } from "./colors";
 import { BACKWARD } from "../model/run";
 import { chosenGroups, goToStep, moveSteps, reveal } from "../state/actions";
 import { applyCharted, chartedOf } from "../state/charts";
@@ -18,6 +20,8 @@ export function applyAddress(store: Store): Address {
   batch(() => {
     store.view.value = address.view ?? "graph";
     store.scalarTag.value = address.scalar;
+    store.ramp.value = rampNamed(address.colors) ?? keptRamp() ?? DEFAULT_RAMP;
+    store.follow.value = address.follow ?? false;
     if (address.run !== undefined) store.runName.value = address.run;
     if (address.tag !== undefined) store.tagName.value = address.tag;
     if (address.stat !== undefined) setStatistic(store, address.stat);
@@ -33,11 +37,12 @@ export function applyAddress(store: Store): Address {
 
 export function addressOf(store: Store): Address {
   const ref = store.ref.value;
+  const follow = store.follow.value;
   return {
     view: store.view.value === "graph" ? undefined : store.view.value,
     run: store.run.value?.run,
     tag: store.tag.value?.tag,
-    step: ref?.step,
+    step: follow ? undefined : ref?.step,
     pass: ref === undefined || ref.backwardPass === 0 ? undefined : ref.backwardPass,
     stage: store.stage.value === BACKWARD ? undefined : store.stage.value,
     hash: (store.tag.value?.hashes.length ?? 0) > 1 ? ref?.hash : undefined,
@@ -48,6 +53,8 @@ export function addressOf(store: Store): Address {
     scalar: store.scalarTag.value,
     vs: versusOf(store.compare),
     charts: chartedOf(store.charts),
+    colors: store.ramp.value === DEFAULT_RAMP ? undefined : store.ramp.value,
+    follow: follow || undefined,
   };
 }
 
@@ -76,7 +83,8 @@ export function syncAddress(store: Store): Dispose {
     }
     const before = store.tag.peek();
     const { step, pass, sel } = applyAddress(store);
-    if (step !== undefined) goToStep(store, step, pass);
+    if (store.follow.peek()) moveSteps(store, Infinity);
+    else if (step !== undefined) goToStep(store, step, pass);
     else if (store.tag.peek() !== before) moveSteps(store, Infinity);
     // A graph that is still to come reveals what is selected when it is there.
     if (sel !== undefined && store.hierarchy.peek()?.graph.hash === store.hash.peek()) reveal(store, sel);

@@ -2,13 +2,14 @@
 
 import type { JSX } from "preact";
 import { formatCount, formatNumber } from "../base/format";
-import type { RecordRef } from "../model/run";
+import { cadenceBefore, type RecordRef } from "../model/run";
 
 export function Told({ records, shown }: {
   readonly records: readonly RecordRef[];
   readonly shown: RecordRef;
 }): JSX.Element {
   const { lossScale, everyNSteps, cost } = shown;
+  const before = everyNSteps > 0 ? cadenceBefore(records, shown) : undefined;
   // Whether a step is skipped is known only after its backward.
   const skipped = records.some((record) => record.step === shown.step && record.skipped);
   return (
@@ -17,7 +18,8 @@ export function Told({ records, shown }: {
       {lossScale !== 1 && <span class="faint" data-testid="loss-scale" title="A GradScaler's factor on the loss. It is divided out of all numbers here.">loss scale {formatNumber(lossScale)}</span>}
       {everyNSteps > 0 && (
         <span class="faint" data-testid="cadence" title={cadenceTitle(everyNSteps, cost)}>
-          every {everyNSteps === 1 ? "step" : `${formatCount(everyNSteps)} steps`}{cost > 0 && `, cost ${percent(cost)}`}
+          every {everyNSteps === 1 ? "step" : `${formatCount(everyNSteps)} steps`}
+          {before !== undefined && ` (${formatCount(before.everyNSteps)} until step ${before.until})`}{cost > 0 && `, cost ${percent(cost)}`}
         </span>
       )}
     </span>

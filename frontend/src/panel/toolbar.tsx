@@ -5,13 +5,18 @@ import { STATISTICS } from "../model/statistics";
 import { chooseHash, chooseRun, chooseTag, collapseAll, expandAll } from "../state/actions";
 import { closeAllRows, openAllRows } from "../state/flow_actions";
 import { setStatistic, type Store } from "../state/store";
+import { Colors } from "./colors";
 import { CompareSwitch } from "./compare_bar";
 import { Finder } from "./finder";
 import { Findings } from "./findings";
 import { Help } from "./help";
 import { IconButton } from "./icon_button";
 import { CollapseIcon, ExpandIcon } from "./icons";
+import type { Drawing } from "./drawing";
+import type { Flowing } from "./flow_data";
+import type { CanvasRef } from "./graph_view";
 import type { Session } from "./session";
+import { TakeAway } from "./take_away";
 import { ViewSwitch } from "./view_switch";
 
 interface Option {
@@ -19,8 +24,11 @@ interface Option {
   readonly text: string;
 }
 
-export function Toolbar({ session, select }: {
+export function Toolbar({ session, drawing, flowing, canvas, select }: {
   readonly session: Session;
+  readonly drawing: Drawing;
+  readonly flowing: Flowing;
+  readonly canvas: CanvasRef;
   readonly select: (id: string) => void;
 }): JSX.Element {
   const { store } = session;
@@ -56,6 +64,8 @@ export function Toolbar({ session, select }: {
             <IconButton id="collapse-all" label="Collapse all" onClick={() => (flow ? closeAllRows(store) : collapseAll(store))}><CollapseIcon /></IconButton>
           </>
         )}
+        <Colors store={store} />
+        <TakeAway store={store} drawing={drawing} flowing={flowing} canvas={canvas} />
         <Help view={view} />
       </div>
     </div>

@@ -20,6 +20,8 @@ export interface Address {
   readonly sel?: string | undefined;
   readonly open?: readonly string[] | undefined;
   readonly scalar?: string | undefined;
+  readonly colors?: string | undefined;
+  readonly follow?: boolean | undefined; // then the step is the last one
   readonly vs?: Versus | undefined;
   readonly charts?: Charted | undefined;
 }
@@ -67,6 +69,8 @@ export function parseAddress(hash: string): Address {
     sel: values.get("sel"),
     open: open === undefined ? undefined : open.split("\n").filter((id) => id !== ""),
     scalar: values.get("scalar"),
+    colors: values.get("colors"),
+    follow: values.get("follow") === "1" ? true : undefined,
     vs: versusOf(values),
     charts: chartsOf(values),
   };
@@ -89,6 +93,8 @@ export function formatAddress(hash: string, address: Address): string {
     ["sel", address.sel],
     ["open", open === undefined || open.length > LONGEST_OPEN ? undefined : open],
     ["scalar", address.scalar],
+    ["colors", address.colors],
+    ["follow", address.follow === true ? 1 : undefined],
     ...versusEntries(address.vs),
     ...chartsEntries(address.charts),
   ];

@@ -18,6 +18,7 @@ export type Phase =
   | { readonly kind: "error"; readonly sentence: string };
 
 export interface Store {
+  readonly alone: boolean; // the panel is a file of its own: no TensorBoard is around it
   readonly phase: Signal<Phase>;
   readonly runs: Signal<readonly Run[]>;
   readonly runName: Signal<string | undefined>;
@@ -37,7 +38,11 @@ export interface Store {
   readonly flowWindow: Signal<FlowWindow>; // the part of the heat map that is in sight
   readonly scalarTag: Signal<string | undefined>; // of the line above it; undefined: the loss, if one is found
   readonly dark: Signal<boolean>;
+  readonly ramp: Signal<string>; // the colors of numbers, by id
   readonly playing: Signal<boolean>;
+  readonly follow: Signal<boolean>; // the last recorded step is shown, whichever that is
+  readonly unseen: Signal<number>; // steps that came since the last one was shown
+  readonly unreachable: Signal<boolean>; // the server did not answer when it was asked for news
   readonly notice: Signal<string | undefined>;
   readonly hierarchy: Signal<Hierarchy | undefined>;
   readonly record: Signal<RecordedStep | undefined>;
@@ -55,7 +60,7 @@ export interface Store {
   readonly charts: ChartsState;
 }
 
-export function createStore(): Store {
+export function createStore(alone = false): Store {
   const runs = signal<readonly Run[]>([]);
   const runName = signal<string | undefined>(undefined);
   const tagName = signal<string | undefined>(undefined);
@@ -80,6 +85,7 @@ export function createStore(): Store {
     return numbers.rows === shown.graph.rows ? computeValues(shown, numbers, statistic.value) : undefined;
   });
   return {
+    alone,
     phase: signal<Phase>({ kind: "loading" }),
     runs, runName, tagName, recordIndex, statistic, open, hierarchy, record, run, tag, openGroups,
     direction: signal<Direction>("backward"),
@@ -94,7 +100,11 @@ export function createStore(): Store {
     flowWindow: signal<FlowWindow>(EVERYTHING),
     scalarTag: signal<string | undefined>(undefined),
     dark: signal(false),
+    ramp: signal(""),
     playing: signal(false),
+    follow: signal(false),
+    unseen: signal(0),
+    unreachable: signal(false),
     notice: signal<string | undefined>(undefined),
     domain: signal<readonly [number, number] | undefined>(undefined),
     badSteps: signal<readonly number[]>([]),

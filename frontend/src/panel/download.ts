@@ -1,0 +1,22 @@
+// Gives a file to the person.
+
+export function saveFile(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser has begun by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+// Without a clipboard, as on a page that is not secure, what was selected is copied the old way.
+export async function copyText(text: string, field: HTMLInputElement | null): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    field?.select();
+    return document.execCommand("copy");
+  }
+}

@@ -1,0 +1,85 @@
+// Pictures of a view to take away: the same painters, on a canvas or on an SVG.
+
+import type { Size } from "../base/geometry";
+import { rampOf } from "../draw/color_scale";
+import { FOOTER_PX, paintFooter } from "../draw/paint_footer";
+import { ratioColor } from "../draw/ratio_scale";
+import type { Theme } from "../draw/theme";
+import type { Store } from "../state/store";
+import { saveFile } from "./download";
+import type { Drawing } from "./drawing";
+
+// Anything that can be painted; `pixelRatio` of the canvas, 1 of an SVG.
+export interface View {
+  readonly size: Size;
+  paint(context: CanvasRenderingContext2D, pixelRatio: number): void;
+}
+
+const SHARP = 2;
+// Beyond these, browsers give no canvas.
+const MOST_SIDE_PX = 16_000;
+const MOST_PIXELS = 100_000_000;
+
+export async function savePicture(format: "png" | "svg", view: View, store: Store, drawing: Drawing): Promise<void> {
+  const size = { width: Math.ceil(view.size.width), height: Math.ceil(view.size.height) };
+  const whole = { width: size.width, height: size.height + FOOTER_PX };
+  const paint = (context: CanvasRenderingContext2D, pixelRatio: number): void => {
+    view.paint(context, pixelRatio);
+    context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+    paintFooter(context, size, footerOf(store, drawing), drawing.theme.peek());
+  };
+  saveFile(`${nameOf(store)}.${format}`, await (format === "svg" ? svgOf(whole, paint) : pngOf(whole, paint)));
+}
+
+type Paint = (context: CanvasRenderingContext2D, pixelRatio: number) => void;
+
+// Fetched when it is first asked for: most never need it.
+async function svgOf(size: Size, paint: Paint): Promise<Blob> {
+  const { Context } = await import("svgcanvas");
+  const context = new Context(size);
+  paint(context as unknown as CanvasRenderingContext2D, 1);
+  return new Blob([context.getSerializedSvg(true)], { type: "image/svg+xml" });
+}
+
+async function pngOf({ width, height }: Size, paint: Paint): Promise<Blob> {
+  const ratio = Math.min(SHARP, MOST_SIDE_PX / Math.max(width, height), Math.sqrt(MOST_PIXELS / (width * height)));
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  const context = canvas.getContext("2d");
+  if (context === null) throw new Error("This browser gives no 2D canvas.");
+  paint(context, ratio);
+  const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
+  if (blob === null) throw new Error("This browser gave no picture.");
+  return blob;
+}
+
+function footerOf(store: Store, drawing: Drawing): Parameters<typeof paintFooter>[2] {
+  const [statistic, scale, ref] = [store.statistic.peek(), drawing.scale.peek(), store.ref.peek()];
+  const step = ref === undefined || store.view.peek() === "flow" ? "" : `, step ${ref.step}${ref.stage === "backward" ? "" : `, ${ref.stage}`}`;
+  const of = `${[store.run.peek()?.run, store.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ")}${step}`;
+  const there = store.view.peek() === "graph" ? store.compare.place.peek() : undefined;
+  if (there !== undefined) {
+    const most = 2 ** store.compare.reach.peek();
+    return {
+      what: `Gradient, ${statistic.label}: here ÷ there`, of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}, step ${there.ref.step}`,
+      scale: { ...scale, domain: [1 / most, most] }, ramp: blended(drawing.theme.peek()),
+    };
+  }
+  return {
+    what: `Gradient, ${statistic.label}${statistic.scale === "log" ? " (log)" : ""}`,
+    of,
+    scale, ramp: rampOf(drawing.theme.peek().dark, drawing.theme.peek().ramp),
+  };
+}
+
+// The few colors of the scale of ratios, as many as a ramp has.
+function blended(theme: Theme): readonly string[] {
+  return Array.from({ length: 64 }, (_, i) => ratioColor((2 * i) / 63 - 1, 1, theme));
+}
+
+export function nameOf(store: Store): string {
+  const run = store.run.peek()?.run;
+  const parts = [...(run === undefined || run === "." ? [] : [run]), store.tag.peek()?.tag, store.view.peek() === "flow" ? "flow" : store.ref.peek()?.step];
+  return ["gradgraph", ...parts].join("-").replace(/[^\w-]+/g, "_").slice(0, 100);
+}

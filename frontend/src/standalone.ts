@@ -1,0 +1,8 @@
+// What a file made by `tb-gradgraph export --html` runs: the panel, over the answers that the file holds.
+
+import { embeddedFetch } from "./api/embedded";
+import { mount } from "./panel/mount";
+
+export function render(place: HTMLElement, answers: ArrayBuffer, workerUrl: string): void {
+  mount(place, { alone: true, answer: embeddedFetch(answers), workerUrl });
+}

@@ -1,0 +1,29 @@
+// What the user can do while a training runs: follow its latest step, or stay where he is.
+
+import { batch, effect } from "@preact/signals";
+import type { Dispose } from "../base/disposer";
+import { moveSteps } from "./actions";
+import type { Store } from "./store";
+
+export function setFollow(store: Store, follow: boolean): void {
+  batch(() => {
+    store.follow.value = follow;
+    if (follow) moveSteps(store, Infinity);
+  });
+}
+
+// Who goes to another step no longer follows; another run or graph is followed in its turn.
+export function keepFollowing(store: Store): Dispose {
+  let place = "";
+  return effect(() => {
+    const [run, tag, ref] = [store.run.value?.run, store.tag.value, store.ref.value];
+    const now = `${run}\n${tag?.tag}`;
+    const moved = now !== place;
+    place = now;
+    const atLast = ref === undefined || ref.step === tag?.records.at(-1)?.step;
+    if (atLast || moved) store.unseen.value = 0;
+    if (atLast || !store.follow.value) return;
+    if (moved) moveSteps(store, Infinity);
+    else store.follow.value = false;
+  });
+}

@@ -1,0 +1,169 @@
+// What is taken away is what is shown: pictures, tables, links.
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { chainRule, flow, HOSTILE, hostile, transformer } from "../fixtures/examples.mjs";
+import { embeddedFetch, keyOf } from "../src/api/embedded";
+import { csvOf } from "../src/base/csv";
+import { luminance } from "../src/draw/color_scale";
+import { RAMPS, rampOf } from "../src/draw/ramps";
+import { readHash, writeHash } from "../src/panel/host";
+import { settle, useStage, waitFor } from "./stage";
+
+const stage = useStage();
+const saved: { name: string; blob: Blob }[] = [];
+const { createObjectURL } = URL;
+const { click } = HTMLAnchorElement.prototype;
+
+beforeEach(() => {
+  saved.length = 0;
+  const blobs = new Map<string, Blob>();
+  URL.createObjectURL = (blob: Blob) => {
+    const url = createObjectURL(blob);
+    blobs.set(url, blob);
+    return url;
+  };
+  // The browser would ask where to put it.
+  HTMLAnchorElement.prototype.click = function () {
+    saved.push({ name: this.download, blob: blobs.get(this.href)! });
+  };
+});
+afterEach(() => {
+  URL.createObjectURL = createObjectURL;
+  HTMLAnchorElement.prototype.click = click;
+  localStorage.removeItem("gradgraph.colors");
+});
+
+async function take(id: string): Promise<{ name: string; blob: Blob }> {
+  if (stage.one("take-away-list") === null) stage.one("take-away")!.click();
+  await waitFor(() => expect(stage.one(id)).not.toBeNull());
+  const before = saved.length;
+  stage.one(id)!.click();
+  await waitFor(() => expect(saved).toHaveLength(before + 1));
+  return saved.at(-1)!;
+}
+
+async function svgOf(blob: Blob): Promise<Document> {
+  const made = new DOMParser().parseFromString(await blob.text(), "image/svg+xml");
+  expect(made.querySelector("parsererror")).toBeNull();
+  return made;
+}
+
+test("an SVG of the whole drawing has every box by its name, the colors of the page, and says what they mean", async () => {
+  stage.show(chainRule());
+  await stage.drawn("leaf:x");
+  const { name, blob } = await take("save-whole-svg");
+  expect(name).toMatch(/^gradgraph-chain_rule-.*\.svg$/);
+  const svg = await svgOf(blob);
+  const texts = [...svg.querySelectorAll("text")].map(({ textContent }) => textContent);
+  for (const key of stage.keys()) expect(texts).toContain(stage.item(key).dataset.name);
+  const fills = new Set([...svg.querySelectorAll("path")].map((path) => path.getAttribute("fill")));
+  for (const key of stage.keys()) expect(fills).toContain(stage.item(key).dataset.color);
+  expect(texts).toContain("Gradient, L2 norm (log)");
+});
+
+test("a PNG of what is in sight is the page's pixels, twice as fine", async () => {
+  stage.show(chainRule());
+  await stage.drawn("leaf:x");
+  const canvas = stage.one("canvas") as HTMLCanvasElement;
+  const { blob } = await take("save-png");
+  const picture = await createImageBitmap(blob);
+  expect(picture.width).toBe(2 * canvas.clientWidth);
+  expect(picture.height).toBe(2 * (canvas.clientHeight + 44));
+  const copy = new OffscreenCanvas(picture.width, picture.height).getContext("2d")!;
+  copy.drawImage(picture, 0, 0);
+  const { x, y } = stage.middleOf("leaf:x");
+  const ratio = window.devicePixelRatio;
+  const [across, down] = [x - 20, y - 14]; // beside the text
+  const shown = canvas.getContext("2d")!.getImageData(across * ratio, down * ratio, 1, 1).data;
+  expect([...copy.getImageData(2 * across, 2 * down, 1, 1).data]).toEqual([...shown]);
+});
+
+test("the heat map is taken away with its names, cells and steps", async () => {
+  writeHash("p.gradgraph.view=flow");
+  stage.show(flow());
+  await waitFor(() => expect(stage.one("flow-canvas")?.dataset.columns).toMatch(/,10$/));
+  const svg = await svgOf((await take("save-svg")).blob);
+  const texts = [...svg.querySelectorAll("text")].map(({ textContent }) => textContent);
+  for (const expected of ["up Linear", "weight", "train/loss", "90"]) expect(texts).toContain(expected);
+  expect(svg.querySelector("image")?.getAttribute("xlink:href")).toMatch(/^data:image\/png;base64,/);
+  expect((await createImageBitmap((await take("save-png")).blob)).width).toBe(2 * (stage.one("flow-canvas")!.clientWidth + 250));
+});
+
+test("names in a picture and its file name are text", async () => {
+  stage.show(hostile());
+  await waitFor(() => expect(stage.keys().length).toBeGreaterThan(0));
+  const { name, blob } = await take("save-whole-svg");
+  expect(name).toMatch(/^[\w.-]+$/);
+  const svg = await svgOf(blob);
+  expect(svg.querySelector("script, img, foreignObject, [onerror], [onload]")).toBeNull();
+  expect(HOSTILE).toContain("<");
+});
+
+test("a chart's numbers are a table, exactly", async () => {
+  writeHash("p.gradgraph.sel=h.0.attn.w&p.gradgraph.stat=l2_norm");
+  const run = transformer(1, 3);
+  stage.show(run);
+  await waitFor(() => expect(stage.keys().length).toBeGreaterThan(0));
+  await settle(50);
+  const parameter = run.graph.nodes.key.find((key, i) => run.graph.nodes.kind[i] === "parameter" && key.includes("0"))!;
+  writeHash(`p.gradgraph.sel=${encodeURIComponent(parameter)}`);
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
+  window.parent.dispatchEvent(new HashChangeEvent("hashchange"));
+  await waitFor(() => expect(stage.one("chart-csv")).not.toBeNull());
+  stage.one("chart-csv")!.click();
+  const lines = (await saved[0]!.blob.text()).trimEnd().split("\r\n");
+  expect(lines[0]).toBe("step,l2_norm");
+  expect(lines).toHaveLength(1 + Number(stage.one("chart")!.dataset.points));
+  for (const line of lines.slice(1)) expect(line).toMatch(/^\d+,\d/);
+});
+
+test("tables are quoted where they have to be", () => {
+  expect(csvOf([["a", 'b "c", d'], [1.5, null], [Infinity, "x\ny"]])).toBe('a,"b ""c"", d"\r\n1.5,\r\nInfinity,"x\ny"\r\n');
+});
+
+test("the link is the address of the view", async () => {
+  stage.show(chainRule());
+  await stage.drawn("leaf:x");
+  stage.one("take-away")!.click();
+  await waitFor(() => expect(stage.one("link")).not.toBeNull());
+  await waitFor(() => expect(readHash()).toContain("p.gradgraph.run"));
+  await waitFor(() => expect((stage.one("link") as HTMLInputElement).value).toBe(window.parent.location.href));
+});
+
+test("each color scale goes one way in lightness, away from the background", () => {
+  for (const { id } of RAMPS) {
+    for (const dark of [false, true]) {
+      const lights = rampOf(dark, id).map(luminance);
+      expect(lights.every((light, i) => i === 0 || (dark ? light >= lights[i - 1]! - 1e-3 : light <= lights[i - 1]! + 1e-3)), `${id} ${dark}`).toBe(true);
+      expect(Math.abs(lights.at(-1)! - lights[0]!)).toBeGreaterThan(0.5);
+    }
+  }
+});
+
+test("a color scale that was chosen is drawn, kept and in the link", async () => {
+  stage.show(chainRule());
+  await stage.drawn("leaf:x");
+  const before = stage.item("leaf:x").dataset.color;
+  stage.one("colors")!.click();
+  await waitFor(() => expect(stage.one("colors-cividis")).not.toBeNull());
+  stage.one("colors-cividis")!.click();
+  await waitFor(() => expect(stage.item("leaf:x").dataset.color).not.toBe(before));
+  expect(rampOf(false, "cividis")).toContain(stage.item("leaf:x").dataset.color);
+  expect(localStorage.getItem("gradgraph.colors")).toBe("cividis");
+  await waitFor(() => expect(readHash()).toContain("p.gradgraph.colors=cividis"));
+});
+
+test("what a file holds is asked for as the server is", async () => {
+  const content = new TextEncoder().encode('{"a":1}');
+  const key = keyOf("./step?tag=a%26b&run=%3C%2Fscript%3E+x&step=3");
+  expect(key).toBe("step\nrun=</script> x\nstep=3\ntag=a&b");
+  const head = new TextEncoder().encode(JSON.stringify({ answers: { [key]: [0, content.length] } }));
+  const pack = new Uint8Array(4 + head.length + content.length);
+  new DataView(pack.buffer).setUint32(0, head.length, true);
+  pack.set(head, 4);
+  pack.set(content, 4 + head.length);
+  const ask = embeddedFetch(pack.buffer);
+  expect(await (await ask("./step?run=%3C%2Fscript%3E+x&step=3&tag=a%26b")).json()).toEqual({ a: 1 });
+  const missing = await ask("./tensor?run=x");
+  expect([missing.status, (await missing.json()).error]).toEqual([404, "This file does not hold that. TensorBoard shows it, on the log that the file was made of."]);
+});

@@ -1,0 +1,122 @@
+"""One HTML file that holds the panel and what it shows: no server, no network, nothing beside it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import importlib.resources
+import json
+import re
+import struct
+from collections.abc import Iterable, Mapping
+
+_ENTRY = "standalone.js"
+_WORKER = re.compile(r"layout\.worker-.*\.js")
+_IMPORTED = re.compile(r"""["'`]\./([\w.-]+\.js)["'`]""")
+
+# What is in the file is base64 of gzip, so that no name can end a script or begin a tag.
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+body {{ margin: 0; }}
+#panel {{ height: 100vh; }}
+#said {{ margin: 24px; font: 14px system-ui, sans-serif; }}
+</style>
+</head>
+<body>
+<div id="panel">
+<p id="said">Opening&hellip; This page needs JavaScript, and a browser of 2023 or later.</p>
+</div>
+{parts}
+<script type="module">
+async function unpack(element) {{
+  const bytes = Uint8Array.from(atob(element.textContent), (one) => one.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+}}
+const urls = new Map();
+async function load(element) {{
+  let text = await (await unpack(element)).text();
+  for (const [name, url] of urls) text = text.replaceAll("./" + name, url);
+  const url = URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }}));
+  urls.set(element.dataset.name, url);
+  return url;
+}}
+const place = document.getElementById("panel");
+try {{
+  const worker = await load(document.getElementById("worker"));
+  let entry = "";
+  for (const element of document.querySelectorAll(".module")) entry = await load(element);
+  const answers = await (await unpack(document.getElementById("answers"))).arrayBuffer();
+  const {{ render }} = await import(entry);
+  place.replaceChildren();
+  render(place, answers, worker);
+}} catch (error) {{
+  place.textContent = "This page could not be opened here: " + error;
+}}
+</script>
+</body>
+</html>
+"""
+
+
+def make_page(title: str, answers: Mapping[str, bytes]) -> bytes:
+    """Give the file; ``answers`` are those of the routes, by ``key_of``.
+
+    Raises:
+        FileNotFoundError: If the package lacks its built panel.
+    """
+    modules, worker = _read_panel()
+    parts = [_part(name, text, 'class="module"') for name, text in modules.items()]
+    parts += [_part(*worker, 'id="worker"'), _part("answers", _pack(answers), 'id="answers"')]
+    return _PAGE.format(title=html.escape(title), parts="\n".join(parts)).encode("utf-8", "replace")
+
+
+def key_of(route: str, parameters: Mapping[str, object]) -> str:
+    """Name an answer as the page asks for it."""
+    return "\n".join([route, *sorted(f"{name}={value}" for name, value in parameters.items())])
+
+
+def _part(name: str, content: bytes, attribute: str) -> str:
+    text = base64.b64encode(gzip.compress(content, 6, mtime=0)).decode()
+    return f'<script type="application/octet-stream" {attribute} data-name="{name}">{text}</script>'
+
+
+def _pack(answers: Mapping[str, bytes]) -> bytes:
+    """Put answers one after the other, behind an index of where each is."""
+    index, offset = {}, 0
+    for key, content in answers.items():
+        index[key] = (offset, len(content))
+        offset += len(content)
+    text = json.dumps({"answers": index}, separators=(",", ":")).encode()
+    return b"".join([struct.pack("<I", len(text)), text, *answers.values()])
+
+
+def _read_panel() -> tuple[dict[str, bytes], tuple[str, bytes]]:
+    """Read the modules, each after those that it imports, and the layout's worker."""
+    static = importlib.resources.files("tb_gradgraph") / "static"
+    files = {file.name: file.read_bytes() for file in static.iterdir() if file.name.endswith(".js")}
+    worker = next((name for name in files if _WORKER.fullmatch(name)), None)
+    if worker is None or _ENTRY not in files:
+        raise FileNotFoundError("expected the built panel in the package, found none.")
+    ordered: dict[str, bytes] = {}
+    _visit(_ENTRY, files, ordered, set())
+    return ordered, (worker, files[worker])
+
+
+def _visit(
+    name: str, files: Mapping[str, bytes], ordered: dict[str, bytes], seen: set[str]
+) -> None:
+    seen.add(name)
+    for other in _list_imported(files[name]):
+        if other in files and other not in seen:
+            _visit(other, files, ordered, seen)
+    ordered[name] = files[name]
+
+
+def _list_imported(content: bytes) -> Iterable[str]:
+    return _IMPORTED.findall(content.decode())
