@@ -21,7 +21,7 @@ export function ChartKey({ id = "chart-key", lines, step, pointed, word = "step"
           <span key={line.id} data-line={line.id} data-value={plainValue(value)}>
             {lines.length > 1 && <Swatch line={line} />}
             {lines.length > 1 && <>{line.label} </>}
-            <b>{value === null || value === undefined ? "–" : formatNumber(value)}</b>
+            {at !== undefined && <b>{value === null || value === undefined ? "–" : formatNumber(value)}</b>}
           </span>
         );
       })}
