@@ -63,6 +63,13 @@ describe("runs of equal blocks", () => {
     expect(blockOf(hierarchy, strip, "root:loss")).toBe(-1);
   });
 
+  test("a long run opens in parts that are runs themselves, so that a hundred boxes are never passed", () => {
+    const hierarchy = hierarchyOf(recurrent(160));
+    const parts = hierarchy.groups[groupNamed(hierarchy, "#0~repeat:cell#0")]!.children.map((child) => hierarchy.groups[child]!);
+    expect(parts.map(({ title, run }) => [title, run?.count])).toEqual(Array.from({ length: 8 }, (_, i) => [`${20 * i + 1}–${20 * i + 20}`, 20]));
+    for (const { kind, children } of hierarchyOf(recurrent(30_000)).groups) if (kind !== "module") expect(children.length).toBeLessThanOrEqual(100);
+  });
+
   test("what is one run from end to end says so itself", () => {
     const alone = changed(recurrent(100), (graph) => ({
       ...graph, nodes: { ...graph.nodes, scope: graph.nodes.scope.map((scope, node) => (graph.nodes.operation[node] === "SumBackward0" ? -1 : scope)) },

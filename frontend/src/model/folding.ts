@@ -9,6 +9,9 @@ export const BLOCKS_FROM = 4;
 export const REPEAT_FROM = 16;
 const CHUNK = 100;
 const CHUNKS = 50;
+// An opened run shows at most so many blocks, else parts of at least so many.
+const RUN_ABOVE = 100;
+const RUN_CHUNK = 20;
 const LONGEST_PERIOD = 6;
 
 // A sibling: `signature` is equal for equal structures.
@@ -46,13 +49,13 @@ export function foldSiblings<T extends Sibling>(siblings: readonly T[]): Folded<
     const end = run === undefined ? at + 1 : at + run.period * run.count;
     const ones = siblings.slice(at, end).map((sibling): Fold<T> => ({ kind: "one", sibling }));
     if (run === undefined) folded.push(ones[0]!);
-    else folded.push({ kind: "repeat", run, ends: endsOf(ones, run.period), children: cut(ones, 1, run.period) });
+    else folded.push({ kind: "repeat", run, ends: endsOf(ones, run.period), children: cutRun(ones, 1, run.period) });
     at = end;
   }
   const only = folded[0];
   // A level that is nothing but one run needs no second frame around it.
   if (folded.length === 1 && only?.kind === "repeat") return { folds: only.children, run: only.run };
-  return { folds: cut(folded, 1, 1), run: undefined };
+  return { folds: cut(folded, 1), run: undefined };
 }
 
 // The shortest period that repeats often enough.
@@ -68,17 +71,29 @@ function runAt(siblings: readonly Sibling[], at: number): Run | undefined {
   return undefined;
 }
 
-// Cuts between repetitions only; `from` and `to` count repetitions.
-function cut<T>(row: readonly Fold<T>[], first: number, period: number): readonly Fold<T>[] {
+function cut<T>(row: readonly Fold<T>[], first: number): readonly Fold<T>[] {
   if (row.length <= FOLD_ABOVE) return row;
-  const repetitions = Math.max(1, Math.round(Math.max(CHUNK, row.length / CHUNKS) / period));
+  return chunksOf(row, Math.round(Math.max(CHUNK, row.length / CHUNKS)), first, 1, cut);
+}
+
+// Between repetitions only; `from` and `to` count repetitions.
+function cutRun<T>(row: readonly Fold<T>[], first: number, period: number): readonly Fold<T>[] {
+  const count = row.length / period;
+  if (count <= RUN_ABOVE) return row;
+  return chunksOf(row, Math.max(RUN_CHUNK, Math.round(count / CHUNKS)), first, period, cutRun);
+}
+
+function chunksOf<T>(
+  row: readonly Fold<T>[], repetitions: number, first: number, period: number,
+  cutAgain: (row: readonly Fold<T>[], first: number, period: number) => readonly Fold<T>[],
+): readonly Fold<T>[] {
   const size = repetitions * period;
   const chunks: Fold<T>[] = [];
   for (let at = 0; at < row.length; at += size) {
     const part = row.slice(at, at + size);
     const from = first + at / period;
     const to = from + Math.ceil(part.length / period) - 1;
-    chunks.push({ kind: "chunk", run: { period, count: to - from + 1 }, from, to, ends: endsOf(part, period), children: cut(part, from, period) });
+    chunks.push({ kind: "chunk", run: { period, count: to - from + 1 }, from, to, ends: endsOf(part, period), children: cutAgain(part, from, period) });
   }
   return chunks;
 }
