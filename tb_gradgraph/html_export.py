@@ -24,7 +24,7 @@ from tb_gradgraph.serve.scalars import answer_scalar, answer_scalars
 from tb_gradgraph.statistics import OF_PARAMETERS, STATISTICS
 
 #: Most bytes of all answers in a file, before they are compressed; of more, steps are left out.
-MOST_BYTES = 48 * 2**20
+MOST_BYTES = 96 * 2**20
 
 #: Bytes that a row of a record takes: its statistics in `step`, `node` and `flow`, a histogram, the axes.
 _ROW_BYTES = 3 * 4 * len(STATISTICS) + 64 + 40
@@ -102,7 +102,8 @@ def _leave_out(view: RunView, every: int) -> RunView:
         return view
     records = {tag: _each_nth(entries, every) for tag, entries in view.records.items()}
     warning = (
-        f"This file holds every {every}th recorded step, and the last: all would make it too large."
+        f"This file holds one of every {every} recorded steps, and the last: "
+        "all would make it too large."
     )
     return dataclasses.replace(view, records=records, warnings=(warning, *view.warnings))
 

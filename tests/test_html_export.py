@@ -71,7 +71,7 @@ def test_a_run_that_is_too_large_loses_steps_and_says_so(logdir):
     (run,) = list_runs(answers)
     steps = run["tags"][0]["steps"]
     assert steps[0] == 0 and steps[-1] == STEPS - 1 and 2 < len(steps) <= STEPS // 2
-    assert run["warnings"][0].startswith(f"This file holds every {steps[1]}th recorded step")
+    assert run["warnings"][0].startswith(f"This file holds one of every {steps[1]} recorded steps")
     place = {"run": "one", "tag": "net", "step": steps[1], "backward_pass": 0, "stage": "backward"}
     assert key_of("step", place) in answers
 
