@@ -74,26 +74,24 @@ class OutermostSpans(ModuleSpans):
         """Let go of those that are told: they hold this object, in a circle."""
         self._find_names, self._tell, self._count_sources = dict, _ignore, int
 
-    def _is_followed(self, module: torch.nn.Module) -> bool:
+    def _is_followed(self) -> bool:
         if torch.compiler.is_compiling():  # else our own code would be compiled too
             return False
-        if self.failure is not None:
-            return False
-        return threading.get_ident() == self._thread and not is_wrapper(module)
+        return threading.get_ident() == self._thread and self.failure is None
 
     def _enter(self, module: torch.nn.Module, inputs: object) -> None:
         if is_wrapper(module):
             self._make_way()
-        if self._is_followed(module):
+        elif self._is_followed():
             try:
-                self._begin_call(module, inputs)
+                self._begin_call(module)
             except Exception as error:
                 self._fail(error)
 
     def _leave(self, module: torch.nn.Module, inputs: object, output: object) -> None:
-        if self._is_followed(module):
+        if not is_wrapper(module) and self._is_followed():
             try:
-                self._end_call(module, inputs, output)
+                self._end_call(module, output)
             except Exception as error:
                 self._fail(error)
 
@@ -113,23 +111,23 @@ class OutermostSpans(ModuleSpans):
         with contextlib.suppress(Exception):
             self._tell(False)
 
-    def _begin_call(self, module: torch.nn.Module, inputs: object) -> None:
+    def _begin_call(self, module: torch.nn.Module) -> None:
         outermost = not self._stack
         if self._ignored or (outermost and not _makes_nodes()):
             self._ignored += 1
             return
         if outermost:
             self._begin_outermost()
-        super()._enter(module, inputs)
+        self._begin(module)
         if outermost:
             self._tell(True)
 
-    def _end_call(self, module: torch.nn.Module, inputs: object, output: object) -> None:
+    def _end_call(self, module: torch.nn.Module, output: object) -> None:
         if self._ignored:
             self._ignored -= 1
             return
         followed = bool(self._stack)
-        super()._leave(module, inputs, output)
+        self._end(module)
         if followed and not self._stack:
             self._tell(False)
             self._end_outermost(output)

@@ -33,7 +33,7 @@ class ModuleSpans:
         """Prepare to name modules by ``id`` from ``names``; others go by their class."""
         self.current = NO_SCOPE
         self._scopes: list[Scope] = []
-        self._begun: list[tuple[int, str, int]] = []  # module, its class, scope around: not in yet
+        self._begun: list[tuple[int, int, type]] = []  # module, scope around, class: not in yet
         self._names = names
         self._calls: dict[str, int] = {}
         self._stack: list[tuple[int, int]] = []  # id of the module, scope before it
@@ -60,8 +60,8 @@ class ModuleSpans:
     @property
     def scopes(self) -> list[Scope]:
         """The calls so far, in the order they began. Named only now: many are never asked for."""
-        for identity, kind, parent in self._begun:
-            path = self._names.get(identity)
+        for identity, parent, made_of in self._begun:
+            path, kind = self._names.get(identity), made_of.__name__
             if path is None:
                 around = self._scopes[parent].path if parent != NO_SCOPE else ""
                 path = f"{around}.{kind}" if around else kind
@@ -76,15 +76,20 @@ class ModuleSpans:
         return self._owners[bisect.bisect_right(self._starts, sequence_nr) - 1]
 
     def _enter(self, module: torch.nn.Module, _inputs: object) -> None:
-        if threading.get_ident() != self._thread or is_wrapper(module):
-            return
-        self._stack.append((id(module), self.current))
-        self._begun.append((id(module), type(module).__name__, self.current))
-        self._switch(self.count - 1)
+        if threading.get_ident() == self._thread and not is_wrapper(module):
+            self._begin(module)
 
     def _leave(self, module: torch.nn.Module, _inputs: object, _output: object) -> None:
-        if threading.get_ident() != self._thread or is_wrapper(module):
-            return
+        if threading.get_ident() == self._thread and not is_wrapper(module):
+            self._end(module)
+
+    def _begin(self, module: torch.nn.Module) -> None:
+        call = (id(module), self.current)
+        self._stack.append(call)
+        self._begun.append((*call, type(module)))
+        self._switch(len(self._scopes) + len(self._begun) - 1)
+
+    def _end(self, module: torch.nn.Module) -> None:
         while self._stack:  # a call that raised may have left its submodules open
             identity, before = self._stack.pop()
             self._switch(before)
