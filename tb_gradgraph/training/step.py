@@ -37,7 +37,7 @@ class Setting:
     tag: str
     parameters: Parameters
     structures: Structures
-    follows_modules: bool  # whether module calls are followed at every recorded step
+    follows_modules: bool  # whether module calls are followed until the graph is settled
     is_compiled: bool
     scaler: Any  # torch.amp.GradScaler or None
     is_open: Callable[[], bool]  # whether records are still taken
@@ -75,7 +75,8 @@ class RecordedStep:
         wants_trace = setting.structures.wants_trace
         traces = wants_trace and not setting.is_compiled
         self.forward = TrainingForward(setting.parameters.read_modules, traces)
-        self._is_followed = not setting.is_compiled and (wants_trace or setting.follows_modules)
+        follows = setting.follows_modules and not setting.structures.is_settled
+        self._is_followed = not setting.is_compiled and (wants_trace or follows)
         self._has_tensor_hooks = False
         self._stop_listening = listen_for_hooks(self._note_tensor_hook)
         if self._is_followed:

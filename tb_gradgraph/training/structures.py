@@ -19,6 +19,10 @@ from tb_gradgraph.training.parameters import Parameters
 #: Graphs built in one watch. A model that is another one at every step would spend its
 #: time on them; past this its parameters alone are recorded.
 MOST_GRAPHS = 100
+#: Backward passes in a row over graphs that are known, after which module calls are no longer
+#: followed: they cost 10 us each. A graph that is new then has no modules at that one step.
+_SETTLED = 4
+_MORE_SETTLED = 16  # times as many, after each time that this was wrong
 _TRIES = 3  # times that a graph is built until its forward was followed from the beginning
 
 
@@ -77,7 +81,14 @@ class Structures:
         self._select = select
         self._reads_nodes = reads_nodes
         self._found: dict[Hashable, Structure] = {}
+        self._known_in_a_row = 0
+        self._enough = _SETTLED
         self.wants_trace = True
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the next graph is likely to be a known one, for which no module call is needed."""
+        return self._known_in_a_row >= self._enough
 
     def meet(self, roots: Sequence[Any], forward: TrainingForward) -> Met | None:
         """Give the structure behind ``roots``; None if no parameter of ours is reached.
@@ -96,6 +107,7 @@ class Structures:
         found = self._found.get(key)
         if found is not None and (found.is_traced or not forward.traces):
             self.wants_trace = False
+            self._known_in_a_row += 1
             return Met(found, order, leaves)
         return self._add(key, roots, order, leaves, forward)
 
@@ -123,6 +135,9 @@ class Structures:
             self.wants_trace = False
             last = next(reversed(self._found.values()), None)
             return None if last is None else Met(last)
+        if self.is_settled:
+            self._enough *= _MORE_SETTLED
+        self._known_in_a_row = 0
         before = self._found.pop(key, None)
         tries = 1 if before is None else before.tries + 1
         built = self._build(roots, forward)

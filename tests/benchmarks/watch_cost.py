@@ -57,7 +57,6 @@ def _bare(training: Training, _logdir: str) -> Iterator[Calls]:
 
 
 CONTENDERS: Mapping[str, Attach] = {
-    "bare": _bare,
     "param": ours("param"),
     "param with optimizer": ours("param", with_optimizer=True),
     "module": ours("module"),
@@ -111,14 +110,15 @@ def measure(name: str, rounds: int, seconds: float) -> dict[str, Cost]:
 
 
 def _in_turn(training: Training, rounds: int, steps: int) -> dict[str, Cost]:
+    """Run each contender between two bare runs: what else a machine does changes with time."""
     costs = {name: Cost() for name in CONTENDERS}
+    before, _ = _run(training, _bare, steps)
     for _ in range(rounds):
-        bare = 0.0
         for name, attach in CONTENDERS.items():
-            taken, size = _run(training, attach, steps)
-            bare = taken if name == "bare" else bare
-            costs[name].ratios.append(taken / bare)
-            costs[name].bytes_a_step = size
+            taken, costs[name].bytes_a_step = _run(training, attach, steps)
+            after, _ = _run(training, _bare, steps)
+            costs[name].ratios.append(2 * taken / (before + after))
+            before = after
     return costs
 
 
@@ -156,7 +156,7 @@ def _size(directory: str) -> int:
 def table_of(costs: Mapping[str, Mapping[str, Cost]]) -> list[str]:
     """Make the lines of a Markdown table, a column a training."""
     lines = ["| | " + " | ".join(costs) + " |", "| --- |" + " --- |" * len(costs)]
-    ours_alone = [name for name in CONTENDERS if name not in {"bare", *PEERS}]
+    ours_alone = [name for name in CONTENDERS if name not in PEERS]
     for name in [*ours_alone, _EVERY_50, *PEERS, *PEERS_APART]:
         cells = [found[name].format(LIMITS.get(name, {}).get(of)) for of, found in costs.items()]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")

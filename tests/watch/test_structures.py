@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.modules import module as torch_module
 
 import tb_gradgraph
 from tests.watch.loops import Bare, Log, run_both, small_net, state_of
@@ -87,6 +88,37 @@ def test_structure_that_changes_joins_by_key(tmp_path: pathlib.Path) -> None:
     assert len({record.graph_hash for record in log.records}) == 2
     keys = [set(graph.row_keys) for graph in log.run.graphs.values()]
     assert {"parameter:0.weight:0", "0#0/AddmmBackward0.0:0"} <= keys[0] & keys[1]
+
+
+def test_modules_of_a_settled_graph_are_not_followed_until_it_changes(
+    tmp_path: pathlib.Path,
+) -> None:
+    followed = []
+
+    def loop(run: Bare) -> Any:
+        net = small_net()
+        run.watch(net, level="op")
+        for step in range(9):
+            net.zero_grad()
+            y = net(torch.randn(4, 3))
+            followed.append(bool(torch_module._global_forward_hooks))
+            (y.sin().sum() if step in (6, 7) else y.square().mean()).backward()
+            run.note(step, "backward", net)
+        return state_of(net)
+
+    log = run_both(loop, tmp_path)
+    bare, watched = followed[:9], followed[9:]
+    assert not any(bare)
+    # Built at step 0, known at 1 to 4; the one of step 6 is new, and built with its modules at 7.
+    assert watched == [True] * 5 + [False, False, True, True]
+    graphs = [log.run.graphs[record.graph_hash] for record in log.records]
+    of_step = {record.step: graph for record, graph in zip(log.records, graphs)}
+    assert [scope.path for scope in of_step[5].scopes] == [
+        scope.path for scope in of_step[7].scopes
+    ]
+    assert "0" in [scope.path for scope in of_step[7].scopes]
+    assert not [scope.path for scope in of_step[6].scopes if scope.path]
+    assert of_step[8].hash == of_step[0].hash
 
 
 def test_a_model_that_is_another_at_every_step(tmp_path: pathlib.Path) -> None:
