@@ -5,15 +5,13 @@ from __future__ import annotations
 import pathlib
 import tempfile
 
-import torch
 from playwright.sync_api import Browser
-from torch import nn
-from torch.nn.functional import cross_entropy
 
-from tb_gradgraph import SummaryWriter
 from tests.browser.chromium import launch_chromium
 from tests.browser.flow_view import FlowView
 from tests.browser.panel import Panel
+from tests.browser.pictured_runs import train_gpt, train_loop, train_with_a_spike
+from tests.browser.tour_pictures import make_tour
 from tests.demo.run_demo import ROOT, run_demo
 from tests.tensorboard_process import run_tensorboard
 
@@ -28,11 +26,13 @@ DETAILS = {
 
 
 def make_screenshots() -> None:
-    """Run the demos and write every picture; the README's in both color schemes."""
+    """Run the demos and trainings and write every picture; those of README and tour in both schemes."""
     with tempfile.TemporaryDirectory() as directory:
         for demo in ("digits", "detached", "meta_learning"):
             run_demo(demo, pathlib.Path(directory) / demo)
-        train_with_a_spike(pathlib.Path(directory) / "transformer")
+        trainings = {"transformer": train_with_a_spike, "gpt": train_gpt, "rnn": train_loop}
+        for run, train in trainings.items():
+            train(pathlib.Path(directory) / run)
         with run_tensorboard(directory) as address, launch_chromium() as browser:
             for scheme, name in (("light", "panel-light.png"), ("dark", "panel-dark.png")):
                 make_picture(browser, address, scheme, ROOT / "docs" / name)
@@ -40,6 +40,7 @@ def make_screenshots() -> None:
                 make_flow_picture(browser, address, scheme, ROOT / "docs" / f"flow-{scheme}.png")
             for name, (state, selected) in DETAILS.items():
                 make_detail(browser, address, state, selected, ROOT / "docs" / name)
+            make_tour(browser, address, ROOT / "docs")
 
 
 def make_picture(browser: Browser, address: str, scheme: str, path: pathlib.Path) -> None:
@@ -56,28 +57,6 @@ def make_picture(browser: Browser, address: str, scheme: str, path: pathlib.Path
         panel.control("fit").click()
         page.wait_for_timeout(1500)  # the last animation ends
         page.screenshot(path=path)
-
-
-def train_with_a_spike(directory: pathlib.Path) -> None:
-    """Train a small transformer whose learning rate is far too high for some steps."""
-    torch.manual_seed(0)
-    tokens, width, length = 32, 32, 24
-    layer = nn.TransformerEncoderLayer(width, 4, 64, dropout=0.0, batch_first=True)
-    encoder = nn.TransformerEncoder(layer, 6, enable_nested_tensor=False)
-    model = nn.Sequential(nn.Embedding(tokens, width), encoder, nn.Linear(width, tokens))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    with SummaryWriter(str(directory)) as writer:
-        writer.watch(model, optimizer=optimizer, every_n_steps=1)
-        for step in range(300):
-            optimizer.param_groups[0]["lr"] = 1.5 if 150 <= step < 156 else 0.05
-            start, stride = torch.randint(tokens, (2, 16, 1))
-            batch = (start + (1 + stride % 6) * torch.arange(length)) % tokens
-            output = model(batch[:, :-1])
-            loss = cross_entropy(output.flatten(0, 1), batch[:, 1:].flatten())
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            writer.add_scalar("train/loss", loss.item(), step)
 
 
 def make_flow_picture(browser: Browser, address: str, scheme: str, path: pathlib.Path) -> None:

@@ -112,6 +112,17 @@ class Panel:
         self.wait_until(lambda: card.get_attribute("data-key") == key)
         return card
 
+    def point(self, key: str) -> None:
+        """Rest the pointer on the middle of a box of the drawing, where that is in sight."""
+        canvas = self.control("canvas")
+        left, top, zoom = map(float, (canvas.get_attribute("data-camera") or "").split(","))
+        x, y, width, height = map(float, self.places()[key].split(","))
+        place = canvas.bounding_box()
+        assert place is not None
+        self.page.mouse.move(
+            place["x"] + left + (x + width / 2) * zoom, place["y"] + top + (y + height / 2) * zoom
+        )
+
     def toggle(self, key: str) -> None:
         """Open or close a group by a double click."""
         self.frame.locator(f'[role="treeitem"][data-key="{key}"]').dispatch_event("dblclick")

@@ -6,7 +6,7 @@ import uPlot from "uplot";
 import { plainNumber } from "../base/format";
 import { smooth } from "../model/smoothing";
 import type { Theme } from "../draw/theme";
-import { optionsOf } from "./chart_options";
+import { centerOne, optionsOf } from "./chart_options";
 
 const HEIGHT_PX = 150;
 
@@ -46,6 +46,7 @@ export function Chart(props: ChartProps): JSX.Element {
     const element = place.current;
     if (element === null) return undefined;
     const made = new uPlot(optionsOf(latest, { width: element.clientWidth || 300, height }), dataOf(props), element);
+    centerOne(made);
     const click = (): void => goToCursor(made, latest.current);
     made.over.addEventListener("click", click);
     let frame = 0;
@@ -62,7 +63,10 @@ export function Chart(props: ChartProps): JSX.Element {
       plot.current = undefined;
     };
   }, [log, label, theme, looks, smoothing > 0]);
-  useEffect(() => plot.current?.setData(dataOf(props)), [numbers, smoothing]);
+  useEffect(() => {
+    plot.current?.setData(dataOf(props));
+    if (plot.current !== undefined) centerOne(plot.current);
+  }, [numbers, smoothing]);
   // With its axes: an empty chart has measured none yet.
   useEffect(() => plot.current?.redraw(false, true), [props.step]);
   const finite = lines.flatMap(({ values }) => values.filter((value) => value !== null)).length;
@@ -71,6 +75,7 @@ export function Chart(props: ChartProps): JSX.Element {
     <div class={props.fills ? "chart fills" : "chart"} data-testid={props.id ?? "chart"} data-points={finite} data-step={props.step} data-log={log} data-axis={label} data-lines={lines.map(({ id }) => id).join("\n")}
       role="img" aria-label={`${finite} of ${records} records have a number`}>
       <div ref={place} />
+      {finite === 0 && records > 0 && <p class="chart-empty">No finite number at any step.</p>}
     </div>
   );
 }

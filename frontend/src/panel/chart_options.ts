@@ -50,6 +50,12 @@ function beyond(low: number | null, high: number | null): uPlot.Range.MinMax {
   return [low / room, high * room];
 }
 
+// One step alone stands in the middle; uPlot would add a hundred to its right.
+export function centerOne(plot: uPlot): void {
+  const [step, ...others] = plot.data[0];
+  if (step !== undefined && others.length === 0) plot.setScale("x", { min: step - 0.5, max: step + 0.5 });
+}
+
 // Steps and calls are whole numbers.
 const WHOLE = [1, 2, 5].flatMap((one) => Array.from({ length: 15 }, (_, power) => one * 10 ** power)).sort((a, b) => a - b);
 

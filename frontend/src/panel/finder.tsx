@@ -62,7 +62,7 @@ export function Finder({ hierarchy, select }: {
           {hierarchy !== undefined && listed.map((hit, i) => (
             <li key={hit.id} id={`gradgraph-found-${i}`} class="option" role="option" aria-selected={i === at} data-key={hit.id}
               onPointerMove={() => setActive(i)} onClick={() => choose(i)}>
-              {titleAt(hierarchy, hit)}<span class="faint where">{hit.where}</span>
+              <span>{titleAt(hierarchy, hit)}</span><span class="faint where">{hit.where}</span>
             </li>
           ))}
           {hits.length === 0 && <li class="faint option">Nothing has this in its name.</li>}

@@ -72,7 +72,7 @@ function Row({ store, flowing, flow, row, index, middlePx, heightPx, selected }:
         }}>
         {row.kind === "group" && <svg width="10" height="10" viewBox="0 0 10 10"><path d="M3 1.5 7 5 3 8.5" fill="none" stroke="currentColor" stroke-width="1.5" /></svg>}
       </span>
-      <span class="flow-name" role="rowheader">{title}{subtitle !== "" && <span class="faint"> {subtitle}</span>}</span>
+      <span class="flow-name" role="rowheader"><bdi>{title}</bdi>{subtitle !== "" && <span class="faint"> {subtitle}</span>}</span>
       <span class={`flow-value${value.startsWith("NaN") ? " bad" : ""}`} role="gridcell">{value}</span>
     </div>
   );

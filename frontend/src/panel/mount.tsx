@@ -8,6 +8,7 @@ import { LayoutEngine } from "../layout/engine";
 import { createStore } from "../state/store";
 import { App } from "./app";
 import chartsStyle from "./charts.css?inline";
+import namesStyle from "./names.css?inline";
 import { createCharting } from "./charts_data";
 import { createDrawing } from "./drawing";
 import { createFlowing } from "./flow_data";
@@ -32,7 +33,7 @@ export interface MountOptions {
 export function mount(place: HTMLElement, { base = "./", soonestMs, alone = false, answer, workerUrl }: MountOptions = {}): Dispose {
   const disposer = new Disposer();
   const sheet = document.createElement("style");
-  sheet.textContent = uPlotStyle + style + chartsStyle;
+  sheet.textContent = uPlotStyle + style + chartsStyle + namesStyle;
   document.head.append(sheet);
   disposer.add(() => sheet.remove());
 
