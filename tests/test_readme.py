@@ -40,3 +40,10 @@ def test_files_that_the_readme_names_exist():
     paths = [image or code for image, code in named]
     assert paths
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_pictures_of_the_tour_exist_in_both_color_schemes():
+    tour = (ROOT / "docs/tour.md").read_text(encoding="utf-8")
+    pictures = re.findall(r'(?:src|srcset)="(\S+?)"', tour)
+    assert {picture.rpartition("-")[2] for picture in pictures} == {"dark.png", "light.png"}
+    assert sorted(pictures) == sorted(path.name for path in (ROOT / "docs").glob("tour-*.png"))

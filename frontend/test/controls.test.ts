@@ -198,7 +198,7 @@ test("the help tells keys and signs", async () => {
   await waitFor(() => expect(one("help-text")).toBeNull());
 });
 
-test.each([1000, 860, 700])("the toolbar is one row or two whole ones, at %i", async (width) => {
+test.each([1280, 1100, 1000, 860, 700])("the toolbar is one row or two whole ones, at %i", async (width) => {
   stage.place.style.width = `${width}px`;
   show(withFindings());
   await drawn("parameter:0.weight");

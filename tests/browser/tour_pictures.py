@@ -9,13 +9,15 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.flow_view import FlowView
 from tests.browser.panel import Panel
-from tests.browser.pictured_runs import BLOCKS, CALLS, MISTAKE
+from tests.browser.pictured_runs import BLOCKS, CALLS, GPT_STEPS, MISTAKE
 
 SIZE = {"width": 1280, "height": 900}
+TALL = {**SIZE, "height": 1060}
 ALL_BLOCKS = "#0~repeat:h.0#0"
 #: The animation of the camera, a card's opening, the last numbers.
 SETTLE_MS = 1200
 BEFORE, AFTER = str(MISTAKE.start - 2), str(MISTAKE.stop + 5)
+LAST = str(GPT_STEPS - 1)
 
 
 def open_gpt(page: Page, address: str, **state: str) -> Panel:
@@ -27,7 +29,7 @@ def open_gpt(page: Page, address: str, **state: str) -> Panel:
 
 def show_folded(page: Page, address: str) -> None:
     """Equal blocks as one box, with a cell for each."""
-    panel = open_gpt(page, address, step=AFTER)
+    panel = open_gpt(page, address, step=LAST)
     close_others(panel)
     panel.control("fit").click()
 
@@ -61,6 +63,7 @@ def open_linked(page: Page, address: str, key: str) -> Panel:
 
 def show_card(page: Page, address: str) -> None:
     """A weight's card: the stages of its gradient, and its histograms over the steps."""
+    page.set_viewport_size(TALL)
     panel = open_linked(page, address, "parameter:lm_head.weight")
     panel.control("stages").evaluate("part => part.scrollIntoView({block: 'start'})")
 
