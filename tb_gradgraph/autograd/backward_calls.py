@@ -11,10 +11,11 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr
+from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr, stands_for_many
 from tb_gradgraph.autograd.frames import is_in_module_call
 from tb_gradgraph.autograd.orders import note_backward
 from tb_gradgraph.autograd.replaced import Replaced
+from tb_gradgraph.autograd.threads import running
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,6 +33,11 @@ class BackwardCall:
 def is_part_of_forward(call: BackwardCall) -> bool:
     """Whether a module's forward asked for gradients to compute with them, as MAML does."""
     return not call.accumulates and is_in_module_call()
+
+
+def is_batched(call: BackwardCall) -> bool:
+    """Whether it runs within ``vmap``: then every gradient stands for many."""
+    return any(seed is not None and stands_for_many(seed) for seed in call.seeds)
 
 
 #: Told of a backward before it runs; may give what is to be told when it has ended, and
@@ -77,7 +83,8 @@ def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
         first = next_sequence_nr()
         well = False
         try:
-            result = run(roots, *args, **kwargs)
+            with running(call.roots):
+                result = run(roots, *args, **kwargs)
             well = True
             return result
         finally:

@@ -85,6 +85,12 @@ def plain_shape(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(size if type(size) is int else _plain_size(size) for size in shape)
 
 
+def stands_for_many(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is what ``vmap`` shows of one: nothing of it can be read."""
+    kinds = torch._C._functorch
+    return kinds.is_batchedtensor(tensor) or kinds.is_legacy_batchedtensor(tensor)
+
+
 def is_small(tensor: torch.Tensor) -> bool:
     """Whether a tensor is kept whole: a small one whose elements can simply be read."""
     return (

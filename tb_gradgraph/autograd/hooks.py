@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.hooks import RemovableHandle
 
+from tb_gradgraph.autograd.threads import forget_table, gate
+
 if TYPE_CHECKING:
     from tb_gradgraph.autograd.observe import BackwardObserver
 
@@ -79,8 +81,9 @@ class LeafHook:
 
 def detach(attached: list[Attached]) -> None:
     """Remove hooks, and the empty table that torch leaves on a tensor that had none."""
-    while attached:
-        handle, leaf = attached.pop()
-        handle.remove()
-        if leaf is not None and not leaf._backward_hooks:
-            leaf._backward_hooks = None
+    with gate:
+        while attached:
+            handle, leaf = attached.pop()
+            handle.remove()
+            if leaf is not None:
+                forget_table(leaf)

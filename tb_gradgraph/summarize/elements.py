@@ -50,6 +50,14 @@ def without_repeats(values: torch.Tensor) -> torch.Tensor:
     return values
 
 
+def as_array(values: torch.Tensor) -> np.ndarray:
+    """Give an array of the same memory, to be read; real floats on the CPU that need no gradient.
+
+    ``Tensor.numpy`` has torch refuse to resize that memory ever after, and who shards a model does.
+    """
+    return np.from_dlpack(values)
+
+
 def in_memory_order(values: torch.Tensor) -> torch.Tensor:
     """Give all elements as a flat tensor; a view wherever they lie together in memory."""
     if values.is_contiguous():

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from tb_gradgraph.summarize.elements import real_floats
+from tb_gradgraph.summarize.elements import as_array, real_floats
 from tb_gradgraph.summarize.moments import are_sound, limits_of, merged_moments, moments_of_sums
 from tb_gradgraph.summarize.segments import careful_segments, starts_of
 
@@ -50,7 +50,7 @@ def large_on_host(flat: torch.Tensor) -> BlockSums:
             count = block.numel()
             sums = (*_totals(block), *_extremes(block, scratch))
             if not are_sound(*sums[:4], count, limits_of(block)):
-                found = careful_segments(block.numpy(), np.array([count]))
+                found = careful_segments(as_array(block), np.array([count]))
                 result.exact[len(result.sums)] = found[0]
             result.counts.append(count)
             result.sums.append(sums)
@@ -90,7 +90,7 @@ def _blocks_of(flat: torch.Tensor) -> Sequence[torch.Tensor]:
 def _totals(block: torch.Tensor) -> tuple[float, float]:
     """Give the sum, and the sum of squares."""
     if block.numel() <= _FEW:
-        array = block.numpy()
+        array = as_array(block)
         return float(np.add.reduce(array)), float(np.add.reduce(array * array))
     square = _square(block)  # first: computes while memory is read
     return float(block.sum().numpy()), square
@@ -116,7 +116,7 @@ def _extremes(block: torch.Tensor, scratch: np.ndarray) -> tuple[float, float, i
         low, high = float(block.amin().numpy()), float(block.amax().numpy())
         nonzero = torch.ne(block, 0, out=torch.empty_like(block)).sum()  # as bool it is slower
         return low, high, int(nonzero.numpy())
-    array = block.numpy()
+    array = as_array(block)
     low, high = float(np.minimum.reduce(array)), float(np.maximum.reduce(array))
     is_nonzero = np.not_equal(array, 0, out=scratch[: len(array)])
     return low, high, int(np.count_nonzero(is_nonzero))

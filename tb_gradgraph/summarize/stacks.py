@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from tb_gradgraph.summarize.elements import in_memory_order, real_floats
+from tb_gradgraph.summarize.elements import as_array, in_memory_order, real_floats
 from tb_gradgraph.summarize.moments import are_sound, limits_of, moments_of_sums
 from tb_gradgraph.summarize.pending import Entries, Part
 from tb_gradgraph.summarize.sample import histograms_of
@@ -87,7 +87,7 @@ class Stack:
             sums[places] = found
             is_wide[places] = True
         for place in np.flatnonzero(self._is_doubtful(sums, sums) & is_wide):
-            flat = real_floats(in_memory_order(self.held[place]).resolve_neg()).numpy()
+            flat = as_array(real_floats(in_memory_order(self.held[place]).resolve_neg()))
             self._exact[self._reduced + place] = careful_segments(flat, np.array([self.numel]))[0]
         self._reduced += len(sums)
 

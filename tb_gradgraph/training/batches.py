@@ -30,6 +30,8 @@ def add_all(
     plain_rows, plain = [], []
     for place in batch.add_plain(rows, tensors):
         row, tensor = rows[place], tensors[place]
+        if not has_memory(tensor):
+            continue
         if row in whole or type(tensor) is not torch.Tensor or tensor.layout != torch.strided:
             add_now(batch, row, tensor, whole)
         else:
@@ -42,6 +44,8 @@ def add_all(
 def add_now(batch: StatisticsBatch, row: int, tensor: torch.Tensor, whole: Set[int]) -> None:
     """Add one tensor, that may change afterwards."""
     elements = elements_of(tensor)
+    if not has_memory(elements):
+        return
     batch.add(row, elements, keep=row in whole and elements.numel() <= RETAIN_LIMIT)
 
 
@@ -51,6 +55,13 @@ def elements_of(tensor: torch.Tensor) -> torch.Tensor:
     if local is not None:
         tensor = local()
     return tensor.values() if tensor.is_nested else tensor
+
+
+def has_memory(tensor: torch.Tensor) -> bool:
+    """Whether there is anything to read: who shards a model may have given it back for a while."""
+    if tensor.layout != torch.strided or not tensor.numel() or tensor._is_zerotensor():
+        return True
+    return tensor.untyped_storage().nbytes() > 0
 
 
 def read_grads(

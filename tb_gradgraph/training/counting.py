@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tb_gradgraph.autograd.backward_calls import BackwardCall, is_part_of_forward
+from tb_gradgraph.autograd.backward_calls import BackwardCall, is_batched, is_part_of_forward
 from tb_gradgraph.training.parameters import Parameters, grad_states
 
 #: What is to be called when a backward has ended, and whether it ended well.
@@ -13,7 +13,7 @@ Ended = Callable[[bool], None]
 
 def counted(call: BackwardCall, parameters: Parameters, end: Callable[[], None]) -> Ended | None:
     """Have ``end`` called after a backward that ended well and reached one of ``parameters``."""
-    if is_part_of_forward(call):
+    if is_part_of_forward(call) or is_batched(call):
         return None
     parameters.refresh()
     tensors = parameters.tensors

@@ -14,6 +14,7 @@ from tb_gradgraph.autograd.backward_calls import BackwardCall
 from tb_gradgraph.autograd.engine import is_small
 from tb_gradgraph.autograd.hooks import Attached, detach
 from tb_gradgraph.autograd.replay import SlotRows
+from tb_gradgraph.autograd.threads import Passage
 from tb_gradgraph.training.batches import add_all, add_now, new_batch, read_grads
 from tb_gradgraph.training.numbers import Numbers
 from tb_gradgraph.training.parameters import GradState, grad_states
@@ -54,7 +55,7 @@ class PassReading:
         objective: str,
         shares: bool = True,
     ) -> None:
-        """Attach; either all or nothing.
+        """Attach; either all or nothing. Under ``threads.gate``.
 
         Args:
             met: The graph.
@@ -75,6 +76,9 @@ class PassReading:
         self._attached: list[Attached] = []
         self._of_nodes_that_go: list[Any] = []  # handles, to be removed only if need be
         self._before = grad_states(parameters)
+        self._passage = Passage(met.order, met.leaves, parameters)
+        if self._passage.is_shared:
+            return
         try:
             self._attach_to_nodes()
             for row, leaf in self._leaves_to_hook():
@@ -88,6 +92,11 @@ class PassReading:
     def structure(self) -> Structure:
         """The graph that it runs over."""
         return self._met.structure
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether another thread ran over the same meanwhile: then no number is of this pass."""
+        return self._passage.is_shared
 
     def finish(self, well: bool, scale: torch.Tensor | None) -> PassNumbers | None:
         """Take the hooks away; give the numbers, or None if no parameter was reached.
@@ -106,7 +115,8 @@ class PassReading:
             if not well or not self._has_reached(states):
                 return None
             with torch.no_grad():
-                return self._reduce(states, scale)
+                found = self._reduce(states, scale)
+            return None if self.is_shared else found
         finally:
             self._let_go()
 
@@ -115,6 +125,7 @@ class PassReading:
 
         A ring through autograd's nodes is never collected, for Python does not see it.
         """
+        self._passage.end()
         self._by_place.clear()
         self._by_row.clear()
         self._of_nodes_that_go = []

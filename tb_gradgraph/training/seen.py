@@ -18,6 +18,7 @@ class Seen:
     passes: int = 0  # that reached a parameter, in steps that were to be recorded
     steps: int = 0  # of its optimizers
     recorded: int = 0  # steps
+    shared: int = 0  # passes left out, for another thread ran over the same parameters
     first: int | None = None  # number of the step in which the first backward ran
     others: set[str] = dataclasses.field(default_factory=set)  # kinds of others that stepped ours
 
@@ -64,6 +65,12 @@ def find_mistake(
         return (
             "nothing was recorded: what reached its parameters came from the loss of another "
             f"optimizer, and {_named(seen.optimizers)} never stepped. Pass the optimizer that the loop steps."
+        )
+    if seen.shared:
+        return (
+            f"nothing was recorded: {seen.shared} backward passes were left out, for another thread "
+            "ran backward over the same parameters meanwhile. Of such passes it is unknown whose "
+            "gradients are whose."
         )
     if any(hasattr(parameter, "to_local") for parameter in parameters):
         return None  # sharded: watch() has said so

@@ -13,6 +13,7 @@ from tb_gradgraph.autograd.backward_calls import BackwardCall
 from tb_gradgraph.autograd.frames import user_frame, variables_of
 from tb_gradgraph.autograd.model import name_roots
 from tb_gradgraph.autograd.tensor_hooks import listen_for_hooks
+from tb_gradgraph.autograd.threads import gate
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.training.applied import AppliedPart, HiddenChanges, OptimizerReading
@@ -45,6 +46,7 @@ class Setting:
     write_later: Callable[[Callable[[], Sequence[Record]], int], None]
     hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)
     recorded: int = 0  # steps
+    shared: int = 0  # passes left out, for another thread ran over the same
 
 
 class _Held(NamedTuple):
@@ -108,7 +110,8 @@ class RecordedStep:
             met = Met(met.structure)
         objective = ", ".join(root.name for root in name_roots(call.roots, frame))
         shares = not self._has_tensor_hooks
-        reading = PassReading(met, setting.parameters.tensors, call, objective, shares)
+        with gate:
+            reading = PassReading(met, setting.parameters.tensors, call, objective, shares)
         self._within = _WithinBackward(met.structure)
         return reading
 
@@ -117,6 +120,7 @@ class RecordedStep:
         within, self._within = self._within, None
         scale = loss_scale(self._setting.scaler)
         numbers = reading.finish(well, scale)
+        self._setting.shared += reading.is_shared
         if numbers is None:
             return False
         records = self._records

@@ -13,7 +13,12 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.autograd.backward_calls import BackwardCall, is_part_of_forward, listen
+from tb_gradgraph.autograd.backward_calls import (
+    BackwardCall,
+    is_batched,
+    is_part_of_forward,
+    listen,
+)
 from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.cadence import Cadence
@@ -127,6 +132,7 @@ class Watch:
             self._guarded(current.drop)
         if self.failure is None and self._setting.is_open():
             tensors = self._setting.parameters.tensors
+            self._seen.shared = self._setting.shared
             self._mistake = find_mistake(self._seen, self._step, self.every_n_steps, tensors)
         self._setting.parameters.forget()
 
@@ -209,7 +215,7 @@ class Watch:
 
     def _record(self, call: BackwardCall) -> Ended | None:
         current = self._current
-        if current is None or is_part_of_forward(call):
+        if current is None or is_part_of_forward(call) or is_batched(call):
             return None
         if not self._running.acquire(blocking=False):
             return None  # another thread's backward is being recorded

@@ -12,7 +12,7 @@ from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tb_gradgraph.summarize import norms
 from tb_gradgraph.summarize.native import NativeSnapshot, is_available
 from tb_gradgraph.summarize.transfer import Transfer
-from tb_gradgraph.training.batches import elements_of
+from tb_gradgraph.training.batches import elements_of, has_memory
 
 #: Of a weight of more elements the update's norm is estimated from a sample of at least so many
 #: as SAMPLE: to copy all weights at every recorded step would cost more than all else.
@@ -32,7 +32,8 @@ class WeightReading:
         self._count = len(weights)
         local = [elements_of(weight) for weight in weights]
         self._snapshot = NativeSnapshot(local, EXACT_UPDATE, SAMPLE) if is_available() else None
-        self._left = range(len(local)) if self._snapshot is None else self._snapshot.left
+        left = range(len(local)) if self._snapshot is None else self._snapshot.left
+        self._left = [place for place in left if has_memory(local[place])]
         self._others = _SampledWeights([local[place] for place in self._left])
 
     def finish(self, rows: Sequence[int | None]) -> None:
@@ -46,7 +47,7 @@ class WeightReading:
 
     def write_to(self, table: StatisticsTable) -> None:
         """Fill in the columns of weights and updates; waits for the copy to the host."""
-        self._found[list(self._left)] = self._others.collect()
+        self._found[self._left] = self._others.collect()
         places = [index for index, row in enumerate(self._rows) if row is not None]
         rows = [row for row in self._rows if row is not None]
         weight, moved = self._found[places].T
@@ -65,6 +66,7 @@ class _SampledWeights:
         if not weights:
             return
         self._norms = norms(weights)
+        self._shapes = [weight.shape for weight in weights]
         self._before = [_sample(weight).clone() for weight in weights]
         self._factors = [
             math.sqrt(weight.numel() / max(sample.numel(), 1))
@@ -76,8 +78,11 @@ class _SampledWeights:
         """Read them after the step."""
         if not self._weights:
             return
-        for weight, before in zip(self._weights, self._before):
-            before.sub_(_sample(weight))
+        for weight, shape, before in zip(self._weights, self._shapes, self._before):
+            if weight.shape == shape and has_memory(weight):
+                before.sub_(_sample(weight))
+            else:
+                before.fill_(math.nan)
         self._transfer = Transfer(self._norms.device, [self._norms, norms(self._before)])
         self._weights, self._before = [], []
 

@@ -45,6 +45,7 @@ PRIVATE = {
                      "names of custom Functions"),
     "_raw_saved_other": (_node, "inputs without gradient of a loss"),
     "_saved_other": (_node, "inputs without gradient of a loss"),
+    "_functorch": (lambda: torch._C, "watch: passes within vmap, which are left out"),
     "_global_forward_hooks_with_kwargs": (lambda: torch_module, "scopes without numbers"),
 }  # fmt: skip
 #: And those that other files ask for, each once.

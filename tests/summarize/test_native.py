@@ -89,8 +89,15 @@ LEFT = {
     "negated only when it is read": torch._neg_view(random_tensor(5)),
     "zeros without memory": torch._efficientzerotensor((3,)),
     "of a class of its own": random_tensor(3).as_subclass(Subclass),
+    "between the places where floats lie": torch.frombuffer(
+        bytearray(13), dtype=torch.float32, offset=1
+    ),
+    "of freed memory": torch.ones(5),
     "no tensor": [1.0],
 }
+
+
+LEFT["of freed memory"].untyped_storage().resize_(0)
 
 
 @pytest.mark.parametrize("tensor", LEFT.values(), ids=LEFT)

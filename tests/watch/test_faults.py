@@ -95,6 +95,7 @@ def test_a_fault(
 
     def after(number: int) -> None:
         if number == at:
+            writer.flush()  # else the session's thread may meet the fault in what came before
             monkeypatch.setattr(holder, name, fail)
 
     with warnings.catch_warnings(record=True) as warned:

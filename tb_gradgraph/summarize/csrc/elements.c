@@ -14,11 +14,19 @@ INLINE float widened(uint16_t bits, int is_half)
 {
     if (!is_half)
         return float_of((uint32_t)bits << 16);
-    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = (uint32_t)(bits & 0x7fff) << 13;
-    if (rest >= 0x7c00u << 13)
-        return float_of(sign | 0x7f800000u | rest);
-    float magnitude = float_of(rest) * 0x1p112f; /* exponents are biased by 127 and by 15 */
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = bits & 0x7fff;
+    if (rest >= 0x7c00)
+        return float_of(sign | 0x7f800000u | rest << 13);
+    if (rest >= 0x0400) /* exponents are biased by 127 and by 15 */
+        return float_of(sign | ((rest << 13) + ((127u - 15) << 23)));
+    float magnitude = (float)(int32_t)rest * 0x1p-24f; /* never a subnormal float: those may be flushed */
     return sign ? -magnitude : magnitude;
+}
+
+/* As FNV-1a does, but whole words. */
+INLINE uint64_t mixed(uint64_t hash, int64_t word)
+{
+    return (hash ^ (uint64_t)word) * UINT64_C(0x100000001b3);
 }
 
 int elements_of(const DLTensor *tensor, Elements *found)
@@ -33,6 +41,9 @@ int elements_of(const DLTensor *tensor, Elements *found)
     else
         return 0;
     found->data = (const char *)tensor->data + tensor->byte_offset;
+    if ((uintptr_t)found->data % (tensor->dtype.bits / 8)) /* of torch.frombuffer */
+        return 0;
+    found->layout = 0;
     found->count = found->repeats = 1;
     found->ndim = 0;
     for (int dim = 0; dim < tensor->ndim; dim++) {
@@ -41,6 +52,7 @@ int elements_of(const DLTensor *tensor, Elements *found)
             return 0;
         if (length == 1)
             continue;
+        found->layout = mixed(mixed(found->layout, length), stride);
         if (stride == 0 && length > 0) {
             found->repeats *= length;
             continue;
@@ -89,7 +101,6 @@ static void copy_scattered(Walk *walk, int64_t count)
     }
 }
 
-/* Give the next block, NULL after the last one. */
 const float *next_block(Walk *walk, int64_t *count)
 {
     const Elements *of = walk->of;

@@ -19,6 +19,7 @@ typedef struct {
     int64_t count;   /* without repeats */
     int64_t repeats; /* how often each of them stands in the tensor */
     int is_dense;
+    uint64_t layout; /* tells apart where elements lie, as far as tensors of one count go */
     int ndim;
     int64_t shape[MOST_DIMS], stride[MOST_DIMS]; /* outermost first */
 } Elements;

@@ -233,7 +233,8 @@ static PyType_Slot hook_slots[] = {
     {Py_tp_call, hook_call}, {Py_tp_dealloc, hook_dealloc}, {0, NULL},
 };
 static PyType_Spec hook_spec = {
-    "tb_gradgraph.summarize._native.Hook", sizeof(Hook), 0, Py_TPFLAGS_DEFAULT, hook_slots,
+    "tb_gradgraph.summarize._native.Hook", sizeof(Hook), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, hook_slots,
 };
 
 int add_reducer(PyObject *module)

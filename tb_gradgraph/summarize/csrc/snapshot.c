@@ -7,6 +7,7 @@
 
 typedef struct {
     int64_t count, step, sampled; /* count -1: it is not read here */
+    uint64_t layout;
     double norm;
 } Weight;
 
@@ -60,7 +61,7 @@ static int take_weight(Snapshot *self, Weight *weight, PyObject *tensor, int64_t
         square = square_and_sample(&elements, step, copy);
         Py_END_ALLOW_THREADS
     }
-    *weight = (Weight){elements.count, step, sampled, sqrt(square)};
+    *weight = (Weight){elements.count, step, sampled, elements.layout, sqrt(square)};
     return 0;
 }
 
@@ -111,7 +112,7 @@ static PyObject *snapshot_left(Snapshot *self, PyObject *unused)
     return left;
 }
 
-/* How far a weight has moved; NAN if it is another kind of tensor by now. */
+/* How far a weight has moved; NAN if it is another kind of tensor by now, or lies otherwise. */
 static double move_of(const Weight *weight, PyObject *tensor, const float *before)
 {
     Elements elements;
@@ -119,7 +120,7 @@ static double move_of(const Weight *weight, PyObject *tensor, const float *befor
         PyErr_Clear();
         return NAN;
     }
-    if (elements.count != weight->count || (weight->step > 1 && !elements.is_dense))
+    if (elements.count != weight->count || elements.layout != weight->layout)
         return NAN;
     double square = square_of_move(&elements, weight->step, before);
     return sqrt(square * (weight->count ? (double)weight->count / (double)weight->sampled : 1));
