@@ -10,6 +10,7 @@ import pathlib
 import sys
 import threading
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from tb_gradgraph import __version__
 from tb_gradgraph.errors import GradGraphError
@@ -50,6 +51,21 @@ def _stop_printing() -> None:
     os.close(nowhere)
 
 
+class _IntermixedParser(argparse.ArgumentParser):
+    """Takes options between the arguments too: ``export --html runs --run net net.html``."""
+
+    _is_within = False  # argparse's own way there calls this method
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self._is_within:
+            return super().parse_known_args(args, namespace)
+        self._is_within = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_within = False
+
+
 def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tb-gradgraph",
@@ -58,7 +74,9 @@ def _make_parser() -> argparse.ArgumentParser:
         "To look at the result: tensorboard --logdir LOGDIR, tab 'Grad Graph'.",
     )
     parser.add_argument("--version", action="version", version=f"tb_gradgraph {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=_IntermixedParser
+    )
     _add_demo(commands)
     _add_summary(commands)
     _add_doctor(commands)

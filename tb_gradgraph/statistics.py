@@ -27,6 +27,9 @@ STATISTICS = (
 #: Numbers of a parameter beside its gradient; only records of an optimizer's step have them.
 OF_PARAMETERS = ("weight_norm", "update_norm", "update_ratio")
 
+#: Counts of elements that are not finite.
+NONFINITE = ("nan", "posinf", "neginf")
+
 #: Bin i counts sampled elements with HISTOGRAM_LOW + 2*i <= log2|g| < HISTOGRAM_LOW + 2*(i+1);
 #: the first and last bin also hold what lies beyond them, zeros are in none.
 HISTOGRAM_BINS = 32

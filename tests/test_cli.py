@@ -118,6 +118,20 @@ def test_export_as_csv_has_one_line_a_tensor(logdir, capfdbinary):
     assert float(named["leaf:x:0"]["l2_norm"]) == 4
 
 
+@pytest.mark.parametrize("last", [True, False])
+def test_export_takes_options_before_between_and_after_what_it_is_given(logdir, tmp_path, last):
+    page, options = str(tmp_path / "net.html"), ["--run", "chain_rule"]
+    rest = [str(logdir), page, *options] if last else [str(logdir), *options, page]
+    assert cli.main(["export", "--html", *rest]) == 0
+    assert pathlib.Path(page).read_bytes().startswith(b"<!doctype html>")
+
+
+def test_export_of_one_argument_too_many_is_bad_usage(logdir, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["export", str(logdir), "--run", "chain_rule", "net.json", "more"])
+    assert "unrecognized arguments: more" in capsys.readouterr().err
+
+
 def test_export_as_json_into_a_file(logdir, tmp_path):
     target = tmp_path / "out.json"
     arguments = ["export", str(logdir / "two_drawings"), "--tag", "module"]

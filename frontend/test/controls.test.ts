@@ -56,6 +56,17 @@ test("findings: the worst first, many of a kind behind a button, arrow keys move
   expect(note.getBoundingClientRect().height).toBe(8); // a dot, whatever else is called a note
 });
 
+test("findings of other steps are told of where the shown one has none, and lead there", async () => {
+  const first = chainRule().records[0]!;
+  const two = { ...chainRule(), records: [first, { ...first, step: first.step + 5 }] };
+  show({ ...two, elsewhere: [{ step: first.step, backward_pass: 0, count: 2, text: "The rate is too high." }] });
+  await openFindings();
+  expect(one("findings")?.textContent).toContain("findings at other steps");
+  expect(one("findings-elsewhere")?.textContent).toBe(`at step ${first.step}: 2`);
+  one("findings-elsewhere")?.querySelector("button")?.click();
+  await waitFor(() => expect((one("step") as HTMLInputElement | null)?.value).toBe(String(first.step)));
+});
+
 test("Find lists full paths and is moved through by arrow keys", async () => {
   show(transformer(3, 1));
   await drawn("h.0#0");

@@ -2,7 +2,7 @@
 
 import { parseFrame } from "../src/api/frame";
 import { parseRecord } from "../src/api/parse";
-import type { StepHeader } from "../src/api/contract";
+import type { Elsewhere, StepHeader } from "../src/api/contract";
 import { buildHierarchy, type Hierarchy } from "../src/model/hierarchy";
 import { parseGraph, type GraphColumns } from "../src/model/graph";
 import type { RecordedStep } from "../src/model/record";
@@ -13,6 +13,7 @@ export interface FixtureRun {
   readonly tag: string;
   readonly graph: GraphColumns;
   readonly records: readonly { readonly step: number }[];
+  readonly elsewhere?: readonly Elsewhere[];
 }
 
 interface Found {

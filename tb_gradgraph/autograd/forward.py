@@ -72,7 +72,8 @@ class Forward:
         default_factory=dict
     )  # that a custom Function uses without being given them, by sequence number, by id
     cuts: Mapping[int, AutogradNode] = dataclasses.field(default_factory=dict)
-    seen: Set[int] | None = frozenset()  # ids of leaves and given tensors that an operation used
+    # Ids of leaves and given tensors that an operation used, with the line of the first.
+    seen: Mapping[int, str] | None = dataclasses.field(default_factory=dict)
     cut_leaves: Mapping[int, WhyNone] = dataclasses.field(default_factory=dict)  # by id
     feeding: Sequence[
         tuple[torch.Tensor, WhyNone]

@@ -57,7 +57,8 @@ class Origins:
         self.sources: list[TracedSource] = []
         self.of_leaves: dict[int, Origin] = {}  # by id of the leaf
         self.cuts: dict[int, AutogradNode] = {}  # nodes whose output went on without gradient
-        self.seen: set[int] = set()  # ids of leaves and given tensors that an operation used
+        self.seen: dict[int, str] = {}  # ids of leaves and given tensors, where first used
+        self.line = ""  # of the operation that runs
         self._by_id: dict[int, tuple[weakref.ref[torch.Tensor], Origin]] = {}
         self._by_storage: dict[int, tuple[StorageRef, Origin]] = {}
 
@@ -70,7 +71,7 @@ class Origins:
                 self.cuts[number] = node
                 return ("slot", number, tensor.output_nr)
             if not tensor._is_view():
-                self.seen.add(id(tensor))
+                self.seen.setdefault(id(tensor), self.line)
                 return ("leaf", id(tensor), 0)
             # A view of a leaf made under no_grad says that it requires grad, but has none.
         return self.known(tensor) or self._given(tensor, scope)
@@ -104,7 +105,7 @@ class Origins:
 
     def note_leaf(self, leaf: torch.Tensor) -> None:
         """Note where a tensor that was made to require grad afterwards came from."""
-        self.seen.add(id(leaf))
+        self.seen.setdefault(id(leaf), self.line)
         found = self._by_id.get(id(leaf))
         if found is not None and found[0]() is leaf and not self._is_given(found[1]):
             self.of_leaves.setdefault(id(leaf), found[1])
@@ -116,7 +117,7 @@ class Origins:
 
     def _given(self, tensor: torch.Tensor, scope: int) -> Origin:
         origin: Origin = ("source", len(self.sources), 0)
-        self.seen.add(id(tensor))
+        self.seen.setdefault(id(tensor), self.line)
         self.sources.append(TracedSource("", scope, "", [traced(tensor)], []))
         self.put(tensor, origin)
         return origin

@@ -118,7 +118,7 @@ class ForwardTrace(TorchDispatchMode):
         frame, called = user_call(sys._getframe(2))
         if frame is not None:
             self.names.read(frame, called)
-        line = self._line_of(frame)
+        line = self.origins.line = self._line_of(frame)
         if number < first:
             if self._function is not None:
                 self._note_inside(self._function, arguments)

@@ -18,9 +18,6 @@ from tb_gradgraph.graph import NoGradientReason
 FROZEN = WhyNone("frozen", "Frozen: it does not require grad.")
 UNUSED = WhyNone("unused", "Unused: no operation of this forward used it.")
 NOT_DRAWN = WhyNone("", "No operation of this graph uses it.")
-NOT_IN_LOSS = WhyNone(
-    "not_in_loss", "What was computed from it is not part of what is differentiated."
-)
 
 
 def walk_behind_cuts(
@@ -138,5 +135,11 @@ def _reason(parameter: torch.Tensor, forward: Forward) -> WhyNone:
         return NOT_DRAWN if parameter.requires_grad else FROZEN
     used = id(parameter) in forward.seen
     if parameter.requires_grad:
-        return NOT_IN_LOSS if used else UNUSED
+        return _not_in_loss(forward.seen[id(parameter)]) if used else UNUSED
     return FROZEN if used else WhyNone(FROZEN.reason, f"{FROZEN.note} {UNUSED.note}")
+
+
+def _not_in_loss(line: str) -> WhyNone:
+    place = f" ({line})" if line else ""
+    text = f"What was computed from it{place} is not part of what is differentiated."
+    return WhyNone("not_in_loss", text)

@@ -2,6 +2,15 @@
 
 from tb_gradgraph.diagnose.finding import Finding
 from tb_gradgraph.diagnose.findings import findings, rank
+from tb_gradgraph.diagnose.not_optimized import rows_of_no_optimizer, updated_rows
 from tb_gradgraph.diagnose.optimizer_step import OptimizerStep, find_in_step
 
-__all__ = ["Finding", "OptimizerStep", "find_in_step", "findings", "rank"]
+__all__ = [
+    "Finding",
+    "OptimizerStep",
+    "find_in_step",
+    "findings",
+    "rank",
+    "rows_of_no_optimizer",
+    "updated_rows",
+]

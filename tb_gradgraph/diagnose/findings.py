@@ -9,7 +9,7 @@ import numpy as np
 from tb_gradgraph.diagnose.finding import SEVERITIES, Finding
 from tb_gradgraph.diagnose.magnitude import cancelled_rows, find_magnitudes
 from tb_gradgraph.diagnose.missing import find_missing, find_zero
-from tb_gradgraph.diagnose.nonfinite import find_nonfinite
+from tb_gradgraph.diagnose.nonfinite import MAX_NAMED, find_nonfinite
 from tb_gradgraph.diagnose.optimizer_step import find_nonfinite_parameters
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import StatisticsTable
@@ -69,4 +69,11 @@ def rank(found: Iterable[Finding]) -> list[Finding]:
 
 def _find_at_stage(graph: Graph, table: StatisticsTable, stage: str) -> Iterator[Finding]:
     yield from find_nonfinite_parameters(graph, table, stage)
-    yield from find_zero(graph, table)
+    zero = list(find_zero(graph, table))
+    if len(zero) < 2:
+        yield from zero
+        return
+    names = ", ".join(one.node for one in zero[:MAX_NAMED])
+    more = f" and {len(zero) - MAX_NAMED} more" if len(zero) > MAX_NAMED else ""
+    text = f"At the stage {stage} the gradients of {len(zero)} parameters are zero: {names}{more}."
+    yield Finding("warning", "zero_gradient", zero[0].row, zero[0].node, text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from tb_gradgraph.diagnose.finding import Finding, describe_node
+from tb_gradgraph.diagnose.zero_origin import find_zero_origins
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
@@ -31,16 +32,22 @@ def find_missing(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
 
 
 def find_zero(graph: Graph, table: StatisticsTable, but: Collection[int] = ()) -> Iterator[Finding]:
-    """Find parameters whose gradient arrived and is zero in every element; not the rows of ``but``."""
-    for row, node in parameter_rows(graph):
-        numbers = table.values[row]
-        if (
-            row in but
-            or not table.present[row]
-            or numbers[_ABS_MAX] != 0
-            or numbers[_NONFINITE].any()
-        ):
-            continue
-        zeros = f"a gradient arrived, and all {numbers[_NUMEL]:.0f} elements are zero"
-        text = f"{describe_node(graph, node)}: {zeros}."
-        yield Finding("warning", "zero_gradient", row, node.name, text)
+    """Find where gradients became zero in every element, and else the parameters; not rows of ``but``."""
+    zero = {
+        row: node
+        for row, node in parameter_rows(graph)
+        if row not in but
+        and table.present[row]
+        and table.values[row, _ABS_MAX] == 0
+        and not table.values[row, _NONFINITE].any()
+    }
+    explained: set[int] = set()
+    for finding, rows in find_zero_origins(graph, table, list(zero)):
+        explained.update(rows)
+        yield finding
+    for row, node in zero.items():
+        if row not in explained:
+            numel = table.values[row, _NUMEL]
+            zeros = f"a gradient arrived, and all {numel:.0f} elements are zero"
+            text = f"{describe_node(graph, node)}: {zeros}."
+            yield Finding("warning", "zero_gradient", row, node.name, text)

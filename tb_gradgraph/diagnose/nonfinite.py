@@ -38,24 +38,36 @@ def find_nonfinite(
     """Find the nodes that NaN and infinity came out of, and what they reached.
 
     Where the forward made them already, that comes first: the first tensor in
-    forward order, of those whose values are known, that is not finite.
+    forward order, of those whose values are known, that is not finite. Where it
+    reached what was differentiated, no operation of the backward is to blame.
 
     An *origin* passed on a non-finite gradient though what came into it was
     finite, or is a root that started with one. A *victim* made NaN of infinity,
     as ``inf * 0`` does. Where a node's own gradient was not recorded, that of
     the nearest recorded nodes towards the loss stands for it.
     """
-    yield from _find_in_forward(graph, values)
+    of_forward = _is_root_bad(graph, values)
+    yield from _find_in_forward(graph, values, of_forward)
     states = _read_states(table)
     if not any(state.nonfinite for state in states.values()):
         return
-    incoming = _incoming_states(graph, states)
     told: set[int] = set()
-    for evidence, finding in _find_turns(graph, table, states, incoming):
-        told.add(evidence)
-        yield finding
+    if not of_forward:
+        for evidence, finding in _find_turns(graph, table, states):
+            told.add(evidence)
+            yield finding
     rest = [row for row, state in states.items() if state.nonfinite and row not in told]
-    yield from _list_reached(graph, table, rest)
+    yield from _list_reached(graph, table, rest, "" if of_forward else "further ")
+
+
+def _is_root_bad(graph: Graph, values: Mapping[int, np.ndarray]) -> bool:
+    """Whether what was differentiated is known not to be finite."""
+    roots = (
+        int(graph.slot_offsets[index])
+        for index, node in enumerate(graph.nodes)
+        if node.kind == "root" and node.slots
+    )
+    return any(row in values and not np.isfinite(values[row]).all() for row in roots)
 
 
 def _read_states(table: StatisticsTable) -> dict[int, _State]:
@@ -93,39 +105,71 @@ def _incoming_states(graph: Graph, states: dict[int, _State]) -> list[_State]:
 
 
 def _find_turns(
-    graph: Graph, table: StatisticsTable, states: dict[int, _State], incoming: list[_State]
+    graph: Graph, table: StatisticsTable, states: dict[int, _State]
 ) -> Iterator[tuple[int, Finding]]:
     """Give where the gradient turned bad: the row that shows it, and the finding on the node to blame."""
     yield from _find_bad_roots(graph, table, states)
-    told: set[tuple[int, str]] = set()
-    in_backward_order = sorted(
-        zip(graph.edges, graph.edge_rows.tolist()), key=lambda pair: -pair[0].target
-    )
-    for edge, row in in_backward_order:
-        node = graph.nodes[edge.target]
-        if not node.requires_grad:
+    incoming = _incoming_states(graph, states)
+    told: set[tuple[str, int, str]] = set()
+    for sent in _list_sent(graph, states):
+        came = [incoming[user] for user in sent.users]
+        came_in = _State(any(one.nan for one in came), any(one.nonfinite for one in came))
+        turn = _turn(came_in, states.get(sent.row, _FINITE))
+        if turn is None:
+            continue
+        start, end = graph.slot_offsets[sent.users[0] : sent.users[0] + 2].tolist()
+        is_seen = len(sent.users) == 1 and any(row in states for row in range(start, end))
+        blamed = ("node", sent.users[0], turn) if is_seen else ("row", sent.row, turn)
+        if blamed in told:
+            continue
+        told.add(blamed)
+        if is_seen:
+            node = graph.nodes[sent.users[0]]
+            text = f"{_CAME_IN[turn]}, and {_count(table, sent.row)} left it."
+            text = f"{describe_node(graph, node)}: {text}"
+            yield sent.row, Finding("error", turn, start, node.name, text)
+        else:
+            yield sent.row, _turned_unseen(graph, table, turn, sent)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Sent:
+    """A gradient with a row, and the nodes that sent it: several where only their sum was read."""
+
+    row: int
+    source: int
+    users: tuple[int, ...]
+
+
+def _list_sent(graph: Graph, states: Mapping[int, _State]) -> list[_Sent]:
+    """List what nodes sent back, in backward order.
+
+    Where a slot has several consumers and the share of one was not read, the slot's gradient
+    tells of all of them together, and not of any one.
+    """
+    users: dict[tuple[int, int], set[int]] = {}
+    for edge, row in zip(graph.edges, graph.edge_rows.tolist()):
+        if not graph.nodes[edge.target].requires_grad:
             continue  # it uses the slot's values and sends no gradient back
         if row not in states:
             row = int(graph.slot_offsets[edge.source]) + edge.source_slot
-        turn = _turn(incoming[edge.target], states.get(row, _FINITE))
-        if turn is not None and (edge.target, turn) not in told:
-            told.add((edge.target, turn))
-            own, end = graph.slot_offsets[edge.target : edge.target + 2].tolist()
-            if any(slot in states for slot in range(own, end)):
-                text = (
-                    f"{describe_node(graph, node)}: {_CAME_IN[turn]}, and {_count(table, row)} "
-                    "left it."
-                )
-                yield row, Finding("error", turn, own, node.name, text)
-            else:
-                yield row, _turned_unseen(graph, table, turn, edge.source, row)
+        users.setdefault((row, edge.source), set()).add(edge.target)
+    sent = [_Sent(row, source, tuple(sorted(found))) for (row, source), found in users.items()]
+    return sorted(sent, key=lambda one: -one.users[-1])
 
 
-def _turned_unseen(
-    graph: Graph, table: StatisticsTable, turn: str, source: int, row: int
-) -> Finding:
+def _turned_unseen(graph: Graph, table: StatisticsTable, turn: str, sent: _Sent) -> Finding:
     """Say that the gradient turned bad among nodes that were not read, and where it first shows."""
-    node = graph.nodes[source]
+    node, row = graph.nodes[sent.source], sent.row
+    if len(sent.users) > 1:
+        names = ", ".join(graph.nodes[user].name for user in sent.users[:MAX_NAMED])
+        names += " .." if len(sent.users) > MAX_NAMED else ""
+        text = (
+            f"{describe_node(graph, node)}: {_CAME_IN[turn]} at each of the {len(sent.users)} "
+            f"operations that use it ({names}), and {_count(table, row)} left them together. "
+            "What each of them sent was not recorded."
+        )
+        return Finding("error", turn, row, node.name, text)
     text = (
         f"Somewhere between the loss and {describe_node(graph, node)}: at the last recorded nodes "
         f"before it {_CAME_IN[turn]}, and it shows {_count(table, row)}. The nodes between were not "
@@ -156,7 +200,9 @@ def _find_bad_roots(
                 yield row, Finding("error", "nonfinite_origin", row, node.name, text)
 
 
-def _find_in_forward(graph: Graph, values: Mapping[int, np.ndarray]) -> Iterator[Finding]:
+def _find_in_forward(
+    graph: Graph, values: Mapping[int, np.ndarray], reached_root: bool
+) -> Iterator[Finding]:
     for row in sorted(values):
         bad = values[row].size - int(np.isfinite(values[row]).sum())
         if bad and row < graph.slot_count:
@@ -166,11 +212,15 @@ def _find_in_forward(graph: Graph, values: Mapping[int, np.ndarray]) -> Iterator
                 f"{describe_node(graph, node)}: {bad} of {values[row].size} elements (only small "
                 "tensors keep their values)."
             )
+            if reached_root:
+                text += " What was differentiated is not finite, so its gradients cannot be."
             yield Finding("error", "nonfinite_value", row, node.name, text)
             return
 
 
-def _list_reached(graph: Graph, table: StatisticsTable, rows: list[int]) -> Iterator[Finding]:
+def _list_reached(
+    graph: Graph, table: StatisticsTable, rows: list[int], further: str
+) -> Iterator[Finding]:
     owners = np.searchsorted(graph.slot_offsets, rows, side="right") - 1
     slots = [
         (row, graph.nodes[owner]) for row, owner in zip(rows, owners) if row < graph.slot_count
@@ -184,7 +234,7 @@ def _list_reached(graph: Graph, table: StatisticsTable, rows: list[int]) -> Iter
     else:
         names = ", ".join(node.name for _, node in slots[:MAX_NAMED])
         more = f" and {len(slots) - MAX_NAMED} more" if len(slots) > MAX_NAMED else ""
-        text = f"{len(slots)} further gradients are not finite: {names}{more}."
+        text = f"{len(slots)} {further}gradients are not finite: {names}{more}."
     yield Finding("error", "nonfinite", row, first.name, text)
 
 

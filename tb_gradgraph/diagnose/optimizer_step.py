@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding
 from tb_gradgraph.diagnose.missing import parameter_rows
+from tb_gradgraph.diagnose.not_optimized import find_not_optimized
 from tb_gradgraph.diagnose.updates import find_updates
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
@@ -26,11 +27,13 @@ class OptimizerStep:
     """What was recorded of one step: tables of one graph by stage.
 
     Of stage ``backward`` only where its one pass gave all of the step's gradient.
+    ``updated`` are rows of parameters that an optimizer of the watch had at other steps.
     """
 
     tables: Mapping[str, StatisticsTable]
     loss_scale: float = 1.0
     skipped: bool = False
+    updated: frozenset[int] = frozenset()
 
 
 def find_in_step(graph: Graph, step: OptimizerStep) -> Iterator[Finding]:
@@ -40,6 +43,7 @@ def find_in_step(graph: Graph, step: OptimizerStep) -> Iterator[Finding]:
         return
     yield from _find_clipped(graph, step.tables)
     if "applied" in step.tables:
+        yield from find_not_optimized(graph, step.tables, step.updated)
         yield from find_updates(graph, step.tables["applied"])
 
 

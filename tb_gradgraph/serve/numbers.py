@@ -11,6 +11,7 @@ from tb_gradgraph.serve.answer import BINARY, Answer
 from tb_gradgraph.serve.find import find_entry, find_graph, find_records, find_run, with_stage
 from tb_gradgraph.serve.frames import encode_frame
 from tb_gradgraph.serve.index import Entry, RunView
+from tb_gradgraph.serve.optimizer_steps import rows_without_optimizer
 from tb_gradgraph.serve.parameters import Parameters, bad_request, not_found
 from tb_gradgraph.serve.reader import Reader
 from tb_gradgraph.serve.whole import list_whole
@@ -41,6 +42,7 @@ def answer_step(reader: Reader, parameters: Parameters) -> Answer:
         "cost": entry.cost,
         "rows": entry.rows,
         "has_gradients": entry.has_gradients,
+        "no_optimizer": rows_without_optimizer(reader, run, entry),
         "statistics": STATISTICS,
         "whole": [{name: item[name] for name in item if name != "record"} for item in whole],
         "left_out": {

@@ -18,7 +18,7 @@ from tb_gradgraph.record.segment import Segment
 from tb_gradgraph.serve.cache import ByteBoundedCache
 from tb_gradgraph.serve.index import Entry, RunIndex, RunView
 from tb_gradgraph.serve.source import RecordSource
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import NONFINITE, STATISTICS, StatisticsTable
 
 #: TensorBoard itself looks for new events every 5 seconds.
 LISTING_SECONDS = 2.0
@@ -109,6 +109,11 @@ class Reader:
             lambda _: 200,
         )
 
+    def is_nonfinite(self, run: RunView, entry: Entry) -> bool:
+        """Tell whether any gradient of a record holds NaN or infinity."""
+        bad = self._part(run, entry, "nonfinite", _nonfinite, lambda array: array.nbytes)
+        return bool(bad[entry.position])
+
     def _column(
         self, run: RunView, entry: Entry, name: str, decode: Callable[[Segment], np.ndarray]
     ) -> np.ndarray:
@@ -159,6 +164,11 @@ class Reader:
                     self._cache.put((run, tag), content, _graph_bytes(content))
                 elif isinstance(content, Chunk):
                     self._cache.put((run, tag), content, _chunk_bytes(content))
+
+
+def _nonfinite(segment: Segment) -> np.ndarray:
+    """Tell it of each record of a segment."""
+    return np.any([(segment.statistic(n) > 0).any(axis=1) for n in NONFINITE], axis=0)
 
 
 def _graph_bytes(graph: Graph) -> int:

@@ -53,7 +53,8 @@ def test_six_parameters_six_reasons(graph: tb_gradgraph.GradGraph) -> None:
         "spare": "not_in_loss",
         "frozen": "frozen",
     }
-    spare = "What was computed from it is not part of what is differentiated."
+    place = f"({HERE}:{line + 2} in forward)"
+    spare = f"What was computed from it {place} is not part of what is differentiated."
     assert graph["spare.weight"].node.note == spare
     assert graph["frozen.weight"].node.note == "Frozen: it does not require grad."
     assert graph["used.weight"].status == "ok" and graph["zero.weight"].status == "zero"
@@ -64,10 +65,12 @@ def test_six_parameters_six_reasons(graph: tb_gradgraph.GradGraph) -> None:
 def test_findings_give_the_reasons(graph: tb_gradgraph.GradGraph) -> None:
     kinds = {finding.node: finding.kind for finding in graph.findings()}
     assert kinds["never.weight"] == kinds["cut.weight"] == kinds["spare.weight"] == "no_gradient"
-    assert kinds["zero.weight"] == "zero_gradient" and kinds["frozen.weight"] == "frozen"
+    assert kinds["mul"] == "zero_origin" and kinds["frozen.weight"] == "frozen"
     assert "used.weight" not in kinds
     texts = {finding.node: finding.text for finding in graph.findings()}
     assert "Cut off from the loss by detach" in texts["cut.bias"]
+    zero = "arrives, 0 leaves. For it 2 parameters get only zero: zero.weight, zero.bias."
+    assert texts["mul"].endswith(zero)
 
 
 def test_the_cut_is_drawn(graph: tb_gradgraph.GradGraph) -> None:
@@ -108,3 +111,21 @@ def test_two_networks_of_which_one_trains_on_the_others_output() -> None:
     graph = tb_gradgraph.capture(model, (torch.ones(1, 2),))
     assert graph["b.weight"].status == "ok"
     assert "Cut off from the loss by detach" in graph["a.weight"].node.note
+
+
+def test_a_cut_by_numpy_names_where_each_parameter_was_used() -> None:
+    class ByNumpy(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b, self.c = (nn.Linear(2, 2) for _ in range(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            h = self.b(self.a(x))
+            h = torch.tensor(h.tolist())
+            return self.c(x + h).sum()
+
+    graph = tb_gradgraph.capture(ByNumpy(), torch.ones(1, 2))
+    line = ByNumpy.forward.__code__.co_firstlineno + 1
+    for name in ("a.weight", "a.bias", "b.weight", "b.bias"):
+        note = graph[name].node.note
+        assert note.startswith(f"What was computed from it ({HERE}:{line} in forward) is not")

@@ -5,7 +5,7 @@ import { failure, success, type Result } from "../base/result";
 import { parseGraph, type Graph, type GraphColumns } from "../model/graph";
 import type { RecordedStep } from "../model/record";
 import type { RecordRef, Run } from "../model/run";
-import type { Finding, NodeHeader, RunsReply, SeriesHeader, StepHeader, TensorHeader, WhatKept } from "./contract";
+import type { FindingsReply, NodeHeader, RunsReply, SeriesHeader, StepHeader, TensorHeader, WhatKept } from "./contract";
 import { parseFrame, type FrameArray } from "./frame";
 import { parseNodeSeries, parseRecord, parseRuns, parseTensor, stepsAbove, type NodeSeries } from "./parse";
 
@@ -88,9 +88,8 @@ export class Client {
     return reply.ok ? parseTensor(reply.value) : reply;
   }
 
-  async findings(run: string, tag: string, record: Place): Promise<Result<readonly Finding[]>> {
-    const reply = await this.json<{ findings: readonly Finding[] }>("findings", { run, tag, ...placeParams(record) });
-    return reply.ok ? success(reply.value.findings) : reply;
+  findings(run: string, tag: string, record: Place): Promise<Result<FindingsReply>> {
+    return this.json<FindingsReply>("findings", { run, tag, ...placeParams(record) });
   }
 
   async json<T>(route: string, params: Params): Promise<Result<T>> {

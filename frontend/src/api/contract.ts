@@ -55,6 +55,7 @@ export interface StepHeader {
   readonly rows: number;
   readonly has_gradients: boolean;
   readonly every_n_steps: number;
+  readonly no_optimizer: readonly number[];
   readonly statistics: readonly string[];
   readonly whole: readonly (WholeReply & { readonly row: number })[];
   readonly left_out: { readonly gradient: readonly number[]; readonly value: readonly number[] };
@@ -95,6 +96,19 @@ export interface Finding {
   readonly row: number | null;
   readonly node: string;
   readonly text: string;
+}
+
+// Another step with findings that the shown one does not have.
+export interface Elsewhere {
+  readonly step: number;
+  readonly backward_pass: number;
+  readonly count: number;
+  readonly text: string; // of the worst
+}
+
+export interface FindingsReply {
+  readonly findings: readonly Finding[];
+  readonly elsewhere: readonly Elsewhere[];
 }
 
 export interface FlowHeader {

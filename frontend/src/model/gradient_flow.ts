@@ -63,6 +63,7 @@ export function whyNone(graph: Graph, node: number, row: number, record: Recorde
   if (stopsGradient(graph, node)) return `None: ${graph.columns.nodes.operation[node]} passes no gradient on.`;
   if (graph.columns.nodes.reason[node]) return undefined; // the note says it
   if (graph.columns.slots.requires_grad[row] !== true) return "None: it does not require grad.";
+  if (record.noOptimizer?.has(row)) return "None: it is in no optimizer of this watch.";
   if (isOfParameters(record)) {
     const own = ["parameter", "leaf"].includes(graph.columns.nodes.kind[node]!);
     return own ? `None at the stage ${record.stage}.` : `Of the stage ${record.stage} only parameters are recorded.`;

@@ -2,13 +2,15 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import type { Finding } from "../api/contract";
+import type { Elsewhere, Finding, FindingsReply } from "../api/contract";
 import type { Hierarchy } from "../model/hierarchy";
+import { goToStep } from "../state/actions";
 import { Popover } from "./popover";
 import type { Session } from "./session";
 
 const SETTLED_MS = 150;
 const SHOWN = 3;
+const NONE: FindingsReply = { findings: [], elsewhere: [] };
 const ORDER: readonly Finding["severity"][] = ["error", "warning", "note"];
 
 export function Findings({ session, select }: {
@@ -16,25 +18,34 @@ export function Findings({ session, select }: {
   readonly select: (id: string) => void;
 }): JSX.Element | null {
   const { store } = session;
-  const findings = useFindings(session);
+  const { findings, elsewhere } = useFindings(session);
   const [open, setOpen] = useState(false);
   const ref = store.ref.value;
   useEffect(() => setOpen(false), [store.run.value?.run, ref]);
   const hierarchy = store.hierarchy.value;
-  const worst = findings[0];
-  if (worst === undefined || hierarchy === undefined) return null;
+  if (findings.length + elsewhere.length === 0 || hierarchy === undefined) return null;
+  const worst = findings[0]?.severity ?? "note";
   const choose = (id: string): void => {
     setOpen(false);
     select(id);
   };
   return (
-    <Popover id="findings" look={`findings severity-${worst.severity}`} open={open} setOpen={setOpen}
-      label={findings.length === 1 ? "1 finding" : `${findings.length} findings`}>
+    <Popover id="findings" look={`findings severity-${worst}`} open={open} setOpen={setOpen}
+      label={findings.length === 0 ? "findings at other steps" : findings.length === 1 ? "1 finding" : `${findings.length} findings`}>
       <ul data-testid="finding-list">
         {alike(findings).map((group) => <Alike key={group[0]!.text} findings={group} hierarchy={hierarchy} select={choose} />)}
+        {elsewhere.length > 0 && (
+          <li class="elsewhere" data-testid="findings-elsewhere">{findings.length > 0 ? "also at step " : "at step "}
+            {elsewhere.map((other, i) => <AtStep key={other.step} before={i > 0 ? ", " : ""} other={other} go={() => goToStep(store, other.step, other.backward_pass)} />)}
+          </li>
+        )}
       </ul>
     </Popover>
   );
+}
+
+function AtStep({ before, other, go }: { readonly before: string; readonly other: Elsewhere; readonly go: () => void }): JSX.Element {
+  return <>{before}<button type="button" class="more" title={other.text} onClick={go}>{other.step}: {other.count}</button></>;
 }
 
 // Findings of one severity and kind stand together, the worst severity first.
@@ -89,20 +100,20 @@ function idOf({ graph }: Hierarchy, { row }: Finding): string | undefined {
 }
 
 // Asked when the step has settled: while playing there is no time to read them.
-function useFindings({ store, client }: Session): readonly Finding[] {
-  const [findings, setFindings] = useState<readonly Finding[]>([]);
+function useFindings({ store, client }: Session): FindingsReply {
+  const [findings, setFindings] = useState<FindingsReply>(NONE);
   const run = store.run.value?.run;
   const tag = store.tag.value?.tag;
   const ref = store.ref.value;
   useEffect(() => {
     if (run === undefined || tag === undefined || ref === undefined) {
-      setFindings([]);
+      setFindings(NONE);
       return undefined;
     }
     let current = true;
     const timer = setTimeout(() => {
       void client.findings(run, tag, ref).then((reply) => {
-        if (current) setFindings(reply.ok ? worstFirst(reply.value) : []);
+        if (current) setFindings(reply.ok ? { ...reply.value, findings: worstFirst(reply.value.findings) } : NONE);
       });
     }, SETTLED_MS);
     return () => {
@@ -111,7 +122,7 @@ function useFindings({ store, client }: Session): readonly Finding[] {
     };
   }, [run, tag, ref]);
   // Those of another run or tag are not this one's, however briefly.
-  useEffect(() => setFindings([]), [run, tag]);
+  useEffect(() => setFindings(NONE), [run, tag]);
   return findings;
 }
 

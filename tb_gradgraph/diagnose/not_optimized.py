@@ -1,0 +1,105 @@
+"""Parameters that get a gradient and that no optimizer of the watch has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import numpy as np
+
+from tb_gradgraph.diagnose.finding import Finding, describe_node
+from tb_gradgraph.diagnose.missing import parameter_rows
+from tb_gradgraph.graph import Graph, Node
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+
+#: Of so many parameters the names are told.
+MAX_NAMED = 5
+
+#: Share by which what is in ``.grad`` differs from the one backward of the step, to say that it adds up.
+_MORE = 1e-3
+
+_NORM, _WEIGHT = STATISTICS.index("l2_norm"), STATISTICS.index("weight_norm")
+
+
+def updated_rows(table: StatisticsTable) -> np.ndarray:
+    """Tell of each row whether an optimizer had it, by a table of the stage ``applied``.
+
+    One that had no gradient when its optimizer stepped has no number either.
+    """
+    return ~np.isnan(table.values[:, _WEIGHT])
+
+
+def rows_of_no_optimizer(
+    graph: Graph, tables: Mapping[str, StatisticsTable], updated: Collection[int]
+) -> list[int]:
+    """List the rows of parameters that got a gradient in a step and that no optimizer had.
+
+    Args:
+        graph: The graph of the step.
+        tables: What was recorded of the step, by stage.
+        updated: Rows that an optimizer of the watch had at other steps.
+    """
+    before = _before(tables)
+    if before is None or "applied" not in tables:
+        return []
+    had = updated_rows(tables["applied"])
+    if not had.any():
+        return []
+    return [
+        row
+        for row, node in parameter_rows(graph)
+        if node.kind == "parameter"
+        and node.requires_grad
+        and before.present[row]
+        and not had[row]
+        and row not in updated
+    ]
+
+
+def find_not_optimized(
+    graph: Graph, tables: Mapping[str, StatisticsTable], updated: Collection[int]
+) -> Iterator[Finding]:
+    """Find the parameters that no optimizer had, in one finding."""
+    rows = rows_of_no_optimizer(graph, tables, updated)
+    if not rows:
+        return
+    nodes = {row: node for row, node in parameter_rows(graph)}
+    first = nodes[rows[0]]
+    if len(rows) == 1:
+        text = (
+            f"{describe_node(graph, first)} is in no optimizer of this watch: it got a gradient "
+            "and was not updated."
+        )
+    else:
+        names = ", ".join(nodes[row].name for row in rows[:MAX_NAMED])
+        more = f" and {len(rows) - MAX_NAMED} more" if len(rows) > MAX_NAMED else ""
+        text = (
+            f"{len(rows)} parameters are in no optimizer of this watch: they got a gradient and "
+            f"were not updated: {names}{more}."
+        )
+    text += _tell_adding_up(tables, rows, nodes) or (
+        f" (If one does have {'it, its' if len(rows) == 1 else 'them, their'} .grad was set to "
+        "None before that stepped.)"
+    )
+    yield Finding("warning", "not_optimized", rows[0], first.name, text)
+
+
+def _before(tables: Mapping[str, StatisticsTable]) -> StatisticsTable | None:
+    stages = ("unscaled", "accumulated", "backward")
+    return next((tables[stage] for stage in stages if stage in tables), None)
+
+
+def _tell_adding_up(
+    tables: Mapping[str, StatisticsTable], rows: list[int], nodes: Mapping[int, Node]
+) -> str:
+    """Say it where more is in ``.grad`` than the step's one backward gave: nothing clears it."""
+    before, backward = _before(tables), tables.get("backward")
+    if before is None or backward is None or before is backward:
+        return ""
+    for row in rows:
+        held, gave = before.values[row, _NORM], backward.values[row, _NORM]
+        if abs(held - gave) > _MORE * gave:
+            of = "Its .grad keeps" if len(rows) == 1 else "Their .grads keep"
+            which = "" if len(rows) == 1 else f" of that of {nodes[row].name}"
+            numbers = f"norm{which} {held:.3g}, of this backward {gave:.3g}"
+            return f" {of} adding up ({numbers}): optimizer.zero_grad() does not reach it."
+    return ""

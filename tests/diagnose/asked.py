@@ -1,0 +1,38 @@
+"""Ask what TensorBoard's panel is told of a training that a test has logged."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import struct
+from typing import Any
+
+from tb_gradgraph.event_files import EventFiles
+from tb_gradgraph.serve.answer import Answer
+from tb_gradgraph.serve.findings import answer_findings
+from tb_gradgraph.serve.parameters import Parameters
+from tb_gradgraph.serve.reader import Reader
+
+
+def ask(logdir: pathlib.Path, step: int, stage: str | None = None) -> dict[str, Any]:
+    """Give the answer of the route ``findings``; of the only run and tag."""
+    reader = Reader(EventFiles(logdir))
+    ((name, run),) = reader.runs().items()
+    (tag,) = run.records
+    query = {"run": name, "tag": tag, "step": str(step)}
+    if stage is not None:
+        query["stage"] = stage
+    return json.loads(answer_findings(reader, Parameters(query)).content)
+
+
+def texts(answer: dict[str, Any], kind: str) -> list[str]:
+    """Give the sentences of one kind."""
+    return [finding["text"] for finding in answer["findings"] if finding["kind"] == kind]
+
+
+def read_header(answer: Answer) -> dict[str, Any]:
+    """Give the header of a binary frame."""
+    content = answer.content
+    assert isinstance(content, bytes)
+    (length,) = struct.unpack_from("<I", content)
+    return json.loads(content[4 : 4 + length])
