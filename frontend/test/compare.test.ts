@@ -120,7 +120,7 @@ test("boxes say the ratio as far as there is room; NaN, zero and what only one h
   const boxes = keys.map((key) => boxOf(nodeOf(one(), key)));
   const rect = { x: 0, y: 0, width: 200, height: 40 };
   const scene = { boxes: keys.map((id) => ({ id, rectWorld: rect, shape: "operation" as const, depth: 0, title: id, subtitle: "", order: 1, copied: false, retains: false, strip: undefined })), edges: [], boundsWorld: rect, indexOf: new Map() };
-  const scale = { domain: [1, 10] as const, position: () => 0.5, fill: () => "" };
+  const scale = { domain: [1, 10] as const, cut: false, position: () => 0.5, fill: () => "" };
   const paints = paintCompared(shown, { boxes, edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() }, scene, comparison, undefined, scale, 4, LIGHT);
   expect(paints.boxes.map(({ detail }) => detail)).toEqual(["NaN/inf", "×∞ · 18", "only here", "×4 · 6"]);
   expect(paints.boxes.map(({ only }) => only)).toEqual([false, false, true, false]);
@@ -149,7 +149,7 @@ test("two runs at the same step: ratios on the boxes, differences listed, a swap
   expect(find("compare-bar")?.dataset.there).toBe("one\nnet\n0\nbackward");
   await waitFor(() => expect(ratioAt("parameter:up.weight")).toBe("4"));
   choose("vs-run", "two");
-  choose("vs-step-kind", "same");
+  await waitFor(() => expect((find("vs-step-kind") as HTMLSelectElement).value).toBe("same")); // of another run
   await waitFor(() => expect(find("compare-bar")?.dataset.there).toBe("two\nnet\n2\nbackward")); // 3 is not there: the nearest
   await waitFor(() => expect(ratioAt("up#0/MmBackward0.0")).toBe(String(Number((4 / 24).toPrecision(6)))));
   expect(item("parameter:up.weight").dataset.state).toBe("nonfinite");
@@ -158,6 +158,11 @@ test("two runs at the same step: ratios on the boxes, differences listed, a swap
   find("differences")!.click();
   await waitFor(() => expect([...find("only-there")!.querySelectorAll("button")].map(({ dataset }) => dataset.key)).toEqual(["parameter:mid.weight", "mid#0/MmBackward0.0"]));
   press("Escape");
+  choose("vs-run", "one");
+  await waitFor(() => expect(find("compare-bar")?.dataset.there).toBe("one\nnet\n0\nbackward"));
+  await waitFor(() => expect((find("vs-step-kind") as HTMLSelectElement).value).toBe("fixed"));
+  choose("vs-run", "two");
+  await waitFor(() => expect(find("compare-bar")?.dataset.there).toBe("two\nnet\n2\nbackward"));
   find("vs-swap")!.click();
   await waitFor(() => expect(item("parameter:mid.weight").dataset.only).toBe("true"));
   expect((find("run") as HTMLSelectElement).value).toBe("two");

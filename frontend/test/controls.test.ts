@@ -1,7 +1,7 @@
 // Lists that drop down, the chart's axis, lines that can be chosen, and modules that are one operation.
 
 import { expect, test } from "vitest";
-import { activations, chainRule, states, transformer, withFindings } from "../fixtures/examples.mjs";
+import { activations, chainRule, flow, states, transformer, withFindings } from "../fixtures/examples.mjs";
 import { press, settle, useStage, waitFor } from "./stage";
 
 const stage = useStage();
@@ -165,6 +165,17 @@ test("edges show the chosen statistic of their own row; of a single element the 
   choose("run", "activations");
   await drawn("1#0/SigmoidBackward0.0");
   await waitFor(() => expect(labels("1#0/SigmoidBackward0.0")).toEqual(["5"])); // of 2.5 four times
+});
+
+test("the list of lines tells what was not recorded from what is none", async () => {
+  const said = (source: string): readonly string[] => [...stage.place.querySelectorAll<HTMLElement>("[data-testid=edges] li")]
+    .filter((li) => li.dataset.source === source).map(({ textContent }) => textContent);
+  show({ ...flow(), records: flow().records.map((record) => ({ ...record, everyNSteps: 10 })) });
+  await drawn("parameter:down.weight");
+  one("expand-all")?.click();
+  await waitFor(() => expect(said("#0/ReluBackward0.0")).toEqual(["What gradient addmm gives relu was not recorded"]));
+  expect(said("input:x")).toEqual(["addmm gives x no gradient"]);
+  expect(said("parameter:up.weight")).toEqual(["addmm gives weight a gradient of 1e−9"]);
 });
 
 test("a module that is one operation is one box, named by both, until it is opened", async () => {

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { flow, training, transformer } from "../fixtures/examples.mjs";
+import { flow, training, transformer, withFindings } from "../fixtures/examples.mjs";
 import { intactColumns, joinColumns } from "../src/model/flow_growth";
 import { cadenceBefore, type RecordRef } from "../src/model/run";
 import { readHash, writeHash } from "../src/panel/host";
 import type { FixtureRun } from "./fixture";
-import { press, useStage, waitFor } from "./stage";
+import { press, settle, useStage, waitFor } from "./stage";
 
 const stage = useStage();
 const count = (): string | undefined => stage.one("step-count")?.textContent ?? undefined;
@@ -31,6 +31,29 @@ test("new steps come by themselves; step, selection, camera and the open card st
   expect(stage.one("card")?.dataset.key).toBe("h.1#0");
   press("End");
   await waitFor(() => expect(stage.one("unseen")?.textContent).toBe(""));
+});
+
+test("open findings stay open when the runs are read again", async () => {
+  const all = withFindings();
+  showGrowing(upTo(all, 2));
+  await stage.drawn("parameter:0.weight");
+  await waitFor(() => expect(stage.one("findings")).not.toBeNull());
+  stage.one("findings")!.click();
+  await waitFor(() => expect(stage.one("finding-list")).not.toBeNull());
+  stage.runs = [all];
+  await waitFor(() => expect(count()).toBe("2 of 3"));
+  await settle(50);
+  expect(stage.one("finding-list")).not.toBeNull();
+  // Who follows the latest step goes on reading.
+  press("Escape");
+  stage.one("follow")!.click();
+  await waitFor(() => expect(count()).toBe("3 of 3"));
+  stage.one("findings")!.click();
+  await waitFor(() => expect(stage.one("finding-list")).not.toBeNull());
+  stage.runs = [upTo(all, 2)];
+  await waitFor(() => expect(count()).toBe("2 of 2"));
+  await settle(50);
+  expect(stage.one("finding-list")).not.toBeNull();
 });
 
 test("the latest step is followed when asked; another step ends that; the link says it", async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { chainRule, hostile, HOSTILE, marks, states, transformer, withoutGradients } from "../fixtures/examples.mjs";
+import { chainRule, hostile, HOSTILE, marks, states, transformer, twoStructures, withoutGradients } from "../fixtures/examples.mjs";
 import { mount } from "../src/panel/mount";
 import { rgbOf } from "../src/draw/element_colors";
 import { LIGHT } from "../src/draw/theme";
@@ -120,6 +120,16 @@ test("steps with NaN or infinity are ticked over the slider", async () => {
   await drawn("parameter:lin.weight");
   await waitFor(() => expect(one("bad-steps")?.dataset.steps).toBe("10"));
   expect(one("bad-steps")?.querySelectorAll("i")).toHaveLength(1);
+});
+
+test("steps with NaN are ticked whichever graph of the tag is shown", async () => {
+  show(twoStructures([0, 1, 3]));
+  await drawn("/TanhBackward0.0");
+  const ticks = (): string | undefined => one("bad-steps")?.dataset.steps;
+  await waitFor(() => expect(ticks()).toBe("0,1,3"));
+  choose("hash", "0001");
+  await waitFor(() => expect(() => item("/TanhBackward0.0")).toThrow());
+  expect(ticks()).toBe("0,1,3");
 });
 
 test("stepping recolors without a new layout, quickly; keys move the step", async () => {

@@ -129,7 +129,8 @@ test("another structure under one tag is drawn anew, in the colors of one scale"
   await waitFor(() => expect(["parameter:w", "root:loss"].map(inView)).toEqual([true, true]));
   await settle(100);
   expect({ ...one("legend")!.dataset }).toEqual(scale);
-  expect(one("hash")?.closest("label")?.title).toContain("nearest step");
+  expect(one("hash")?.closest("label")?.title).toContain("nearest of them");
+  expect([...one("hash")!.querySelectorAll("option")].map(({ textContent }) => textContent)).toEqual(["1: step 0, 2", "2: step 1, 3"]);
 });
 
 test("what Find leads to comes into view, near enough to be read", async () => {

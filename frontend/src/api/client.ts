@@ -54,20 +54,24 @@ export class Client {
     return reply.ok ? success(reply.value.header.domain ?? undefined) : reply;
   }
 
-  // Steps at which some gradient held NaN or infinity. Where there are none, or there is too much to
-  // look through, that is known after three short answers.
-  async nonfiniteSteps(run: string, tag: string, hash: string): Promise<Result<readonly number[]>> {
+  // Steps at which some gradient of any of these graphs held NaN or infinity. Where there are none
+  // in the whole tag, that is known after three short answers. What is too much to look through is left out.
+  async nonfiniteSteps(run: string, tag: string, hashes: readonly string[]): Promise<Result<readonly number[]>> {
     const steps = new Set<number>();
     for (const statistic of ["nan", "posinf", "neginf"]) {
-      const first = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic, from: 0, count: 1 });
-      if (!first.ok) return first;
-      const { domain, rows, total } = first.value.header;
-      if (domain === null || rows * total > MOST_SEARCHED) continue;
-      const reply = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic });
-      if (!reply.ok) return reply;
-      for (const step of stepsAbove(reply.value, 0)) steps.add(step);
+      let left = MOST_SEARCHED;
+      for (const hash of hashes) {
+        const first = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic, from: 0, count: 1 });
+        if (!first.ok) return first;
+        const { domain, rows, total } = first.value.header;
+        if (domain === null) break; // of all graphs of the tag
+        if (rows * total > left) continue;
+        left -= rows * total;
+        const reply = total < 2 ? first : await this.frame<SeriesHeader>("series", { run, tag, hash, statistic });
+        if (reply.ok) for (const step of stepsAbove(reply.value, 0)) steps.add(step);
+      }
     }
-    return success([...steps]);
+    return success([...steps].sort((a, b) => a - b));
   }
 
   async node(run: string, tag: string, hash: string, row: number): Promise<Result<NodeSeries>> {

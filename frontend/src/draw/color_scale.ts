@@ -12,6 +12,7 @@ export type Domain = readonly [number, number];
 export interface ColorScale {
   // Ends of the ramp, in the statistic's unit.
   readonly domain: Domain;
+  readonly cut: boolean; // numbers below the lower end have its color too
   // 0..1 along the ramp, clamped.
   position(value: number): number;
   fill(value: number, state: State): string;
@@ -29,6 +30,7 @@ export function makeScale(statistic: Statistic, domain: Domain | undefined, them
   const ramp = rampOf(theme.dark, theme.ramp);
   return {
     domain: ends,
+    cut: statistic.scale !== "unit" && domain !== undefined && domain[0] < ends[0],
     position,
     fill: (value, state) => {
       if (state === State.nonfinite) return theme.nonfinite;

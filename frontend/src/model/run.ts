@@ -84,6 +84,23 @@ export function distinctSteps(records: readonly RecordRef[]): readonly number[] 
   return records.filter((record, i) => i === 0 || record.step !== records[i - 1]!.step).map(({ step }) => step);
 }
 
+const MOST_RANGES = 3;
+
+// The steps that have a graph, as "120" or "0–110, 130–190": ranges of recorded steps.
+export function stepsWith(records: readonly RecordRef[], hash: string): string {
+  const found = new Set(records.filter((record) => record.hash === hash).map(({ step }) => step));
+  const ranges: [number, number][] = [];
+  let before = false;
+  for (const step of distinctSteps(records)) {
+    const has = found.has(step);
+    if (has && before) ranges.at(-1)![1] = step;
+    else if (has) ranges.push([step, step]);
+    before = has;
+  }
+  const texts = ranges.slice(0, MOST_RANGES).map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`));
+  return [...texts, ...(ranges.length > MOST_RANGES ? ["…"] : [])].join(", ");
+}
+
 // How often steps were recorded in the end; 0: unknown.
 export function cadenceOf(records: readonly RecordRef[]): number {
   return records.findLast(({ everyNSteps }) => everyNSteps > 0)?.everyNSteps ?? 0;

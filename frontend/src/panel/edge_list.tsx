@@ -23,10 +23,17 @@ export function edgeItems(store: Store, drawn: Drawn, paints: Paints): readonly 
         data-grad={gradientOf(store, drawn, line)} data-shape={scene.shapeLabel} data-cut={scene.cut}
         data-mark={scene.markWorld && `${Math.round(scene.markWorld.x)},${Math.round(scene.markWorld.y)}`}
         data-folded={chains.length === 0 ? undefined : chains.map((chain) => drawn.hierarchy.groups[chain]!.title).join(" → ")}>
-        {backward ? `${to} gives ${from} a gradient${comparing ? ", here ÷ there" : " of"} ${label || "none"}` : `${from} to ${to}, ${label}`}
+        {backward ? spoken(from, to, label, comparing, paints.edges[index]!.told) : `${from} to ${to}, ${label}`}
       </li>
     );
   });
+}
+
+// What was not read is no gradient of none.
+function spoken(from: string, to: string, label: string, comparing: boolean, told: boolean): string {
+  if (comparing) return `${to} gives ${from} a gradient, here ÷ there ${label || "none"}`;
+  if (label !== "") return `${to} gives ${from} a gradient of ${label}`;
+  return told ? `${to} gives ${from} no gradient` : `What gradient ${to} gives ${from} was not recorded`;
 }
 
 function gradientOf(store: Store, { hierarchy }: Drawn, line: VisibleEdge): string {

@@ -21,9 +21,16 @@ export function Findings({ session, select }: {
   const { findings, elsewhere } = useFindings(session);
   const [open, setOpen] = useState(false);
   const ref = store.ref.value;
-  useEffect(() => setOpen(false), [store.run.value?.run, ref]);
+  const none = findings.length + elsewhere.length === 0;
+  // Not of the record itself: that is another object whenever the runs are read again. Who follows the latest step goes on reading.
+  useEffect(() => {
+    if (!store.follow.peek()) setOpen(false);
+  }, [store.run.value?.run, store.tag.value?.tag, ref?.step, ref?.stage, ref?.backwardPass]);
+  useEffect(() => {
+    if (none) setOpen(false);
+  }, [none]);
   const hierarchy = store.hierarchy.value;
-  if (findings.length + elsewhere.length === 0 || hierarchy === undefined) return null;
+  if (none || hierarchy === undefined) return null;
   const worst = findings[0]?.severity ?? "note";
   const choose = (id: string): void => {
     setOpen(false);

@@ -17,13 +17,13 @@ export function FlowLegend({ store, drawing, flowing }: {
 }): JSX.Element {
   const theme = drawing.theme.value;
   const [statistic, flow] = [store.statistic.value, flowing.flow.value];
-  const { domain: [low, high] } = drawing.scale.value;
+  const { domain: [low, high], cut } = drawing.scale.value;
   const stage = flow === undefined || flow.stage === BACKWARD ? "" : `, ${flow.stage}`;
   const [every, leftOut] = [flow?.every ?? 1, flow?.leftOut ?? 0];
   return (
     <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={low} data-high={high}>
       <span class="flow-what" title={statistic.meaning}>Gradient{stage}, {statistic.label}</span>
-      <span class="faint">{formatNumber(low)}</span>
+      <span class="faint">{cut && "≤ "}{formatNumber(low)}</span>
       <i class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(rampOf(theme.dark, theme.ramp)).join(", ")})` }} />
       <span class="faint">{formatNumber(high)}{statistic.scale === "log" && " log"}</span>
       <span class="chips">

@@ -22,7 +22,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
   const statistic = store.statistic.value;
   const stage = store.record.value?.stage;
   const ramp = rampOf(theme.dark, theme.ramp);
-  const { domain: [low, high] } = drawing.scale.value;
+  const { domain: [low, high], cut } = drawing.scale.value;
   const middle = statistic.scale === "unit" ? (low + high) / 2 : Math.sqrt(low * high);
   return (
     <aside class="legend" data-testid="legend" aria-label="Colors" data-low={low} data-high={high}>
@@ -32,7 +32,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
       </div>
       <div class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(ramp).join(", ")})` }} />
       <div class="ramp-numbers">
-        <span>{formatNumber(low)}</span><span>{formatNumber(middle)}</span><span>{formatNumber(high)}</span>
+        <span>{cut && "≤ "}{formatNumber(low)}</span><span>{formatNumber(middle)}</span><span>{formatNumber(high)}</span>
       </div>
       <div class="chips">
         <Chip color={theme.zero} border={theme.border}>zero</Chip>

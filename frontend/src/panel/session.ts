@@ -200,13 +200,12 @@ export class Session {
 
   private followBadSteps(): void {
     const run = this.store.run.value?.run;
-    const tag = this.store.tag.value?.tag;
-    const hash = this.store.hash.value;
+    const tag = this.store.tag.value;
     this.generation.value;
-    if (run === undefined || tag === undefined || hash === undefined) return;
-    void this.client.nonfiniteSteps(run, tag, hash).then((reply) => {
+    if (run === undefined || tag === undefined) return;
+    void this.client.nonfiniteSteps(run, tag.tag, tag.hashes).then((reply) => {
       const { store } = this;
-      if (store.run.peek()?.run !== run || store.tag.peek()?.tag !== tag || store.hash.peek() !== hash) return;
+      if (store.run.peek()?.run !== run || store.tag.peek() !== tag) return;
       store.badSteps.value = reply.ok ? reply.value : [];
     });
   }

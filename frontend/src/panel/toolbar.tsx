@@ -1,6 +1,7 @@
 // The bar above the drawing: what is shown, and how.
 
 import type { JSX } from "preact";
+import { stepsWith } from "../model/run";
 import { STATISTICS } from "../model/statistics";
 import { chooseHash, chooseRun, chooseTag, collapseAll, expandAll } from "../state/actions";
 import { closeAllRows, openAllRows } from "../state/flow_actions";
@@ -46,8 +47,8 @@ export function Toolbar({ session, drawing, flowing, canvas, select }: {
           options={(store.run.value?.tags ?? []).map((one) => ({ value: one.tag, text: one.tag }))} />
         {hashes.length > 1 && (
           <Choice id="hash" label="Structure" value={store.ref.value?.hash ?? ""} choose={(hash) => chooseHash(store, hash)}
-            title={`The graph was not the same at every step: it had ${hashes.length} structures, numbered as they first appeared (in brackets the start of each one's hash). Choosing one goes to the nearest step that has it.`}
-            options={hashes.map((hash, i) => ({ value: hash, text: `${i + 1} of ${hashes.length} (${hash.slice(0, 6)})` }))} />
+            title={`The graph was not the same at every step: it had ${hashes.length} structures, numbered as they first appeared, each with the steps that have it. Choosing one goes to the nearest of them.`}
+            options={hashes.map((hash, i) => ({ value: hash, text: `${i + 1}: step ${stepsWith(tag!.records, hash)}` }))} />
         )}
         <Choice id="statistic" label="Gradient" value={store.statistic.value.id} choose={(id) => setStatistic(store, id)}
           title={store.statistic.value.meaning}

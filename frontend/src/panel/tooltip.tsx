@@ -92,7 +92,7 @@ function edgeLines(store: Store, drawing: Drawing, { edge: index, mark }: Pointe
   return [
     store.direction.value === "backward" ? `${to} → ${from}` : `${from} → ${to}`,
     edge.shapeLabel,
-    paint.label === "" ? (edge.cut ? "cut: the gradient stops here" : comparing ? "nothing to compare" : "no gradient") : `${comparing ? "here ÷ there" : "gradient"} ${paint.label}`,
+    paint.label === "" ? (edge.cut ? "cut: the gradient stops here" : comparing ? "nothing to compare" : paint.told ? "no gradient" : "gradient not recorded") : `${comparing ? "here ÷ there" : "gradient"} ${paint.label}`,
     ...folded,
   ];
 }

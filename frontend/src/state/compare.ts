@@ -79,7 +79,7 @@ export function startComparing(store: Store): void {
   const elsewhere = store.runs.value.find((one) => one !== run && one.tags.some((other) => other.tag === tag.tag));
   const otherTag = run.tags.find((one) => one !== tag);
   const base: Choice = { run: undefined, tag: undefined, step: undefined };
-  if (steps.length > 1) store.compare.choice.value = { ...base, step: ref.step === steps[0] ? steps.at(-1) : steps[0] };
+  if (steps.length > 1) store.compare.choice.value = { ...base, step: otherStep(store) };
   else if (otherTag !== undefined) store.compare.choice.value = { ...base, tag: otherTag.tag };
   else store.compare.choice.value = elsewhere === undefined ? base : { ...base, run: elsewhere.run };
 }
@@ -93,7 +93,21 @@ export function stopComparing(store: Store): void {
 
 export function chooseOther(store: Store, change: Partial<Choice>): void {
   const choice = store.compare.choice.peek();
-  if (choice !== undefined) store.compare.choice.value = { ...choice, ...change };
+  if (choice === undefined) return;
+  const next = { ...choice, ...change };
+  // Of another run or graph the same step is the likeliest, of the same one a step that stays.
+  const turned = isElsewhere(next) !== isElsewhere(choice);
+  store.compare.choice.value = turned ? { ...next, step: isElsewhere(next) ? undefined : otherStep(store) } : next;
+}
+
+function isElsewhere({ run, tag }: Choice): boolean {
+  return run !== undefined || tag !== undefined;
+}
+
+// The first step, or where that is shown the last.
+function otherStep(store: Store): number | undefined {
+  const steps = distinctSteps(store.tag.peek()?.records ?? []);
+  return store.ref.peek()?.step === steps[0] ? steps.at(-1) : steps[0];
 }
 
 // Here becomes there and there becomes here: what only the other graph has can so be seen.

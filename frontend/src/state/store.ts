@@ -47,7 +47,7 @@ export interface Store {
   readonly hierarchy: Signal<Hierarchy | undefined>;
   readonly record: Signal<RecordedStep | undefined>;
   readonly domain: Signal<readonly [number, number] | undefined>;
-  readonly badSteps: Signal<readonly number[]>; // at which some gradient of the shown graph held NaN or infinity
+  readonly badSteps: Signal<readonly number[]>; // at which some gradient of any graph of the tag held NaN or infinity
 
   readonly run: ReadonlySignal<Run | undefined>;
   readonly tag: ReadonlySignal<Tag | undefined>;
