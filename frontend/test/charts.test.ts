@@ -119,6 +119,36 @@ test("the pointer's step is read from the chart, and a click goes there", async 
   await waitFor(() => expect((find("step") as HTMLInputElement).value).toBe("1"));
 });
 
+test("while nothing is pinned the selected node is charted; what is found is added to it", async () => {
+  writeHash("p.gradgraph.view=charts&p.gradgraph.sel=parameter%3Aup.weight");
+  show(one());
+  await waitFor(() => expect(lines()).toEqual(["one parameter:up.weight:0 12"]));
+  expect(find("charts")!.dataset.pins).toBe("parameter:up.weight:0");
+  await stage.find("gate.weight", "parameter:gate.weight");
+  await waitFor(() => expect(lines()).toEqual(["one parameter:up.weight:0 12", "one parameter:gate.weight:0 12"]));
+  find("unpin")!.click();
+  await waitFor(() => expect(lines()).toEqual(["one parameter:gate.weight:0 12"]));
+  find("unpin")!.click();
+  await waitFor(() => expect(find("nothing-pinned")).not.toBeNull());
+});
+
+test("a line of zeros says why a logarithmic scale does not show it; without any number there are words for a chart", async () => {
+  writeHash("p.gradgraph.view=charts&p.gradgraph.chart.pins=parameter%3Aup.weight%3A0%0Aparameter%3Amid.weight%3A0&p.gradgraph.stat=nonfinite");
+  show(two());
+  await waitFor(() => expect(lines()).toHaveLength(2));
+  expect(find("all-zero")).toBeNull();
+  find("charts-log")!.click();
+  await waitFor(() => expect(find("all-zero")?.closest("li")?.dataset.pin).toBe("parameter:mid.weight:0"));
+  expect(stage.place.querySelectorAll("[data-testid=all-zero]")).toHaveLength(1);
+  choose("statistic", "l2_norm");
+  find("view-graph")!.click();
+  await drawn("parameter:up.weight");
+  item("input:x").click();
+  await waitFor(() => expect(find("chart")?.textContent).toBe("No finite number at any step."));
+  item("parameter:up.weight").click();
+  await waitFor(() => expect(find("chart")?.querySelector("canvas")).not.toBeNull());
+});
+
 test("a card adds its tensor to the charts and takes it away; of a module, all of its parameters", async () => {
   show(one());
   await drawn("parameter:up.weight");

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { reveal } from "../state/actions";
-import { pin, pinsOf } from "../state/charts";
+import { chartedPins, pin, pinsOf } from "../state/charts";
 import type { Store } from "../state/store";
 import { Card } from "./card";
 import type { Charting } from "./charts_data";
@@ -57,7 +57,7 @@ function content(session: Session, drawing: Drawing, flowing: Flowing, charting:
   );
 }
 
-// Among the charts, what is found is added to them.
+// Among the charts, what is found is added to them, and to the selected one that is drawn while none is pinned.
 function pinFound(store: Store, id: string): void {
-  if (store.hierarchy.value !== undefined) pin(store, pinsOf(store.hierarchy.value, id));
+  if (store.hierarchy.value !== undefined) pin(store, [...chartedPins(store), ...pinsOf(store.hierarchy.value, id)]);
 }

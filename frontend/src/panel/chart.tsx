@@ -40,6 +40,8 @@ export function Chart(props: ChartProps): JSX.Element {
   const [height, setHeight] = useState(HEIGHT_PX);
   latest.current = props;
   const { lines, log, label, theme, smoothing = 0 } = props;
+  const finite = lines.flatMap(({ values }) => values.filter((value) => value !== null)).length;
+  const records = lines.reduce((sum, { values }) => sum + values.length, 0);
   const looks = lines.map(({ id, color, dash }) => `${id} ${color} ${dash}`).join("\n");
   const numbers = lines.map(({ steps, values }) => `${steps.join()} ${values.join()}`).join("\n");
   useEffect(() => {
@@ -62,20 +64,17 @@ export function Chart(props: ChartProps): JSX.Element {
       made.destroy();
       plot.current = undefined;
     };
-  }, [log, label, theme, looks, smoothing > 0]);
+  }, [log, label, theme, looks, smoothing > 0, finite === 0 && records > 0]);
   useEffect(() => {
     plot.current?.setData(dataOf(props));
     if (plot.current !== undefined) centerOne(plot.current);
   }, [numbers, smoothing]);
   // With its axes: an empty chart has measured none yet.
   useEffect(() => plot.current?.redraw(false, true), [props.step]);
-  const finite = lines.flatMap(({ values }) => values.filter((value) => value !== null)).length;
-  const records = lines.reduce((sum, { values }) => sum + values.length, 0);
   return (
     <div class={props.fills ? "chart fills" : "chart"} data-testid={props.id ?? "chart"} data-points={finite} data-step={props.step} data-log={log} data-axis={label} data-lines={lines.map(({ id }) => id).join("\n")}
       role="img" aria-label={`${finite} of ${records} records have a number`}>
-      <div ref={place} />
-      {finite === 0 && records > 0 && <p class="chart-empty">No finite number at any step.</p>}
+      {finite === 0 && records > 0 ? <p class="chart-empty">No finite number at any step.</p> : <div ref={place} />}
     </div>
   );
 }
@@ -109,6 +108,11 @@ function goToCursor(plot: uPlot, { goTo }: ChartProps): void {
 
 export function valueIn({ steps, values }: Pick<ChartLine, "steps" | "values">, step: number | undefined): number | null | undefined {
   return step === undefined ? undefined : values[steps.indexOf(step)];
+}
+
+// A logarithmic axis has no place for zero: such a line is not there to be seen.
+export function isAllZero({ values }: Pick<ChartLine, "values">): boolean {
+  return values.every((value) => value === null || value === 0) && values.includes(0);
 }
 
 export function plainValue(value: number | null | undefined): string {

@@ -2,14 +2,15 @@
 
 import type { JSX } from "preact";
 import { formatNumber } from "../base/format";
-import { plainValue, valueIn, type ChartLine } from "./chart";
+import { isAllZero, plainValue, valueIn, type ChartLine } from "./chart";
 
-export function ChartKey({ id = "chart-key", lines, step, pointed, word = "step" }: {
+export function ChartKey({ id = "chart-key", lines, step, pointed, word = "step", log = false }: {
   readonly id?: string; // for tests
   readonly lines: readonly ChartLine[];
   readonly step: number | undefined;
   readonly pointed: number | undefined;
   readonly word?: string;
+  readonly log?: boolean;
 }): JSX.Element {
   const at = pointed ?? step;
   return (
@@ -21,6 +22,7 @@ export function ChartKey({ id = "chart-key", lines, step, pointed, word = "step"
           <span key={line.id} data-line={line.id} data-value={plainValue(value)}>
             {lines.length > 1 && <Swatch line={line} />}
             {lines.length > 1 && <>{line.label} </>}
+            {log && isAllZero(line) && <>all 0, no line on a log scale </>}
             {at !== undefined && <b>{value === null || value === undefined ? "–" : formatNumber(value)}</b>}
           </span>
         );

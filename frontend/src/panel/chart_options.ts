@@ -9,6 +9,7 @@ import type { ChartLine, ChartProps } from "./chart";
 
 const FEW = 60; // records, of which each is a point
 const TICK_PX = 28;
+const MOST_TICKS = 8;
 export const THIN = 1.5;
 
 // Nothing is dragged, so that no click is the end of a drag: uPlot takes those at both ends for one.
@@ -32,7 +33,7 @@ export function optionsOf(latest: { readonly current: ChartProps }, size: Size):
       {
         ...axis, size: 56, filter: (_, splits) => splits, values: (_, ticks) => ticks.map(formatNumber),
         ...(label ? { label, labelSize: 16, labelGap: 0, labelFont: "11px system-ui" } : {}),
-        ...(log ? { splits: (plot, _, low, high) => [...logTicks(low, high, plot.height / TICK_PX)] } : {}),
+        ...(log ? { splits: (plot, _, low, high) => [...logTicks(low, high, Math.min(MOST_TICKS, plot.height / TICK_PX))] } : { space: (plot) => Math.max(TICK_PX, plot.height / MOST_TICKS) }),
       },
     ],
     series: [{}, ...lines.flatMap((line) => (smoothing > 0 ? [seriesOf(line, true), seriesOf(line, false)] : [seriesOf(line, false)]))],

@@ -6,7 +6,7 @@ import type { NodeSeries } from "../api/parse";
 import type { Dispose } from "../base/disposer";
 import type { Result } from "../base/result";
 import type { Run } from "../model/run";
-import { nodeOfPin } from "../state/charts";
+import { chartedPins, nodeOfPin } from "../state/charts";
 import type { Store } from "../state/store";
 
 export interface Charting {
@@ -63,7 +63,7 @@ function listWanted(store: Store, tag: string): readonly Wanted[] {
   return drawnRuns(store).flatMap((run) => {
     const records = store.runs.value.find((one) => one.run === run)?.tags.find((one) => one.tag === tag)?.records ?? [];
     const version = `${records.length} ${records.at(-1)?.wallTime}`;
-    return store.charts.pins.value.map((pin) => ({ run, pin, key: seriesKey(run, tag, pin), version }));
+    return chartedPins(store).map((pin) => ({ run, pin, key: seriesKey(run, tag, pin), version }));
   });
 }
 

@@ -6,7 +6,7 @@ import { lineColor, lineDash } from "../draw/line_colors";
 import type { Theme } from "../draw/theme";
 import { calledAgain } from "../model/hierarchy";
 import { BACKWARD, STAGES } from "../model/run";
-import { nodeOfPin } from "../state/charts";
+import { chartedPins, nodeOfPin } from "../state/charts";
 import type { Store } from "../state/store";
 import type { ChartLine } from "./chart";
 import { drawnRuns, seriesKey } from "./charts_data";
@@ -30,7 +30,7 @@ export interface Overlaid {
 }
 
 export function drawnLines(store: Store, series: ReadonlyMap<string, Result<NodeSeries>>, theme: Theme): Overlaid {
-  const [pins, runs, tag, statistic] = [store.charts.pins.value, drawnRuns(store), store.tag.value?.tag ?? "", store.statistic.value];
+  const [pins, runs, tag, statistic] = [chartedPins(store), drawnRuns(store), store.tag.value?.tag ?? "", store.statistic.value];
   const options = optionsFor(store);
   const of = (options.find(({ id }) => id === store.charts.of.value) ?? options.find(({ id }) => id === store.ref.value?.stage) ?? options[0])!.id;
   const weights = !STAGES.includes(of);

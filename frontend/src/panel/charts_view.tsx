@@ -4,9 +4,9 @@ import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatNumber } from "../base/format";
 import { goToStep } from "../state/actions";
-import { toggleRun, unpin } from "../state/charts";
+import { removeCharted, toggleRun } from "../state/charts";
 import type { Store } from "../state/store";
-import { Chart, plainValue, valueIn } from "./chart";
+import { Chart, isAllZero, plainValue, valueIn } from "./chart";
 import { Swatch } from "./chart_key";
 import { hasTag, type Charting } from "./charts_data";
 import { drawnLines, nameOfPin, optionsFor, type Overlaid } from "./charts_lines";
@@ -25,9 +25,9 @@ export function ChartsView({ store, drawing, charting }: ChartsProps): JSX.Eleme
   const overlaid = drawnLines(store, charting.series.value, drawing.theme.value);
   const step = store.ref.value?.step;
   const { lines, log, axis } = overlaid;
-  if (store.charts.pins.value.length === 0) return <NothingPinned />;
+  if (overlaid.pins.length === 0) return <NothingPinned />;
   return (
-    <div class="charts" data-testid="charts" data-pins={store.charts.pins.value.join("\n")} data-runs={overlaid.runs.join("\n")}>
+    <div class="charts" data-testid="charts" data-pins={overlaid.pins.join("\n")} data-runs={overlaid.runs.join("\n")}>
       <div class="charts-key">
         <p class="faint" data-testid="charts-at">step {pointed ?? step}{pointed === undefined || pointed === step ? "" : " (pointed at)"}</p>
         <Key store={store} overlaid={overlaid} at={pointed ?? step} />
@@ -46,12 +46,12 @@ function NothingPinned(): JSX.Element {
   return (
     <div class="message" data-testid="nothing-pinned">
       <h1>Nothing is charted yet</h1>
-      <p>Find a node or a module above to add it (of a module, its parameters), or select a node in the graph and choose “Add to charts” on its card.</p>
+      <p>Select a node or a module in the graph to see it here (of a module, its parameters), or find it above. “Add to charts” on cards puts several over each other.</p>
     </div>
   );
 }
 
-function Key({ store, overlaid: { lines, pins, runs }, at }: { readonly store: Store; readonly overlaid: Overlaid; readonly at: number | undefined }): JSX.Element {
+function Key({ store, overlaid: { lines, pins, runs, log }, at }: { readonly store: Store; readonly overlaid: Overlaid; readonly at: number | undefined }): JSX.Element {
   const several = runs.length > 1;
   return (
     <ul data-testid="charts-lines">
@@ -61,8 +61,9 @@ function Key({ store, overlaid: { lines, pins, runs }, at }: { readonly store: S
             {!several && lines.filter((line) => line.pin === pin).map((line) => <Swatch key={line.id} line={line} />)}
             <span class="charts-name" title={pin}>{nameOfPin(store, pin)}</span>
             {!several && <Value pin={pin} lines={lines} at={at} />}
-            <IconButton id="unpin" label="Remove" onClick={() => unpin(store, pin)}><CloseIcon /></IconButton>
+            <IconButton id="unpin" label="Remove" onClick={() => removeCharted(store, pin)}><CloseIcon /></IconButton>
           </div>
+          {log && lines.some((line) => line.pin === pin && isAllZero(line)) && <p class="faint" data-testid="all-zero">All 0: no line on a log scale.</p>}
           {several && lines.filter((line) => line.pin === pin).map((line) => (
             <div key={line.id} class="charts-run" data-line={line.id} data-value={plainValue(valueIn(line, at))}>
               <Swatch line={line} /><span class="charts-name">{line.run || "."}</span>{line.problem === undefined ? <b>{spelt(valueIn(line, at))}</b> : <span class="faint" title={line.problem}>not here</span>}

@@ -97,7 +97,7 @@ function OverSteps({ session: { store }, drawing, series, bundles, bundle, choos
       </div>
       <Chart lines={lines} log={log} label={log && bundle.signed ? `|${statistic.label}|` : ""}
         step={ref?.step} theme={theme} pointAt={pointAt} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
-      <ChartKey lines={lines} step={ref?.step} pointed={pointed} />
+      <ChartKey lines={lines} log={log} step={ref?.step} pointed={pointed} />
       <PinButton store={store} pin={series.key} />
     </Section>
   );
