@@ -27,7 +27,7 @@ export function paintFrame(
   else outline(context, "frame", box.rectWorld);
   context.fillStyle = theme.groupFill[box.depth % 2]!;
   context.fill();
-  context.lineWidth = (marks.selected ? 2 : 1) / Math.min(1, zoom);
+  context.lineWidth = (marks.selected ? 2 : marks.hovered ? 1.5 : 1) / Math.min(1, zoom);
   context.strokeStyle = marks.selected ? theme.accent : marks.hovered ? theme.inkSoft : theme.groupBorder;
   context.stroke();
 }

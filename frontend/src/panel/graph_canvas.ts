@@ -54,6 +54,9 @@ export class GraphCanvas {
     this.watchSize();
     this.watchPointer();
     this.disposer.add(effect(() => this.follow(drawing.drawn.value)));
+    this.disposer.add(effect(() => {
+      if (store.focused.value !== undefined) this.viewpoint.glance(store.focused.value);
+    }));
     this.disposer.add(effect(() => this.waitForRest(store.hovered.value)));
     this.disposer.add(effect(() => {
       // Everything that a frame depends on; reading it here asks for a frame.
@@ -151,8 +154,10 @@ export class GraphCanvas {
   }
 
   private pointAt(pointed: Pointed | undefined): void {
-    const { hovered } = this.store;
-    hovered.value = pointed === undefined || pointed.edge !== -1 ? undefined : this.shown?.scene.boxes[pointed.box]?.id;
+    const { hovered, focused } = this.store;
+    const box = pointed === undefined || pointed.edge !== -1 ? undefined : this.shown?.scene.boxes[pointed.box]?.id;
+    // Where the pointer is on nothing, the ring is the keyboard's.
+    hovered.value = box ?? focused.peek();
     this.onPoint(pointed);
   }
 

@@ -8,18 +8,28 @@ import { Popover } from "./popover";
 
 type Entries = readonly (readonly [string, string])[];
 
+const EVERYWHERE: Entries = [
+  ["1 2 3", "Graph, Flow, Charts"],
+  ["/", "to Find"],
+  ["N", "opens the findings"],
+  ["T", "the next stage of the step"],
+  ["O, S, ?", "color scale, saving, this help"],
+];
+
 const KEYS: Entries = [
   ["← →", "a step back or on; with Shift ten"],
   ["Home End", "first and last step"],
   ["Space", "play and pause"],
   ["L", "follows the latest step, or stays"],
+  ["Tab, ↑ ↓", "through the nodes; there Space selects one"],
   ["Enter", "opens and closes the selected module"],
+  ["E, Shift+E", "opens all modules, closes all"],
+  ["D", "draws forward or backward"],
   ["F, + −", "fits the drawing to the window; nearer and farther"],
   ["Enter in Find", "to the next that was found; with Shift to the one before"],
   ["G", "to the heat map over all steps, and back"],
   ["C", "compares with another step, run or graph, and ends that"],
   ["Escape", "closes what is open"],
-  ["Tab, ↑ ↓", "through the nodes"],
 ];
 
 const MEANINGS: Entries = [
@@ -97,7 +107,7 @@ export function Help({ view }: { readonly view: View }): JSX.Element {
   return (
     <Popover id="help" label="?" look="icon help" title="Keys and signs" open={open} setOpen={setOpen}>
       <div class="help-text" data-testid="help-text">
-        <List title="Keys" entries={OF_VIEW[view].keys} />
+        <List title="Keys" entries={[...OF_VIEW[view].keys, ...EVERYWHERE]} />
         <List title="What is drawn" entries={OF_VIEW[view].meanings} />
         <List title="Statistics of a gradient's elements; NaN and infinity are counted and left out of the others" entries={STATISTIC_MEANINGS} />
       </div>

@@ -1,7 +1,8 @@
 // Keys that work anywhere in the panel, except where a control has its own use for them.
 
 import { listen, type Dispose } from "../base/disposer";
-import { chooseEdge, moveSteps, reveal, toggleGroup } from "../state/actions";
+import { stagesAt } from "../model/run";
+import { chooseEdge, chooseStage, moveSteps, reveal, toggleGroup } from "../state/actions";
 import { startComparing, stopComparing } from "../state/compare";
 import { moveRow, showEverything, showView, toggleRows, zoomColumns, zoomRows } from "../state/flow_actions";
 import { setFollow } from "../state/live_actions";
@@ -16,13 +17,20 @@ interface Zoomable {
   readonly zoomBy: (factor: number) => void;
 }
 
-export function watchKeyboard(store: Store, flowing: Flowing, view: Zoomable): Dispose {
+// Keys that press what is on the screen, by selector; what is not there has none.
+const byId = (id: string): string => `[data-testid=${id}]`;
+const PRESSED: Readonly<Record<string, string>> = {
+  "?": byId("help"), n: byId("findings"), o: byId("colors"), s: byId("take-away"), e: byId("expand-all"), E: byId("collapse-all"),
+  d: `${byId("direction")} [aria-checked=false]`, 1: byId("view-graph"), 2: byId("view-flow"), 3: byId("view-charts"),
+};
+
+export function watchKeyboard(place: HTMLElement, store: Store, flowing: Flowing, view: Zoomable): Dispose {
   return listen<KeyboardEvent>(document, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = event.target instanceof Element ? event.target : undefined;
     if (event.key === "Escape") chooseEdge(store, undefined);
     else if (target?.closest(OWN_KEYS) != null) return;
-    else if (!(store.view.value === "flow" && actOnFlow(store, flowing, event, target)) && !act(store, event, target, view)) return;
+    else if (!(store.view.value === "flow" && actOnFlow(store, flowing, event, target)) && !act(store, event, target, view) && !pressIn(place, event.key)) return;
     event.preventDefault();
   });
 }
@@ -40,15 +48,34 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, vi
     case "+": case "=": view.zoomBy(1.3); return true;
     case "-": view.zoomBy(1 / 1.3); return true;
     case "g": showView(store, store.view.value === "graph" ? "flow" : "graph"); return true;
+    case "t": return nextStage(store);
     case "c": return toggleComparing(store);
     case "l": if (!store.alone) setFollow(store, !store.follow.value); return !store.alone;
     case "Enter": return enter(store, item, target);
     case " ":
       if (target?.closest("button") != null) return false;
-      togglePlay(store);
+      // In a tree, Space selects.
+      if (item === undefined) togglePlay(store);
+      else store.selected.value = item.dataset.key;
       return true;
     default: return false;
   }
+}
+
+function pressIn(place: HTMLElement, key: string): boolean {
+  const selector = key === "/" ? byId("find") : Object.hasOwn(PRESSED, key) ? PRESSED[key]! : undefined;
+  const control = selector === undefined ? null : place.querySelector<HTMLElement>(selector);
+  if (key === "/") control?.focus();
+  else control?.click();
+  return control !== null;
+}
+
+function nextStage(store: Store): boolean {
+  const ref = store.ref.value;
+  const stages = ref === undefined ? [] : stagesAt(store.tag.value?.records ?? [], ref.step);
+  if (ref === undefined || stages.length < 2) return false;
+  chooseStage(store, stages[(stages.indexOf(ref.stage) + 1) % stages.length]!);
+  return true;
 }
 
 function toggleComparing(store: Store): boolean {

@@ -51,7 +51,7 @@ export function mount(place: HTMLElement, { base = "./", soonestMs, alone = fals
   disposer.add(charting.close);
   disposer.add(session.close);
   disposer.add(watchDarkMode((dark) => (store.dark.value = dark)));
-  disposer.add(watchKeyboard(store, flowing, {
+  disposer.add(watchKeyboard(place, store, flowing, {
     fit: () => canvas.current?.fit(),
     zoomBy: (factor) => canvas.current?.zoomBy(factor),
   }));

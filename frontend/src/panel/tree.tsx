@@ -27,7 +27,8 @@
 // show-charts charts charts-lines charts-of charts-log smoothing over-run unpin whole-value whole-gradient left-out slot find found find-place find-next find-previous findings finding-list findings-elsewhere more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
 // warnings no-gradients canvas minimap breadcrumbs tree.
 
-import type { JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { JSX, RefObject } from "preact";
 import { plainNumber } from "../base/format";
 import { scalarsOf } from "../draw/caption";
 import type { Paints } from "../draw/scene";
@@ -52,17 +53,32 @@ interface TreeProps {
 export function Tree({ store, drawing }: { readonly store: Store; readonly drawing: Drawing }): JSX.Element | null {
   const drawn = drawing.drawn.value;
   const paints = drawing.paints.value;
+  const tree = useKeptFocus(drawn);
   if (drawn === undefined || paints === undefined || paints.boxes.length !== drawn.scene.boxes.length) return null;
   const children = childrenOf(drawn);
   const props = { store, drawn, paints };
   return (
     <div class="visually-hidden">
-      <ul role="tree" aria-label="Nodes of the graph" data-testid="tree" onKeyDown={(event) => moveFocus(event)}>
+      <ul role="tree" aria-label="Nodes of the graph" data-testid="tree" ref={tree} onKeyDown={(event) => moveFocus(event)}>
         {items(props, children, -1)}
       </ul>
       <ul data-testid="edges" aria-label="Edges of the graph">{edgeItems(store, drawn, paints)}</ul>
     </div>
   );
+}
+
+// A fold may take the focused item away: then what stands for it, or holds it, has the focus.
+function useKeptFocus(drawn: Drawn | undefined): RefObject<HTMLUListElement | null> {
+  const tree = useRef<HTMLUListElement>(null);
+  const focused = document.activeElement;
+  const key = focused instanceof HTMLElement && tree.current?.contains(focused) === true ? focused.dataset.key : undefined;
+  useLayoutEffect(() => {
+    if (key === undefined || tree.current?.contains(document.activeElement) === true) return;
+    const all = [...(tree.current?.querySelectorAll<HTMLElement>("[role=treeitem]") ?? [])];
+    const named = all.find((item) => item.dataset.key === key) ?? all.find((item) => item.dataset.key!.startsWith(`${key}/`)) ?? all[0];
+    named?.focus();
+  }, [drawn]);
+  return tree;
 }
 
 function childrenOf({ visible }: Drawn): ReadonlyMap<number, readonly number[]> {
@@ -83,7 +99,8 @@ function items(props: TreeProps, children: ReadonlyMap<number, readonly number[]
       <li key={props.drawn.visible.boxes[index]!.id} role="treeitem" tabIndex={index === 0 ? 0 : -1} {...attributes(props, index)}
         onClick={(event) => act(event, () => (props.store.selected.value = keyOf(props.drawn, index)))}
         onDblClick={(event) => act(event, () => toggleGroup(props.store, keyOf(props.drawn, index)))}
-        onFocus={(event) => act(event, () => (props.store.hovered.value = props.store.sought.value = props.drawn.visible.boxes[index]!.id))}>
+        onBlur={(event) => act(event, () => (props.store.hovered.value = props.store.focused.value = undefined))}
+        onFocus={(event) => act(event, () => (props.store.hovered.value = props.store.focused.value = props.drawn.visible.boxes[index]!.id))}>
         <span>{spoken(props, index)}</span>
         {inner && <ul role="group">{items(props, children, index)}</ul>}
       </li>

@@ -87,6 +87,12 @@ export class Viewpoint {
     return true;
   }
 
+  // What is in sight stays where it is, however small.
+  glance(id: string): void {
+    const rect = this.rectOf(id);
+    if (rect !== undefined && !this.isInView(rect, 0)) this.show(id);
+  }
+
   private show(id: string): void {
     const rect = this.rectOf(id);
     if (rect === undefined) return;
@@ -109,16 +115,16 @@ export class Viewpoint {
     return rect && { ...rect, height: Math.min(rect.height, 60) };
   }
 
-  private isInView({ x, y, width, height }: Rect): boolean {
+  private isInView({ x, y, width, height }: Rect, margin = MARGIN_PX): boolean {
     const { camera } = this.control;
     const from = toScreen(camera, { x, y });
     const to = toScreen(camera, { x: x + width, y: y + height });
     const middle = (from.x + to.x) / 2;
     const { width: right, height: bottom } = this.size;
-    const wide = width * camera.k > right - 2 * MARGIN_PX;
-    const across = wide ? middle > 0 && middle < right : from.x >= MARGIN_PX && to.x <= right - MARGIN_PX;
+    const wide = width * camera.k > right - 2 * margin;
+    const across = wide ? middle > 0 && middle < right : from.x >= margin && to.x <= right - margin;
     const covered = from.x < LEGEND_PX.width && to.y > bottom - LEGEND_PX.height;
-    return across && !covered && from.y >= MARGIN_PX && to.y <= bottom - MARGIN_PX;
+    return across && !covered && from.y >= margin && to.y <= bottom - margin;
   }
 
   private center({ x, y, width, height }: Rect, k: number): void {

@@ -30,7 +30,8 @@ export interface Store {
   readonly selected: Signal<string | undefined>; // id of a box, whether it is visible or not
   readonly hovered: Signal<string | undefined>;
   readonly edge: Signal<readonly number[] | undefined>; // the edges of the graph that a chosen line stands for
-  readonly sought: Signal<string | undefined>; // id of a box that must come into view
+  readonly sought: Signal<string | undefined>; // id of a box that must come into view, near enough to be read
+  readonly focused: Signal<string | undefined>; // the same of one that has the keyboard's focus: in sight, it stays where it is
   readonly refits: Signal<number>; // counts the changes after which the camera starts anew
   readonly open: Signal<ReadonlySet<string> | undefined>; // ids of open groups; undefined: not chosen yet
   readonly view: Signal<View>;
@@ -94,6 +95,7 @@ export function createStore(alone = false): Store {
     hovered: signal<string | undefined>(undefined),
     edge: signal<readonly number[] | undefined>(undefined),
     sought: signal<string | undefined>(undefined),
+    focused: signal<string | undefined>(undefined),
     refits: signal(0),
     view: signal<View>("graph"),
     flowOpen: signal<ReadonlySet<string> | undefined>(undefined),
