@@ -48,6 +48,11 @@ class EventFiles:
             if records:
                 self._records[run], self._scalars[run] = records, scalars
 
+    def rename(self, run: str, name: str) -> None:
+        """Give a run another name."""
+        for found in (self._records, self._scalars):
+            found[name] = found.pop(run)
+
     def list_tensors(self, *_: Any, **__: Any) -> dict[str, dict[str, np.ndarray]]:
         """List our records' tags by run."""
         return self._records

@@ -57,6 +57,9 @@ def export_html(
     """
     source = EventFiles(logdir)
     view = choose_run(Reader(source).runs(), run)
+    name = _name_of(logdir, view)
+    source.rename(view.name, name)
+    view = dataclasses.replace(view, name=name)
     if tag is not None and tag not in view.records:
         raise ExportError(f"expected --tag with one of {', '.join(view.records)}; got {tag!r}.")
     tags = {name: view.records[name] for name in view.records if tag in (None, name)}
@@ -67,7 +70,7 @@ def export_html(
         answers = _answer_all(_Excerpt(source, excerpt), excerpt)
         size = sum(map(len, answers.values()))
         if size <= most_bytes:
-            return make_page(f"{_name_of(logdir, view)} - gradient graph", answers)
+            return make_page(f"{view.name} - gradient graph", answers)
         if max(len(_steps(entries)) for entries in excerpt.records.values()) <= 2:
             raise ExportError(
                 f"expected two steps to fit in {most_bytes:,} bytes, got {size:,}. "

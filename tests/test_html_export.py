@@ -59,6 +59,13 @@ def test_answers_are_those_of_the_routes(logdir):
     assert json.loads(answers[key_of("scalars", {"run": "one"})])["tags"] == ["loss"]
 
 
+def test_a_run_of_its_own_directory_has_the_name_of_that(logdir):
+    answers = read_answers(export_html(logdir / "one"))
+    (run,) = list_runs(answers)
+    assert (run["run"], [tag["tag"] for tag in run["tags"]]) == ("one", ["net", "other"])
+    assert answers == read_answers(export_html(logdir, "one"))
+
+
 def test_one_tag_is_all_that_is_in_it(logdir):
     (run,) = list_runs(read_answers(export_html(logdir, "one", "other")))
     assert [tag["tag"] for tag in run["tags"]] == ["other"]

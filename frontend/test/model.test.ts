@@ -63,8 +63,8 @@ describe("why there is no gradient", () => {
     ["frozen", "frozen"],
     ["unused", "unused"],
     ["cut", "cut off"],
-    ["no_grad", "used without grad"],
-    ["not_in_loss", "not in the loss"],
+    ["no_grad", "under no_grad"],
+    ["not_in_loss", "not in loss"],
     ["constructor", undefined],
     ["", undefined],
   ])("%j is %s on a box", (reason, word) => {

@@ -20,6 +20,11 @@ export function textRoom(shape: string, width: number): number {
   return width - (shape === "operation" || shape === "group" ? 14 : 24);
 }
 
+// Of an open group's head, beside its title and the swatch.
+export function headRoom({ title, subtitle }: Caption, width: number): number {
+  return width - 72 - widthOf(title, TITLE_FONT) - (subtitle === "" ? 0 : widthOf(subtitle, DETAIL_FONT) + 7);
+}
+
 // Room below a closed group for the sheets that say there is more inside.
 export const SHEETS = 6;
 
@@ -170,17 +175,18 @@ function nodeDetails(graph: Graph, node: number, number: string | undefined, rec
     if (value !== undefined && gradient === undefined) texts.push(`value ${value}  ${number}`);
     return [...texts, number];
   }
-  const missing = missingText(graph, node, record);
+  const [missing, shorter] = missingTexts(graph, node, record);
   if (value !== undefined) texts.push(missing === undefined ? `value ${value}${each(whole?.value)}` : `value ${value}  ${missing}`);
-  return [...texts, missing ?? shapeText(graph, node)];
+  return [...texts, missing ?? shapeText(graph, node), ...(shorter === undefined ? [] : [shorter])];
 }
 
-function missingText(graph: Graph, node: number, record: RecordedStep | undefined): string | undefined {
-  if (stopsGradient(graph, node)) return "gradient stops here";
-  if (record?.hasGradients !== true) return undefined;
+// Longest first; none where nothing is missing.
+function missingTexts(graph: Graph, node: number, record: RecordedStep | undefined): readonly string[] {
+  if (stopsGradient(graph, node)) return ["gradient stops here", "cut here"];
+  if (record?.hasGradients !== true) return [];
   const word = wordFor(graph.columns.nodes.reason[node]!);
-  if (!saysNone(graph, node, record)) return word;
-  return word ?? (requiresGrad(graph, node) ? "no gradient" : undefined);
+  if (word !== undefined) return [word];
+  return saysNone(graph, node, record) && requiresGrad(graph, node) ? ["no gradient", "none"] : [];
 }
 
 export function numberText(box: Box, values: StepValues | undefined): string | undefined {

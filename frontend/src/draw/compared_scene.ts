@@ -6,7 +6,7 @@ import { saysNone } from "../model/gradient_flow";
 import type { Hierarchy } from "../model/hierarchy";
 import type { RecordedStep } from "../model/record";
 import { State } from "../model/values";
-import { textRoom, valueText } from "./caption";
+import { headRoom, textRoom, valueText } from "./caption";
 import { inkOn, type ColorScale } from "./color_scale";
 import { ratioText, relatedFill } from "./ratio_scale";
 import type { BoxPaint, EdgePaint, Paints, Scene } from "./scene";
@@ -23,10 +23,11 @@ export function paintCompared(
   scale: ColorScale, reach: number, theme: Theme,
 ): Paints {
   const boxes = visible.boxes.map((box, i): BoxPaint => {
-    const { shape, rectWorld, strip } = scene.boxes[i]!;
+    const sceneBox = scene.boxes[i]!;
+    const { shape, rectWorld, strip } = sceneBox;
     const related = relateBox(comparison, box);
     const fill = relatedFill(related, reach, theme);
-    const detail = detailOf(comparison, box, related, textRoom(shape, rectWorld.width));
+    const detail = detailOf(comparison, box, related, box.open ? headRoom(sceneBox, rectWorld.width) : textRoom(shape, rectWorld.width));
     const only = related.relation === Relation.onlyHere;
     const cells = strip === undefined ? [] : relateCells(hierarchy, comparison, strip, cellCount(strip, rectWorld.width)).map((cell) => relatedFill(cell, reach, theme));
     // Hatched is what cannot be compared.
@@ -61,5 +62,6 @@ function detailOf({ joined, here }: Comparison, box: Box, related: Related, room
     parts([ratio, number && (group ? `${here.groupWord} ${number}` : number), more]),
     parts([ratio, more]), parts([ratio, number]), ratio,
   ];
-  return choices.find((text) => widthOf(text, DETAIL_FONT) <= room) ?? ratio;
+  // A module's name goes before what is said of it: its swatch and its card say that too.
+  return choices.find((text) => widthOf(text, DETAIL_FONT) <= room) ?? (box.open ? "" : ratio);
 }

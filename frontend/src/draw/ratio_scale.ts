@@ -39,8 +39,8 @@ export function ratioText({ relation, log2, here, there }: Related): string | un
 
 const WORDS: Readonly<Record<Exclude<Relation, 0 | 6>, string>> = {
   [Relation.onlyHere]: "only here",
-  [Relation.numberHere]: "no number there",
-  [Relation.numberThere]: "no number here",
+  [Relation.numberHere]: "none there",
+  [Relation.numberThere]: "none here",
   [Relation.nonfinite]: "NaN/inf",
   [Relation.unknown]: "–",
 };

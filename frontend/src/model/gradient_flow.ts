@@ -36,8 +36,8 @@ const WORDS: Readonly<Record<string, string>> = {
   frozen: "frozen",
   unused: "unused",
   cut: "cut off",
-  no_grad: "used without grad",
-  not_in_loss: "not in the loss",
+  no_grad: "under no_grad",
+  not_in_loss: "not in loss",
 };
 
 export function wordFor(reason: string): string | undefined {
