@@ -3,9 +3,11 @@
 import { expect, test } from "vitest";
 import { chainRule } from "../fixtures/examples.mjs";
 import { loop, one, two } from "../fixtures/compared.mjs";
+import { headRoom } from "../src/draw/caption";
 import { paintCompared } from "../src/draw/compared_scene";
 import { luminance } from "../src/draw/color_scale";
 import { ratioColor, ratioStops, ratioText } from "../src/draw/ratio_scale";
+import { DETAIL_FONT, widthOf } from "../src/draw/text";
 import { DARK, LIGHT } from "../src/draw/theme";
 import type { VisibleEdge } from "../src/model/collapse";
 import { compare, joinGraphs, relate, relateCells, relateGroup, relateLine, relateNode, Relation, type Related } from "../src/model/comparison";
@@ -125,6 +127,23 @@ test("boxes say the ratio as far as there is room; NaN, zero and what only one h
   expect(paints.boxes.map(({ detail }) => detail)).toEqual(["NaN/inf", "×∞ · 18", "only here", "×4 · 6"]);
   expect(paints.boxes.map(({ only }) => only)).toEqual([false, false, true, false]);
   expect(paints.boxes.map(({ fill }) => fill)).toEqual([LIGHT.nonfinite, ratioStops(LIGHT)[8], LIGHT.surface, ratioStops(LIGHT)[6]]);
+});
+
+test("an open module keeps its name: only what has room beside it is said of it", () => {
+  const { shown, comparison } = compared(one(), 2, two(), 2);
+  const group = shown.groupOf.get("#0")!;
+  const box = { id: "#0", kind: "group", item: -1, node: -1, group, module: -1, open: true, parent: -1, depth: 0 } as const;
+  const detailAt = (width: number): string => {
+    const rectWorld = { x: 0, y: 0, width, height: 90 };
+    const scene = { boxes: [{ id: "#0", rectWorld, shape: "frame" as const, depth: 0, title: "TheNameOfTheNet", subtitle: "Net", order: 1, copied: false, retains: false, strip: undefined }], edges: [], boundsWorld: rectWorld, indexOf: new Map() };
+    const scale = { domain: [1, 10] as const, cut: false, position: () => 0.5, fill: () => "" };
+    return paintCompared(shown, { boxes: [box], edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() }, scene, comparison, undefined, scale, 4, LIGHT).boxes[0]!.detail;
+  };
+  const [wide, narrow] = [detailAt(500), detailAt(190)];
+  expect(wide).toBe("NaN/inf · 2 only there");
+  expect(wide.startsWith(narrow)).toBe(true);
+  expect(headRoom({ title: "TheNameOfTheNet", subtitle: "Net" }, 190)).toBeLessThan(widthOf(wide, DETAIL_FONT));
+  expect(widthOf(narrow, DETAIL_FONT)).toBeLessThanOrEqual(Math.max(0, headRoom({ title: "TheNameOfTheNet", subtitle: "Net" }, 190)));
 });
 
 test("what is compared is in the address, and other people's keys stay", () => {

@@ -1,7 +1,7 @@
 // Lists that drop down, the chart's axis, lines that can be chosen, and modules that are one operation.
 
 import { expect, test } from "vitest";
-import { activations, chainRule, flow, states, transformer, withFindings } from "../fixtures/examples.mjs";
+import { activations, chainRule, flow, states, transformer, twoStructures, withFindings } from "../fixtures/examples.mjs";
 import { press, settle, useStage, waitFor } from "./stage";
 
 const stage = useStage();
@@ -218,6 +218,23 @@ test("the help tells keys and signs", async () => {
   await waitFor(() => expect(one("help-text")?.textContent).toContain("no gradient arrived"));
   press("Escape");
   await waitFor(() => expect(one("help-text")).toBeNull());
+});
+
+test("with several structures the toolbar wraps before its choices shrink, at 1400", async () => {
+  stage.place.style.width = "1400px";
+  show(twoStructures(), { ...twoStructures(), run: "a_training_that_has_a_long_name" });
+  await drawn("/TanhBackward0.0");
+  await waitFor(() => expect(one("hash")).not.toBeNull());
+  const [choices, tools] = [".choices", ".tools"].map((part) => stage.place.querySelector<HTMLElement>(part)!);
+  for (const id of ["run", "tag", "hash", "statistic"]) {
+    const select = one(id) as HTMLElement;
+    const now = select.offsetWidth;
+    choices!.style.width = "3000px";
+    expect(now).toBe(select.offsetWidth);
+    choices!.style.width = "";
+  }
+  const end = one("compare")!.getBoundingClientRect();
+  expect(end.right <= tools!.getBoundingClientRect().left || end.bottom <= tools!.getBoundingClientRect().top).toBe(true);
 });
 
 test.each([1280, 1100, 1000, 860, 700])("the toolbar is one row or two whole ones, at %i", async (width) => {
