@@ -22,7 +22,14 @@ test("new steps come by themselves; step, selection, camera and the open card st
   await stage.drawn("h.0#0");
   await waitFor(() => expect(stage.one("card")).not.toBeNull());
   await waitFor(() => expect(count()).toBe("2 of 2"));
-  const [camera, slider] = [stage.one("canvas")!.dataset.camera, (stage.one("slider") as HTMLInputElement).value];
+  let camera: string | undefined;
+  await waitFor(() => {
+    const before = camera;
+    camera = stage.one("canvas")!.dataset.camera;
+    expect(camera).toBeDefined();
+    expect(camera).toBe(before); // it has come to rest
+  });
+  const slider = (stage.one("slider") as HTMLInputElement).value;
   stage.runs = [all];
   await waitFor(() => expect(count()).toBe("2 of 6"));
   expect(stage.one("unseen")?.textContent).toBe("4 new");
