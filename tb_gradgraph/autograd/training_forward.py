@@ -52,6 +52,11 @@ class TrainingForward:
         return not HAS_NUMBERS or all(number >= self._first for number in numbers)
 
     @property
+    def calls(self) -> int:
+        """How many module calls were followed so far."""
+        return self._spans.count
+
+    @property
     def meets_compiler(self) -> bool:
         """Whether a part that torch.compile had taken in was called, and the following ended there."""
         return self._spans.meets_compiler

@@ -19,8 +19,9 @@ from tb_gradgraph.training.parameters import Parameters
 #: Graphs built in one watch. A model that is another one at every step would spend its
 #: time on them; past this its parameters alone are recorded.
 MOST_GRAPHS = 100
-#: Backward passes in a row over graphs that are known, after which module calls are no longer
-#: followed: they cost 10 us each. A graph that is new then has no modules at that one step.
+#: Module calls of a step from which on it pays to stop following them, at 10 us each, once so many
+#: backward passes in a row ran over known graphs. A new graph then has no modules at that one step.
+MANY_CALLS = 500
 _SETTLED = 4
 _MORE_SETTLED = 16  # times as many, after each time that this was wrong
 _TRIES = 3  # times that a graph is built until its forward was followed from the beginning
@@ -107,7 +108,8 @@ class Structures:
         found = self._found.get(key)
         if found is not None and (found.is_traced or not forward.traces):
             self.wants_trace = False
-            self._known_in_a_row += 1
+            if self.is_settled or forward.calls >= MANY_CALLS:
+                self._known_in_a_row += 1
             return Met(found, order, leaves)
         return self._add(key, roots, order, leaves, forward)
 

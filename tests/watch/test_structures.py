@@ -5,11 +5,13 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 from torch.nn.modules import module as torch_module
 
 import tb_gradgraph
+from tb_gradgraph.training import structures
 from tests.watch.loops import Bare, Log, run_both, small_net, state_of
 
 
@@ -91,8 +93,9 @@ def test_structure_that_changes_joins_by_key(tmp_path: pathlib.Path) -> None:
 
 
 def test_modules_of_a_settled_graph_are_not_followed_until_it_changes(
-    tmp_path: pathlib.Path,
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(structures, "MANY_CALLS", 3)
     followed = []
 
     def loop(run: Bare) -> Any:
@@ -119,6 +122,23 @@ def test_modules_of_a_settled_graph_are_not_followed_until_it_changes(
     assert "0" in [scope.path for scope in of_step[7].scopes]
     assert not [scope.path for scope in of_step[6].scopes if scope.path]
     assert of_step[8].hash == of_step[0].hash
+
+
+def test_few_module_calls_are_always_followed(tmp_path: pathlib.Path) -> None:
+    def loop(run: Bare) -> Any:
+        net = small_net()
+        run.watch(net, level="op")
+        for step in range(12):
+            net.zero_grad()
+            y = net(torch.randn(4, 3))
+            (y.sin().sum() if step == 10 else y.square().mean()).backward()
+            run.note(step, "backward", net)
+        return state_of(net)
+
+    log = run_both(loop, tmp_path)
+    for record in log.records:
+        scopes = log.run.graphs[record.graph_hash].scopes
+        assert {"", "0", "1", "2"} == {scope.path for scope in scopes}
 
 
 def test_a_model_that_is_another_at_every_step(tmp_path: pathlib.Path) -> None:
