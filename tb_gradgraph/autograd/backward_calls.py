@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
@@ -15,11 +14,10 @@ from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr, s
 from tb_gradgraph.autograd.frames import is_in_module_call
 from tb_gradgraph.autograd.orders import note_backward
 from tb_gradgraph.autograd.replaced import Replaced
-from tb_gradgraph.autograd.threads import running
+from tb_gradgraph.autograd.threads import begin_running, end_running
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class BackwardCall:
+class BackwardCall(NamedTuple):
     """What ``backward`` or ``autograd.grad`` was asked for."""
 
     roots: Sequence[Any]  # tensors, or torch's GradientEdge
@@ -40,9 +38,14 @@ def is_batched(call: BackwardCall) -> bool:
     return any(seed is not None and stands_for_many(seed) for seed in call.seeds)
 
 
-#: Told of a backward before it runs; may give what is to be told when it has ended, and
-#: whether it ended well. Neither may raise.
-Listener = Callable[[BackwardCall], Callable[[bool], None] | None]
+class Listener(Protocol):
+    """What is told of backwards. Nothing of it may raise."""
+
+    is_awake: bool  # whether it wants to be told
+
+    def on_backward(self, call: BackwardCall) -> Callable[[bool], None] | None:
+        """A backward begins; may give what is told when it has ended, and whether it ended well."""
+
 
 _ours = threading.local()
 
@@ -75,19 +78,19 @@ def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
         if not _replaced.listeners or inside or getattr(_ours, "runs", False):
             return run(roots, *args, **kwargs)
         call = _read_call(roots, *args, **kwargs)
-        told = [
-            ended
-            for listener in tuple(_replaced.listeners)
-            if (ended := listener(call)) is not None
-        ]
+        told = []
+        for listener in tuple(_replaced.listeners):
+            if listener.is_awake and (ended := listener.on_backward(call)) is not None:
+                told.append(ended)
         first = next_sequence_nr()
         well = False
+        begin_running(call.roots)
         try:
-            with running(call.roots):
-                result = run(roots, *args, **kwargs)
+            result = run(roots, *args, **kwargs)
             well = True
             return result
         finally:
+            end_running()
             if call.creates_graph:
                 note_backward(first, next_sequence_nr())
             for ended in told:

@@ -7,11 +7,10 @@ thread runs over it brings the process down. What such passes leave in ``.grad``
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -35,7 +34,7 @@ class Passage:
         self.is_shared = False
         for thread, roots in _running.items():
             self.meet(thread, roots)
-        _read.add(self)
+        _read[id(self)] = weakref.ref(self)
 
     def meet(self, thread: int, roots: Sequence[Any]) -> None:
         """Note that a thread runs from ``roots``."""
@@ -44,14 +43,14 @@ class Passage:
 
     def end(self) -> None:
         """Let go of what it ran over."""
-        _read.discard(self)
+        _read.pop(id(self), None)
         self._places = ()
 
     def _identities(self) -> set[int]:
         return {id(place) for places in self._places for place in places}
 
 
-_read: weakref.WeakSet[Passage] = weakref.WeakSet()
+_read: dict[int, weakref.ref[Passage]] = {}  # those that are read now
 
 
 def _reached(roots: Sequence[Any]) -> set[int]:
@@ -62,21 +61,22 @@ def _reached(roots: Sequence[Any]) -> set[int]:
     return {id(place) for place in (*order, *leaves)}
 
 
-@contextlib.contextmanager
-def running(roots: Sequence[Any]) -> Iterator[None]:
-    """Have it known that this thread runs backward in the block."""
+def begin_running(roots: Sequence[Any]) -> None:
+    """Have it known that this thread runs backward, until ``end_running``."""
     thread = threading.get_ident()
     with gate:
         _running[thread] = roots
-        for passage in tuple(_read):
-            passage.meet(thread, roots)
-    try:
-        yield
-    finally:
-        with gate:
-            _running.pop(thread, None)
-            if not _running:
-                _take_tables_away()
+        for reference in tuple(_read.values()):
+            if (passage := reference()) is not None:
+                passage.meet(thread, roots)
+
+
+def end_running() -> None:
+    """Have it known that it does not any more."""
+    with gate:
+        _running.pop(threading.get_ident(), None)
+        if _tables and not _running:
+            _take_tables_away()
 
 
 def forget_table(leaf: torch.Tensor) -> None:

@@ -12,10 +12,15 @@ from tb_gradgraph.autograd.backward_calls import BackwardCall
 
 
 class WeakListener:
-    """Hands on to a watch for as long as there is one."""
+    """Hands on to a watch for as long as there is one.
+
+    Attributes:
+        is_awake: Whether more is wanted than that its optimizers have stepped.
+    """
 
     def __init__(self, watch: weakref.ref[Any]) -> None:
         self._watch = watch
+        self.is_awake = True
 
     def on_backward(self, call: BackwardCall) -> Callable[[bool], None] | None:
         """A backward is about to run."""

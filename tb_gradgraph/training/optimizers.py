@@ -16,6 +16,8 @@ from tb_gradgraph.training.scalers import listen_to_scalers
 class StepListener(Protocol):
     """What is told of optimizer steps. Must not raise."""
 
+    is_awake: bool  # whether it wants to know more than when its only optimizer has stepped
+
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
         """``optimizer`` is about to step."""
 
@@ -71,13 +73,14 @@ class OptimizerHooks:
 
     def _before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         self._stepped = True
-        self._listener.before_step(optimizer)
+        if self._listener.is_awake or len(self._ours) > 1:  # whose turn it is has to be known
+            self._listener.before_step(optimizer)
 
     def _after(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         self._listener.after_step(optimizer)
 
     def _after_any(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
-        if not self._is_ours(optimizer):
+        if self._listener.is_awake and not self._is_ours(optimizer):
             self._listener.other_stepped(optimizer)
 
 

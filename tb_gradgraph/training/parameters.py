@@ -142,3 +142,15 @@ def grad_states(tensors: Sequence[torch.Tensor]) -> list[GradState]:
     return [
         None if (grad := tensor.grad) is None else (id(grad), grad._version) for tensor in tensors
     ]
+
+
+def is_any_other(tensors: Sequence[torch.Tensor], before: Sequence[GradState]) -> bool:
+    """Whether something has touched a ``.grad`` since these notes; looks no further than to the first."""
+    for tensor, state in zip(tensors, before):
+        grad = tensor.grad
+        if grad is None:
+            if state is not None:
+                return True
+        elif state is None or state[0] != id(grad) or state[1] != grad._version:
+            return True
+    return False

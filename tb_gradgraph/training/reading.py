@@ -85,6 +85,7 @@ class PassReading:
                 take = partial(self._by_row.__setitem__, row)
                 self._attached.append((leaf.register_hook(take), leaf))
         except BaseException:
+            self._passage.end()
             detach([*self._attached, *((handle, None) for handle in self._of_nodes_that_go)])
             raise
 
@@ -130,7 +131,7 @@ class PassReading:
         self._by_row.clear()
         self._of_nodes_that_go = []
         self._met = Met(self._met.structure, is_new=self._met.is_new)
-        self._call = dataclasses.replace(self._call, roots=(), seeds=(), inputs=())
+        self._call = self._call._replace(roots=(), seeds=(), inputs=())
         del self._batch
 
     def _has_reached(self, states: Sequence[GradState]) -> bool:

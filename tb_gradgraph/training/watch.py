@@ -63,9 +63,10 @@ class Watch:
         self._ends_with_backward = False  # for its optimizers have stepped within it
         self.failure: Exception | None = None
         this = weakref.ref(self)
-        self._hooks = OptimizerHooks(optimizers, WeakListener(this))
-        self._optimizers = [weakref.ref(optimizer) for optimizer in optimizers]
-        self._stop = or_at_exit(listen(WeakListener(this).on_backward), this)
+        self._listener = WeakListener(this)
+        self._hooks = OptimizerHooks(optimizers, self._listener)
+        self._has_optimizers = bool(optimizers)
+        self._stop = or_at_exit(listen(self._listener), this)
         end_with(model, this)
         weakref.finalize(self, detach, self._stop, self._hooks).atexit = False
         self._guarded(self._begin_step)
@@ -162,7 +163,7 @@ class Watch:
         if is_due:
             ended = self._guarded(self._record, call)
         else:
-            ended = None if self._optimizers else self._guarded(self._count, call)
+            ended = None if self._has_optimizers else self._guarded(self._count, call)
         if self._seen.recorded:
             return ended
         return self._seen.counting(self._step, is_due, ended)
@@ -236,7 +237,7 @@ class Watch:
             finally:
                 self._release(was_collecting)
             self._seen.passes += bool(found)
-            if self._ends_with_backward or (found and not self._optimizers):
+            if self._ends_with_backward or (found and not self._has_optimizers):
                 self._ends_with_backward = False
                 self._guarded(self._end_step)
 
@@ -251,14 +252,18 @@ class Watch:
         current, self._current = self._current, None
         if current is not None:
             current.drop()
-        if not self._closed and not self._setting.is_open():
+        if not self._closed and self._cadence.is_due(self._step):
+            self._begin_recorded_step()
+        needs_only_steps = self._has_optimizers and self._seen.recorded
+        self._listener.is_awake = self._current is not None or not needs_only_steps
+
+    def _begin_recorded_step(self) -> None:
+        if not self._setting.is_open():
             self._closed = True  # the disk is full, or the writer closed
             detach(self._stop, self._hooks)
-        if self._closed or not self._cadence.is_due(self._step):
             return
-        place = StepPlace(
-            self._setting.tag, self._step, self._cadence.every_n_steps, self._cadence.cost
-        )
+        cadence = self._cadence
+        place = StepPlace(self._setting.tag, self._step, cadence.every_n_steps, cadence.cost)
         self._current = RecordedStep(self._setting, place)
 
     def _end_step(self, has_begun: bool = False) -> None:

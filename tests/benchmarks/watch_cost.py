@@ -57,6 +57,7 @@ def _bare(training: Training, _logdir: str) -> Iterator[Calls]:
 
 
 CONTENDERS: Mapping[str, Attach] = {
+    "nothing": _bare,  # how far from 1 a ratio of equal runs is
     "param": ours("param"),
     "param with optimizer": ours("param", with_optimizer=True),
     "module": ours("module"),
