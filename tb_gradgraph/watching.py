@@ -21,7 +21,7 @@ from tb_gradgraph.autograd.select import (
     selected_rows,
     warn_of_nothing,
 )
-from tb_gradgraph.autograd.training_forward import TrainingForward, is_compiled
+from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.autograd.training_graph import build_training_graph
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Graph
@@ -76,7 +76,6 @@ def begin_watch(
         parameters=parameters,
         structures=_structures(parameters, model, request),
         follows_modules=request.level != "param",
-        is_compiled=is_compiled(model),
         scaler=scaler,
         is_open=lambda: log.session.is_open,
         write_graph=log.session.write_graph,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
+from tb_gradgraph.autograd.compiled_regions import stop_compiling
 from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr, stands_for_many
 from tb_gradgraph.autograd.frames import is_in_module_call
 from tb_gradgraph.autograd.orders import note_backward
@@ -77,6 +78,7 @@ def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
         inside = current_graph_task() != -1  # then it is part of that backward
         if not _replaced.listeners or inside or getattr(_ours, "runs", False):
             return run(roots, *args, **kwargs)
+        compile_again = stop_compiling()
         call = _read_call(roots, *args, **kwargs)
         told = []
         for listener in tuple(_replaced.listeners):
@@ -85,16 +87,22 @@ def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
         first = next_sequence_nr()
         well = False
         begin_running(call.roots)
+        if compile_again is not None:
+            compile_again()
         try:
             result = run(roots, *args, **kwargs)
             well = True
             return result
         finally:
+            if compile_again is not None:
+                stop_compiling()
             end_running()
             if call.creates_graph:
                 note_backward(first, next_sequence_nr())
             for ended in told:
                 ended(well)
+            if compile_again is not None:
+                compile_again()
 
     return run_backward
 

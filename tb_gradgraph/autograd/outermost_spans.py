@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
+from tb_gradgraph.autograd.compiled_regions import listen_to_regions
 from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr
 from tb_gradgraph.autograd.idle_calls import EndedCall, marks_of
 from tb_gradgraph.autograd.spans import ModuleSpans, is_wrapper
@@ -19,7 +20,10 @@ _MOST_SCOPES = 2_000
 
 
 class OutermostSpans(ModuleSpans):
-    """Module spans that leave out calls without gradient, and tell of outermost calls."""
+    """Module spans that leave out calls without gradient, and tell of outermost calls.
+
+    While code runs that torch.compile has taken in, nothing is on: it would become a part of it.
+    """
 
     def __init__(
         self,
@@ -36,8 +40,13 @@ class OutermostSpans(ModuleSpans):
         self._tell = tell
         self._ignored = 0
         self._stopped = False
-        self.meets_compiler = False
+        self._stop_listening = _do_nothing
         self.failure: Exception | None = None
+
+    def __enter__(self) -> OutermostSpans:
+        super().__enter__()
+        self._stop_listening = listen_to_regions(self._at_region)
+        return self
 
     @property
     def scopes(self) -> list[Scope]:
@@ -68,7 +77,7 @@ class OutermostSpans(ModuleSpans):
         self._stopped = True
         self._handles[0].remove()
         if not self._stack:
-            self._handles[1].remove()
+            self._end_following()
 
     def release(self) -> None:
         """Let go of those that are told: they hold this object, in a circle."""
@@ -80,9 +89,7 @@ class OutermostSpans(ModuleSpans):
         return threading.get_ident() == self._thread and self.failure is None
 
     def _enter(self, module: torch.nn.Module, inputs: object) -> None:
-        if is_wrapper(module):
-            self._make_way()
-        elif self._is_followed():
+        if not is_wrapper(module) and self._is_followed():
             try:
                 self._begin_call(module)
             except Exception as error:
@@ -95,13 +102,26 @@ class OutermostSpans(ModuleSpans):
             except Exception as error:
                 self._fail(error)
 
-    def _make_way(self) -> None:
-        """End the following before torch.compile takes in what is called, hooks and trace included."""
-        if threading.get_ident() == self._thread and not self._stopped:
-            self.meets_compiler = True
+    def _end_following(self) -> None:
+        self._stop_listening()
+        self._stop_listening = _do_nothing  # what it was holds this object, in a circle
+        self.__exit__()
+
+    def _at_region(self, begins: bool) -> None:
+        """Make way for code that torch.compile has taken in, hooks and trace included, and come back."""
+        if threading.get_ident() != self._thread or self.failure is not None:
+            return
+        try:
+            if begins:
+                self.__exit__()
+            else:
+                super().__enter__()
+                if self._stopped:
+                    self._handles[0].remove()
             if self._stack:
-                self.abandon()
-            self.stop()
+                self._tell(not begins)
+        except Exception as error:
+            self._fail(error)
 
     def _fail(self, error: Exception) -> None:
         """End the following after a fault of ours within the user's forward."""
@@ -132,7 +152,7 @@ class OutermostSpans(ModuleSpans):
             self._tell(False)
             self._end_outermost(output)
             if self._stopped:
-                self._handles[1].remove()
+                self._end_following()
                 self.release()
 
     def _begin_outermost(self) -> None:
@@ -180,6 +200,10 @@ class OutermostSpans(ModuleSpans):
 
 
 def _ignore(_begins: bool) -> None:
+    """Do nothing."""
+
+
+def _do_nothing() -> None:
     """Do nothing."""
 
 

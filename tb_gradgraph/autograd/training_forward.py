@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 
-import torch
 from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.engine import (
@@ -19,7 +18,6 @@ from tb_gradgraph.autograd.frame_tensors import variables_with_history, variable
 from tb_gradgraph.autograd.frames import is_in_module_call
 from tb_gradgraph.autograd.known import in_scopes
 from tb_gradgraph.autograd.outermost_spans import OutermostSpans
-from tb_gradgraph.autograd.spans import is_wrapper
 from tb_gradgraph.autograd.trace import ForwardTrace
 from tb_gradgraph.autograd.watched import forward_of, number_from
 
@@ -55,11 +53,6 @@ class TrainingForward:
     def calls(self) -> int:
         """How many module calls were followed so far."""
         return self._spans.count
-
-    @property
-    def meets_compiler(self) -> bool:
-        """Whether a part that torch.compile had taken in was called, and the following ended there."""
-        return self._spans.meets_compiler
 
     def check(self) -> None:
         """Raise a fault of ours that happened within the user's forward."""
@@ -126,13 +119,3 @@ class TrainingForward:
         else:
             trace.leave()
             trace.names.close()
-
-
-def is_compiled(model: torch.nn.Module) -> bool:
-    """Whether torch.compile took in ``model`` or a part of it: hooks would have it compiled again."""
-    return any(
-        is_wrapper(module)
-        or getattr(module, "_compiled_call_impl", None) is not None
-        or hasattr(vars(module).get("forward"), "_torchdynamo_orig_callable")
-        for module in model.modules()
-    )

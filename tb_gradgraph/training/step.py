@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tb_gradgraph.autograd.backward_calls import BackwardCall
+from tb_gradgraph.autograd.compiled_regions import are_regions_heard
 from tb_gradgraph.autograd.frames import user_frame, variables_of
 from tb_gradgraph.autograd.model import name_roots
 from tb_gradgraph.autograd.tensor_hooks import listen_for_hooks
@@ -39,7 +40,6 @@ class Setting:
     parameters: Parameters
     structures: Structures
     follows_modules: bool  # whether module calls are followed until the graph is settled
-    is_compiled: bool
     scaler: Any  # torch.amp.GradScaler or None
     is_open: Callable[[], bool]  # whether records are still taken
     write_graph: Callable[[str, Graph], None]
@@ -75,10 +75,12 @@ class RecordedStep:
         self._before: dict[int, OptimizerReading] = {}
         self._within: _WithinBackward | None = None  # while a backward runs
         wants_trace = setting.structures.wants_trace
-        traces = wants_trace and not setting.is_compiled
-        self.forward = TrainingForward(setting.parameters.read_modules, traces)
+        may_follow = are_regions_heard()  # else what we put on would be compiled too
+        self.forward = TrainingForward(
+            setting.parameters.read_modules, traces=wants_trace and may_follow
+        )
         follows = setting.follows_modules and not setting.structures.is_settled
-        self._is_followed = not setting.is_compiled and (wants_trace or follows)
+        self._is_followed = may_follow and (wants_trace or follows)
         self._has_tensor_hooks = False
         self._stop_listening = listen_for_hooks(self._note_tensor_hook)
         if self._is_followed:
@@ -228,7 +230,6 @@ class RecordedStep:
     def drop(self) -> None:
         """Stop following the forward."""
         self._stop_listening()
-        self._setting.is_compiled |= self.forward.meets_compiler
         self._stop_listening = _nothing  # what it was held this object, in a circle
         if self._is_followed:
             self._is_followed = False

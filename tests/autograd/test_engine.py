@@ -257,7 +257,7 @@ def test_private_names_are_used_in_engine_alone() -> None:
                     found.setdefault(path.name, set()).add(node.attr)
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Replaced":
                 name = ast.literal_eval(node.args[1])  # of a function of torch that is replaced
-                if name.startswith("_"):
+                if name.startswith("_") and not name.startswith("__"):
                     found.setdefault(path.name, set()).add(name)
             if isinstance(node, ast.ImportFrom) and "._" in (node.module or ""):
                 found.setdefault(path.name, set()).add(node.module)
@@ -266,6 +266,7 @@ def test_private_names_are_used_in_engine_alone() -> None:
         "call.py": {"torch.utils._pytree"},  # tree_map has no public place
         "idle_calls.py": {"torch.utils._pytree"},
         "frames.py": {"_getframe", "_call_impl"},  # whose code calls a module's forward
+        "compiled_regions.py": {"_maybe_set_eval_frame", "_getframe"},  # there is nothing public
         "backward_calls.py": {"_engine_run_backward"},  # replaced there, and put back
         "replay.py": {"_saved_alpha", "_input_metadata", "_C", "_functions"},
         "functions.py": {"_getframe"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -36,4 +37,15 @@ def _process() -> object:
         torch.autograd._engine_run_backward,
         torch.amp.GradScaler.step,
         torch.Tensor.register_hook,
+        torch.compile,
+        _is_compiler_heard(),
     )
+
+
+def _is_compiler_heard() -> bool:
+    """Whether a function of torch's compiler is replaced; it may be loaded in the test."""
+    compiler = sys.modules.get("torch._dynamo.eval_frame")
+    if compiler is None:
+        return False
+    replaced = (compiler._maybe_set_eval_frame, compiler.OptimizedModule.__call__)
+    return any(hasattr(function, "__wrapped__") for function in replaced)

@@ -69,14 +69,18 @@ def test_an_evaluation_within_a_recorded_step_is_no_cost_of_ours() -> None:
 
 def test_the_cadence_and_its_cost_are_recorded(tmp_path: pathlib.Path) -> None:
     net = small_net()
+    share = (RECORDED - BARE) / (RECORDED + 3 * BARE)
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
         watch = writer.watch(net, every_n_steps=4, level="op")
-        for _ in range(13):
+        cadence = Cadence(4, clock=lambda: now)
+        watch._cadence, now = cadence, 0.0
+        for step in range(13):
+            now += BARE if step % 4 else RECORDED
             net(torch.randn(2, 3)).sum().backward()
         assert watch.every_n_steps == 4
-        assert 0 < watch.cost < 1
+        assert watch.cost == pytest.approx(share)
     records = read_one_run(tmp_path).records
     assert [record.step for record in records] == [0, 4, 8, 12]
     assert {record.every_n_steps for record in records} == {4}
     assert records[0].cost == records[1].cost == 0, "nothing to compare with yet"
-    assert 0 < records[-1].cost < 1
+    assert records[-1].cost == pytest.approx(share)
