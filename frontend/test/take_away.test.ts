@@ -1,11 +1,13 @@
 // What is taken away is what is shown: pictures, tables, links.
 
+import { interpolateCividis, interpolateGreys, interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { chainRule, flow, HOSTILE, hostile, transformer } from "../fixtures/examples.mjs";
 import { embeddedFetch, keyOf } from "../src/api/embedded";
 import { csvOf } from "../src/base/csv";
 import { luminance } from "../src/draw/color_scale";
-import { RAMPS, rampOf } from "../src/draw/ramps";
+import { colorAt, rgbOf } from "../src/draw/element_colors";
+import { RAMPS, rampOf, STOPS } from "../src/draw/ramps";
 import { readHash, writeHash } from "../src/panel/host";
 import { settle, useStage, waitFor } from "./stage";
 
@@ -136,6 +138,18 @@ test("each color scale goes one way in lightness, away from the background", () 
       const lights = rampOf(dark, id).map(luminance);
       expect(lights.every((light, i) => i === 0 || (dark ? light >= lights[i - 1]! - 1e-3 : light <= lights[i - 1]! + 1e-3)), `${id} ${dark}`).toBe(true);
       expect(Math.abs(lights.at(-1)! - lights[0]!)).toBeGreaterThan(0.5);
+    }
+  }
+});
+
+test("the color scales are those of d3-scale-chromatic", () => {
+  const theirs = { ylgnbu: interpolateYlGnBu, viridis: interpolateViridis, cividis: interpolateCividis, grey: interpolateGreys };
+  for (const { id } of RAMPS) {
+    for (let i = 0; i <= 500; i++) {
+      const [ours, expected] = [colorAt(STOPS[id], i / 500), theirs[id](i / 500)];
+      const parts = expected.startsWith("#") ? rgbOf(expected) : expected.match(/\d+/g)!.map(Number);
+      const off = Math.max(...rgbOf(ours).map((part, k) => Math.abs(part - parts[k]!)));
+      expect(off, `${id} at ${i / 500}`).toBeLessThanOrEqual(5);
     }
   }
 });

@@ -3,7 +3,7 @@
 
 import { formatNumber } from "../base/format";
 import { Relation, type Related } from "../model/comparison";
-import { rgbOf } from "./element_colors";
+import { colorAt } from "./element_colors";
 import type { Theme } from "./theme";
 
 const LIGHT = ["#2f7ad3", "#629ae1", "#91b9ec", "#c1d7f5", "#f5f5f5", "#edcebc", "#dea888", "#cd8355", "#b95e17"];
@@ -15,11 +15,7 @@ export function ratioStops(theme: Theme): readonly string[] {
 
 // `reach` is the log2 of the ratio at which the color is full.
 export function ratioColor(log2: number, reach: number, theme: Theme): string {
-  const stops = ratioStops(theme);
-  const at = ((Math.max(-1, Math.min(1, log2 / reach)) + 1) / 2) * (stops.length - 1);
-  const below = Math.min(stops.length - 2, Math.floor(at));
-  const [from, to] = [rgbOf(stops[below]!), rgbOf(stops[below + 1]!)];
-  return `#${from.map((part, i) => Math.round(part + (at - below) * (to[i]! - part)).toString(16).padStart(2, "0")).join("")}`;
+  return colorAt(ratioStops(theme), (Math.max(-1, Math.min(1, log2 / reach)) + 1) / 2);
 }
 
 export function relatedFill({ relation, log2 }: Related, reach: number, theme: Theme): string {
