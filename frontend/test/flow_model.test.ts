@@ -2,14 +2,16 @@
 
 import { expect, test } from "vitest";
 import { flow as flowRun, FLOW_STEPS, states, training, transformer, twoStructures, withoutGradients } from "../fixtures/examples.mjs";
+import { one, spiked } from "../fixtures/compared.mjs";
 import type { FlowHeader } from "../src/api/contract";
 import { parsePage } from "../src/api/flow";
 import { parseFrame, type FrameArray } from "../src/api/frame";
-import { makeScale } from "../src/draw/color_scale";
+import { makeFlowScale, makeScale } from "../src/draw/color_scale";
 import { codesOf, HATCH, NONE, NOTHING, paletteOf } from "../src/draw/flow_codes";
 import { paintCells } from "../src/draw/paint_cells";
 import { DARK, LIGHT } from "../src/draw/theme";
-import { cellAt, computeFlow, MOST_CELLS, thinning, type Flow } from "../src/model/flow";
+import { fencesOf } from "../src/model/bulk";
+import { cellAt, computeFlow, MOST_CELLS, rangeOf, thinning, type Flow } from "../src/model/flow";
 import { entityCount, entityOf, everyGroup, listRows, openedFor, pathTo, rowShowing, type FlowRow } from "../src/model/flow_rows";
 import {
   brushSpan, columnAxis, fromPx, panSpan, rowAxis, rowsWithNames, seekSpan, toPx, unitAt, zoomSpan, type Axis,
@@ -216,6 +218,30 @@ test("each cell has the color that the graph gives that number, in both themes",
     expect(hexOf(palette[HATCH]!)).toBe(theme.noneLine);
     expect(hexOf(palette[NOTHING]!)).toBe(theme.background);
   }
+});
+
+test("a few numbers far outside leave the colors to the others, and the ends say so", () => {
+  const spread = Array.from({ length: 98 }, (_, i) => i);
+  const [low, high] = fencesOf(Float64Array.from([...spread, 1e6, -1e6]))!;
+  expect([low, high]).toEqual([expect.closeTo(-0.25 * 95 + 1, 5), expect.closeTo(96 + 0.25 * 95, 5)]);
+  expect(fencesOf(new Float64Array(0))).toBeUndefined();
+  expect(fencesOf(Float64Array.of(1, 50))).toEqual([expect.closeTo(1 - 49 / 4, 5), expect.closeTo(50 + 49 / 4, 5)]);
+
+  const range = rangeOf(flowOf(spiked()))!;
+  expect(range.all).toEqual([Math.fround(3e-9), Math.fround(2e10)]);
+  const scale = makeFlowScale(DEFAULT_STATISTIC, range.all, range, LIGHT);
+  expect([scale.below, scale.above]).toEqual([true, true]);
+  expect(scale.position(40) - scale.position(2)).toBeGreaterThan(0.5);
+  expect([scale.position(3e-9), scale.position(2e10)]).toEqual([0, 1]);
+});
+
+test("where no number lies far outside, colors are the graph's", () => {
+  for (const run of [flowRun(), one(), training()]) {
+    const range = rangeOf(flowOf(run))!;
+    const domain = [range.all[0] / 2, range.all[1] * 2] as const; // as of another graph of the tag
+    expect(makeFlowScale(DEFAULT_STATISTIC, domain, range, LIGHT).domain).toEqual(makeScale(DEFAULT_STATISTIC, domain, LIGHT).domain);
+  }
+  expect(rangeOf(flowOf(withoutGradients()))).toBeUndefined();
 });
 
 function paint(codes: readonly number[], columns: number, width: number, height: number): Uint32Array {

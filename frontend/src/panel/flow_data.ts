@@ -5,10 +5,11 @@ import { listScalars, readFlow, readScalar, type FlowQuery } from "../api/flow";
 import type { Client } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import type { Rect, Size } from "../base/geometry";
+import { makeFlowScale, type ColorScale } from "../draw/color_scale";
 import { codesOf } from "../draw/flow_codes";
 import type { Cells } from "../draw/paint_cells";
 import type { ScalarLine } from "../draw/paint_scalar";
-import { computeFlow, thinning, type Flow, type FlowNumbers } from "../model/flow";
+import { computeFlow, rangeOf, thinning, type Flow, type FlowNumbers } from "../model/flow";
 import { intactColumns, joinColumns } from "../model/flow_growth";
 import { entityOf, listRows, rowShowing, type FlowRow } from "../model/flow_rows";
 import { columnAxis, rowAxis, type Axis } from "../model/flow_window";
@@ -35,6 +36,7 @@ export interface Flowing {
   readonly row: ReadonlySignal<number>; // of what is selected; -1: none
   readonly column: ReadonlySignal<number>; // of the step that is shown; -1: it has none
   readonly position: ReadonlySignal<number | undefined>; // the same between columns
+  readonly scale: ReadonlySignal<ColorScale>;
   readonly cells: ReadonlySignal<Cells | undefined>;
   readonly tags: Signal<readonly string[]>; // scalars of the run
   readonly lineTag: ReadonlySignal<string>; // of the line; "": none
@@ -62,10 +64,12 @@ export function createFlowing(store: Store, client: Client, drawing: Drawing): F
     return chosen !== undefined && (chosen === "" || tags.value.includes(chosen)) ? chosen : (lossTag(tags.value) ?? "");
   });
   const sight = computed(() => sightOf(store, size.value, steps.value.length, rows.value.length, lineTag.value !== ""));
-  const codes = codesKept(store, drawing, flow);
+  const range = computed(() => flow.value && rangeOf(flow.value));
+  const scale = computed(() => makeFlowScale(store.statistic.value, store.domain.value, flow.value?.statistic === store.statistic.value ? range.value : undefined, drawing.theme.value));
+  const codes = codesKept(store, scale, flow);
   const disposer = new Disposer();
   const made: Flowing = {
-    flow, problem, rows, tags, lineTag, size, sight, position,
+    flow, problem, rows, tags, lineTag, size, sight, position, scale,
     row: computed(() => (flow.value === undefined ? -1 : rowShowing(flow.value.hierarchy, rows.value, store.selected.value))),
     column: computed(() => steps.value.indexOf(store.ref.value?.step ?? NaN)),
     cells: computed(() => {
@@ -105,13 +109,13 @@ function sightOf(store: Store, { width, height }: Size, columns: number, rows: n
 }
 
 // While the numbers of another statistic are on their way, those that are shown keep their colors.
-function codesKept(store: Store, drawing: Drawing, flow: Signal<Flow | undefined>): ReadonlySignal<Uint16Array | undefined> {
+function codesKept(store: Store, scale: ReadonlySignal<ColorScale>, flow: Signal<Flow | undefined>): ReadonlySignal<Uint16Array | undefined> {
   let last: { readonly of: Flow; readonly codes: Uint16Array } | undefined;
   return computed(() => {
-    const [shown, scale, statistic] = [flow.value, drawing.scale.value, store.statistic.value];
+    const [shown, colors, statistic] = [flow.value, scale.value, store.statistic.value];
     if (shown === undefined) return undefined;
     if (shown.statistic !== statistic && last?.of === shown) return last.codes;
-    last = { of: shown, codes: codesOf(shown, scale) };
+    last = { of: shown, codes: codesOf(shown, colors) };
     return last.codes;
   });
 }

@@ -1,14 +1,14 @@
 // Below the heat map: what its colors mean, and what is not drawn of the run.
 
 import type { JSX } from "preact";
-import { formatCount, formatNumber } from "../base/format";
+import { formatCount } from "../base/format";
 import { rampOf } from "../draw/color_scale";
 import { BACKWARD } from "../model/run";
 import type { Store } from "../state/store";
 import type { Drawing } from "./drawing";
 import type { Flowing } from "./flow_data";
 import { Chip } from "./chip";
-import { rampStops } from "./legend";
+import { endsOf, Ramp } from "./legend";
 
 export function FlowLegend({ store, drawing, flowing }: {
   readonly store: Store;
@@ -17,15 +17,16 @@ export function FlowLegend({ store, drawing, flowing }: {
 }): JSX.Element {
   const theme = drawing.theme.value;
   const [statistic, flow] = [store.statistic.value, flowing.flow.value];
-  const { domain: [low, high], cut } = drawing.scale.value;
+  const scale = flowing.scale.value;
+  const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
   const stage = flow === undefined || flow.stage === BACKWARD ? "" : `, ${flow.stage}`;
   const [every, leftOut] = [flow?.every ?? 1, flow?.leftOut ?? 0];
   return (
     <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={low} data-high={high}>
       <span class="flow-what" title={statistic.meaning}>Gradient{stage}, {statistic.label}</span>
-      <span class="faint">{cut && "≤ "}{formatNumber(low)}</span>
-      <i class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(rampOf(theme.dark, theme.ramp)).join(", ")})` }} />
-      <span class="faint">{formatNumber(high)}{statistic.scale === "log" && " log"}</span>
+      <span class="faint" title={beyond(scale.below)}>{lowText}</span>
+      <Ramp colors={rampOf(theme.dark, theme.ramp)} scale={scale} />
+      <span class="faint" title={beyond(scale.above)}>{highText}{statistic.scale === "log" && " log"}</span>
       <span class="chips">
         <Chip color={theme.zero} border={theme.border}>zero</Chip>
         <Chip color={theme.none} border={theme.noneLine} hatched>no gradient</Chip>
@@ -38,4 +39,8 @@ export function FlowLegend({ store, drawing, flowing }: {
       </span>
     </aside>
   );
+}
+
+function beyond(some: boolean): string | undefined {
+  return some ? "A few numbers lie beyond, far outside of the others, and have the color of this end. Rest the pointer on a cell for its number." : undefined;
 }

@@ -1,7 +1,7 @@
 // Pictures of a view to take away: the same painters, on a canvas or on an SVG.
 
 import type { Size } from "../base/geometry";
-import { rampOf } from "../draw/color_scale";
+import { rampOf, type ColorScale } from "../draw/color_scale";
 import { FOOTER_PX, paintFooter } from "../draw/paint_footer";
 import { ratioColor } from "../draw/ratio_scale";
 import type { Theme } from "../draw/theme";
@@ -20,13 +20,13 @@ const SHARP = 2;
 const MOST_SIDE_PX = 16_000;
 const MOST_PIXELS = 100_000_000;
 
-export async function savePicture(format: "png" | "svg", view: View, store: Store, drawing: Drawing): Promise<void> {
+export async function savePicture(format: "png" | "svg", view: View, store: Store, drawing: Drawing, scale = drawing.scale.peek()): Promise<void> {
   const size = { width: Math.ceil(view.size.width), height: Math.ceil(view.size.height) };
   const whole = { width: size.width, height: size.height + FOOTER_PX };
   const paint = (context: CanvasRenderingContext2D, pixelRatio: number): void => {
     view.paint(context, pixelRatio);
     context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
-    paintFooter(context, size, footerOf(store, drawing), drawing.theme.peek());
+    paintFooter(context, size, footerOf(store, drawing, scale), drawing.theme.peek());
   };
   saveFile(`${nameOf(store)}.${format}`, await (format === "svg" ? svgOf(whole, paint) : pngOf(whole, paint)));
 }
@@ -54,8 +54,8 @@ async function pngOf({ width, height }: Size, paint: Paint): Promise<Blob> {
   return blob;
 }
 
-function footerOf(store: Store, drawing: Drawing): Parameters<typeof paintFooter>[2] {
-  const [statistic, scale, ref] = [store.statistic.peek(), drawing.scale.peek(), store.ref.peek()];
+function footerOf(store: Store, drawing: Drawing, scale: ColorScale): Parameters<typeof paintFooter>[2] {
+  const [statistic, ref] = [store.statistic.peek(), store.ref.peek()];
   const step = ref === undefined || store.view.peek() === "flow" ? "" : `, step ${ref.step}${ref.stage === "backward" ? "" : `, ${ref.stage}`}`;
   const of = `${[store.run.peek()?.run, store.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ")}${step}`;
   const there = store.view.peek() === "graph" ? store.compare.place.peek() : undefined;
@@ -63,7 +63,7 @@ function footerOf(store: Store, drawing: Drawing): Parameters<typeof paintFooter
     const most = 2 ** store.compare.reach.peek();
     return {
       what: `Gradient, ${statistic.label}: here ÷ there`, of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}, step ${there.ref.step}`,
-      scale: { ...scale, domain: [1 / most, most] }, ramp: blended(drawing.theme.peek()),
+      scale: { ...scale, domain: [1 / most, most], below: false, above: false }, ramp: blended(drawing.theme.peek()),
     };
   }
   return {

@@ -40,9 +40,10 @@ export function TakeAway(props: Shown): JSX.Element {
 
 function Pictures({ store, drawing, flowing, canvas, title, whole }: Shown & { readonly title: string; readonly whole: boolean }): JSX.Element {
   const save = (format: "png" | "svg"): void => {
-    const view: View | undefined = store.view.peek() === "flow" ? flowPicture(store, drawing, flowing) : canvas.current?.picture(whole);
+    const flow = store.view.peek() === "flow";
+    const view: View | undefined = flow ? flowPicture(store, drawing, flowing) : canvas.current?.picture(whole);
     if (view === undefined) return;
-    savePicture(format, view, store, drawing).catch((error: unknown) => (store.notice.value = `The picture could not be made. ${String(error)}`));
+    savePicture(format, view, store, drawing, flow ? flowing.scale.peek() : undefined).catch((error: unknown) => (store.notice.value = `The picture could not be made. ${String(error)}`));
   };
   return (
     <section>
