@@ -20,28 +20,36 @@ const SHARP = 2;
 const MOST_SIDE_PX = 16_000;
 const MOST_PIXELS = 100_000_000;
 
-export async function savePicture(format: "png" | "svg", view: View, store: Store, drawing: Drawing, scale = drawing.scale.peek()): Promise<void> {
+// With its colors explained below it.
+export function withFooter(view: View, store: Store, drawing: Drawing, scale = drawing.scale.peek()): View {
   const size = { width: Math.ceil(view.size.width), height: Math.ceil(view.size.height) };
-  const whole = { width: size.width, height: size.height + FOOTER_PX };
-  const paint = (context: CanvasRenderingContext2D, pixelRatio: number): void => {
-    view.paint(context, pixelRatio);
-    context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
-    paintFooter(context, size, footerOf(store, drawing, scale), drawing.theme.peek());
+  return {
+    size: { width: size.width, height: size.height + FOOTER_PX },
+    paint(context, pixelRatio) {
+      view.paint(context, pixelRatio);
+      context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+      paintFooter(context, size, footerOf(store, drawing, scale), drawing.theme.peek());
+    },
   };
-  saveFile(`${nameOf(store)}.${format}`, await (format === "svg" ? svgOf(whole, paint) : pngOf(whole, paint)));
 }
 
-type Paint = (context: CanvasRenderingContext2D, pixelRatio: number) => void;
+export async function savePicture(format: "png" | "svg", { size, paint }: View, name: string, store: Store): Promise<void> {
+  try {
+    saveFile(`${name}.${format}`, await (format === "svg" ? svgOf(size, paint) : pngOf(size, paint)));
+  } catch (error) {
+    store.notice.value = `The picture could not be made. ${String(error)}`;
+  }
+}
 
 // Fetched when it is first asked for: most never need it.
-async function svgOf(size: Size, paint: Paint): Promise<Blob> {
+async function svgOf(size: Size, paint: View["paint"]): Promise<Blob> {
   const { Context } = await import("svgcanvas");
   const context = new Context(size);
   paint(context as unknown as CanvasRenderingContext2D, 1);
   return new Blob([context.getSerializedSvg(true)], { type: "image/svg+xml" });
 }
 
-async function pngOf({ width, height }: Size, paint: Paint): Promise<Blob> {
+async function pngOf({ width, height }: Size, paint: View["paint"]): Promise<Blob> {
   const ratio = Math.min(SHARP, MOST_SIDE_PX / Math.max(width, height), Math.sqrt(MOST_PIXELS / (width * height)));
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(width * ratio);
