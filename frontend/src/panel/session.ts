@@ -7,7 +7,7 @@ import { batch, effect, signal } from "@preact/signals";
 import type { Client } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import { success, type Result } from "../base/result";
-import { buildHierarchy, type Hierarchy } from "../model/hierarchy";
+import { buildHierarchy, turnedText, type Hierarchy } from "../model/hierarchy";
 import { bytesOf, type RecordedStep } from "../model/record";
 import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../model/run";
 import { enterGraph, leaveGraph } from "../state/actions";
@@ -115,10 +115,12 @@ export class Session {
     const hash = this.store.hash.value;
     this.generation.value;
     if (run === undefined || hash === undefined) return leaveGraph(this.store);
-    if (this.store.hierarchy.peek()?.graph.hash === hash) return;
+    const turned = turnedText(this.store.turned.value);
+    const shown = this.store.hierarchy.peek();
+    if (shown?.graph.hash === hash && shown.turned === turned) return;
     void this.loadGraph(run, hash).then((reply) => {
       const { store } = this;
-      if (store.run.peek()?.run !== run || store.hash.peek() !== hash) return;
+      if (store.run.peek()?.run !== run || store.hash.peek() !== hash || turnedText(store.turned.peek()) !== turned) return;
       if (!reply.ok) return this.fail(reply.error);
       batch(() => {
         enterGraph(store, reply.value);
@@ -129,14 +131,16 @@ export class Session {
 
   loadGraph(run: string, hash: string): Promise<Result<Hierarchy>> {
     // The hash is of the structure, so runs with the same one share it.
-    const known = this.graphs.get(hash);
+    const turned = this.store.turned.peek();
+    const key = `${hash}\n${turnedText(turned)}`;
+    const known = this.graphs.get(key);
     if (known !== undefined) return known;
     const loading = this.client.graph(run, hash).then((reply) => {
-      if (reply.ok) return success(buildHierarchy(reply.value));
-      this.graphs.delete(hash);
+      if (reply.ok) return success(buildHierarchy(reply.value, turned));
+      this.graphs.delete(key);
       return reply;
     });
-    this.graphs.set(hash, loading);
+    this.graphs.set(key, loading);
     const oldest = this.graphs.keys().next().value;
     if (this.graphs.size > KEPT_GRAPHS && oldest !== undefined) this.graphs.delete(oldest);
     return loading;

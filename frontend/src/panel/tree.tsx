@@ -24,7 +24,7 @@
 // log-scale shares statistics note why marks namesakes compare compare-bar vs-run vs-tag vs-step-kind vs-step vs-slider
 // vs-reach vs-swap vs-close differences only-there only-here compared profile profile-chart
 // profile-key profile-ends shares-chart shares-key chart-key histogram-strip pin pin-all
-// show-charts charts charts-lines charts-of charts-log smoothing over-run unpin whole-value whole-gradient left-out slot find found find-place find-next find-previous findings finding-list findings-elsewhere more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
+// turn-uses show-charts charts charts-lines charts-of charts-log smoothing over-run unpin whole-value whole-gradient left-out slot find found find-place find-next find-previous findings finding-list findings-elsewhere more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
 // warnings no-gradients canvas minimap breadcrumbs tree.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
