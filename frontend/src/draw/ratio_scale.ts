@@ -21,7 +21,7 @@ export function ratioColor(log2: number, reach: number, theme: Theme): string {
 export function relatedFill({ relation, log2 }: Related, reach: number, theme: Theme): string {
   if (relation === Relation.both) return ratioColor(log2, reach, theme);
   if (relation === Relation.nonfinite) return theme.nonfinite;
-  return relation === Relation.onlyHere ? theme.surface : theme.none;
+  return relation === Relation.onlyHere || relation === Relation.onlyThere ? theme.surface : theme.none;
 }
 
 // "×1.52", "×−1.52" where the sign changed, or why there is no ratio; undefined where neither has a number.
@@ -39,4 +39,5 @@ const WORDS: Readonly<Record<Exclude<Relation, 0 | 6>, string>> = {
   [Relation.numberThere]: "none here",
   [Relation.nonfinite]: "NaN/inf",
   [Relation.unknown]: "–",
+  [Relation.onlyThere]: "only there",
 };

@@ -83,8 +83,8 @@ function countMissing(here: Hierarchy, there: Hierarchy, onlyThere: readonly num
   return missing;
 }
 
-// Ordered as they are told apart.
-export const Relation = { none: 0, onlyHere: 1, numberHere: 2, numberThere: 3, nonfinite: 4, unknown: 5, both: 6 } as const;
+// Ordered as they are told apart; what only the other has is no node here, and comes from who asks for it.
+export const Relation = { none: 0, onlyHere: 1, numberHere: 2, numberThere: 3, nonfinite: 4, unknown: 5, both: 6, onlyThere: 7 } as const;
 export type Relation = (typeof Relation)[keyof typeof Relation];
 
 export interface Related {
@@ -109,7 +109,7 @@ export function relate(here: One, there: One | undefined): Related {
   return { relation, here: here.value, there: other.value, log2 };
 }
 
-function relationOf(here: State, there: State | undefined): Relation {
+export function relationOf(here: State, there: State | undefined): Relation {
   if (there === undefined) return Relation.onlyHere;
   if (here === State.none) return there === State.none ? Relation.none : Relation.numberThere;
   if (there === State.none) return Relation.numberHere;
@@ -117,7 +117,7 @@ function relationOf(here: State, there: State | undefined): Relation {
   return here === State.unknown || there === State.unknown ? Relation.unknown : Relation.both;
 }
 
-function logRatio(here: number, there: number): number {
+export function logRatio(here: number, there: number): number {
   if (here === there) return 0;
   return here === 0 ? -Infinity : there === 0 ? Infinity : Math.log2(here) - Math.log2(there);
 }

@@ -102,7 +102,7 @@ function stateOf(value: number, arrived: number): State {
 }
 
 // Parents have lower numbers than their children, so from the last to the first everything inside is there.
-function fillGroups(flow: Numbers): void {
+export function fillGroups(flow: Numbers): void {
   const { groups, countsTo, graph } = flow.hierarchy;
   for (let node = 0; node < graph.nodeCount; node++) {
     if (countsTo[node] !== -1) addRow(flow, node, graph.nodeCount + countsTo[node]!);

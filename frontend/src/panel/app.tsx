@@ -50,7 +50,7 @@ function content(session: Session, drawing: Drawing, flowing: Flowing, charting:
           <Card session={session} drawing={drawing} select={select} />
         </div>
       ))}
-      {view === "graph" && <CompareBar store={store} />}
+      {view !== "charts" && <CompareBar store={store} />}
       <Steps store={store} />
       <Notice store={store} />
     </>

@@ -3,7 +3,6 @@
 import { batch, effect } from "@preact/signals";
 import { Disposer, listen } from "../base/disposer";
 import type { Point, Rect } from "../base/geometry";
-import { paletteOf } from "../draw/flow_codes";
 import { paintCells } from "../draw/paint_cells";
 import { fromPx, panSpan, seekSpan, unitAt } from "../model/flow_window";
 import { goToStep } from "../state/actions";
@@ -210,14 +209,14 @@ export class FlowCanvas {
   // Cells are computed again only when they moved or changed; a cursor over them costs a copy.
   private putCells({ columns, rows, map }: Sight): void {
     const cells = this.flowing.cells.peek();
-    const theme = this.drawing.theme.peek();
     if (cells === undefined) return;
     const [width, height] = [Math.round(map.width * this.ratio), Math.round(map.height * this.ratio)];
-    const now = [cells, columns, rows, theme, width, height];
+    const palette = this.flowing.palette.peek();
+    const now = [cells, columns, rows, palette, width, height];
     if (this.image?.width !== width || this.image.height !== height) this.image = this.context.createImageData(width, height);
     else if (now.every((one, i) => one === this.painted[i])) return this.context.putImageData(this.image, 0, Math.round(map.y * this.ratio));
     this.painted = now;
-    paintCells(this.image, cells, columns, rows, this.ratio, paletteOf(theme));
+    paintCells(this.image, cells, columns, rows, this.ratio, palette);
     this.context.putImageData(this.image, 0, Math.round(map.y * this.ratio));
   }
 }

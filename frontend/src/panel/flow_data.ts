@@ -6,7 +6,7 @@ import type { Client } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import type { Rect, Size } from "../base/geometry";
 import { makeFlowScale, type ColorScale } from "../draw/color_scale";
-import { codesOf } from "../draw/flow_codes";
+import { codesOf, comparedCodesOf, paletteOf, ratioPaletteOf, type Palette } from "../draw/flow_codes";
 import type { Cells } from "../draw/paint_cells";
 import type { ScalarLine } from "../draw/paint_scalar";
 import { computeFlow, rangeOf, thinning, type Flow, type FlowNumbers } from "../model/flow";
@@ -14,12 +14,13 @@ import { intactColumns, joinColumns } from "../model/flow_growth";
 import { entityOf, listRows, rowShowing, type FlowRow } from "../model/flow_rows";
 import { columnAxis, rowAxis, type Axis } from "../model/flow_window";
 import type { Result } from "../base/result";
-import { BACKWARD, distinctSteps, type RecordRef, type Tag } from "../model/run";
+import { BACKWARD, distinctSteps, lengthOf, type RecordRef } from "../model/run";
 import { lossTag, valueScale, type ScalarSeries } from "../model/scalar_line";
 import { positionOf } from "../model/step_axis";
 import { openAtFirst, openRowsAround } from "../state/flow_actions";
 import type { Store } from "../state/store";
 import type { Drawing } from "./drawing";
+import { comparedOf, followTheirs } from "./flow_theirs";
 
 // Where things are on the screen.
 export interface Sight {
@@ -30,13 +31,15 @@ export interface Sight {
 }
 
 export interface Flowing {
-  readonly flow: Signal<Flow | undefined>;
+  readonly own: Signal<Flow | undefined>; // of what is shown
+  readonly flow: ReadonlySignal<Flow | undefined>; // the same; while something is compared, a ComparedFlow
   readonly problem: Signal<string | undefined>;
   readonly rows: ReadonlySignal<readonly FlowRow[]>;
   readonly row: ReadonlySignal<number>; // of what is selected; -1: none
   readonly column: ReadonlySignal<number>; // of the step that is shown; -1: it has none
   readonly position: ReadonlySignal<number | undefined>; // the same between columns
   readonly scale: ReadonlySignal<ColorScale>;
+  readonly palette: ReadonlySignal<Palette>;
   readonly cells: ReadonlySignal<Cells | undefined>;
   readonly tags: Signal<readonly string[]>; // scalars of the run
   readonly lineTag: ReadonlySignal<string>; // of the line; "": none
@@ -51,7 +54,10 @@ const TOP_PX = 6;
 const TICKS_PX = 24;
 
 export function createFlowing(store: Store, client: Client, drawing: Drawing): Flowing {
-  const flow = signal<Flow | undefined>(undefined);
+  const own = signal<Flow | undefined>(undefined);
+  const theirs = signal<Flow | undefined>(undefined);
+  const compared = computed(() => comparedOf(store, own.value, theirs.value));
+  const flow = computed(() => compared.value ?? own.value);
   const problem = signal<string | undefined>(undefined);
   const tags = signal<readonly string[]>([]);
   const scalar = signal<ScalarSeries | undefined>(undefined);
@@ -64,13 +70,15 @@ export function createFlowing(store: Store, client: Client, drawing: Drawing): F
     return chosen !== undefined && (chosen === "" || tags.value.includes(chosen)) ? chosen : (lossTag(tags.value) ?? "");
   });
   const sight = computed(() => sightOf(store, size.value, steps.value.length, rows.value.length, lineTag.value !== ""));
-  const range = computed(() => flow.value && rangeOf(flow.value));
-  const scale = computed(() => makeFlowScale(store.statistic.value, store.domain.value, flow.value?.statistic === store.statistic.value ? range.value : undefined, drawing.theme.value));
-  const codes = codesKept(store, scale, flow);
+  const range = computed(() => own.value && rangeOf(own.value));
+  const scale = computed(() => makeFlowScale(store.statistic.value, store.domain.value, own.value?.statistic === store.statistic.value ? range.value : undefined, drawing.theme.value));
+  const plain = codesKept(store, scale, own);
+  const codes = computed(() => (compared.value === undefined ? plain.value : comparedCodesOf(compared.value, store.compare.reach.value)));
   const disposer = new Disposer();
   const made: Flowing = {
-    flow, problem, rows, tags, lineTag, size, sight, position, scale,
+    own, flow, problem, rows, tags, lineTag, size, sight, position, scale,
     row: computed(() => (flow.value === undefined ? -1 : rowShowing(flow.value.hierarchy, rows.value, store.selected.value))),
+    palette: computed(() => (compared.value === undefined ? paletteOf : ratioPaletteOf)(drawing.theme.value)),
     column: computed(() => steps.value.indexOf(store.ref.value?.step ?? NaN)),
     cells: computed(() => {
       const [shown, colors] = [flow.value, codes.value];
@@ -87,6 +95,7 @@ export function createFlowing(store: Store, client: Client, drawing: Drawing): F
     close: () => disposer.dispose(),
   };
   disposer.add(effect(() => followNumbers(store, client, made)));
+  disposer.add(effect(() => followTheirs(store, client, own, theirs)));
   disposer.add(effect(() => followTags(store, client, made)));
   disposer.add(effect(() => followScalar(store, client, made, scalar)));
   disposer.add(effect(() => {
@@ -120,7 +129,7 @@ function codesKept(store: Store, scale: ReadonlySignal<ColorScale>, flow: Signal
   });
 }
 
-function followNumbers(store: Store, client: Client, { flow, problem }: Flowing): void {
+function followNumbers(store: Store, client: Client, { own: flow, problem }: Flowing): void {
   const [run, tag, hierarchy, statistic] = [store.run.value?.run, store.tag.value, store.hierarchy.value, store.statistic.value];
   const ref = store.ref.value;
   if (store.view.value !== "flow") return;
@@ -171,11 +180,6 @@ async function readNew(client: Client, query: FlowQuery, flow: Signal<Flow | und
 
 // What each heat map shows or waits for.
 const wanted = new WeakMap<Signal<Flow | undefined>, string>();
-
-// Changes when records were added, or recorded anew after a restart.
-function lengthOf({ records }: Tag): string {
-  return `${records.length} ${records.at(-1)?.wallTime}`;
-}
 
 function followTags(store: Store, client: Client, { tags }: Flowing): void {
   const run = store.run.value?.run;

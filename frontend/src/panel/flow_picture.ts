@@ -1,7 +1,6 @@
 // The heat map as a picture: names, cells, the line above them and the steps below, as they are in sight.
 
 import { paintCells } from "../draw/paint_cells";
-import { paletteOf } from "../draw/flow_codes";
 import { DETAIL_FONT, fitText, TITLE_FONT } from "../draw/text";
 import type { Theme } from "../draw/theme";
 import { LABEL_PX, namePx, rowsWithNames } from "../model/flow_window";
@@ -41,7 +40,7 @@ function paintMap(context: CanvasRenderingContext2D, store: Store, flowing: Flow
     const inner = canvas.getContext("2d");
     const image = inner?.createImageData(canvas.width, canvas.height);
     if (image !== undefined) {
-      paintCells(image, cells, columns, rows, 2, paletteOf(theme));
+      paintCells(image, cells, columns, rows, 2, flowing.palette.peek());
       inner?.putImageData(image, 0, 0);
       context.drawImage(canvas, map.x, map.y, map.width, map.height);
     }

@@ -63,6 +63,7 @@ const FLOW_KEYS: Entries = [
   ["F", "shows everything"],
   ["Enter", "opens and closes the module"],
   ["G", "to the graph, at the same step and node"],
+  ["C", "compares with another run or graph, or all steps with one, and ends that"],
   ["Space", "play and pause"],
   ["L", "follows the latest step, or stays"],
 ];
@@ -70,6 +71,8 @@ const FLOW_KEYS: Entries = [
 const FLOW_MEANINGS: Entries = [
   ["flow", "how the gradient of every module and node went over the training: a row each, in forward order, and a column for each recorded step"],
   ["color", "the chosen statistic of the gradient, on the scale of the graph; where several cells share a pixel, the greatest"],
+  ["≤, ≥", "a few numbers lie far beyond that end of the scale, and have its color"],
+  ["comparison", "each cell by its number here ÷ there, at the same step or at a fixed one; violet hatching marks what only one of the two has"],
   ["closed module", "the greatest of what is in it (of counts the sum); open, what is in it has rows of its own"],
   ["hatched", "no gradient arrived"],
   ["magenta", "NaN or infinity in the gradient, or in the line above"],

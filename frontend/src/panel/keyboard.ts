@@ -81,7 +81,7 @@ function nextStage(store: Store): boolean {
 }
 
 function toggleComparing(store: Store): boolean {
-  if (store.view.value !== "graph") return false;
+  if (store.view.value === "charts") return false;
   if (store.compare.choice.value === undefined) startComparing(store);
   else stopComparing(store);
   return true;

@@ -66,11 +66,11 @@ function footerOf(store: Store, drawing: Drawing, scale: ColorScale): Parameters
   const [statistic, ref] = [store.statistic.peek(), store.ref.peek()];
   const step = ref === undefined || store.view.peek() === "flow" ? "" : `, step ${ref.step}${ref.stage === "backward" ? "" : `, ${ref.stage}`}`;
   const of = `${[store.run.peek()?.run, store.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ")}${step}`;
-  const there = store.view.peek() === "graph" ? store.compare.place.peek() : undefined;
+  const there = store.view.peek() === "charts" ? undefined : store.compare.place.peek();
   if (there !== undefined) {
     const most = 2 ** store.compare.reach.peek();
     return {
-      what: `Gradient, ${statistic.label}: here ÷ there`, of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}, step ${there.ref.step}`,
+      what: `Gradient, ${statistic.label}: here ÷ there`, of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}${store.view.peek() === "flow" && store.compare.choice.peek()?.step === undefined ? "" : `, step ${there.ref.step}`}`,
       scale: { ...scale, domain: [1 / most, most], below: false, above: false }, ramp: blended(drawing.theme.peek()),
     };
   }

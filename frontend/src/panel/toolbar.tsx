@@ -56,7 +56,7 @@ export function Toolbar({ session, drawing, flowing, charting, canvas, select }:
           title={store.statistic.value.meaning}
           options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))} />
         {graph && <DirectionSwitch store={store} />}
-        {graph && <CompareSwitch store={store} />}
+        {view !== "charts" && <CompareSwitch store={store} />}
       </div>
       <div class="tools">
         <Findings session={session} select={select} />
