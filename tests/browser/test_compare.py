@@ -74,6 +74,10 @@ def test_two_runs_by_the_ratio_of_their_gradients(address: str, page):
     only_deep = [name for name in deep if name not in wide]
     assert only_wide == ["gate.weight", "gate.bias"]
     assert only_deep == ["trunk.4.weight", "trunk.4.bias"]
+    for name in only_deep:  # drawn too, with its number there
+        ghost = box(panel, f"parameter:{name}")
+        assert ghost.get_attribute("data-ghost") == "true"
+        assert float(ghost.get_attribute("data-there")) == pytest.approx(deep[name], rel=1e-4)
     # What is greater here is orange, what is smaller blue.
     for name in SHARED:
         red, _, blue = bytes.fromhex(

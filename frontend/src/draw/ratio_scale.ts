@@ -21,7 +21,8 @@ export function ratioColor(log2: number, reach: number, theme: Theme): string {
 export function relatedFill({ relation, log2 }: Related, reach: number, theme: Theme): string {
   if (relation === Relation.both) return ratioColor(log2, reach, theme);
   if (relation === Relation.nonfinite) return theme.nonfinite;
-  return relation === Relation.onlyHere || relation === Relation.onlyThere ? theme.surface : theme.none;
+  if (relation === Relation.onlyThere) return theme.background;
+  return relation === Relation.onlyHere ? theme.surface : theme.none;
 }
 
 // "×1.52", "×−1.52" where the sign changed, or why there is no ratio; undefined where neither has a number.

@@ -58,7 +58,7 @@ function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly left
   const empty = flow.state.every((state) => state === State.none);
   let leftOut = 0;
   for (let node = 0; node < graph.nodeCount; node++) {
-    if (WITHOUT.has(kind[node]!)) continue;
+    if (WITHOUT.has(kind[node]!) || node >= graph.ownNodes) continue;
     // Of later stages only parameters are ever recorded.
     const expected = kind[node] === "parameter" || kind[node] === "leaf" || (kind[node] !== "input" && flow.stage === BACKWARD);
     if (empty || (expected && reason[node] !== "") || arrives(flow, node)) shown[node] = 1;

@@ -17,7 +17,7 @@ export function isCompared(flow: Flow): flow is ComparedFlow {
   return "relation" in flow;
 }
 
-export function compareFlows(here: Flow, there: Flow, { nodes, groups }: Pick<Joined, "nodes" | "groups">, against: number | undefined): ComparedFlow {
+export function compareFlows(here: Flow, there: Flow, { nodes, groups, ghosts }: Pick<Joined, "nodes" | "groups" | "ghosts">, against: number | undefined): ComparedFlow {
   const steps = against === undefined ? [...new Set([...here.steps, ...there.steps])].sort((a, b) => a - b) : here.steps;
   const own = steps.map((step) => here.steps.indexOf(step));
   const others = steps.map((step) => there.steps.indexOf(against ?? step));
@@ -29,7 +29,7 @@ export function compareFlows(here: Flow, there: Flow, { nodes, groups }: Pick<Jo
   const entities = Int32Array.from({ length: entityCount(here.hierarchy) }, (_, entity) => otherOf(entity));
   const spread = { ...here, steps, ...spreadOut(here, Int32Array.from(entities.keys()), own) };
   const across = throughNodes({ ...here, steps, ...spreadOut(there, entities.map((other, entity) => (entity < nodeCount ? other : -1)), others) }, there, entities, others);
-  return { ...spread, there: across, against, shown: shownInEither(here, there, entities), ...relateAll(spread, across, entities, own, others) };
+  return { ...spread, there: across, against, shown: shownInEither(here, there, entities), ...relateAll(spread, across, entities, ghosts, own, others) };
 }
 
 // The values of `from` by other entities and columns; -1: there is none.
@@ -62,16 +62,17 @@ function shownInEither(here: Flow, there: Flow, entities: Int32Array): Uint8Arra
 }
 
 function relateAll(
-  here: Flow, there: Values, entities: Int32Array, own: readonly number[], others: readonly number[],
+  here: Flow, there: Values, entities: Int32Array, ghosts: Uint8Array, own: readonly number[], others: readonly number[],
 ): Pick<ComparedFlow, "relation" | "log2"> {
   const relation = new Uint8Array(here.state.length);
   const log2 = new Float32Array(here.state.length).fill(NaN);
-  const { nodeCount } = here.hierarchy.graph;
+  const { nodeCount, ownNodes } = here.hierarchy.graph;
   for (let entity = 0, at = 0; entity < entities.length; entity++) {
+    const ghost = entity < nodeCount ? entity >= ownNodes : ghosts[entity - nodeCount] === 1;
     for (let column = 0; column < own.length; column++, at++) {
       const other = there.state[at]! as State;
       const known = others[column] !== -1 && (entities[entity] !== -1 || (entity >= nodeCount && other !== State.none));
-      relation[at] = relationAt(here.state[at]! as State, other, own[column] !== -1, known);
+      relation[at] = relationAt(here.state[at]! as State, other, own[column] !== -1 && !ghost, known);
       if (relation[at] === Relation.both) log2[at] = logRatio(Math.abs(here.value[at]!), Math.abs(there.value[at]!));
     }
   }

@@ -26,13 +26,17 @@ export function usesOf(graph: Graph, node: number): number {
 }
 
 function consumersOf(graph: Graph, node: number): readonly number[] {
-  return [...new Set(Array.from(edgesOut(graph, node), (edge) => graph.edgeTarget[edge]!))].sort((a, b) => a - b);
+  return [...new Set(Array.from(edgesOut(graph, node), (edge) => graph.edgeTarget[edge]!))].sort((a, b) => placeOf(graph, a) - placeOf(graph, b));
+}
+
+function placeOf({ position }: Graph, node: number): number {
+  return position?.[node] ?? node;
 }
 
 export function placeNodes(graph: Graph, turned: ReadonlySet<string> = new Set()): Placement {
   const nodes: number[] = Array.from({ length: graph.nodeCount }, (_, n) => n);
   const scopes: number[] = Array.from(graph.nodeScope);
-  const positions: number[] = nodes.slice();
+  const positions: number[] = nodes.map((node) => placeOf(graph, node));
   const edgeSourceItem = graph.edgeSource.slice();
   const copied = new Uint8Array(graph.nodeCount);
   const depth = scopeDepths(graph.scopeParent);
@@ -40,14 +44,14 @@ export function placeNodes(graph: Graph, turned: ReadonlySet<string> = new Set()
     if (!isSource(graph, node)) continue;
     const consumers = consumersOf(graph, node);
     if (consumers.length === 0) continue;
-    positions[node] = consumers[0]! - 0.5;
+    positions[node] = placeOf(graph, consumers[0]!) - 0.5;
     if (consumers.length > 1 && consumers.length > COPY_ABOVE !== turned.has(graph.columns.nodes.key[node]!)) {
       copied[node] = 1;
       const itemOf = new Map<number, number>();
       consumers.forEach((consumer, i) => {
         const item = i === 0 ? node : nodes.push(node) - 1;
         scopes[item] = graph.nodeScope[consumer]!;
-        positions[item] = consumer - 0.5;
+        positions[item] = placeOf(graph, consumer) - 0.5;
         itemOf.set(consumer, item);
       });
       for (const edge of edgesOut(graph, node)) edgeSourceItem[edge] = itemOf.get(graph.edgeTarget[edge]!)!;

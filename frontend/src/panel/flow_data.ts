@@ -140,7 +140,7 @@ function followNumbers(store: Store, client: Client, { own: flow, problem }: Flo
   if (hierarchy.graph.hash !== ref.hash) return;
   const stage = tag.records.some((record) => record.stage === store.stage.value) ? store.stage.value : ref.stage;
   const backwardPass = stage === BACKWARD ? ref.backwardPass : 0;
-  const key = [run, tag.tag, lengthOf(tag), hierarchy.graph.hash, hierarchy.turned, statistic.id, stage, backwardPass].join("\n");
+  const key = [run, tag.tag, lengthOf(tag), hierarchy.graph.hash, hierarchy.graph.joint, hierarchy.turned, statistic.id, stage, backwardPass].join("\n");
   if (key === wanted.get(flow)) return;
   wanted.set(flow, key);
   const every = thinning(hierarchy, distinctSteps(tag.records).length);

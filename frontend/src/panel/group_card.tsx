@@ -101,7 +101,7 @@ export function nodesInside(hierarchy: Hierarchy, group: number): readonly numbe
 
 function elements(hierarchy: Hierarchy, nodes: readonly number[]): number {
   const { graph } = hierarchy;
-  return nodes.reduce((sum, node) => {
+  return nodes.filter((node) => node < graph.ownNodes).reduce((sum, node) => {
     const shape = graph.columns.slots.shape[graph.slotOffset[node]!] ?? [];
     return sum + shape.reduce((product, size) => product * size, 1);
   }, 0);

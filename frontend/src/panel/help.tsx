@@ -50,7 +50,7 @@ const MEANINGS: Entries = [
   ["pointer at rest", "lights the way to the loss and back to the leaves"],
   ["thick line", "more gradient flows back along it; a click tells how much"],
   ["dashed line", "no gradient flows back along it"],
-  ["comparison", "each box is colored by its number here ÷ there: orange is greater here, blue smaller; violet hatching marks what is only here"],
+  ["comparison", "each box is colored by its number here ÷ there: orange is greater here, blue smaller; violet hatching marks what is only here, violet dashes what is only there"],
   ["profile", "on the card of a module that is called again, of a row of blocks, and of what is in them: the gradient from call to call"],
 ];
 

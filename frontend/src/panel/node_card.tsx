@@ -67,10 +67,10 @@ function thereOf({ store }: CardProps["session"], row: number): There | undefine
 
 function sharing(graph: Graph, node: number, row: number): readonly number[] {
   const { source_slot: slotOf } = graph.columns.edges;
-  return Array.from(edgesOut(graph, node)).filter((edge) => graph.slotOffset[node]! + slotOf[edge]! === row);
+  return Array.from(edgesOut(graph, node)).filter((edge) => edge < graph.ownEdges && graph.slotOffset[node]! + slotOf[edge]! === row);
 }
 
-function factsOf(graph: Graph, node: number, row: number): readonly (readonly [string, ComponentChildren])[] {
+export function factsOf(graph: Graph, node: number, row: number): readonly (readonly [string, ComponentChildren])[] {
   const { nodes, scopes, slots } = graph.columns;
   const scope = nodes.scope[node]!;
   const source = nodes.source[node];

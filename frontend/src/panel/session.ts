@@ -8,6 +8,8 @@ import type { Client } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import { success, type Result } from "../base/result";
 import { buildHierarchy, turnedText, type Hierarchy } from "../model/hierarchy";
+import type { Graph } from "../model/graph";
+import { jointHash, joinWith } from "../model/joint";
 import { bytesOf, type RecordedStep } from "../model/record";
 import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../model/run";
 import { enterGraph, leaveGraph } from "../state/actions";
@@ -116,17 +118,25 @@ export class Session {
     this.generation.value;
     if (run === undefined || hash === undefined) return leaveGraph(this.store);
     const turned = turnedText(this.store.turned.value);
+    const there = this.store.compare.choice.value && this.store.compare.hierarchy.value?.graph;
     const shown = this.store.hierarchy.peek();
-    if (shown?.graph.hash === hash && shown.turned === turned) return;
+    if (shown?.graph.hash === hash && shown.turned === turned && shown.graph.joint === jointHash(shown.graph, there)) return;
     void this.loadGraph(run, hash).then((reply) => {
       const { store } = this;
       if (store.run.peek()?.run !== run || store.hash.peek() !== hash || turnedText(store.turned.peek()) !== turned) return;
+      if ((store.compare.choice.peek() && store.compare.hierarchy.peek()?.graph) !== there) return;
       if (!reply.ok) return this.fail(reply.error);
       batch(() => {
-        enterGraph(store, reply.value);
+        enterGraph(store, this.jointWith(reply.value, there));
         store.phase.value = { kind: "ready" };
       });
     });
+  }
+
+  // With what only the compared graph has, as long as that is asked for.
+  private jointWith(hierarchy: Hierarchy, there: Graph | undefined): Hierarchy {
+    if (there === undefined || jointHash(hierarchy.graph, there) === "") return hierarchy;
+    return buildHierarchy(joinWith(hierarchy.graph, there), this.store.turned.peek());
   }
 
   loadGraph(run: string, hash: string): Promise<Result<Hierarchy>> {

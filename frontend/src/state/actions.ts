@@ -44,6 +44,8 @@ export function enterGraph(store: Store, hierarchy: Hierarchy): void {
     store.edge.value = undefined;
     const selected = store.selected.peek();
     if (selected === undefined || reveal(store, selected)) return;
+    // What a link compares with may have it, and is still to come.
+    if (store.compare.choice.peek() !== undefined && store.compare.other.peek() === undefined) return;
     store.selected.value = undefined;
     if (first) store.notice.value = `This graph has no "${selected}".`;
   });
