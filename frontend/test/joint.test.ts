@@ -77,6 +77,11 @@ test("ghosts are drawn while two runs are compared, and go with the comparison",
   expect(stage.item("parameter:up.weight").dataset).toMatchObject({ ratio: "0.125" });
   expect(stage.one("legend")!.textContent).toContain("only there");
   expect(stage.one("differences")!.textContent).toBe("2 only here, 2 only there");
+  stage.item("mid#0").click();
+  await waitFor(() => expect(stage.one("card")!.dataset.key).toBe("mid#0"));
+  const text = stage.one("card")!.textContent;
+  expect(text).toContain("parameters1");
+  expect(text).toContain("compared with24, only there");
   stage.one("compare")!.click();
   await waitFor(() => expect(stage.keys()).not.toContain("parameter:mid.weight"));
   expect(stage.keys()).toContain("parameter:gate.weight");

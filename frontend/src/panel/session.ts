@@ -30,6 +30,7 @@ export class Session {
   private readonly disposer = new Disposer();
   private readonly graphs = new Map<string, Promise<Result<Hierarchy>>>();
   private readonly records = new Map<string, RecordedStep>();
+  private readonly joints = new WeakMap<Hierarchy, Hierarchy>(); // the last one of each
   private readonly generation = signal(0);
   private wanted: Wanted | undefined;
 
@@ -136,7 +137,11 @@ export class Session {
   // With what only the compared graph has, as long as that is asked for.
   private jointWith(hierarchy: Hierarchy, there: Graph | undefined): Hierarchy {
     if (there === undefined || jointHash(hierarchy.graph, there) === "") return hierarchy;
-    return buildHierarchy(joinWith(hierarchy.graph, there), this.store.turned.peek());
+    const known = this.joints.get(hierarchy);
+    if (known?.graph.joint === there.hash) return known;
+    const joint = buildHierarchy(joinWith(hierarchy.graph, there), this.store.turned.peek());
+    this.joints.set(hierarchy, joint);
+    return joint;
   }
 
   loadGraph(run: string, hash: string): Promise<Result<Hierarchy>> {
