@@ -70,6 +70,22 @@ test("card and key turn it, the link keeps it, and what is selected stays select
   await waitFor(() => expect(readHash()).not.toContain("turned"));
 });
 
+test("the heat map of a graph that was turned asks for no number again", async () => {
+  writeHash(`p.gradgraph.view=flow&p.gradgraph.sel=${WEIGHT}`);
+  stage.show(recurrent(10, 3));
+  const row = (): HTMLElement | null => stage.place.querySelector(`[role=row][data-key="${WEIGHT}"]`);
+  const level = (): string | null | undefined => row()?.getAttribute("aria-level");
+  await waitFor(() => expect(level()).toBe("4"));
+  press("g");
+  await stage.drawn(WEIGHT);
+  press("u");
+  await waitFor(() => expect(once()).toBe(true));
+  press("g");
+  await waitFor(() => expect(level()).toBe("2"));
+  expect(row()!.dataset.value).toBe("1000");
+  expect(stage.asked.filter((url) => url.includes("/flow?"))).toHaveLength(1);
+});
+
 test("a link opens it turned; another tensor has nothing to turn", async () => {
   writeHash(`p.gradgraph.turned=${WEIGHT}&p.gradgraph.sel=${WEIGHT}`);
   stage.show(recurrent(10));

@@ -1,7 +1,7 @@
 // Fetches what the heat map shows while it is looked at, and ties it to rows, colors and the window.
 
 import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { listScalars, readFlow, readScalar, type FlowQuery } from "../api/flow";
+import { listScalars, readScalar } from "../api/flow";
 import type { Client } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import type { Rect, Size } from "../base/geometry";
@@ -9,17 +9,16 @@ import { makeFlowScale, type ColorScale } from "../draw/color_scale";
 import { codesOf, comparedCodesOf, paletteOf, ratioPaletteOf, type Palette } from "../draw/flow_codes";
 import type { Cells } from "../draw/paint_cells";
 import type { ScalarLine } from "../draw/paint_scalar";
-import { computeFlow, rangeOf, thinning, type Flow, type FlowNumbers } from "../model/flow";
-import { intactColumns, joinColumns } from "../model/flow_growth";
+import { computeFlow, rangeOf, thinning, type Flow } from "../model/flow";
 import { entityOf, listRows, rowShowing, type FlowRow } from "../model/flow_rows";
 import { columnAxis, rowAxis, type Axis } from "../model/flow_window";
-import type { Result } from "../base/result";
-import { BACKWARD, distinctSteps, lengthOf, type RecordRef } from "../model/run";
+import { BACKWARD, distinctSteps, lengthOf } from "../model/run";
 import { lossTag, valueScale, type ScalarSeries } from "../model/scalar_line";
 import { positionOf } from "../model/step_axis";
 import { openAtFirst, openRowsAround } from "../state/flow_actions";
 import type { Store } from "../state/store";
 import type { Drawing } from "./drawing";
+import { readNew } from "./flow_numbers";
 import { comparedOf, followTheirs } from "./flow_theirs";
 
 // Where things are on the screen.
@@ -156,26 +155,6 @@ function followNumbers(store: Store, client: Client, { own: flow, problem }: Flo
     });
     performance.measure("gradgraph:flow-numbers", { start: began, end: performance.now() });
   });
-}
-
-interface Kept {
-  readonly query: string;
-  readonly records: readonly RecordRef[];
-  readonly numbers: FlowNumbers;
-}
-
-// The numbers that each heat map was last drawn from: of a run that grew only its new columns are asked for.
-const kept = new WeakMap<Signal<Flow | undefined>, Kept>();
-
-async function readNew(client: Client, query: FlowQuery, flow: Signal<Flow | undefined>, records: readonly RecordRef[]): Promise<Result<FlowNumbers>> {
-  const known = kept.get(flow);
-  const same = known !== undefined && known.query === JSON.stringify(query);
-  const intact = same ? intactColumns(known.numbers.steps, known.records, records) : 0;
-  const reply = await readFlow(client, query, intact);
-  if (!reply.ok) return reply;
-  const numbers = same && known.numbers.slots === reply.value.slots ? joinColumns(known.numbers, intact, reply.value) : reply.value;
-  kept.set(flow, { query: JSON.stringify(query), records, numbers });
-  return { ok: true, value: numbers };
 }
 
 // What each heat map shows or waits for.

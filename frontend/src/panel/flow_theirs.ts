@@ -1,12 +1,12 @@
 // The other heat map while two are compared: fetched, or where it is a step of the same one, that itself.
 
 import type { Signal } from "@preact/signals";
-import { readFlow } from "../api/flow";
 import type { Client } from "../api/client";
 import { computeFlow, type Flow } from "../model/flow";
 import { compareFlows, type ComparedFlow } from "../model/flow_compared";
 import { BACKWARD, lengthOf } from "../model/run";
 import type { Store } from "../state/store";
+import { readNew } from "./flow_numbers";
 
 export function comparedOf({ compare }: Store, own: Flow | undefined, theirs: Flow | undefined): ComparedFlow | undefined {
   const [choice, place, joined, hierarchy] = [compare.choice.value, compare.place.value, compare.joined.value, compare.hierarchy.value];
@@ -37,7 +37,7 @@ export function followTheirs(store: Store, client: Client, own: Signal<Flow | un
   const key = [run, tag.tag, lengthOf(tag), hash, hierarchy.turned, statistic.id, stage, backwardPass, every].join("\n");
   if (key === wanted.get(theirs)) return;
   wanted.set(theirs, key);
-  void readFlow(client, { run, tag: tag.tag, hash, stage, backwardPass, every, columns: statistic.columns }).then((reply) => {
+  void readNew(client, { run, tag: tag.tag, hash, stage, backwardPass, every, columns: statistic.columns }, theirs, tag.records).then((reply) => {
     if (wanted.get(theirs) !== key) return;
     if (reply.ok) theirs.value = computeFlow(hierarchy, reply.value, statistic, stage, every);
     else {
