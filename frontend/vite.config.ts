@@ -1,14 +1,8 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
 
-// d3-scale-chromatic makes all its scales when it is loaded, which no bundler dares to leave out: 7 kB of
-// scales that are not used. Each is marked as having no effect but its value.
-const unusedScales: Plugin = {
-  name: "unused-scales",
-  transform: (code, id) => {
-    if (!id.includes("d3-scale-chromatic")) return undefined;
-    return code.replace(/^var (\S+) = ((?:new Array|\w[\w$]*\()[^;=]*);$/gm, "var $1 = /*#__PURE__*/ (() => $2)();");
-  },
-};
+// d3-zoom can also follow a transition, which would bring code for times, eases and colors that nothing here uses.
+const noTransition = fileURLToPath(new URL("src/draw/no_transition.ts", import.meta.url));
 
 // Without style sheets and preloads of its own, an import() needs no help: 0.9 kB.
 const plainImports: Plugin = {
@@ -20,7 +14,8 @@ const plainImports: Plugin = {
 // index.js keeps its name (TensorBoard imports it by name, never cached), and so does standalone.js, which
 // exported files hold; all else carries a hash of its content and is cached for ever.
 export default defineConfig({
-  plugins: [unusedScales, plainImports],
+  plugins: [plainImports],
+  resolve: { alias: { "d3-transition": noTransition, "d3-interpolate": noTransition } },
   base: "./",
   publicDir: false,
   worker: { format: "es", rolldownOptions: { output: { entryFileNames: "[name]-[hash].js" } } },

@@ -43,7 +43,7 @@ test("histograms over the steps: shares of what was sampled, without the bins th
   histogram.set([3, 1], 20);
   histogram.set([2, 2, 4], 2 * bins + 18);
   const columns = columnsOf(histogram, bins, -48, 2, [0, 1, 2], [0, 10, 20])!;
-  expect(columns).toMatchObject({ steps: [0, 10, 20], low: -48 + 2 * 17, bins: 8, sampled: [4, 0, 8], greatest: 0.75 });
+  expect(columns).toMatchObject({ steps: [0, 10, 20], low: -48 + 2 * 17, bins: 8, sampled: [4, 0, 8], full: 0.75 });
   expect([...columns.shares.subarray(0, 8)]).toEqual([0, 0, 0, 0.75, 0.25, 0, 0, 0]);
   expect([...columns.shares.subarray(8, 16)]).toEqual(Array(8).fill(0));
   expect([...columns.shares.subarray(16)]).toEqual([0, 0.25, 0.25, 0.5, 0, 0, 0, 0]);

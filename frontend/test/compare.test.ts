@@ -122,7 +122,7 @@ test("boxes say the ratio as far as there is room; NaN, zero and what only one h
   const boxes = keys.map((key) => boxOf(nodeOf(one(), key)));
   const rect = { x: 0, y: 0, width: 200, height: 40 };
   const scene = { boxes: keys.map((id) => ({ id, rectWorld: rect, shape: "operation" as const, depth: 0, title: id, subtitle: "", order: 1, copied: false, retains: false, strip: undefined })), edges: [], boundsWorld: rect, indexOf: new Map() };
-  const scale = { domain: [1, 10] as const, cut: false, position: () => 0.5, fill: () => "" };
+  const scale = { domain: [1, 10] as const, below: false, above: false, position: () => 0.5, fill: () => "" };
   const paints = paintCompared(shown, { boxes, edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() }, scene, comparison, undefined, scale, 4, LIGHT);
   expect(paints.boxes.map(({ detail }) => detail)).toEqual(["NaN/inf", "×∞ · 18", "only here", "×4 · 6"]);
   expect(paints.boxes.map(({ only }) => only)).toEqual([false, false, true, false]);
@@ -136,7 +136,7 @@ test("an open module keeps its name: only what has room beside it is said of it"
   const detailAt = (width: number): string => {
     const rectWorld = { x: 0, y: 0, width, height: 90 };
     const scene = { boxes: [{ id: "#0", rectWorld, shape: "frame" as const, depth: 0, title: "TheNameOfTheNet", subtitle: "Net", order: 1, copied: false, retains: false, strip: undefined }], edges: [], boundsWorld: rectWorld, indexOf: new Map() };
-    const scale = { domain: [1, 10] as const, cut: false, position: () => 0.5, fill: () => "" };
+    const scale = { domain: [1, 10] as const, below: false, above: false, position: () => 0.5, fill: () => "" };
     return paintCompared(shown, { boxes: [box], edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() }, scene, comparison, undefined, scale, 4, LIGHT).boxes[0]!.detail;
   };
   const [wide, narrow] = [detailAt(500), detailAt(190)];

@@ -56,7 +56,7 @@ test("equal numbers have equal colors at every step; a narrow domain is widened"
   const scale = makeScale(norm, [1, 1], LIGHT);
   expect(scale.domain[1] / scale.domain[0]).toBeCloseTo(10);
   expect(makeScale(norm, [1e-45, 1], LIGHT).domain[0]).toBeCloseTo(1e-10);
-  expect([[1e-45, 1], [1e-9, 1], [1, 1]].map(([low, high]) => makeScale(norm, [low!, high!], LIGHT).cut)).toEqual([true, false, false]);
+  expect([[1e-45, 1], [1e-9, 1], [1, 1]].map(([low, high]) => makeScale(norm, [low!, high!], LIGHT).below)).toEqual([true, false, false]);
   expect(makeScale(statisticOf("zero_fraction")!, [0.2, 0.3], LIGHT).domain).toEqual([0, 1]);
   expect(makeScale(norm, undefined, LIGHT).fill(5, State.number)).toMatch(/^#[0-9a-f]{6}$/);
 });

@@ -2,10 +2,13 @@
 
 import { parseFrame } from "../src/api/frame";
 import { parseRecord } from "../src/api/parse";
-import type { Elsewhere, StepHeader } from "../src/api/contract";
+import { parsePage } from "../src/api/flow";
+import type { Elsewhere, FlowHeader, StepHeader } from "../src/api/contract";
 import { buildHierarchy, type Hierarchy } from "../src/model/hierarchy";
 import { parseGraph, type GraphColumns } from "../src/model/graph";
+import { computeFlow, type Flow } from "../src/model/flow";
 import type { RecordedStep } from "../src/model/record";
+import { DEFAULT_STATISTIC, type Statistic } from "../src/model/statistics";
 import { answer as answerUntyped } from "../fixtures/build.mjs";
 
 export interface FixtureRun {
@@ -58,4 +61,26 @@ export function serveFixtures(runs: () => readonly FixtureRun[], fail: () => str
   return () => {
     window.fetch = original;
   };
+}
+
+export function flowOf(run: FixtureRun, statistic: Statistic = DEFAULT_STATISTIC, stage = "backward"): Flow {
+  const hierarchy = hierarchyOf(run);
+  const parts = statistic.columns.map((column) => {
+    const pages = [];
+    for (let from = 0; ; ) {
+      const frame = parseFrame<FlowHeader>(frameBytes(run, "flow", { statistic: column, stage, backward_pass: "0", every: "1", from: String(from) }));
+      const page = frame.ok ? parsePage(frame.value) : frame;
+      if (!page.ok) throw new Error(page.error);
+      pages.push(page.value);
+      from += page.value.steps.length;
+      if (from >= page.value.total) return pages;
+    }
+  });
+  const [first] = parts;
+  const numbers = {
+    steps: first!.flatMap(({ steps }) => steps), slots: first![0]!.slots,
+    values: parts.map((pages) => Float32Array.from(pages.flatMap(({ values }) => [...values]))),
+    arrived: Uint8Array.from(first!.flatMap(({ arrived }) => [...arrived])),
+  };
+  return computeFlow(hierarchy, numbers, statistic, stage, 1);
 }

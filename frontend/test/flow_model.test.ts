@@ -2,45 +2,24 @@
 
 import { expect, test } from "vitest";
 import { flow as flowRun, FLOW_STEPS, states, training, transformer, twoStructures, withoutGradients } from "../fixtures/examples.mjs";
-import type { FlowHeader } from "../src/api/contract";
+import { one, spiked } from "../fixtures/compared.mjs";
 import { parsePage } from "../src/api/flow";
-import { parseFrame, type FrameArray } from "../src/api/frame";
-import { makeScale } from "../src/draw/color_scale";
-import { codesOf, HATCH, NONE, NOTHING, paletteOf } from "../src/draw/flow_codes";
+import type { FrameArray } from "../src/api/frame";
+import { makeFlowScale, makeScale } from "../src/draw/color_scale";
+import { codesOf, NONE, NOTHING, paletteOf } from "../src/draw/flow_codes";
 import { paintCells } from "../src/draw/paint_cells";
 import { DARK, LIGHT } from "../src/draw/theme";
-import { cellAt, computeFlow, MOST_CELLS, thinning, type Flow } from "../src/model/flow";
+import { fencesOf } from "../src/model/bulk";
+import { cellAt, MOST_CELLS, rangeOf, thinning, type Flow } from "../src/model/flow";
 import { entityCount, entityOf, everyGroup, listRows, openedFor, pathTo, rowShowing, type FlowRow } from "../src/model/flow_rows";
 import {
   brushSpan, columnAxis, fromPx, panSpan, rowAxis, rowsWithNames, seekSpan, toPx, unitAt, zoomSpan, type Axis,
 } from "../src/model/flow_window";
 import { lossTag, valueAt, valueScale } from "../src/model/scalar_line";
-import { DEFAULT_STATISTIC, statisticOf, type Statistic } from "../src/model/statistics";
+import { DEFAULT_STATISTIC, statisticOf } from "../src/model/statistics";
 import { columnTicks, positionOf } from "../src/model/step_axis";
 import { computeValues, State } from "../src/model/values";
-import { frameBytes, hierarchyOf, recordAt, type FixtureRun } from "./fixture";
-
-function flowOf(run: FixtureRun, statistic: Statistic = DEFAULT_STATISTIC, stage = "backward"): Flow {
-  const hierarchy = hierarchyOf(run);
-  const parts = statistic.columns.map((column) => {
-    const pages = [];
-    for (let from = 0; ; ) {
-      const frame = parseFrame<FlowHeader>(frameBytes(run, "flow", { statistic: column, stage, backward_pass: "0", every: "1", from: String(from) }));
-      const page = frame.ok ? parsePage(frame.value) : frame;
-      if (!page.ok) throw new Error(page.error);
-      pages.push(page.value);
-      from += page.value.steps.length;
-      if (from >= page.value.total) return pages;
-    }
-  });
-  const [first] = parts;
-  const numbers = {
-    steps: first!.flatMap(({ steps }) => steps), slots: first![0]!.slots,
-    values: parts.map((pages) => Float32Array.from(pages.flatMap(({ values }) => [...values]))),
-    arrived: Uint8Array.from(first!.flatMap(({ arrived }) => [...arrived])),
-  };
-  return computeFlow(hierarchy, numbers, statistic, stage, 1);
-}
+import { flowOf, hierarchyOf, recordAt } from "./fixture";
 
 const rowsOf = (flow: Flow, open: ReadonlySet<string> = everyGroup(flow.hierarchy)): readonly FlowRow[] => listRows(flow.hierarchy, open, flow.shown);
 const ids = (rows: readonly FlowRow[]): readonly string[] => rows.map(({ id }) => id);
@@ -212,10 +191,34 @@ test("each cell has the color that the graph gives that number, in both themes",
   for (const theme of [LIGHT, DARK]) {
     const scale = makeScale(DEFAULT_STATISTIC, [1e-9, 2], theme);
     const [codes, palette] = [codesOf(flow, scale), paletteOf(theme)];
-    flow.state.forEach((state, at) => expect(hexOf(palette[codes[at]!]!)).toBe(scale.fill(flow.value[at]!, state as State)));
-    expect(hexOf(palette[HATCH]!)).toBe(theme.noneLine);
-    expect(hexOf(palette[NOTHING]!)).toBe(theme.background);
+    flow.state.forEach((state, at) => expect(hexOf(palette.colors[codes[at]!]!)).toBe(scale.fill(flow.value[at]!, state as State)));
+    expect([hexOf(palette.lines[NONE]!), palette.lean[NONE]]).toEqual([theme.noneLine, 1]);
+    expect(hexOf(palette.colors[NOTHING]!)).toBe(theme.background);
   }
+});
+
+test("a few numbers far outside leave the colors to the others, and the ends say so", () => {
+  const spread = Array.from({ length: 98 }, (_, i) => i);
+  const [low, high] = fencesOf(Float64Array.from([...spread, 1e6, -1e6]))!;
+  expect([low, high]).toEqual([expect.closeTo(-0.25 * 95 + 1, 5), expect.closeTo(96 + 0.25 * 95, 5)]);
+  expect(fencesOf(new Float64Array(0))).toBeUndefined();
+  expect(fencesOf(Float64Array.of(1, 50))).toEqual([expect.closeTo(1 - 49 / 4, 5), expect.closeTo(50 + 49 / 4, 5)]);
+
+  const range = rangeOf(flowOf(spiked()))!;
+  expect(range.all).toEqual([Math.fround(3e-9), Math.fround(2e10)]);
+  const scale = makeFlowScale(DEFAULT_STATISTIC, range.all, range, LIGHT);
+  expect([scale.below, scale.above]).toEqual([true, true]);
+  expect(scale.position(40) - scale.position(2)).toBeGreaterThan(0.5);
+  expect([scale.position(3e-9), scale.position(2e10)]).toEqual([0, 1]);
+});
+
+test("where no number lies far outside, colors are the graph's", () => {
+  for (const run of [flowRun(), one(), training()]) {
+    const range = rangeOf(flowOf(run))!;
+    const domain = [range.all[0] / 2, range.all[1] * 2] as const; // as of another graph of the tag
+    expect(makeFlowScale(DEFAULT_STATISTIC, domain, range, LIGHT).domain).toEqual(makeScale(DEFAULT_STATISTIC, domain, LIGHT).domain);
+  }
+  expect(rangeOf(flowOf(withoutGradients()))).toBeUndefined();
 });
 
 function paint(codes: readonly number[], columns: number, width: number, height: number): Uint32Array {
@@ -223,7 +226,8 @@ function paint(codes: readonly number[], columns: number, width: number, height:
   const rows = codes.length / columns;
   const cells = { codes: Uint16Array.from(codes), columns, entities: Int32Array.from({ length: rows }, (_, i) => i) };
   const across = { from: 0, to: columns, unitPx: width / columns, count: columns };
-  const palette = Uint32Array.from({ length: 300 }, (_, i) => i);
+  const colors = Uint32Array.from({ length: 300 }, (_, i) => i);
+  const palette = { colors, lines: colors.map((color) => color + 1000), lean: new Int8Array(300).fill(1, NONE, NONE + 1) };
   paintCells(image, cells, across, { from: 0, to: rows, unitPx: height / rows, count: rows }, 1, palette);
   return new Uint32Array(image.data.buffer);
 }
@@ -234,7 +238,7 @@ test("a pixel that many cells share has the greatest of them; wide cells are apa
   expect([...paint([5, 9], 2, 6, 1)]).toEqual([5, 5, 5, 9, 9, 9]);
   const apart = paint([5, 9], 2, 20, 1);
   expect([apart[0], apart[8], apart[9], apart[10], apart[18], apart[19]]).toEqual([5, 5, NOTHING, 9, 9, NOTHING]);
-  expect(paint([NONE], 1, 13, 1).filter((pixel) => pixel === HATCH)).toHaveLength(2);
+  expect(paint([NONE], 1, 13, 1).filter((pixel) => pixel === NONE + 1000)).toHaveLength(2);
 });
 
 test("a thousand rows of two thousand steps lose no single cell", () => {

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { chainRule, flow, FLOW_STEPS, hostile, HOSTILE, training, transformer, withoutGradients } from "../fixtures/examples.mjs";
+import { spiked } from "../fixtures/compared.mjs";
 import { readHash, writeHash } from "../src/panel/host";
 import { rgbOf } from "../src/draw/element_colors";
 import { LIGHT } from "../src/draw/theme";
@@ -55,6 +56,20 @@ const show = async (run = flow(), hash = "p.gradgraph.view=flow"): Promise<void>
   await shown();
 };
 const step = (): string => (stage.one("step") as HTMLInputElement).value;
+
+test("one huge number and one tiny do not flatten the others; they are marked at the ends, and said as they are", async () => {
+  await show(spiked(), "p.gradgraph.view=flow&p.gradgraph.step=0");
+  await waitFor(() => expect(stage.one("flow-legend")!.textContent).toContain("≥ "));
+  const legend = stage.one("flow-legend")!;
+  expect(legend.textContent).toContain("≤ ");
+  expect(Number(legend.dataset.high)).toBeLessThan(200);
+  expect(Number(legend.dataset.low)).toBeGreaterThan(0.1);
+  expect(legend.querySelector(".ramp.below.above")).not.toBeNull();
+  stage.one("expand-all")?.click();
+  await waitFor(() => expect(row("parameter:up.weight")).toBeDefined());
+  pointer("pointermove", middle(17, rows().indexOf(row("parameter:up.weight"))));
+  await waitFor(() => expect(stage.one("flow-tooltip")!.textContent).toContain("L2 norm 20000000000"));
+});
 
 test("a link opens it; the switch goes to the graph and back, and the link follows", async () => {
   await show();

@@ -1,11 +1,18 @@
 // What is taken away is what is shown: pictures, tables, links.
 
+import { interpolateCividis, interpolateGreys, interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";
+import { Context } from "svgcanvas";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { chainRule, flow, HOSTILE, hostile, transformer } from "../fixtures/examples.mjs";
 import { embeddedFetch, keyOf } from "../src/api/embedded";
+import { one } from "../fixtures/compared.mjs";
 import { csvOf } from "../src/base/csv";
 import { luminance } from "../src/draw/color_scale";
-import { RAMPS, rampOf } from "../src/draw/ramps";
+import { colorAt, rgbOf } from "../src/draw/element_colors";
+import { lineColor } from "../src/draw/line_colors";
+import { chartSize, paintChart } from "../src/draw/paint_chart";
+import { LIGHT } from "../src/draw/theme";
+import { RAMPS, rampOf, STOPS } from "../src/draw/ramps";
 import { readHash, writeHash } from "../src/panel/host";
 import { settle, useStage, waitFor } from "./stage";
 
@@ -121,6 +128,40 @@ test("tables are quoted where they have to be", () => {
   expect(csvOf([["a", 'b "c", d'], [1.5, null], [Infinity, "x\ny"]])).toBe('a,"b ""c"", d"\r\n1.5,\r\nInfinity,"x\ny"\r\n');
 });
 
+test("a chart is taken away as paths and text, each point where its number is, and as a table", async () => {
+  const pins = "parameter%3Aup.weight%3A0%0Aparameter%3Adown.weight%3A0";
+  writeHash(`p.gradgraph.view=charts&p.gradgraph.run=one&p.gradgraph.step=2&p.gradgraph.chart.pins=${pins}`);
+  stage.show(one());
+  await waitFor(() => expect(stage.one("chart")?.dataset.points).toBe("8"));
+  const { name, blob } = await take("chart-svg");
+  expect(name).toBe("gradgraph-one-net-2-backward.svg");
+  const svg = await svgOf(blob);
+  const texts = [...svg.querySelectorAll("text")].map(({ textContent }) => textContent);
+  for (const expected of ["Gradient, backward: L2 norm (log)", "step", "one · net", "up.weight", "down.weight", "0", "3", "5", "10"]) expect(texts).toContain(expected);
+  // The weight of "up" has 3, 6, 9 and 12.
+  const path = [...svg.querySelectorAll("path")].find((one) => one.getAttribute("stroke") === lineColor(0, LIGHT) && one.getAttribute("stroke-width") === "1.5")!;
+  const points = [...path.getAttribute("d")!.matchAll(/[ML] ?([\d.]+)[ ,]([\d.]+)/g)].map(([, x, y]) => [Number(x), Number(y)] as const);
+  expect(points).toHaveLength(4);
+  const [[x0, y0], , [x2, y2], [x3, y3]] = points as unknown as readonly (readonly [number, number])[] as [readonly [number, number], readonly [number, number], readonly [number, number], readonly [number, number]];
+  expect((x2 - x0) / (x3 - x0)).toBeCloseTo(2 / 3, 3);
+  expect((y2 - y0) / (y3 - y0)).toBeCloseTo(Math.log(3) / Math.log(4), 3);
+  expect((await createImageBitmap((await take("chart-png")).blob)).width).toBe(2 * 960);
+  expect(await (await take("chart-csv")).blob.text()).toBe("step,up.weight,down.weight\r\n0,3,6\r\n1,6,12\r\n2,9,18\r\n3,12,24\r\n");
+});
+
+test("a line is interrupted where there is no number; one number alone is a point", async () => {
+  const line = { id: "a", label: HOSTILE, color: "#123456", steps: [0, 1, 2, 3, 4, 5], values: [1, 2, null, 4, 0, 8] };
+  const context = new Context({ width: 960, height: 600 });
+  paintChart(context as unknown as CanvasRenderingContext2D, { title: "t", of: "o", lines: [line], log: true, step: 9, smoothing: 0 }, LIGHT);
+  const svg = await svgOf(new Blob([context.getSerializedSvg(true)]));
+  const paths = [...svg.querySelectorAll("path")];
+  const drawn = paths.filter((path) => path.getAttribute("stroke") === "#123456" && path.getAttribute("stroke-width") === "1.5");
+  expect(drawn.map((path) => path.getAttribute("d")!.match(/[ML]/g)!.join(""))).toEqual(["ML"]);
+  expect(paths.filter((path) => path.getAttribute("fill") === "#123456")).toHaveLength(4);
+  expect([...svg.querySelectorAll("text")].map(({ textContent }) => textContent)).toContain(HOSTILE);
+  expect(chartSize({ title: "", of: "", lines: [line, line], log: false, step: undefined, smoothing: 0 }).height).toBeGreaterThan(chartSize({ title: "", of: "", lines: [line], log: false, step: undefined, smoothing: 0 }).height);
+});
+
 test("the link is the address of the view", async () => {
   stage.show(chainRule());
   await stage.drawn("leaf:x");
@@ -136,6 +177,18 @@ test("each color scale goes one way in lightness, away from the background", () 
       const lights = rampOf(dark, id).map(luminance);
       expect(lights.every((light, i) => i === 0 || (dark ? light >= lights[i - 1]! - 1e-3 : light <= lights[i - 1]! + 1e-3)), `${id} ${dark}`).toBe(true);
       expect(Math.abs(lights.at(-1)! - lights[0]!)).toBeGreaterThan(0.5);
+    }
+  }
+});
+
+test("the color scales are those of d3-scale-chromatic", () => {
+  const theirs = { ylgnbu: interpolateYlGnBu, viridis: interpolateViridis, cividis: interpolateCividis, grey: interpolateGreys };
+  for (const { id } of RAMPS) {
+    for (let i = 0; i <= 500; i++) {
+      const [ours, expected] = [colorAt(STOPS[id], i / 500), theirs[id](i / 500)];
+      const parts = expected.startsWith("#") ? rgbOf(expected) : expected.match(/\d+/g)!.map(Number);
+      const off = Math.max(...rgbOf(ours).map((part, k) => Math.abs(part - parts[k]!)));
+      expect(off, `${id} at ${i / 500}`).toBeLessThanOrEqual(5);
     }
   }
 });

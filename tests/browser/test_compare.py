@@ -18,6 +18,7 @@ from tests.browser.compared_runs import (
     write_tied,
     write_unrolled,
 )
+from tests.browser.flow_view import FlowView
 from tests.browser.panel import Panel
 
 pytestmark = pytest.mark.browser
@@ -73,6 +74,10 @@ def test_two_runs_by_the_ratio_of_their_gradients(address: str, page):
     only_deep = [name for name in deep if name not in wide]
     assert only_wide == ["gate.weight", "gate.bias"]
     assert only_deep == ["trunk.4.weight", "trunk.4.bias"]
+    for name in only_deep:  # drawn too, with its number there
+        ghost = box(panel, f"parameter:{name}")
+        assert ghost.get_attribute("data-ghost") == "true"
+        assert float(ghost.get_attribute("data-there")) == pytest.approx(deep[name], rel=1e-4)
     # What is greater here is orange, what is smaller blue.
     for name in SHARED:
         red, _, blue = bytes.fromhex(
@@ -89,6 +94,38 @@ def test_two_runs_by_the_ratio_of_their_gradients(address: str, page):
     panel.wait_until(
         lambda: box(panel, "parameter:trunk.4.weight").get_attribute("data-only") == "true"
     )
+
+
+def test_all_steps_of_two_runs_in_the_heat_map(address: str, page):
+    wide, deep = plain_norms(deep=False), plain_norms(deep=True)
+    versus = {"vs.run": "deep", "vs.step": "same"}
+    flow = FlowView.open(page, address, run="wide", step=str(STEP), **versus)
+    flow.panel.control("expand-all").click()
+    rows = {name: f"parameter:{name}" for name in SHARED}
+    flow.panel.wait_until(lambda: set(rows.values()) <= {*flow.list_keys()})
+
+    def text(name: str) -> str:
+        return flow.row(rows[name]).get_attribute("data-value") or ""
+
+    for step in (STEP, STEP + 1):
+        expected = [wide[step][name] / deep[step][name] for name in SHARED]
+        flow.panel.wait_until(lambda step=step: flow.step() == str(step))
+        flow.panel.wait_until(
+            lambda expected=expected: (
+                all(text(name).startswith("×") for name in SHARED)
+                and [float(text(name)[1:]) for name in SHARED] == pytest.approx(expected, rel=1e-3)
+            )
+        )
+        page.keyboard.press("ArrowRight")
+    cells = [(column, flow.place(rows[name])) for name in SHARED for column in range(STEPS - 3)]
+    found = iter(flow.pixels(cells))
+    for name in SHARED:
+        for step in range(STEPS - 3):
+            red, _, blue = next(found)
+            ratio = wide[step][name] / deep[step][name]
+            if max(ratio, 1 / ratio) > 1.1:
+                assert (red > blue) == (ratio > 1)
+    assert flow.row("parameter:gate.weight").get_attribute("data-value") == "only here"
 
 
 def test_two_steps_of_one_run(address: str, page):

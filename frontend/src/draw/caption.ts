@@ -103,6 +103,7 @@ function clamp(value: number, low: number, high: number): number {
 
 // Tensors that may be kept whole need room for value and gradient.
 function leastWidth(graph: Graph, node: number): number {
+  if (node >= graph.ownNodes) return 128; // "only there" and the number
   const shape = graph.columns.slots.shape[graph.slotOffset[node]!] ?? [];
   const elements = shape.reduce((product, size) => product * size, 1);
   if (graph.columns.nodes.slot_count[node] !== 1 || elements > WHOLE_LIMIT) return 88;

@@ -1,5 +1,6 @@
 // From a number to a color.
 
+import type { FlowRange } from "../model/flow";
 import { State } from "../model/values";
 import type { Statistic } from "../model/statistics";
 import { rampOf, STEPS } from "./ramps";
@@ -12,15 +13,18 @@ export type Domain = readonly [number, number];
 export interface ColorScale {
   // Ends of the ramp, in the statistic's unit.
   readonly domain: Domain;
-  readonly cut: boolean; // numbers below the lower end have its color too
+  // Numbers beyond the lower and the upper end have their colors too.
+  readonly below: boolean;
+  readonly above: boolean;
   // 0..1 along the ramp, clamped.
   position(value: number): number;
   fill(value: number, state: State): string;
 }
 
 // A domain of less than one decade is widened, so that rounding noise is not painted as contrast.
-export function makeScale(statistic: Statistic, domain: Domain | undefined, theme: Theme): ColorScale {
-  const ends: Domain = statistic.scale === "unit" ? [0, 1] : widen(domain ?? (statistic.summary === "sum" ? [1, 10] : [1e-3, 1]));
+// `all` is where numbers are, `shown` the part of it that the colors are for.
+export function makeScale(statistic: Statistic, all: Domain | undefined, theme: Theme, shown = all): ColorScale {
+  const ends: Domain = statistic.scale === "unit" ? [0, 1] : widen(shown ?? (statistic.summary === "sum" ? [1, 10] : [1e-3, 1]));
   const low = Math.log10(ends[0]);
   const span = Math.log10(ends[1]) - low;
   const position = (value: number): number => {
@@ -30,7 +34,8 @@ export function makeScale(statistic: Statistic, domain: Domain | undefined, them
   const ramp = rampOf(theme.dark, theme.ramp);
   return {
     domain: ends,
-    cut: statistic.scale !== "unit" && domain !== undefined && domain[0] < ends[0],
+    below: statistic.scale !== "unit" && all !== undefined && all[0] < ends[0],
+    above: statistic.scale !== "unit" && all !== undefined && all[1] > ends[1],
     position,
     fill: (value, state) => {
       if (state === State.nonfinite) return theme.nonfinite;
@@ -39,6 +44,13 @@ export function makeScale(statistic: Statistic, domain: Domain | undefined, them
       return theme.none;
     },
   };
+}
+
+// The heat map's: a few numbers far outside of the others do not flatten them. Without such it is the graph's.
+export function makeFlowScale(statistic: Statistic, domain: Domain | undefined, range: FlowRange | undefined, theme: Theme): ColorScale {
+  if (domain === undefined || range === undefined) return makeScale(statistic, domain, theme);
+  const { all, fences } = range;
+  return makeScale(statistic, all, theme, [all[0] < fences[0] ? fences[0] : domain[0], all[1] > fences[1] ? fences[1] : domain[1]]);
 }
 
 // Beyond that many decades below the greatest, differences no longer matter:

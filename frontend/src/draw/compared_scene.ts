@@ -28,17 +28,17 @@ export function paintCompared(
     const related = relateBox(comparison, box);
     const fill = relatedFill(related, reach, theme);
     const detail = detailOf(comparison, box, related, box.open ? headRoom(sceneBox, rectWorld.width) : textRoom(shape, rectWorld.width));
-    const only = related.relation === Relation.onlyHere;
+    const [only, ghost] = [related.relation === Relation.onlyHere, related.relation === Relation.onlyThere];
     const cells = strip === undefined ? [] : relateCells(hierarchy, comparison, strip, cellCount(strip, rectWorld.width)).map((cell) => relatedFill(cell, reach, theme));
     // Hatched is what cannot be compared.
     const state = stateOf(related);
-    return { fill, ink: inkOn(fill, theme), state, detail, told: only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record), only, strip: cells };
+    return { fill, ink: ghost ? theme.inkSoft : inkOn(fill, theme), state, detail, ghost, told: !ghost && (only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record)), only, strip: cells };
   });
   const edges = visible.edges.map((line): EdgePaint => {
     const related = relateLine(comparison, hierarchy.graph, line);
     const state = stateOf(related);
     const weight = state === State.number ? scale.position(related.here) : 0;
-    return { state, weight, told: related.relation === Relation.none, label: related.relation === Relation.onlyHere ? "" : (ratioText(related) ?? "") };
+    return { state, weight, told: related.relation === Relation.none || related.relation === Relation.onlyThere, label: related.relation === Relation.onlyHere || related.relation === Relation.onlyThere ? "" : (ratioText(related) ?? "") };
   });
   return { boxes, edges };
 }
@@ -52,12 +52,14 @@ function stateOf({ relation }: Related): State {
 // Of all that can be said the longest that has room: the number here, and what a module has only there.
 function detailOf({ joined, here }: Comparison, box: Box, related: Related, room: number): string {
   const ratio = ratioText(related) ?? "";
+  const parts = (texts: readonly (string | undefined)[]): string => texts.filter((text) => text !== undefined && text !== "").join(" · ");
   const group = box.kind === "group";
   const [source, at] = group ? [here.groups, box.group] : [here.nodes, box.node];
   const number = related.relation === Relation.both ? valueText(source.value[at]!, source.state[at]! as State) : undefined;
+  const there = Number.isNaN(related.there) ? undefined : valueText(related.there, State.number);
+  if (related.relation === Relation.onlyThere) return [parts([ratio, there]), ratio].find((text) => widthOf(text, DETAIL_FONT) <= room) ?? "";
   const missing = group ? joined.missing[box.group]! : 0;
   const more = missing === 0 ? "" : `${missing} only there`;
-  const parts = (texts: readonly (string | undefined)[]): string => texts.filter((text) => text !== undefined && text !== "").join(" · ");
   const choices = [
     parts([ratio, number && (group ? `${here.groupWord} ${number}` : number), more]),
     parts([ratio, more]), parts([ratio, number]), ratio,

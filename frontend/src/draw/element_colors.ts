@@ -18,3 +18,11 @@ export function rgbOf(hex: string): Rgb {
   const channel = (at: number): number => Number.parseInt(hex.slice(at, at + 2), 16);
   return [channel(1), channel(3), channel(5)];
 }
+
+// Of a list of colors, the one at `t`, 0..1, straight between the two that are nearest.
+export function colorAt(stops: readonly string[], t: number): string {
+  const at = t * (stops.length - 1);
+  const below = Math.min(stops.length - 2, Math.floor(at));
+  const [from, to] = [rgbOf(stops[below]!), rgbOf(stops[below + 1]!)];
+  return `#${from.map((part, i) => Math.round(part + (at - below) * (to[i]! - part)).toString(16).padStart(2, "0")).join("")}`;
+}

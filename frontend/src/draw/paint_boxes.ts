@@ -6,7 +6,7 @@ import { State } from "../model/values";
 import { SHEETS, textRoom } from "./caption";
 import { isFullText, loneTitleSize } from "./level_of_detail";
 import { FAR_BELOW } from "./paint_far";
-import { paintMarks, RIM } from "./paint_marks";
+import { paintGhost, paintMarks, RIM } from "./paint_marks";
 import type { BoxPaint, SceneBox, Shape } from "./scene";
 import { outline } from "./shapes";
 import { paintStrip, STRIP_HEIGHT } from "./strip";
@@ -86,6 +86,7 @@ export function paintBox(
   context.fill();
   if (paint.told && paint.state === State.none && zoom > 0.3) hatch(context, shape, face, paint.only ? theme.only : theme.noneLine);
   paintBorder(context, box, face, marks, theme, zoom);
+  if (paint.ghost === true) paintGhost(context, box, face, theme, zoom);
   paintMarks(context, box, face, theme, zoom);
   const hasStrip = box.strip !== undefined;
   if (hasStrip && zoom > 0.25) paintStrip(context, face, paint.strip, marks.cell, theme);

@@ -1,7 +1,7 @@
 // Fills an image with the cells in sight: each pixel the greatest of the cells that it covers.
 
 import type { Axis } from "../model/flow_window";
-import { HATCH, NONE, NOTHING } from "./flow_codes";
+import { NOTHING, type Palette } from "./flow_codes";
 
 export interface Cells {
   readonly codes: Uint16Array; // [entities, columns]
@@ -22,7 +22,7 @@ interface Spans {
   readonly gaps: boolean;
 }
 
-export function paintCells(image: ImageData, cells: Cells, columns: Axis, rows: Axis, pixelRatio: number, palette: Uint32Array): void {
+export function paintCells(image: ImageData, cells: Cells, columns: Axis, rows: Axis, pixelRatio: number, palette: Palette): void {
   const { width, height } = image;
   const pixels = new Uint32Array(image.data.buffer);
   const across = spansOf(columns, width, pixelRatio);
@@ -85,9 +85,11 @@ function fillFromMany(line: Uint16Array, codes: Uint16Array, { start, end, used 
   }
 }
 
-function writeLine(pixels: Uint32Array, at: number, y: number, line: Uint16Array, palette: Uint32Array): void {
+function writeLine(pixels: Uint32Array, at: number, y: number, line: Uint16Array, palette: Palette): void {
+  const { colors, lines, lean } = palette;
   for (let x = 0; x < line.length; x++) {
     const code = line[x]!;
-    pixels[at + x] = palette[code === NONE && (x + y) % HATCH_EVERY === 0 ? HATCH : code]!;
+    const leans = lean[code]!;
+    pixels[at + x] = (leans !== 0 && (x + leans * y) % HATCH_EVERY === 0 ? lines : colors)[code]!;
   }
 }

@@ -29,13 +29,13 @@ export function paintFooter(context: CanvasRenderingContext2D, { width, height }
   context.textBaseline = "middle";
   const middle = height + FOOTER_PX / 2;
   let x = put(context, what, TITLE_FONT, theme.ink, MARGIN_PX, middle) + 12;
-  x = put(context, formatNumber(scale.domain[0]), DETAIL_FONT, theme.inkSoft, x, middle) + 6;
+  x = put(context, `${scale.below ? "≤ " : ""}${formatNumber(scale.domain[0])}`, DETAIL_FONT, theme.inkSoft, x, middle) + 6;
   for (let part = 0; part < PARTS; part++) {
     context.fillStyle = ramp[Math.round((part / (PARTS - 1)) * (ramp.length - 1))]!;
     // Each reaches below the next, so that no seam shows between them.
     context.fillRect(x + (part * RAMP_PX) / PARTS, middle - 5, RAMP_PX / PARTS + (part < PARTS - 1 ? 0.6 : 0), 10);
   }
-  x = put(context, formatNumber(scale.domain[1]), DETAIL_FONT, theme.inkSoft, x + RAMP_PX + 6, middle) + 18;
+  x = put(context, `${scale.above ? "≥ " : ""}${formatNumber(scale.domain[1])}`, DETAIL_FONT, theme.inkSoft, x + RAMP_PX + 6, middle) + 18;
   for (const [color, word] of [[theme.zero, "zero"], [theme.none, "no gradient"], [theme.nonfinite, "NaN / inf"]] as const) {
     context.fillStyle = color;
     context.fillRect(x, middle - 5, 10, 10);

@@ -23,6 +23,19 @@ export function paintMarks(context: CanvasRenderingContext2D, box: SceneBox, fac
   if (box.retains) paintPin(context, { x: face.x + face.width - (round(box) ? face.height / 2 : 9), y: face.y }, theme);
 }
 
+// Over its border: what is not there has dashes.
+export function paintGhost(context: CanvasRenderingContext2D, { shape }: SceneBox, face: Rect, theme: Theme, zoom: number): void {
+  outline(context, shape, face);
+  context.lineWidth = 2.4 / Math.min(1, Math.max(zoom, 0.4));
+  context.strokeStyle = theme.background;
+  context.stroke();
+  context.setLineDash([5, 4]);
+  context.lineWidth *= 0.6;
+  context.strokeStyle = theme.only;
+  context.stroke();
+  context.setLineDash([]);
+}
+
 function round({ shape }: SceneBox): boolean {
   return shape === "leaf" || shape === "parameter" || shape === "root";
 }

@@ -1,7 +1,7 @@
 // The color scales that can be chosen. Lightness changes one way only in each, away from the background: the greater
 // the number, the more it stands out, in both themes, and for people who see fewer colors.
 
-import { interpolateCividis, interpolateGreys, interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";
+import { colorAt } from "./element_colors";
 
 export type Ramp = "ylgnbu" | "viridis" | "cividis" | "grey";
 
@@ -25,25 +25,32 @@ export function rampNamed(name: string | null | undefined): Ramp | undefined {
 
 export const STEPS = 256;
 
+// Seventeen colors of each as d3-scale-chromatic has it, from its start to its end: what lies between them differs
+// from d3's by at most 5 of 255, and its code need not be sent.
+export const STOPS: Readonly<Record<Ramp, readonly string[]>> = {
+  ylgnbu: stops("ffffd9 f6fbc6 eaf7b8 d9f0b3 c1e7b5 a3dbb8 81cebb 61c1bf 45b4c2 30a3c1 248fbd 2077b4 2260a9 234a9d 20378d 162975 081d58"),
+  viridis: stops("440154 48186a 472d7b 424086 3b528b 33638d 2c728e 26828e 21918c 1fa088 28ae80 3fbc73 5ec962 84d44b addc30 d8e219 fde725"),
+  cividis: stops("002051 012b65 11366c 26426e 3c4d6e 51586e 62646f 727071 7f7c75 8c8877 9a9478 a9a177 bbaf71 cebd68 e2cb5c f3da4f fdea45"),
+  grey: stops("ffffff f7f7f7 efefef e4e4e4 d8d8d8 cbcbcb bbbbbb a9a9a9 979797 858585 737373 626262 505050 3b3b3b 262626 131313 000000"),
+};
+
+function stops(hex: string): readonly string[] {
+  return hex.split(" ").map((color) => `#${color}`);
+}
+
 const ramps = new Map<string, readonly string[]>();
 
 export function rampOf(dark: boolean, ramp: Ramp = DEFAULT_RAMP): readonly string[] {
   const key = `${ramp} ${dark}`;
-  const known = ramps.get(key) ?? Array.from({ length: STEPS }, (_, i) => toHex(rampColor(ramp, i / (STEPS - 1), dark)));
+  const known = ramps.get(key) ?? Array.from({ length: STEPS }, (_, i) => colorAt(STOPS[ramp], placeOf(ramp, i / (STEPS - 1), dark)));
   ramps.set(key, known);
   return known;
 }
 
 // Of each the part that differs from the background and from white or black, which mean zero.
-function rampColor(ramp: Ramp, t: number, dark: boolean): string {
-  if (ramp === "viridis") return interpolateViridis(dark ? 0.06 + 0.94 * t : 0.96 - 0.96 * t);
-  if (ramp === "cividis") return interpolateCividis(dark ? 0.04 + 0.96 * t : 0.97 - 0.97 * t);
-  if (ramp === "grey") return interpolateGreys(dark ? 0.82 * (1 - t) : 0.22 + 0.78 * t);
-  return interpolateYlGnBu(0.1 + 0.9 * (dark ? 0.94 * (1 - t) : t));
-}
-
-function toHex(color: string): string {
-  if (color.startsWith("#")) return color;
-  const parts = color.match(/\d+/g) ?? [];
-  return `#${parts.slice(0, 3).map((part) => Number(part).toString(16).padStart(2, "0")).join("")}`;
+function placeOf(ramp: Ramp, t: number, dark: boolean): number {
+  if (ramp === "viridis") return dark ? 0.06 + 0.94 * t : 0.96 - 0.96 * t;
+  if (ramp === "cividis") return dark ? 0.04 + 0.96 * t : 0.97 - 0.97 * t;
+  if (ramp === "grey") return dark ? 0.82 * (1 - t) : 0.22 + 0.78 * t;
+  return 0.1 + 0.9 * (dark ? 0.94 * (1 - t) : t);
 }

@@ -3,7 +3,7 @@
 
 import { formatNumber } from "../base/format";
 import { Relation, type Related } from "../model/comparison";
-import { rgbOf } from "./element_colors";
+import { colorAt } from "./element_colors";
 import type { Theme } from "./theme";
 
 const LIGHT = ["#2f7ad3", "#629ae1", "#91b9ec", "#c1d7f5", "#f5f5f5", "#edcebc", "#dea888", "#cd8355", "#b95e17"];
@@ -15,16 +15,13 @@ export function ratioStops(theme: Theme): readonly string[] {
 
 // `reach` is the log2 of the ratio at which the color is full.
 export function ratioColor(log2: number, reach: number, theme: Theme): string {
-  const stops = ratioStops(theme);
-  const at = ((Math.max(-1, Math.min(1, log2 / reach)) + 1) / 2) * (stops.length - 1);
-  const below = Math.min(stops.length - 2, Math.floor(at));
-  const [from, to] = [rgbOf(stops[below]!), rgbOf(stops[below + 1]!)];
-  return `#${from.map((part, i) => Math.round(part + (at - below) * (to[i]! - part)).toString(16).padStart(2, "0")).join("")}`;
+  return colorAt(ratioStops(theme), (Math.max(-1, Math.min(1, log2 / reach)) + 1) / 2);
 }
 
 export function relatedFill({ relation, log2 }: Related, reach: number, theme: Theme): string {
   if (relation === Relation.both) return ratioColor(log2, reach, theme);
   if (relation === Relation.nonfinite) return theme.nonfinite;
+  if (relation === Relation.onlyThere) return theme.background;
   return relation === Relation.onlyHere ? theme.surface : theme.none;
 }
 
@@ -43,4 +40,5 @@ const WORDS: Readonly<Record<Exclude<Relation, 0 | 6>, string>> = {
   [Relation.numberThere]: "none here",
   [Relation.nonfinite]: "NaN/inf",
   [Relation.unknown]: "–",
+  [Relation.onlyThere]: "only there",
 };

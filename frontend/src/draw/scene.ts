@@ -61,6 +61,7 @@ export interface BoxPaint {
   readonly detail: string;
   readonly told: boolean; // whether the record says of it that there is no gradient
   readonly only?: boolean; // what it is compared with has no such node
+  readonly ghost?: boolean; // only what it is compared with has it
   readonly strip: readonly string[]; // colors of its cells
 }
 

@@ -17,9 +17,11 @@ export interface Joined {
   readonly groups: Int32Array;
   readonly rows: Int32Array;
   readonly edges: Int32Array;
+  readonly ownNodes: number; // those after them are only there
   readonly onlyHere: number; // nodes
   readonly onlyThere: readonly number[]; // nodes of the other graph
   readonly missing: Int32Array; // by group here: nodes that are in it only there
+  readonly ghosts: Uint8Array; // by group here: 1 where all that is in it is only there
 }
 
 // By key, for numbers of nodes differ where structures do.
@@ -27,13 +29,15 @@ export function joinGraphs(here: Hierarchy, there: Hierarchy): Joined {
   const nodes = matched(here.graph.columns.nodes.key, there.graph.columns.nodes.key);
   const groups = matched(here.groups.map(({ id }) => id), there.groups.map(({ id }) => id));
   const edges = matchEdges(here.graph, there.graph, nodes);
-  const known = new Set(nodes);
+  const known = new Set(nodes.subarray(0, here.graph.ownNodes));
   const onlyThere = Array.from({ length: there.graph.nodeCount }, (_, node) => node).filter((node) => !known.has(node));
   return {
     nodes, groups, edges, onlyThere,
+    ownNodes: here.graph.ownNodes,
     rows: matchRows(here.graph, there.graph, nodes, edges),
     onlyHere: nodes.reduce((sum, node) => sum + (node === -1 ? 1 : 0), 0),
     missing: countMissing(here, there, onlyThere),
+    ghosts: ghostGroups(here),
   };
 }
 
@@ -83,8 +87,16 @@ function countMissing(here: Hierarchy, there: Hierarchy, onlyThere: readonly num
   return missing;
 }
 
-// Ordered as they are told apart.
-export const Relation = { none: 0, onlyHere: 1, numberHere: 2, numberThere: 3, nonfinite: 4, unknown: 5, both: 6 } as const;
+function ghostGroups({ graph, groups, itemGroup }: Hierarchy): Uint8Array {
+  const ghosts = new Uint8Array(groups.length).fill(graph.joint === "" ? 0 : 1);
+  for (let node = 0; node < graph.ownNodes; node++) {
+    for (let group = itemGroup[node]!; group !== -1 && ghosts[group] === 1; group = groups[group]!.parent) ghosts[group] = 0;
+  }
+  return ghosts;
+}
+
+// Ordered as they are told apart; what only the other has is no node here, and comes from who asks for it.
+export const Relation = { none: 0, onlyHere: 1, numberHere: 2, numberThere: 3, nonfinite: 4, unknown: 5, both: 6, onlyThere: 7 } as const;
 export type Relation = (typeof Relation)[keyof typeof Relation];
 
 export interface Related {
@@ -109,7 +121,7 @@ export function relate(here: One, there: One | undefined): Related {
   return { relation, here: here.value, there: other.value, log2 };
 }
 
-function relationOf(here: State, there: State | undefined): Relation {
+export function relationOf(here: State, there: State | undefined): Relation {
   if (there === undefined) return Relation.onlyHere;
   if (here === State.none) return there === State.none ? Relation.none : Relation.numberThere;
   if (there === State.none) return Relation.numberHere;
@@ -117,7 +129,7 @@ function relationOf(here: State, there: State | undefined): Relation {
   return here === State.unknown || there === State.unknown ? Relation.unknown : Relation.both;
 }
 
-function logRatio(here: number, there: number): number {
+export function logRatio(here: number, there: number): number {
   if (here === there) return 0;
   return here === 0 ? -Infinity : there === 0 ? Infinity : Math.log2(here) - Math.log2(there);
 }
@@ -154,13 +166,19 @@ function oneOf({ value, state }: Values, at: number): One {
   return { value: value[at]!, state: state[at]! as State };
 }
 
+function onlyThere({ value }: One): Related {
+  return { relation: Relation.onlyThere, here: NaN, there: value, log2: NaN };
+}
+
 export function relateNode({ joined, here, nodes }: Comparison, node: number): Related {
+  if (node >= joined.ownNodes) return onlyThere(oneOf(nodes, node));
   return relate(oneOf(here.nodes, node), joined.nodes[node] === -1 ? undefined : oneOf(nodes, node));
 }
 
 // A fold that is cut otherwise there is compared by the nodes that both have.
 export function relateGroup({ joined, here, groups }: Comparison, group: number): Related {
   const there = oneOf(groups, group);
+  if (joined.ghosts[group] === 1) return onlyThere(there);
   return relate(oneOf(here.groups, group), joined.groups[group] === -1 && there.state === State.none ? undefined : there);
 }
 
@@ -168,10 +186,12 @@ export function relateGroup({ joined, here, groups }: Comparison, group: number)
 export function relateLine(comparison: Comparison, graph: Graph, line: VisibleEdge): Related {
   const { joined, here, there, hierarchy, statistic } = comparison;
   const one = summarizeRows(here.rows, rowsOf(graph, line, (row) => here.rows.state[row] !== State.none), statistic);
+  const ghost = line.edges.every((edge) => edge >= graph.ownEdges);
   const edges = line.edges.flatMap((edge) => (joined.edges[edge] === -1 ? [] : [joined.edges[edge]!]));
   if (edges.length === 0) return relate(one, undefined);
   const rows = rowsOf(hierarchy.graph, { ...line, edges }, (row) => there.rows.state[row] !== State.none);
-  return relate(one, summarizeRows(there.rows, rows, statistic));
+  const other = summarizeRows(there.rows, rows, statistic);
+  return ghost ? onlyThere(other) : relate(one, other);
 }
 
 // The cells of a closed run of equal blocks.

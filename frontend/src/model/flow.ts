@@ -1,5 +1,6 @@
 // One statistic of every node and group at every recorded step: computed once, then only read.
 
+import { fencesOf, type Range } from "./bulk";
 import { entityCount } from "./flow_rows";
 import type { Hierarchy } from "./hierarchy";
 import { BACKWARD } from "./run";
@@ -57,7 +58,7 @@ function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly left
   const empty = flow.state.every((state) => state === State.none);
   let leftOut = 0;
   for (let node = 0; node < graph.nodeCount; node++) {
-    if (WITHOUT.has(kind[node]!)) continue;
+    if (WITHOUT.has(kind[node]!) || node >= graph.ownNodes) continue;
     // Of later stages only parameters are ever recorded.
     const expected = kind[node] === "parameter" || kind[node] === "leaf" || (kind[node] !== "input" && flow.stage === BACKWARD);
     if (empty || (expected && reason[node] !== "") || arrives(flow, node)) shown[node] = 1;
@@ -101,7 +102,7 @@ function stateOf(value: number, arrived: number): State {
 }
 
 // Parents have lower numbers than their children, so from the last to the first everything inside is there.
-function fillGroups(flow: Numbers): void {
+export function fillGroups(flow: Numbers): void {
   const { groups, countsTo, graph } = flow.hierarchy;
   for (let node = 0; node < graph.nodeCount; node++) {
     if (countsTo[node] !== -1) addRow(flow, node, graph.nodeCount + countsTo[node]!);
@@ -118,6 +119,29 @@ function addRow(flow: Numbers, from: number, into: number): void {
     const at = from * columns + column;
     combine(flow, into * columns + column, flow.value[at]!, flow.state[at]! as State, flow.statistic);
   }
+}
+
+// So many numbers are looked at to tell where most lie; of more, every n-th.
+const MOST_SAMPLED = 100_000;
+
+export interface FlowRange {
+  readonly all: Range; // least and greatest magnitude, zeros aside
+  readonly fences: Range; // what is beyond them lies far outside of the others
+}
+
+export function rangeOf({ value, state }: Flow): FlowRange | undefined {
+  const every = Math.ceil(value.length / MOST_SAMPLED);
+  const sampled: number[] = [];
+  let [least, most] = [Infinity, 0];
+  for (let at = 0; at < value.length; at++) {
+    if (state[at] !== State.number) continue;
+    const magnitude = Math.abs(value[at]!);
+    if (magnitude < least) least = magnitude;
+    if (magnitude > most) most = magnitude;
+    if (at % every === 0) sampled.push(Math.log10(magnitude));
+  }
+  const logs = fencesOf(Float64Array.from(sampled));
+  return logs && { all: [least, most], fences: [10 ** logs[0], 10 ** logs[1]] };
 }
 
 export interface Cell {

@@ -18,6 +18,7 @@ function someSlot(graph: Graph, node: number, flags: readonly boolean[]): boolea
 
 // A tensor that requires grad goes into an operation whose outputs do not: detach, argmax, a block under no_grad.
 export function isCut(graph: Graph, edge: number): boolean {
+  if (edge >= graph.ownEdges) return false;
   const target = graph.edgeTarget[edge]!;
   if (graph.columns.nodes.kind[target] !== "operation" || requiresGrad(graph, target)) return false;
   return graph.columns.slots.requires_grad[slotRowOf(graph, edge)] === true;

@@ -52,6 +52,11 @@ export interface Graph {
   readonly rows: number;
   readonly columns: GraphColumns;
   readonly nodeCount: number;
+  // Those after them are only in the graph that it is compared with, which has the hash `joint` (joint.ts).
+  readonly ownNodes: number;
+  readonly ownEdges: number;
+  readonly joint: string; // "": nothing is joined to it
+  readonly position?: Float64Array; // of each node in forward order, where that is not its number
   readonly slotCount: number;
   readonly scopeCount: number;
   readonly edgeCount: number;
@@ -90,6 +95,9 @@ export function parseGraph(columns: GraphColumns): Result<Graph> {
     rows: columns.rows,
     columns,
     nodeCount,
+    ownNodes: nodeCount,
+    ownEdges: edgeSource.length,
+    joint: "",
     slotCount: columns.slots.shape.length,
     scopeCount: scopes.path.length,
     edgeCount: edgeSource.length,

@@ -28,6 +28,7 @@ export interface Group {
 
 export interface Hierarchy extends Placement {
   readonly graph: Graph;
+  readonly turned: string; // which tensors are drawn otherwise than usual (turnedText)
   readonly groups: readonly Group[];
   readonly top: readonly number[];
   readonly itemGroup: Int32Array;
@@ -40,8 +41,12 @@ export interface Hierarchy extends Placement {
 
 export const asItem = (child: number): number => -1 - child;
 
-export function buildHierarchy(graph: Graph): Hierarchy {
-  const placement = placeNodes(graph);
+export function turnedText(turned: ReadonlySet<string>): string {
+  return [...turned].sort().join("\n");
+}
+
+export function buildHierarchy(graph: Graph, turned: ReadonlySet<string> = new Set()): Hierarchy {
+  const placement = placeNodes(graph, turned);
   const chains = findChains(graph);
   const childrenOf = listChildren(graph, placement, chains);
   const groups: Group[] = [];
@@ -73,6 +78,7 @@ export function buildHierarchy(graph: Graph): Hierarchy {
   return {
     ...placement,
     graph,
+    turned: turnedText(turned),
     groups,
     top,
     itemGroup,

@@ -1,5 +1,7 @@
 // Histograms over log2 of the magnitude, a column each step: as shares, without the bins that are always empty.
 
+import { fencesOf } from "./bulk";
+
 export interface HistogramColumns {
   readonly steps: readonly number[];
   readonly low: number; // log2 of the lower end of the lowest bin
@@ -7,7 +9,7 @@ export interface HistogramColumns {
   readonly bins: number;
   readonly shares: Float32Array; // [steps, bins]; 0..1, all 0 where no element is nonzero
   readonly sampled: readonly number[]; // nonzero elements, by step
-  readonly greatest: number; // of all shares
+  readonly full: number; // the share that has the full color: the greatest, a few far greater ones aside
 }
 
 // At least this many bins, so that a narrow distribution is not one band.
@@ -36,7 +38,13 @@ export function columnsOf(
   records.forEach((record, i) => {
     for (let bin = 0; bin < bins && sampled[i]! > 0; bin++) shares[i * bins + bin] = histogram[record * allBins + from + bin]! / sampled[i]!;
   });
-  return { steps: records.map((record) => steps[record]!), low: low + width * from, width, bins, shares, sampled, greatest: shares.reduce((a, b) => Math.max(a, b), 0) };
+  return { steps: records.map((record) => steps[record]!), low: low + width * from, width, bins, shares, sampled, full: fullShare(shares, bins) };
+}
+
+function fullShare(shares: Float32Array, bins: number): number {
+  const greatest = Float64Array.from({ length: shares.length / bins }, (_, column) => shares.subarray(column * bins, (column + 1) * bins).reduce((a, b) => Math.max(a, b), 0));
+  const high = fencesOf(greatest)?.[1] ?? 1; // sorts them
+  return Math.min(greatest.at(-1) ?? 1, high);
 }
 
 // Where the column of a step begins and the last one ends: halfway between steps.

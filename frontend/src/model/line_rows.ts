@@ -8,7 +8,8 @@ import { wordOf } from "./labels";
 type IsRead = (row: number) => boolean;
 
 // Where all uses of a tensor are on the line, that is the tensor's whole gradient.
-export function rowsOf(graph: Graph, { edges }: VisibleEdge, isRead: IsRead): readonly number[] {
+export function rowsOf(graph: Graph, line: VisibleEdge, isRead: IsRead): readonly number[] {
+  const edges = graph.joint === "" ? line.edges : line.edges.filter((edge) => edge < graph.ownEdges);
   const uses = new Map<number, number>();
   for (const edge of edges) uses.set(slotRowOf(graph, edge), (uses.get(slotRowOf(graph, edge)) ?? 0) + 1);
   const rows = edges.map((edge) => {
@@ -20,7 +21,7 @@ export function rowsOf(graph: Graph, { edges }: VisibleEdge, isRead: IsRead): re
 
 function usersOf(graph: Graph, edge: number): number {
   const slot = slotRowOf(graph, edge);
-  return edgesOut(graph, graph.edgeSource[edge]!).filter((other) => slotRowOf(graph, other) === slot).length;
+  return edgesOut(graph, graph.edgeSource[edge]!).filter((other) => other < graph.ownEdges && slotRowOf(graph, other) === slot).length;
 }
 
 // A watch does not read the shares of a tensor that is used several times. But an operation that hands

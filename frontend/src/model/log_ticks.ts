@@ -1,4 +1,4 @@
-// Which numbers are written beside a logarithmic axis.
+// Which numbers are written beside an axis.
 
 // Powers of ten, where they are few 2 and 5 times them, and over less than that even distances.
 export function logTicks(low: number, high: number, most: number): readonly number[] {
@@ -18,7 +18,7 @@ export function logTicks(low: number, high: number, most: number): readonly numb
   return ticks.length >= 2 ? ticks : evenTicks(low, high, most);
 }
 
-function evenTicks(low: number, high: number, most: number): readonly number[] {
+export function evenTicks(low: number, high: number, most: number): readonly number[] {
   const least = (high - low) / Math.max(2, most);
   const power = 10 ** Math.floor(Math.log10(least));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= least * (1 - 1e-9)) ?? 10 * power;

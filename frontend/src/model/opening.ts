@@ -1,9 +1,13 @@
 // How much is open: at the start, on demand, and how many boxes that makes.
 
+import { showGraph } from "./collapse";
 import { soleFrame, type Hierarchy } from "./hierarchy";
+import { COPY_ABOVE, usesOf } from "./placement";
 
 export const START_BOXES = 60;
 export const MOST_BOXES = 500;
+// Lines of tensors that many use and that are drawn once all the same: each crosses all that is between. Four hundred take ELK a minute.
+export const MOST_LONG_LINES = 120;
 
 export function countBoxes(hierarchy: Hierarchy, open: ReadonlySet<number>): number {
   const { groups, top } = hierarchy;
@@ -17,6 +21,19 @@ export function countBoxes(hierarchy: Hierarchy, open: ReadonlySet<number>): num
     if (kind !== "chain" && open.has(group) && isReached(hierarchy, open, parent)) count += sum(children);
   });
   return count;
+}
+
+export function countLongLines(hierarchy: Hierarchy, open: ReadonlySet<number>): number {
+  const { graph, turned } = hierarchy;
+  if (turned === "") return 0;
+  const long = new Set(turned.split("\n").map((key) => graph.columns.nodes.key.indexOf(key)).filter((node) => node !== -1 && usesOf(graph, node) > COPY_ABOVE));
+  const { boxes, edges } = showGraph(hierarchy, open);
+  return edges.filter(({ source }) => long.has(boxes[source]!.node)).length;
+}
+
+// Whether that many boxes and lines can be laid out and read.
+export function fits(hierarchy: Hierarchy, open: ReadonlySet<number>): boolean {
+  return countBoxes(hierarchy, open) <= MOST_BOXES && countLongLines(hierarchy, open) <= MOST_LONG_LINES;
 }
 
 // Whether a group and all around it are open.

@@ -2,7 +2,8 @@
 //
 // A tensor used all over the graph (tied weights, an LSTM's parameters) drawn
 // once makes long edges through everything and a layout that does not end; so
-// beyond COPY_ABOVE consumers each consumer gets its own copy of it.
+// beyond COPY_ABOVE consumers each consumer gets its own copy of it. Which is
+// which can be turned around for single tensors, by their keys.
 
 import { edgesOut, NO_SCOPE, type Graph } from "./graph";
 
@@ -19,29 +20,41 @@ export interface Placement {
   readonly edgeSourceItem: Int32Array;
 }
 
-export function placeNodes(graph: Graph): Placement {
+// Distinct consumers of what is no operation: more than one, and it can be drawn once or beside each of them. Else 0.
+export function usesOf(graph: Graph, node: number): number {
+  return isSource(graph, node) ? consumersOf(graph, node).length : 0;
+}
+
+function consumersOf(graph: Graph, node: number): readonly number[] {
+  return [...new Set(Array.from(edgesOut(graph, node), (edge) => graph.edgeTarget[edge]!))].sort((a, b) => placeOf(graph, a) - placeOf(graph, b));
+}
+
+function placeOf({ position }: Graph, node: number): number {
+  return position?.[node] ?? node;
+}
+
+export function placeNodes(graph: Graph, turned: ReadonlySet<string> = new Set()): Placement {
   const nodes: number[] = Array.from({ length: graph.nodeCount }, (_, n) => n);
   const scopes: number[] = Array.from(graph.nodeScope);
-  const positions: number[] = nodes.slice();
+  const positions: number[] = nodes.map((node) => placeOf(graph, node));
   const edgeSourceItem = graph.edgeSource.slice();
   const copied = new Uint8Array(graph.nodeCount);
   const depth = scopeDepths(graph.scopeParent);
   for (let node = 0; node < graph.nodeCount; node++) {
     if (!isSource(graph, node)) continue;
-    const edges = edgesOut(graph, node);
-    const consumers = [...new Set(Array.from(edges, (edge) => graph.edgeTarget[edge]!))].sort((a, b) => a - b);
+    const consumers = consumersOf(graph, node);
     if (consumers.length === 0) continue;
-    positions[node] = consumers[0]! - 0.5;
-    if (consumers.length > COPY_ABOVE) {
+    positions[node] = placeOf(graph, consumers[0]!) - 0.5;
+    if (consumers.length > 1 && consumers.length > COPY_ABOVE !== turned.has(graph.columns.nodes.key[node]!)) {
       copied[node] = 1;
       const itemOf = new Map<number, number>();
       consumers.forEach((consumer, i) => {
         const item = i === 0 ? node : nodes.push(node) - 1;
         scopes[item] = graph.nodeScope[consumer]!;
-        positions[item] = consumer - 0.5;
+        positions[item] = placeOf(graph, consumer) - 0.5;
         itemOf.set(consumer, item);
       });
-      for (const edge of edges) edgeSourceItem[edge] = itemOf.get(graph.edgeTarget[edge]!)!;
+      for (const edge of edgesOut(graph, node)) edgeSourceItem[edge] = itemOf.get(graph.edgeTarget[edge]!)!;
     } else if (graph.columns.nodes.kind[node] !== "input") {
       scopes[node] = consumers.map((consumer) => graph.nodeScope[consumer]!).reduce((one, other) => commonScope(graph, depth, one, other));
     }

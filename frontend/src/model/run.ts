@@ -125,3 +125,8 @@ export function stagesAt(records: readonly RecordRef[], step: number): readonly 
 export function nextRecord(records: readonly RecordRef[], ref: RecordRef): RecordRef | undefined {
   return records.find(({ step, stage, backwardPass }) => step > ref.step && stage === ref.stage && (stage !== BACKWARD || backwardPass === ref.backwardPass));
 }
+
+// Changes when records were added, or recorded anew after a restart.
+export function lengthOf({ records }: Tag): string {
+  return `${records.length} ${records.at(-1)?.wallTime}`;
+}

@@ -40,7 +40,7 @@ function content(session: Session, drawing: Drawing, flowing: Flowing, charting:
   const select = (id: string): void => void (view === "charts" ? pinFound(store, id) : reveal(store, id));
   return (
     <>
-      <Toolbar session={session} drawing={drawing} flowing={flowing} canvas={canvas} select={select} />
+      <Toolbar session={session} drawing={drawing} flowing={flowing} charting={charting} canvas={canvas} select={select} />
       <Warnings store={store} />
       {failure || (store.ref.value === undefined ? <NothingRecorded run={store.run.value?.run ?? ""} /> : (
         view === "charts" ? <ChartsView store={store} drawing={drawing} charting={charting} /> :
@@ -50,7 +50,7 @@ function content(session: Session, drawing: Drawing, flowing: Flowing, charting:
           <Card session={session} drawing={drawing} select={select} />
         </div>
       ))}
-      {view === "graph" && <CompareBar store={store} />}
+      {view !== "charts" && <CompareBar store={store} />}
       <Steps store={store} />
       <Notice store={store} />
     </>

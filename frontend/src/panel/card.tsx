@@ -5,6 +5,7 @@ import { chooseEdge } from "../state/actions";
 import type { Store } from "../state/store";
 import type { CardProps } from "./card_parts";
 import { EdgeCard } from "./edge_card";
+import { GhostCard } from "./ghost_card";
 import { GroupCard } from "./group_card";
 import { CloseIcon } from "./icons";
 import { NodeCard } from "./node_card";
@@ -25,7 +26,7 @@ export function Card({ session, drawing, select }: Omit<CardProps, "hierarchy">)
   return (
     <Frame store={store} id={id}>
       {group !== undefined && <GroupCard key={id} {...props} group={group} />}
-      {node !== -1 && <NodeCard key={id} {...props} node={node} />}
+      {node !== -1 && (node < hierarchy.graph.ownNodes ? <NodeCard key={id} {...props} node={node} /> : <GhostCard key={id} {...props} node={node} />)}
     </Frame>
   );
 }

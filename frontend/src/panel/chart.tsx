@@ -5,20 +5,13 @@ import type { JSX } from "preact";
 import uPlot from "uplot";
 import { plainNumber } from "../base/format";
 import { smooth } from "../model/smoothing";
+import type { ChartLine } from "../draw/paint_chart";
 import type { Theme } from "../draw/theme";
 import { centerOne, optionsOf } from "./chart_options";
 
-const HEIGHT_PX = 150;
+export type { ChartLine } from "../draw/paint_chart";
 
-export interface ChartLine {
-  readonly id: string;
-  readonly label: string;
-  readonly color: string;
-  readonly dash?: readonly number[];
-  readonly width?: number;
-  readonly steps: readonly number[]; // ascending, each once
-  readonly values: readonly (number | null)[];
-}
+const HEIGHT_PX = 150;
 
 export interface ChartProps {
   readonly id?: string; // for tests

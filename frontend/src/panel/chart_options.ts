@@ -3,14 +3,13 @@
 import type uPlot from "uplot";
 import { formatNumber } from "../base/format";
 import type { Size } from "../base/geometry";
+import { FEW_POINTS, THIN_PX } from "../draw/paint_chart";
 import type { Theme } from "../draw/theme";
 import { logTicks } from "../model/log_ticks";
 import type { ChartLine, ChartProps } from "./chart";
 
-const FEW = 60; // records, of which each is a point
 const TICK_PX = 28;
 const MOST_TICKS = 8;
-export const THIN = 1.5;
 
 // Nothing is dragged, so that no click is the end of a drag: uPlot takes those at both ends for one.
 export const NO_DRAG: uPlot.Cursor.Drag = { x: false, y: false, click: () => undefined };
@@ -60,11 +59,11 @@ export function centerOne(plot: uPlot): void {
 // Steps and calls are whole numbers.
 const WHOLE = [1, 2, 5].flatMap((one) => Array.from({ length: 15 }, (_, power) => one * 10 ** power)).sort((a, b) => a - b);
 
-function seriesOf({ color, dash, width = THIN, steps }: ChartLine, faint: boolean): uPlot.Series {
+function seriesOf({ color, dash, width = THIN_PX, steps }: ChartLine, faint: boolean): uPlot.Series {
   return {
     stroke: faint ? `${color}48` : color, width, spanGaps: false,
     ...(dash === undefined || dash.length === 0 ? {} : { dash: [...dash] }),
-    points: { show: !faint && steps.length <= FEW && width <= THIN, size: 4, fill: color },
+    points: { show: !faint && steps.length <= FEW_POINTS && width <= THIN_PX, size: 4, fill: color },
   };
 }
 

@@ -11,6 +11,7 @@ import type { Store } from "../state/store";
 import type { ChartLine } from "./chart";
 import { drawnRuns, seriesKey } from "./charts_data";
 import { OF_WEIGHTS, pointsOf } from "./lines";
+import type { SavedChart } from "./save_chart";
 import { titleOf } from "./neighbors";
 
 export interface OverlaidLine extends ChartLine {
@@ -47,6 +48,18 @@ export function drawnLines(store: Store, series: ReadonlyMap<string, Result<Node
   const starts = weights || (!statistic.signed && statistic.summary === "greatest");
   const log = canBeLog && (store.charts.log.value ?? starts) && lines.some(({ values }) => values.some((value) => value !== null && value !== 0));
   return { lines, pins, runs, of, canBeLog, log, axis: log && !weights && statistic.signed ? `|${statistic.label}|` : "" };
+}
+
+// As they are taken away: with names that say which run, where there are several.
+export function savedLines(store: Store, { lines, runs, of, log, axis }: Overlaid): SavedChart {
+  const nameOf = ({ pin, run }: OverlaidLine): string => `${nameOfPin(store, pin)}${runs.length > 1 ? ` (${run || "."})` : ""}`;
+  const option = optionsFor(store).find(({ id }) => id === of)?.text ?? of;
+  const number = STAGES.includes(of) ? `: ${axis || store.statistic.value.label}` : "";
+  return {
+    name: of, title: `${option[0]!.toUpperCase()}${option.slice(1)}${number}${log ? " (log)" : ""}`, log,
+    lines: lines.map((line) => ({ ...line, label: nameOf(line) })), columns: lines.map(nameOf),
+    step: store.ref.value?.step, smoothing: store.charts.smoothing.value,
+  };
 }
 
 // What the records of the tag have: gradients at the stages that occur, and of parameters weight and update.

@@ -2,16 +2,18 @@
 
 import type { JSX } from "preact";
 
-export function Chip({ color, border, children, hatched = false }: {
+export function Chip({ color, border, children, hatched = false, dashed = false, lean = 1 }: {
   readonly color: string;
   readonly border: string;
   readonly children: string;
   readonly hatched?: boolean;
+  readonly dashed?: boolean;
+  readonly lean?: 1 | -1;
 }): JSX.Element {
-  const hatch = `repeating-linear-gradient(135deg, ${color} 0 3px, ${border} 3px 4px)`;
+  const hatch = `repeating-linear-gradient(${90 + 45 * lean}deg, ${color} 0 3px, ${border} 3px 4px)`;
   return (
     <span class="chip">
-      <i style={{ background: hatched ? hatch : color, borderColor: border }} />
+      <i style={{ background: hatched ? hatch : color, borderColor: border, borderStyle: dashed ? "dashed" : "solid" }} />
       {children}
     </span>
   );

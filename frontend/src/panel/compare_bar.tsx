@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatCount } from "../base/format";
 import { distinctSteps } from "../model/run";
+import { reveal } from "../state/actions";
 import { chooseOther, REACHES, startComparing, stopComparing, swapSides, type Place } from "../state/compare";
 import type { Store } from "../state/store";
 import { CloseIcon, SwapIcon } from "./icons";
@@ -89,7 +90,7 @@ function StepChoice({ store, there }: { readonly store: Store; readonly there: P
 
 const MOST = 100;
 
-// Nodes that only one of the two has. What is only there is in no box here, so it is listed.
+// Nodes that only one of the two has.
 function Differences({ store }: { readonly store: Store }): JSX.Element | null {
   const [open, setOpen] = useState(false);
   const comparison = store.compare.comparison.value;
@@ -97,17 +98,15 @@ function Differences({ store }: { readonly store: Store }): JSX.Element | null {
   const { onlyHere, onlyThere } = comparison.joined;
   if (onlyHere === 0 && onlyThere.length === 0) return <span class="faint" data-testid="differences">the same nodes</span>;
   const { graph } = comparison.hierarchy;
-  const show = (): void => {
-    setOpen(false);
-    swapSides(store);
-  };
   return (
     <Popover id="differences" label={`${formatCount(onlyHere)} only here, ${formatCount(onlyThere.length)} only there`} look="pill" open={open} setOpen={setOpen}>
-      <p class="popover-text">Hatched boxes are only here. A swap of both sides shows what is only there{onlyThere.length === 0 ? "." : ":"}</p>
+      <p class="popover-text">Hatched boxes are only here, dashed ones only there. A swap of both sides shows what is only there in full{onlyThere.length === 0 ? "." : ":"}</p>
       <ul data-testid="only-there">
         {onlyThere.slice(0, MOST).map((node) => (
           <li key={node} class="padded"><NodeLink graph={graph} node={node} select={(id) => {
-            show();
+            setOpen(false);
+            if (reveal(store, id)) return;
+            swapSides(store);
             store.selected.value = id;
           }} /></li>
         ))}

@@ -26,6 +26,7 @@ export function CompareLegend({ store, drawing, there }: {
       <div class="ramp-numbers"><span>smaller here</span><span>greater here</span></div>
       <div class="chips">
         <Chip color={theme.surface} border={theme.only} hatched>only here</Chip>
+        {store.hierarchy.value?.graph.joint !== "" && <Chip color={theme.background} border={theme.only} dashed>only there</Chip>}
         <Chip color={theme.none} border={theme.noneLine} hatched>no ratio</Chip>
         <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
       </div>

@@ -82,7 +82,7 @@ function layOut(store: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefi
   // Chains that are open have no box of their own: their nodes tell.
   const groups = visible.boxes.filter(({ open }) => open).map(({ group }) => group);
   const chains = new Set(visible.boxes.flatMap(({ node }) => (node === -1 ? [] : (chainAround(hierarchy, node) ?? []))));
-  const key = `${hierarchy.graph.hash} ${groups.join()} ${[...chains].join()}`;
+  const key = `${hierarchy.graph.hash} ${hierarchy.graph.joint} ${hierarchy.turned} ${groups.join()} ${[...chains].join()}`;
   const began = performance.now();
   busy.value = true;
   void engine.layOut(key, visible, visible.boxes.map((box) => sizeOf(hierarchy, box))).then((reply) => {

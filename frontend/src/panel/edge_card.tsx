@@ -11,8 +11,10 @@ import { StatisticsTable, type There } from "./statistics_table";
 
 const MOST = 50;
 
-export function EdgeCard({ session, hierarchy, select, edges }: CardProps & { readonly edges: readonly number[] }): JSX.Element {
+export function EdgeCard({ session, hierarchy, select, edges: drawn }: CardProps & { readonly edges: readonly number[] }): JSX.Element {
   const { graph } = hierarchy;
+  const edges = drawn.filter((edge) => edge < graph.ownEdges);
+  if (edges.length === 0) return <><h2>{drawn.length} {drawn.length === 1 ? "line" : "lines"}</h2><p class="note">Only in what is compared with.</p></>;
   const record = currentRecord(session.store.record.value, graph);
   const only = edges.length === 1 ? edges[0] : undefined;
   if (only !== undefined) return <OneEdge session={session} graph={graph} record={record} edge={only} select={select} />;
@@ -59,7 +61,7 @@ function OneEdge({ session, graph, record, edge, select }: {
   readonly select: (id: string) => void;
 }): JSX.Element {
   const [source, target, row, slot] = [graph.edgeSource[edge]!, graph.edgeTarget[edge]!, rowAt(graph, edge, record), slotRowOf(graph, edge)];
-  const users = edgesOut(graph, source).filter((other) => slotRowOf(graph, other) === slot).length;
+  const users = edgesOut(graph, source).filter((other) => other < graph.ownEdges && slotRowOf(graph, other) === slot).length;
   const element = scalarOf(record?.whole.get(row)?.gradient);
   return (
     <>

@@ -3,10 +3,7 @@
 import { batch, effect } from "@preact/signals";
 import { Disposer, listen } from "../base/disposer";
 import type { Point, Rect } from "../base/geometry";
-import { paletteOf } from "../draw/flow_codes";
 import { paintCells } from "../draw/paint_cells";
-import { paintOverlay } from "../draw/paint_cursor";
-import { paintScalar } from "../draw/paint_scalar";
 import { fromPx, panSpan, seekSpan, unitAt } from "../model/flow_window";
 import { goToStep } from "../state/actions";
 import { showEverything, zoomColumns, zoomRows } from "../state/flow_actions";
@@ -14,6 +11,7 @@ import type { Store } from "../state/store";
 import type { Drawing } from "./drawing";
 import { brushedWindow, brushRect } from "./flow_brush";
 import type { Flowing, Sight } from "./flow_data";
+import { paintOver } from "./flow_paint";
 
 const DRAG_FROM_PX = 4;
 const WHEEL = 0.0016;
@@ -194,26 +192,14 @@ export class FlowCanvas {
     const { flowing, context, ratio, canvas } = this;
     const theme = this.drawing.theme.peek();
     const sight = flowing.sight.peek();
-    const { columns, rows, map, line } = sight;
+    const { columns, rows, map } = sight;
     if (map.width === 0 || map.height === 0) return;
     const began = performance.now();
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = theme.background;
     context.fillRect(0, 0, map.width, canvas.height / ratio);
     this.putCells(sight);
-    const scalar = flowing.line.peek();
-    if (line !== undefined && scalar !== undefined) paintScalar(context, scalar, columns, line, theme);
-    const top = line?.y ?? map.y;
-    paintOverlay(context, {
-      columns, rows, map,
-      whole: { x: 0, y: top, width: map.width, height: map.y + map.height - top },
-      steps: flowing.flow.peek()?.steps ?? [],
-      step: flowing.position.peek(),
-      shown: this.store.ref.peek()?.step ?? 0,
-      row: flowing.row.peek(),
-      pointed: this.pointed,
-      brush: this.brush(),
-    }, theme);
+    paintOver(context, this.store, flowing, theme, { pointed: this.pointed, brush: this.brush() });
     canvas.dataset.columns = [columns.from, columns.to, columns.unitPx, columns.count].map(short).join();
     canvas.dataset.rows = [rows.from, rows.to, rows.unitPx, rows.count].map(short).join();
     canvas.dataset.map = [map.x, map.y, map.width, map.height].map(short).join();
@@ -223,14 +209,14 @@ export class FlowCanvas {
   // Cells are computed again only when they moved or changed; a cursor over them costs a copy.
   private putCells({ columns, rows, map }: Sight): void {
     const cells = this.flowing.cells.peek();
-    const theme = this.drawing.theme.peek();
     if (cells === undefined) return;
     const [width, height] = [Math.round(map.width * this.ratio), Math.round(map.height * this.ratio)];
-    const now = [cells, columns, rows, theme, width, height];
+    const palette = this.flowing.palette.peek();
+    const now = [cells, columns, rows, palette, width, height];
     if (this.image?.width !== width || this.image.height !== height) this.image = this.context.createImageData(width, height);
     else if (now.every((one, i) => one === this.painted[i])) return this.context.putImageData(this.image, 0, Math.round(map.y * this.ratio));
     this.painted = now;
-    paintCells(this.image, cells, columns, rows, this.ratio, paletteOf(theme));
+    paintCells(this.image, cells, columns, rows, this.ratio, palette);
     this.context.putImageData(this.image, 0, Math.round(map.y * this.ratio));
   }
 }

@@ -1,24 +1,25 @@
 // Fetches what the heat map shows while it is looked at, and ties it to rows, colors and the window.
 
 import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { listScalars, readFlow, readScalar, type FlowQuery } from "../api/flow";
+import { listScalars, readScalar } from "../api/flow";
 import type { Client } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import type { Rect, Size } from "../base/geometry";
-import { codesOf } from "../draw/flow_codes";
+import { makeFlowScale, type ColorScale } from "../draw/color_scale";
+import { codesOf, comparedCodesOf, paletteOf, ratioPaletteOf, type Palette } from "../draw/flow_codes";
 import type { Cells } from "../draw/paint_cells";
 import type { ScalarLine } from "../draw/paint_scalar";
-import { computeFlow, thinning, type Flow, type FlowNumbers } from "../model/flow";
-import { intactColumns, joinColumns } from "../model/flow_growth";
+import { computeFlow, rangeOf, thinning, type Flow } from "../model/flow";
 import { entityOf, listRows, rowShowing, type FlowRow } from "../model/flow_rows";
 import { columnAxis, rowAxis, type Axis } from "../model/flow_window";
-import type { Result } from "../base/result";
-import { BACKWARD, distinctSteps, type RecordRef, type Tag } from "../model/run";
+import { BACKWARD, distinctSteps, lengthOf } from "../model/run";
 import { lossTag, valueScale, type ScalarSeries } from "../model/scalar_line";
 import { positionOf } from "../model/step_axis";
 import { openAtFirst, openRowsAround } from "../state/flow_actions";
 import type { Store } from "../state/store";
 import type { Drawing } from "./drawing";
+import { readNew } from "./flow_numbers";
+import { comparedOf, followTheirs } from "./flow_theirs";
 
 // Where things are on the screen.
 export interface Sight {
@@ -29,12 +30,15 @@ export interface Sight {
 }
 
 export interface Flowing {
-  readonly flow: Signal<Flow | undefined>;
+  readonly own: Signal<Flow | undefined>; // of what is shown
+  readonly flow: ReadonlySignal<Flow | undefined>; // the same; while something is compared, a ComparedFlow
   readonly problem: Signal<string | undefined>;
   readonly rows: ReadonlySignal<readonly FlowRow[]>;
   readonly row: ReadonlySignal<number>; // of what is selected; -1: none
   readonly column: ReadonlySignal<number>; // of the step that is shown; -1: it has none
   readonly position: ReadonlySignal<number | undefined>; // the same between columns
+  readonly scale: ReadonlySignal<ColorScale>;
+  readonly palette: ReadonlySignal<Palette>;
   readonly cells: ReadonlySignal<Cells | undefined>;
   readonly tags: Signal<readonly string[]>; // scalars of the run
   readonly lineTag: ReadonlySignal<string>; // of the line; "": none
@@ -49,7 +53,10 @@ const TOP_PX = 6;
 const TICKS_PX = 24;
 
 export function createFlowing(store: Store, client: Client, drawing: Drawing): Flowing {
-  const flow = signal<Flow | undefined>(undefined);
+  const own = signal<Flow | undefined>(undefined);
+  const theirs = signal<Flow | undefined>(undefined);
+  const compared = computed(() => comparedOf(store, own.value, theirs.value));
+  const flow = computed(() => compared.value ?? own.value);
   const problem = signal<string | undefined>(undefined);
   const tags = signal<readonly string[]>([]);
   const scalar = signal<ScalarSeries | undefined>(undefined);
@@ -62,11 +69,15 @@ export function createFlowing(store: Store, client: Client, drawing: Drawing): F
     return chosen !== undefined && (chosen === "" || tags.value.includes(chosen)) ? chosen : (lossTag(tags.value) ?? "");
   });
   const sight = computed(() => sightOf(store, size.value, steps.value.length, rows.value.length, lineTag.value !== ""));
-  const codes = codesKept(store, drawing, flow);
+  const range = computed(() => own.value && rangeOf(own.value));
+  const scale = computed(() => makeFlowScale(store.statistic.value, store.domain.value, own.value?.statistic === store.statistic.value ? range.value : undefined, drawing.theme.value));
+  const plain = codesKept(store, scale, own);
+  const codes = computed(() => (compared.value === undefined ? plain.value : comparedCodesOf(compared.value, store.compare.reach.value)));
   const disposer = new Disposer();
   const made: Flowing = {
-    flow, problem, rows, tags, lineTag, size, sight, position,
+    own, flow, problem, rows, tags, lineTag, size, sight, position, scale,
     row: computed(() => (flow.value === undefined ? -1 : rowShowing(flow.value.hierarchy, rows.value, store.selected.value))),
+    palette: computed(() => (compared.value === undefined ? paletteOf : ratioPaletteOf)(drawing.theme.value)),
     column: computed(() => steps.value.indexOf(store.ref.value?.step ?? NaN)),
     cells: computed(() => {
       const [shown, colors] = [flow.value, codes.value];
@@ -83,6 +94,7 @@ export function createFlowing(store: Store, client: Client, drawing: Drawing): F
     close: () => disposer.dispose(),
   };
   disposer.add(effect(() => followNumbers(store, client, made)));
+  disposer.add(effect(() => followTheirs(store, client, own, theirs)));
   disposer.add(effect(() => followTags(store, client, made)));
   disposer.add(effect(() => followScalar(store, client, made, scalar)));
   disposer.add(effect(() => {
@@ -105,18 +117,18 @@ function sightOf(store: Store, { width, height }: Size, columns: number, rows: n
 }
 
 // While the numbers of another statistic are on their way, those that are shown keep their colors.
-function codesKept(store: Store, drawing: Drawing, flow: Signal<Flow | undefined>): ReadonlySignal<Uint16Array | undefined> {
+function codesKept(store: Store, scale: ReadonlySignal<ColorScale>, flow: Signal<Flow | undefined>): ReadonlySignal<Uint16Array | undefined> {
   let last: { readonly of: Flow; readonly codes: Uint16Array } | undefined;
   return computed(() => {
-    const [shown, scale, statistic] = [flow.value, drawing.scale.value, store.statistic.value];
+    const [shown, colors, statistic] = [flow.value, scale.value, store.statistic.value];
     if (shown === undefined) return undefined;
     if (shown.statistic !== statistic && last?.of === shown) return last.codes;
-    last = { of: shown, codes: codesOf(shown, scale) };
+    last = { of: shown, codes: codesOf(shown, colors) };
     return last.codes;
   });
 }
 
-function followNumbers(store: Store, client: Client, { flow, problem }: Flowing): void {
+function followNumbers(store: Store, client: Client, { own: flow, problem }: Flowing): void {
   const [run, tag, hierarchy, statistic] = [store.run.value?.run, store.tag.value, store.hierarchy.value, store.statistic.value];
   const ref = store.ref.value;
   if (store.view.value !== "flow") return;
@@ -127,7 +139,7 @@ function followNumbers(store: Store, client: Client, { flow, problem }: Flowing)
   if (hierarchy.graph.hash !== ref.hash) return;
   const stage = tag.records.some((record) => record.stage === store.stage.value) ? store.stage.value : ref.stage;
   const backwardPass = stage === BACKWARD ? ref.backwardPass : 0;
-  const key = [run, tag.tag, lengthOf(tag), hierarchy.graph.hash, statistic.id, stage, backwardPass].join("\n");
+  const key = [run, tag.tag, lengthOf(tag), hierarchy.graph.hash, hierarchy.graph.joint, hierarchy.turned, statistic.id, stage, backwardPass].join("\n");
   if (key === wanted.get(flow)) return;
   wanted.set(flow, key);
   const every = thinning(hierarchy, distinctSteps(tag.records).length);
@@ -145,33 +157,8 @@ function followNumbers(store: Store, client: Client, { flow, problem }: Flowing)
   });
 }
 
-interface Kept {
-  readonly query: string;
-  readonly records: readonly RecordRef[];
-  readonly numbers: FlowNumbers;
-}
-
-// The numbers that each heat map was last drawn from: of a run that grew only its new columns are asked for.
-const kept = new WeakMap<Signal<Flow | undefined>, Kept>();
-
-async function readNew(client: Client, query: FlowQuery, flow: Signal<Flow | undefined>, records: readonly RecordRef[]): Promise<Result<FlowNumbers>> {
-  const known = kept.get(flow);
-  const same = known !== undefined && known.query === JSON.stringify(query);
-  const intact = same ? intactColumns(known.numbers.steps, known.records, records) : 0;
-  const reply = await readFlow(client, query, intact);
-  if (!reply.ok) return reply;
-  const numbers = same && known.numbers.slots === reply.value.slots ? joinColumns(known.numbers, intact, reply.value) : reply.value;
-  kept.set(flow, { query: JSON.stringify(query), records, numbers });
-  return { ok: true, value: numbers };
-}
-
 // What each heat map shows or waits for.
 const wanted = new WeakMap<Signal<Flow | undefined>, string>();
-
-// Changes when records were added, or recorded anew after a restart.
-function lengthOf({ records }: Tag): string {
-  return `${records.length} ${records.at(-1)?.wallTime}`;
-}
 
 function followTags(store: Store, client: Client, { tags }: Flowing): void {
   const run = store.run.value?.run;

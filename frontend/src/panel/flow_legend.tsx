@@ -3,12 +3,16 @@
 import type { JSX } from "preact";
 import { formatCount, formatNumber } from "../base/format";
 import { rampOf } from "../draw/color_scale";
+import { ratioStops } from "../draw/ratio_scale";
+import type { Theme } from "../draw/theme";
+import { isCompared, type ComparedFlow } from "../model/flow_compared";
 import { BACKWARD } from "../model/run";
+import type { Place } from "../state/compare";
 import type { Store } from "../state/store";
 import type { Drawing } from "./drawing";
 import type { Flowing } from "./flow_data";
 import { Chip } from "./chip";
-import { rampStops } from "./legend";
+import { endsOf, Ramp } from "./legend";
 
 export function FlowLegend({ store, drawing, flowing }: {
   readonly store: Store;
@@ -16,16 +20,19 @@ export function FlowLegend({ store, drawing, flowing }: {
   readonly flowing: Flowing;
 }): JSX.Element {
   const theme = drawing.theme.value;
+  const there = store.compare.place.value;
+  if (flowing.flow.value !== undefined && isCompared(flowing.flow.value) && there !== undefined) return <ComparedLegend store={store} theme={theme} there={there} flow={flowing.flow.value} />;
   const [statistic, flow] = [store.statistic.value, flowing.flow.value];
-  const { domain: [low, high], cut } = drawing.scale.value;
+  const scale = flowing.scale.value;
+  const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
   const stage = flow === undefined || flow.stage === BACKWARD ? "" : `, ${flow.stage}`;
   const [every, leftOut] = [flow?.every ?? 1, flow?.leftOut ?? 0];
   return (
     <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={low} data-high={high}>
       <span class="flow-what" title={statistic.meaning}>Gradient{stage}, {statistic.label}</span>
-      <span class="faint">{cut && "≤ "}{formatNumber(low)}</span>
-      <i class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(rampOf(theme.dark, theme.ramp)).join(", ")})` }} />
-      <span class="faint">{formatNumber(high)}{statistic.scale === "log" && " log"}</span>
+      <span class="faint" title={beyond(scale.below)}>{lowText}</span>
+      <Ramp colors={rampOf(theme.dark, theme.ramp)} scale={scale} />
+      <span class="faint" title={beyond(scale.above)}>{highText}{statistic.scale === "log" && " log"}</span>
       <span class="chips">
         <Chip color={theme.zero} border={theme.border}>zero</Chip>
         <Chip color={theme.none} border={theme.noneLine} hatched>no gradient</Chip>
@@ -38,4 +45,40 @@ export function FlowLegend({ store, drawing, flowing }: {
       </span>
     </aside>
   );
+}
+
+function ComparedLegend({ store, theme, there, flow }: {
+  readonly store: Store;
+  readonly theme: Theme;
+  readonly there: Place;
+  readonly flow: ComparedFlow;
+}): JSX.Element {
+  const most = 2 ** store.compare.reach.value;
+  const { statistic, stage, every, against } = flow;
+  return (
+    <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={1 / most} data-high={most} data-against={against}>
+      <span class="flow-what" title={statistic.meaning}>Gradient{stage === BACKWARD ? "" : `, ${stage}`}, {statistic.label}{statistic.signed ? ", magnitude" : ""}: here ÷ there</span>
+      <span class="faint">÷{formatNumber(most)}</span>
+      <div class="ramp" style={{ background: `linear-gradient(to right, ${ratioStops(theme).join(", ")})` }} />
+      <span class="faint">×{formatNumber(most)}</span>
+      <span class="chips">
+        <Chip color={theme.surface} border={theme.only} hatched>only here</Chip>
+        <Chip color={theme.surface} border={theme.only} hatched lean={-1}>only there</Chip>
+        <Chip color={theme.none} border={theme.noneLine} hatched>no ratio</Chip>
+        <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
+      </span>
+      <span class="faint flow-told" data-testid="flow-told">
+        {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
+        here {placeText(store.run.value?.run, store.tag.value?.tag)}, there {placeText(there.run.run, there.tag.tag)}, {against === undefined ? "step by step" : `always step ${against}`}
+      </span>
+    </aside>
+  );
+}
+
+function placeText(run: string | undefined, tag: string | undefined): string {
+  return `${run || "."} / ${tag}`;
+}
+
+function beyond(some: boolean): string | undefined {
+  return some ? "A few numbers lie beyond, far outside of the others, and have the color of this end. Rest the pointer on a cell for its number." : undefined;
 }

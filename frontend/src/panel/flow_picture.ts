@@ -1,15 +1,13 @@
 // The heat map as a picture: names, cells, the line above them and the steps below, as they are in sight.
 
 import { paintCells } from "../draw/paint_cells";
-import { paintOverlay } from "../draw/paint_cursor";
-import { paletteOf } from "../draw/flow_codes";
-import { paintScalar } from "../draw/paint_scalar";
 import { DETAIL_FONT, fitText, TITLE_FONT } from "../draw/text";
 import type { Theme } from "../draw/theme";
 import { LABEL_PX, namePx, rowsWithNames } from "../model/flow_window";
 import type { Store } from "../state/store";
 import type { Drawing } from "./drawing";
 import type { Flowing } from "./flow_data";
+import { paintOver } from "./flow_paint";
 import { rankOf } from "./flow_tree";
 import { rowTitle } from "./flow_words";
 import type { View } from "./picture";
@@ -34,7 +32,7 @@ export function flowPicture(store: Store, drawing: Drawing, flowing: Flowing): V
 }
 
 function paintMap(context: CanvasRenderingContext2D, store: Store, flowing: Flowing, theme: Theme): void {
-  const { columns, rows, map, line } = flowing.sight.peek();
+  const { columns, rows, map } = flowing.sight.peek();
   const cells = flowing.cells.peek();
   if (cells !== undefined && map.width > 0 && map.height > 0) {
     const canvas = document.createElement("canvas");
@@ -42,24 +40,12 @@ function paintMap(context: CanvasRenderingContext2D, store: Store, flowing: Flow
     const inner = canvas.getContext("2d");
     const image = inner?.createImageData(canvas.width, canvas.height);
     if (image !== undefined) {
-      paintCells(image, cells, columns, rows, 2, paletteOf(theme));
+      paintCells(image, cells, columns, rows, 2, flowing.palette.peek());
       inner?.putImageData(image, 0, 0);
       context.drawImage(canvas, map.x, map.y, map.width, map.height);
     }
   }
-  const scalar = flowing.line.peek();
-  if (line !== undefined && scalar !== undefined) paintScalar(context, scalar, columns, line, theme);
-  const top = line?.y ?? map.y;
-  paintOverlay(context, {
-    columns, rows, map,
-    whole: { x: 0, y: top, width: map.width, height: map.y + map.height - top },
-    steps: flowing.flow.peek()?.steps ?? [],
-    step: flowing.position.peek(),
-    shown: store.ref.peek()?.step ?? 0,
-    row: flowing.row.peek(),
-    pointed: undefined,
-    brush: undefined,
-  }, theme);
+  paintOver(context, store, flowing, theme, { pointed: undefined, brush: undefined });
 }
 
 function paintNames(context: CanvasRenderingContext2D, flowing: Flowing, theme: Theme): void {

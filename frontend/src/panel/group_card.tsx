@@ -17,7 +17,10 @@ export function GroupCard({ session, drawing, hierarchy, select, group }: CardPr
   const { store } = session;
   const { id, title, subtitle, kind, scope, parent } = hierarchy.groups[group]!;
   const open = store.openGroups.value.has(group);
-  const inside = nodesInside(hierarchy, group);
+  const all = nodesInside(hierarchy, group);
+  const own = all.filter((node) => node < hierarchy.graph.ownNodes);
+  // Of a module that only what is compared with has, its ghosts.
+  const inside = own.length > 0 ? own : all;
   const { kind: kinds } = hierarchy.graph.columns.nodes;
   const parameters = inside.filter((node) => kinds[node] === "parameter");
   const outer = parent === -1 ? undefined : hierarchy.groups[parent]!;
@@ -38,7 +41,7 @@ export function GroupCard({ session, drawing, hierarchy, select, group }: CardPr
           ...(calledAgain(hierarchy.graph, scope) ? [["call", String(call[scope])] as const] : []),
         ]),
         ["nodes", formatCount(inside.length)],
-        ["parameters", `${formatCount(parameters.length)} (${formatAmount(elements(hierarchy, parameters))} elements)`],
+        ["parameters", `${formatCount(parameters.length)}${own.length > 0 ? ` (${formatAmount(elements(hierarchy, parameters))} elements)` : ""}`],
       ]} />
       {store.values.value && <Summary store={store} values={store.values.value} group={group} inside={inside} />}
       <LoopProfile session={session} drawing={drawing} hierarchy={hierarchy} select={select} group={group} />

@@ -24,6 +24,7 @@ const KEYS: Entries = [
   ["Tab, ↑ ↓", "through the nodes; there Space selects one"],
   ["Enter", "opens and closes the selected module"],
   ["E, Shift+E", "opens all modules, closes all"],
+  ["U", "draws the selected tensor once, or beside each of its uses"],
   ["D", "draws forward or backward"],
   ["F, + −", "fits the drawing to the window; nearer and farther"],
   ["Enter in Find", "to the next that was found; with Shift to the one before"],
@@ -45,11 +46,11 @@ const MEANINGS: Entries = [
   ["sheets below", "a closed module; “max” (of signed numbers “up to”) is the greatest inside. A double click opens it"],
   ["strip, ×48", "equal blocks in a row, a cell each in its block’s color. A click selects the block, a double click opens the row there"],
   ["three dots", "operations that only change the shape, folded into their line. A click opens them, a double click on one folds them again"],
-  ["↗", "a tensor that many use, drawn beside each of them; its gradient counts to what holds them all"],
+  ["↗", "a tensor that many use, drawn beside each of them; its gradient counts to what holds them all. Its card (or U) draws it once"],
   ["pointer at rest", "lights the way to the loss and back to the leaves"],
   ["thick line", "more gradient flows back along it; a click tells how much"],
   ["dashed line", "no gradient flows back along it"],
-  ["comparison", "each box is colored by its number here ÷ there: orange is greater here, blue smaller; violet hatching marks what is only here"],
+  ["comparison", "each box is colored by its number here ÷ there: orange is greater here, blue smaller; violet hatching marks what is only here, violet dashes what is only there"],
   ["profile", "on the card of a module that is called again, of a row of blocks, and of what is in them: the gradient from call to call"],
 ];
 
@@ -62,6 +63,7 @@ const FLOW_KEYS: Entries = [
   ["F", "shows everything"],
   ["Enter", "opens and closes the module"],
   ["G", "to the graph, at the same step and node"],
+  ["C", "compares with another run or graph, or all steps with one, and ends that"],
   ["Space", "play and pause"],
   ["L", "follows the latest step, or stays"],
 ];
@@ -69,6 +71,8 @@ const FLOW_KEYS: Entries = [
 const FLOW_MEANINGS: Entries = [
   ["flow", "how the gradient of every module and node went over the training: a row each, in forward order, and a column for each recorded step"],
   ["color", "the chosen statistic of the gradient, on the scale of the graph; where several cells share a pixel, the greatest"],
+  ["≤, ≥", "a few numbers lie far beyond that end of the scale, and have its color"],
+  ["comparison", "each cell by its number here ÷ there, at the same step or at a fixed one; violet hatching marks what only one of the two has"],
   ["closed module", "the greatest of what is in it (of counts the sum); open, what is in it has rows of its own"],
   ["hatched", "no gradient arrived"],
   ["magenta", "NaN or infinity in the gradient, or in the line above"],

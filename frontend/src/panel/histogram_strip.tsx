@@ -111,7 +111,7 @@ function pointedAt(plot: uPlot, { low, width, bins }: HistogramColumns): Pointed
 }
 
 // Of several columns on one pixel the last is seen.
-function paintColumns(plot: uPlot, { steps, low, width, bins, shares, greatest }: HistogramColumns, edges: readonly number[], theme: Theme): void {
+function paintColumns(plot: uPlot, { steps, low, width, bins, shares, full }: HistogramColumns, edges: readonly number[], theme: Theme): void {
   const { ctx } = plot;
   const ramp = rampOf(theme.dark, theme.ramp);
   const bottoms = Array.from({ length: bins + 1 }, (_, bin) => Math.round(plot.valToPos(low + width * bin, "y", true)));
@@ -121,7 +121,7 @@ function paintColumns(plot: uPlot, { steps, low, width, bins, shares, greatest }
     for (let bin = 0; bin < bins; bin++) {
       const share = shares[column * bins + bin]!;
       if (share === 0) continue;
-      ctx.fillStyle = ramp[Math.round((share / greatest) * (ramp.length - 1))]!;
+      ctx.fillStyle = ramp[Math.round(Math.min(1, share / full) * (ramp.length - 1))]!;
       ctx.fillRect(left, bottoms[bin + 1]!, wide, bottoms[bin]! - bottoms[bin + 1]!);
     }
   });

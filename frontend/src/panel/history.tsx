@@ -5,20 +5,19 @@ import type { JSX } from "preact";
 import { HISTOGRAM_BINS, recordIn, type NodeSeries } from "../api/parse";
 import type { Result } from "../base/result";
 import { lineColor } from "../draw/line_colors";
+import { THIN_PX } from "../draw/paint_chart";
 import { BACKWARD } from "../model/run";
 import { goToStep } from "../state/actions";
-import { csvOf } from "../base/csv";
 import { Section } from "./card_parts";
-import { Chart, valueIn, type ChartLine } from "./chart";
+import { Chart } from "./chart";
 import { ChartKey } from "./chart_key";
-import { THIN } from "./chart_options";
+import { nameOfPin } from "./charts_lines";
 import type { Drawing } from "./drawing";
 import { Histogram } from "./histogram";
-import { saveFile } from "./download";
 import { HistogramStrip } from "./histogram_strip";
 import { bundlesOf, pointsOf, type Bundle } from "./lines";
-import { nameOf } from "./picture";
 import { PinButton } from "./pin_button";
+import { SaveChart } from "./save_chart";
 import type { Session } from "./session";
 
 interface HistoryProps {
@@ -68,7 +67,7 @@ function OverSteps({ session: { store }, drawing, series, bundles, bundle, choos
   const pass = ref?.backwardPass ?? 0;
   const theme = drawing.theme.value;
   const lines = bundle.lines.map((line, i) => ({
-    id: line.id, label: line.option, color: lineColor(i, theme), width: bundle.id === "every_stage" ? widthAt(i, bundle.lines.length) : THIN, ...pointsOf(series, line, line.stage === ref?.stage ? pass : 0),
+    id: line.id, label: line.option, color: lineColor(i, theme), width: bundle.id === "every_stage" ? widthAt(i, bundle.lines.length) : THIN_PX, ...pointsOf(series, line, line.stage === ref?.stage ? pass : 0),
   }));
   const of = `${bundle.id} ${statistic.id}`;
   const wanted = scale?.of === of ? scale.log : bundle.startsLog;
@@ -90,10 +89,10 @@ function OverSteps({ session: { store }, drawing, series, bundles, bundle, choos
             onChange={(event) => setScale({ of, log: event.currentTarget.checked })} />
           log scale
         </label>}
-        <button type="button" class="link" data-testid="chart-csv" title="Save these numbers as a table, CSV"
-          onClick={() => saveFile(`${nameOf(store)}-${bundle.id}.csv`.replace(/[^\w.-]+/g, "_"), new Blob([csvOf(tableOf(bundle, lines))], { type: "text/csv" }))}>
-          CSV
-        </button>
+        <SaveChart store={store} drawing={drawing} look="link" chart={{
+          lines, log, step: ref?.step, smoothing: 0, name: bundle.id, title: `${nameOfPin(store, series.key)}: ${bundle.title}${bundle.where}${log ? " (log)" : ""}`,
+          columns: bundle.lines.length === 1 ? [bundle.lines[0]!.columns.join("+")] : lines.map(({ id }) => id),
+        }} />
       </div>
       <Chart lines={lines} log={log} label={log && bundle.signed ? `|${statistic.label}|` : ""}
         step={ref?.step} theme={theme} pointAt={pointAt} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
@@ -103,16 +102,9 @@ function OverSteps({ session: { store }, drawing, series, bundles, bundle, choos
   );
 }
 
-// A row a step; a step that a line has no number of is an empty cell.
-function tableOf({ lines: [only, ...others] }: Bundle, lines: readonly ChartLine[]): readonly (readonly (string | number | null)[])[] {
-  const names = only !== undefined && others.length === 0 ? [only.columns.join("+")] : lines.map(({ id }) => id);
-  const steps = [...new Set(lines.flatMap((line) => line.steps))].sort((a, b) => a - b);
-  return [["step", ...names], ...steps.map((step) => [step, ...lines.map((line) => valueIn(line, step) ?? null)])];
-}
-
 // Stages that change nothing lie upon each other: the earlier ones are seen as a rim.
 function widthAt(index: number, count: number): number {
-  return THIN + 1.2 * (count - 1 - index);
+  return THIN_PX + 1.2 * (count - 1 - index);
 }
 
 // Asked again when the runs were read again: new records may be there.

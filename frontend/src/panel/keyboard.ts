@@ -7,6 +7,7 @@ import { startComparing, stopComparing } from "../state/compare";
 import { moveRow, showEverything, showView, toggleRows, zoomColumns, zoomRows } from "../state/flow_actions";
 import { setFollow } from "../state/live_actions";
 import type { Store } from "../state/store";
+import { turnUses } from "../state/uses";
 import type { Flowing } from "./flow_data";
 import { togglePlay } from "./steps";
 
@@ -50,6 +51,7 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, vi
     case "g": showView(store, store.view.value === "graph" ? "flow" : "graph"); return true;
     case "t": return nextStage(store);
     case "c": return toggleComparing(store);
+    case "u": return store.view.value === "graph" && store.selected.value !== undefined && turnUses(store, store.selected.value);
     case "l": if (!store.alone) setFollow(store, !store.follow.value); return !store.alone;
     case "Enter": return enter(store, item, target);
     case " ":
@@ -79,7 +81,7 @@ function nextStage(store: Store): boolean {
 }
 
 function toggleComparing(store: Store): boolean {
-  if (store.view.value !== "graph") return false;
+  if (store.view.value === "charts") return false;
   if (store.compare.choice.value === undefined) startComparing(store);
   else stopComparing(store);
   return true;

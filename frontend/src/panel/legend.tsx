@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { formatNumber } from "../base/format";
-import { rampOf } from "../draw/color_scale";
+import { rampOf, type ColorScale } from "../draw/color_scale";
 import { isOfParameters } from "../model/record";
 import type { Store } from "../state/store";
 import { Chip } from "./chip";
@@ -15,6 +15,17 @@ export function rampStops(ramp: readonly string[]): readonly string[] {
   return Array.from({ length: STOPS }, (_, i) => ramp[Math.round((i / (STOPS - 1)) * (ramp.length - 1))]!);
 }
 
+// With a point at an end beyond which there are more numbers.
+export function Ramp({ colors, scale }: { readonly colors: readonly string[]; readonly scale: ColorScale }): JSX.Element {
+  const { below, above } = scale;
+  return <div class={`ramp${below ? " below" : ""}${above ? " above" : ""}`} style={{ background: `linear-gradient(to right, ${rampStops(colors).join(", ")})` }} />;
+}
+
+// The ends in words, "≤ 1e-9".
+export function endsOf({ domain: [low, high], below, above }: ColorScale): readonly [string, string] {
+  return [`${below ? "≤ " : ""}${formatNumber(low)}`, `${above ? "≥ " : ""}${formatNumber(high)}`];
+}
+
 export function Legend({ store, drawing }: { readonly store: Store; readonly drawing: Drawing }): JSX.Element {
   const there = store.compare.place.value;
   if (there !== undefined) return <CompareLegend store={store} drawing={drawing} there={there} />;
@@ -22,7 +33,8 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
   const statistic = store.statistic.value;
   const stage = store.record.value?.stage;
   const ramp = rampOf(theme.dark, theme.ramp);
-  const { domain: [low, high], cut } = drawing.scale.value;
+  const scale = drawing.scale.value;
+  const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
   const middle = statistic.scale === "unit" ? (low + high) / 2 : Math.sqrt(low * high);
   return (
     <aside class="legend" data-testid="legend" aria-label="Colors" data-low={low} data-high={high}>
@@ -30,9 +42,9 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
         Gradient{stage !== undefined && isOfParameters(store.record.value) ? `, ${stage}` : ""}, {statistic.label}
         <span class="faint">{statistic.scale === "log" ? " log" : ""}</span>
       </div>
-      <div class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(ramp).join(", ")})` }} />
+      <Ramp colors={ramp} scale={scale} />
       <div class="ramp-numbers">
-        <span>{cut && "≤ "}{formatNumber(low)}</span><span>{formatNumber(middle)}</span><span>{formatNumber(high)}</span>
+        <span>{lowText}</span><span>{formatNumber(middle)}</span><span>{highText}</span>
       </div>
       <div class="chips">
         <Chip color={theme.zero} border={theme.border}>zero</Chip>

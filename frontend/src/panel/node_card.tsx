@@ -8,7 +8,9 @@ import { isSeed, stopsGradient, whyNone } from "../model/gradient_flow";
 import { calledAgain } from "../model/hierarchy";
 import { edgesOut, type Graph } from "../model/graph";
 import { kindLabel, operationLabel } from "../model/labels";
+import { usesOf } from "../model/placement";
 import { currentRecord, type RecordedStep } from "../model/record";
+import { turnUses } from "../state/uses";
 import { DashboardLink } from "./dashboard_link";
 import { Facts, type CardProps } from "./card_parts";
 import { History, useSeries } from "./history";
@@ -41,6 +43,7 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       {slots > 1 && <SlotPicker graph={graph} node={node} slot={slot} choose={setSlot} />}
       <Facts facts={[...factsOf(graph, node, row), ...aboutRoot(record, columns.nodes.kind[node])]} />
       <DashboardLink store={session.store} graph={graph} node={node} />
+      <Uses {...props} />
       {slots > 0 && (
         <>
           <WholeArrays client={session.client} record={record} series={series?.ok ? series.value : undefined} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
@@ -64,10 +67,10 @@ function thereOf({ store }: CardProps["session"], row: number): There | undefine
 
 function sharing(graph: Graph, node: number, row: number): readonly number[] {
   const { source_slot: slotOf } = graph.columns.edges;
-  return Array.from(edgesOut(graph, node)).filter((edge) => graph.slotOffset[node]! + slotOf[edge]! === row);
+  return Array.from(edgesOut(graph, node)).filter((edge) => edge < graph.ownEdges && graph.slotOffset[node]! + slotOf[edge]! === row);
 }
 
-function factsOf(graph: Graph, node: number, row: number): readonly (readonly [string, ComponentChildren])[] {
+export function factsOf(graph: Graph, node: number, row: number): readonly (readonly [string, ComponentChildren])[] {
   const { nodes, scopes, slots } = graph.columns;
   const scope = nodes.scope[node]!;
   const source = nodes.source[node];
@@ -112,6 +115,20 @@ function Note({ graph, node }: { readonly graph: Graph; readonly node: number })
   const reason = graph.columns.nodes.reason[node]!;
   const missing = cut || (reason !== "" && reason !== "frozen");
   return <p class={missing ? "note missing" : "note"} data-testid="note" title={note}>{shortenPaths(note)}</p>;
+}
+
+// What several use is drawn once or beside each of them.
+function Uses({ hierarchy, node, session }: CardProps & { readonly node: number }): JSX.Element | null {
+  const uses = usesOf(hierarchy.graph, node);
+  if (uses < 2) return null;
+  const once = hierarchy.copied[node] === 0;
+  return (
+    <button type="button" class="link to-dashboard" data-testid="turn-uses" data-once={once}
+      title={once ? "Instead of one box with a line to each use (U)" : "One box with a line to each use, instead of one beside each (U)"}
+      onClick={() => turnUses(session.store, hierarchy.graph.columns.nodes.key[node]!)}>
+      {once ? `Draw beside each of its ${uses} uses` : `Draw once, with ${uses} lines`}
+    </button>
+  );
 }
 
 function SlotPicker({ graph, node, slot, choose }: {

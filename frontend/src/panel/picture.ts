@@ -1,7 +1,7 @@
 // Pictures of a view to take away: the same painters, on a canvas or on an SVG.
 
 import type { Size } from "../base/geometry";
-import { rampOf } from "../draw/color_scale";
+import { rampOf, type ColorScale } from "../draw/color_scale";
 import { FOOTER_PX, paintFooter } from "../draw/paint_footer";
 import { ratioColor } from "../draw/ratio_scale";
 import type { Theme } from "../draw/theme";
@@ -20,28 +20,36 @@ const SHARP = 2;
 const MOST_SIDE_PX = 16_000;
 const MOST_PIXELS = 100_000_000;
 
-export async function savePicture(format: "png" | "svg", view: View, store: Store, drawing: Drawing): Promise<void> {
+// With its colors explained below it.
+export function withFooter(view: View, store: Store, drawing: Drawing, scale = drawing.scale.peek()): View {
   const size = { width: Math.ceil(view.size.width), height: Math.ceil(view.size.height) };
-  const whole = { width: size.width, height: size.height + FOOTER_PX };
-  const paint = (context: CanvasRenderingContext2D, pixelRatio: number): void => {
-    view.paint(context, pixelRatio);
-    context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
-    paintFooter(context, size, footerOf(store, drawing), drawing.theme.peek());
+  return {
+    size: { width: size.width, height: size.height + FOOTER_PX },
+    paint(context, pixelRatio) {
+      view.paint(context, pixelRatio);
+      context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+      paintFooter(context, size, footerOf(store, drawing, scale), drawing.theme.peek());
+    },
   };
-  saveFile(`${nameOf(store)}.${format}`, await (format === "svg" ? svgOf(whole, paint) : pngOf(whole, paint)));
 }
 
-type Paint = (context: CanvasRenderingContext2D, pixelRatio: number) => void;
+export async function savePicture(format: "png" | "svg", { size, paint }: View, name: string, store: Store): Promise<void> {
+  try {
+    saveFile(`${name}.${format}`, await (format === "svg" ? svgOf(size, paint) : pngOf(size, paint)));
+  } catch (error) {
+    store.notice.value = `The picture could not be made. ${String(error)}`;
+  }
+}
 
 // Fetched when it is first asked for: most never need it.
-async function svgOf(size: Size, paint: Paint): Promise<Blob> {
+async function svgOf(size: Size, paint: View["paint"]): Promise<Blob> {
   const { Context } = await import("svgcanvas");
   const context = new Context(size);
   paint(context as unknown as CanvasRenderingContext2D, 1);
   return new Blob([context.getSerializedSvg(true)], { type: "image/svg+xml" });
 }
 
-async function pngOf({ width, height }: Size, paint: Paint): Promise<Blob> {
+async function pngOf({ width, height }: Size, paint: View["paint"]): Promise<Blob> {
   const ratio = Math.min(SHARP, MOST_SIDE_PX / Math.max(width, height), Math.sqrt(MOST_PIXELS / (width * height)));
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(width * ratio);
@@ -54,16 +62,16 @@ async function pngOf({ width, height }: Size, paint: Paint): Promise<Blob> {
   return blob;
 }
 
-function footerOf(store: Store, drawing: Drawing): Parameters<typeof paintFooter>[2] {
-  const [statistic, scale, ref] = [store.statistic.peek(), drawing.scale.peek(), store.ref.peek()];
+function footerOf(store: Store, drawing: Drawing, scale: ColorScale): Parameters<typeof paintFooter>[2] {
+  const [statistic, ref] = [store.statistic.peek(), store.ref.peek()];
   const step = ref === undefined || store.view.peek() === "flow" ? "" : `, step ${ref.step}${ref.stage === "backward" ? "" : `, ${ref.stage}`}`;
   const of = `${[store.run.peek()?.run, store.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ")}${step}`;
-  const there = store.view.peek() === "graph" ? store.compare.place.peek() : undefined;
+  const there = store.view.peek() === "charts" ? undefined : store.compare.place.peek();
   if (there !== undefined) {
     const most = 2 ** store.compare.reach.peek();
     return {
-      what: `Gradient, ${statistic.label}: here ÷ there`, of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}, step ${there.ref.step}`,
-      scale: { ...scale, domain: [1 / most, most] }, ramp: blended(drawing.theme.peek()),
+      what: `Gradient, ${statistic.label}: here ÷ there`, of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}${store.view.peek() === "flow" && store.compare.choice.peek()?.step === undefined ? "" : `, step ${there.ref.step}`}`,
+      scale: { ...scale, domain: [1 / most, most], below: false, above: false }, ramp: blended(drawing.theme.peek()),
     };
   }
   return {

@@ -7,7 +7,9 @@ import { batch, effect, signal } from "@preact/signals";
 import type { Client } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import { success, type Result } from "../base/result";
-import { buildHierarchy, type Hierarchy } from "../model/hierarchy";
+import { buildHierarchy, turnedText, type Hierarchy } from "../model/hierarchy";
+import type { Graph } from "../model/graph";
+import { jointHash, joinWith } from "../model/joint";
 import { bytesOf, type RecordedStep } from "../model/record";
 import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../model/run";
 import { enterGraph, leaveGraph } from "../state/actions";
@@ -28,6 +30,7 @@ export class Session {
   private readonly disposer = new Disposer();
   private readonly graphs = new Map<string, Promise<Result<Hierarchy>>>();
   private readonly records = new Map<string, RecordedStep>();
+  private readonly joints = new WeakMap<Hierarchy, Hierarchy>(); // the last one of each
   private readonly generation = signal(0);
   private wanted: Wanted | undefined;
 
@@ -115,28 +118,44 @@ export class Session {
     const hash = this.store.hash.value;
     this.generation.value;
     if (run === undefined || hash === undefined) return leaveGraph(this.store);
-    if (this.store.hierarchy.peek()?.graph.hash === hash) return;
+    const turned = turnedText(this.store.turned.value);
+    const there = this.store.compare.choice.value && this.store.compare.hierarchy.value?.graph;
+    const shown = this.store.hierarchy.peek();
+    if (shown?.graph.hash === hash && shown.turned === turned && shown.graph.joint === jointHash(shown.graph, there)) return;
     void this.loadGraph(run, hash).then((reply) => {
       const { store } = this;
-      if (store.run.peek()?.run !== run || store.hash.peek() !== hash) return;
+      if (store.run.peek()?.run !== run || store.hash.peek() !== hash || turnedText(store.turned.peek()) !== turned) return;
+      if ((store.compare.choice.peek() && store.compare.hierarchy.peek()?.graph) !== there) return;
       if (!reply.ok) return this.fail(reply.error);
       batch(() => {
-        enterGraph(store, reply.value);
+        enterGraph(store, this.jointWith(reply.value, there));
         store.phase.value = { kind: "ready" };
       });
     });
   }
 
+  // With what only the compared graph has, as long as that is asked for.
+  private jointWith(hierarchy: Hierarchy, there: Graph | undefined): Hierarchy {
+    if (there === undefined || jointHash(hierarchy.graph, there) === "") return hierarchy;
+    const known = this.joints.get(hierarchy);
+    if (known?.graph.joint === there.hash) return known;
+    const joint = buildHierarchy(joinWith(hierarchy.graph, there), this.store.turned.peek());
+    this.joints.set(hierarchy, joint);
+    return joint;
+  }
+
   loadGraph(run: string, hash: string): Promise<Result<Hierarchy>> {
     // The hash is of the structure, so runs with the same one share it.
-    const known = this.graphs.get(hash);
+    const turned = this.store.turned.peek();
+    const key = `${hash}\n${turnedText(turned)}`;
+    const known = this.graphs.get(key);
     if (known !== undefined) return known;
     const loading = this.client.graph(run, hash).then((reply) => {
-      if (reply.ok) return success(buildHierarchy(reply.value));
-      this.graphs.delete(hash);
+      if (reply.ok) return success(buildHierarchy(reply.value, turned));
+      this.graphs.delete(key);
       return reply;
     });
-    this.graphs.set(hash, loading);
+    this.graphs.set(key, loading);
     const oldest = this.graphs.keys().next().value;
     if (this.graphs.size > KEPT_GRAPHS && oldest !== undefined) this.graphs.delete(oldest);
     return loading;

@@ -27,6 +27,7 @@ export function applyAddress(store: Store): Address {
     if (address.stat !== undefined) setStatistic(store, address.stat);
     if (address.dir !== undefined) store.direction.value = address.dir;
     if (address.open !== undefined) store.open.value = new Set(address.open);
+    store.turned.value = new Set(address.turned);
     store.stage.value = address.stage ?? BACKWARD;
     store.selected.value = address.sel;
     applyVersus(store.compare, address.vs);
@@ -50,6 +51,7 @@ export function addressOf(store: Store): Address {
     dir: store.direction.value,
     sel: store.selected.value,
     open: chosenGroups(store),
+    turned: [...store.turned.value],
     scalar: store.scalarTag.value,
     vs: versusOf(store.compare),
     charts: chartedOf(store.charts),

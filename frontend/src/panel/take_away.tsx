@@ -4,6 +4,8 @@ import { useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatAddress } from "../state/address";
 import type { Store } from "../state/store";
+import type { Charting } from "./charts_data";
+import { drawnLines, savedLines } from "./charts_lines";
 import { copyText } from "./download";
 import type { Drawing } from "./drawing";
 import type { Flowing } from "./flow_data";
@@ -11,14 +13,16 @@ import { flowPicture } from "./flow_picture";
 import type { CanvasRef } from "./graph_view";
 import { pageAddress, readHash } from "./host";
 import { TakeAwayIcon } from "./icons";
-import { savePicture, type View } from "./picture";
+import { nameOf, savePicture, withFooter, type View } from "./picture";
 import { Popover } from "./popover";
+import { SaveChart } from "./save_chart";
 import { addressOf } from "./sync_address";
 
 interface Shown {
   readonly store: Store;
   readonly drawing: Drawing;
   readonly flowing: Flowing;
+  readonly charting: Charting;
   readonly canvas: CanvasRef;
 }
 
@@ -31,6 +35,7 @@ export function TakeAway(props: Shown): JSX.Element {
       <div class="take-away" data-testid="take-away-list">
         {view !== "charts" && <Pictures {...props} title={view === "flow" ? "Picture of the heat map" : "Picture of what is in sight"} whole={false} />}
         {view === "graph" && <Pictures {...props} title="Picture of the whole drawing" whole />}
+        {view === "charts" && <OfChart {...props} />}
         <Link store={store} />
         {!store.alone && <Records store={store} />}
       </div>
@@ -40,15 +45,27 @@ export function TakeAway(props: Shown): JSX.Element {
 
 function Pictures({ store, drawing, flowing, canvas, title, whole }: Shown & { readonly title: string; readonly whole: boolean }): JSX.Element {
   const save = (format: "png" | "svg"): void => {
-    const view: View | undefined = store.view.peek() === "flow" ? flowPicture(store, drawing, flowing) : canvas.current?.picture(whole);
+    const flow = store.view.peek() === "flow";
+    const view: View | undefined = flow ? flowPicture(store, drawing, flowing) : canvas.current?.picture(whole);
     if (view === undefined) return;
-    savePicture(format, view, store, drawing).catch((error: unknown) => (store.notice.value = `The picture could not be made. ${String(error)}`));
+    void savePicture(format, withFooter(view, store, drawing, flow ? flowing.scale.peek() : undefined), nameOf(store), store);
   };
   return (
     <section>
       <h3>{title}</h3>
       <button type="button" class="action" data-testid={whole ? "save-whole-png" : "save-png"} onClick={() => save("png")}>PNG</button>
       <button type="button" class="action" data-testid={whole ? "save-whole-svg" : "save-svg"} onClick={() => save("svg")}>SVG</button>
+    </section>
+  );
+}
+
+function OfChart({ store, drawing, charting }: Shown): JSX.Element | null {
+  const overlaid = drawnLines(store, charting.series.value, drawing.theme.value);
+  if (overlaid.lines.length === 0) return null;
+  return (
+    <section>
+      <h3>The chart</h3>
+      <SaveChart store={store} drawing={drawing} look="action" chart={savedLines(store, overlaid)} />
     </section>
   );
 }

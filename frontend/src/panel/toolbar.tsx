@@ -6,6 +6,7 @@ import { STATISTICS } from "../model/statistics";
 import { chooseHash, chooseRun, chooseTag, collapseAll, expandAll } from "../state/actions";
 import { closeAllRows, openAllRows } from "../state/flow_actions";
 import { setStatistic, type Store } from "../state/store";
+import type { Charting } from "./charts_data";
 import { Colors } from "./colors";
 import { CompareSwitch } from "./compare_bar";
 import { Finder } from "./finder";
@@ -25,10 +26,11 @@ interface Option {
   readonly text: string;
 }
 
-export function Toolbar({ session, drawing, flowing, canvas, select }: {
+export function Toolbar({ session, drawing, flowing, charting, canvas, select }: {
   readonly session: Session;
   readonly drawing: Drawing;
   readonly flowing: Flowing;
+  readonly charting: Charting;
   readonly canvas: CanvasRef;
   readonly select: (id: string) => void;
 }): JSX.Element {
@@ -54,7 +56,7 @@ export function Toolbar({ session, drawing, flowing, canvas, select }: {
           title={store.statistic.value.meaning}
           options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))} />
         {graph && <DirectionSwitch store={store} />}
-        {graph && <CompareSwitch store={store} />}
+        {view !== "charts" && <CompareSwitch store={store} />}
       </div>
       <div class="tools">
         <Findings session={session} select={select} />
@@ -66,7 +68,7 @@ export function Toolbar({ session, drawing, flowing, canvas, select }: {
           </>
         )}
         <Colors store={store} />
-        <TakeAway store={store} drawing={drawing} flowing={flowing} canvas={canvas} />
+        <TakeAway store={store} drawing={drawing} flowing={flowing} charting={charting} canvas={canvas} />
         <Help view={view} />
       </div>
     </div>

@@ -47,6 +47,7 @@ function boxLines(store: Store, drawing: Drawing, { box: index, block }: Pointed
   if (strip !== undefined && block !== undefined) return blockLines(store, drawn, strip, block);
   if (box.node === -1) return [`${title} ${subtitle}`, paint.detail, ...groupWords(store), "Double click opens it."];
   const { graph } = drawn.hierarchy;
+  if (box.node >= graph.ownNodes) return [titleOf(graph, box.node), paint.detail];
   const { nodes, slots } = graph.columns;
   const row = graph.slotOffset[box.node]!;
   const facts = [nodes.operation[box.node], slots.shape[row] && formatShape(slots.shape[row]!), slots.dtype[row]];

@@ -10,6 +10,7 @@
 //   data-grad, data-whole-value              gradient and value of a tensor of one element
 //   data-detail      second line of the box
 //   data-there, data-ratio, data-only        while comparing: the number there, here / there, no such node there
+//   data-ghost       while comparing: such a node there, none here
 //   data-leaf, data-retains, data-order      as torch has it; order 2: made by a backward
 //   data-rect        x,y,width,height, world; screen = world * k + (x, y) with
 //                    x,y,k in data-camera of the canvas
@@ -24,7 +25,7 @@
 // log-scale shares statistics note why marks namesakes compare compare-bar vs-run vs-tag vs-step-kind vs-step vs-slider
 // vs-reach vs-swap vs-close differences only-there only-here compared profile profile-chart
 // profile-key profile-ends shares-chart shares-key chart-key histogram-strip pin pin-all
-// show-charts charts charts-lines charts-of charts-log smoothing over-run unpin whole-value whole-gradient left-out slot find found find-place find-next find-previous findings finding-list findings-elsewhere more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
+// turn-uses ghost show-there show-charts charts charts-lines charts-of charts-log smoothing over-run unpin whole-value whole-gradient left-out slot find found find-place find-next find-previous findings finding-list findings-elsewhere more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
 // warnings no-gradients canvas minimap breadcrumbs tree.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -154,7 +155,7 @@ function comparedOf(store: Store, box: Box): Record<string, string> {
   const comparison = store.compare.comparison.value;
   if (comparison === undefined) return {};
   const related = relateBox(comparison, box);
-  return { "data-there": plainNumber(related.there), "data-ratio": plainRatio(related), "data-only": String(related.relation === Relation.onlyHere) };
+  return { "data-there": plainNumber(related.there), "data-ratio": plainRatio(related), "data-only": String(related.relation === Relation.onlyHere), "data-ghost": String(related.relation === Relation.onlyThere) };
 }
 
 function spoken({ drawn, paints }: TreeProps, index: number): string {

@@ -3,7 +3,7 @@
 import { batch } from "@preact/signals";
 import { formatCount } from "../base/format";
 import { chainAround, foldedAround, soleFrame, type Hierarchy } from "../model/hierarchy";
-import { countBoxes, groupsAround, isReached, MOST_BOXES, openAtStart, openUpTo } from "../model/opening";
+import { countBoxes, countLongLines, fits, groupsAround, isReached, MOST_BOXES, MOST_LONG_LINES, openAtStart, openUpTo } from "../model/opening";
 import { distinctSteps, nearestRecord, samePlace, standingAt } from "../model/run";
 import type { Store } from "./store";
 
@@ -37,13 +37,15 @@ export function enterGraph(store: Store, hierarchy: Hierarchy): void {
     const wanted = first ? store.open.peek() && [...store.open.peek()!] : chosenGroups(store);
     const kept = (wanted ?? []).filter((id) => hierarchy.groupOf.has(id));
     const mostly = wanted !== undefined && 2 * kept.length >= wanted.length;
-    const few = countBoxes(hierarchy, new Set(kept.map((id) => hierarchy.groupOf.get(id)!))) <= MOST_BOXES;
+    const few = fits(hierarchy, new Set(kept.map((id) => hierarchy.groupOf.get(id)!)));
     store.open.value = mostly && few ? new Set(kept) : startIds(hierarchy);
     store.hierarchy.value = hierarchy;
     store.hovered.value = undefined;
     store.edge.value = undefined;
     const selected = store.selected.peek();
     if (selected === undefined || reveal(store, selected)) return;
+    // What a link compares with may have it, and is still to come.
+    if (store.compare.choice.peek() !== undefined && store.compare.other.peek() === undefined) return;
     store.selected.value = undefined;
     if (first) store.notice.value = `This graph has no "${selected}".`;
   });
@@ -131,7 +133,16 @@ function showOpen(store: Store, hierarchy: Hierarchy, open: ReadonlySet<number>,
       `Opening "${title}" would show ${formatCount(boxes)} boxes; ${MOST_BOXES} is the limit. Close another group first.`;
     return false;
   }
+  if (tooManyLines(store, hierarchy, open, `Opening "${title}"`)) return false;
   store.open.value = idsOf(hierarchy, open);
+  return true;
+}
+
+export function tooManyLines(store: Store, hierarchy: Hierarchy, open: ReadonlySet<number>, what: string): boolean {
+  const lines = countLongLines(hierarchy, open);
+  const now = store.hierarchy.value;
+  if (lines <= MOST_LONG_LINES || (now !== undefined && lines <= countLongLines(now, store.openGroups.value))) return false;
+  store.notice.value = `${what} would draw ${formatCount(lines)} long lines; ${MOST_LONG_LINES} is the limit. Close a group, or draw what many use beside each use (U).`;
   return true;
 }
 
@@ -139,6 +150,7 @@ export function expandAll(store: Store): void {
   const hierarchy = store.hierarchy.value;
   if (hierarchy === undefined) return;
   const open = openUpTo(hierarchy, MOST_BOXES);
+  if (tooManyLines(store, hierarchy, open, "That")) return;
   const rest = hierarchy.groups.length - open.size - hierarchy.groups.filter(({ folds, kind }) => folds !== -1 || kind === "chain").length;
   store.open.value = idsOf(hierarchy, open);
   store.refits.value++;
@@ -150,15 +162,24 @@ export function expandAll(store: Store): void {
 export function collapseAll(store: Store): void {
   const hierarchy = store.hierarchy.value;
   if (hierarchy === undefined) return;
-  const only = soleFrame(hierarchy);
-  store.open.value = idsOf(hierarchy, new Set(only === undefined ? [] : [only]));
+  store.open.value = idsOf(hierarchy, closedAll(hierarchy));
   store.refits.value++;
 }
 
 const starts = new WeakMap<Hierarchy, ReadonlySet<string>>();
 
+function firstOpen(hierarchy: Hierarchy): ReadonlySet<number> {
+  const open = openAtStart(hierarchy);
+  return fits(hierarchy, open) ? open : closedAll(hierarchy);
+}
+
+function closedAll(hierarchy: Hierarchy): ReadonlySet<number> {
+  const only = soleFrame(hierarchy);
+  return new Set(only === undefined ? [] : [only]);
+}
+
 function startIds(hierarchy: Hierarchy): ReadonlySet<string> {
-  const ids = starts.get(hierarchy) ?? idsOf(hierarchy, openAtStart(hierarchy));
+  const ids = starts.get(hierarchy) ?? idsOf(hierarchy, firstOpen(hierarchy));
   starts.set(hierarchy, ids);
   return ids;
 }

@@ -19,6 +19,7 @@ export interface Address {
   readonly dir?: Direction | undefined;
   readonly sel?: string | undefined;
   readonly open?: readonly string[] | undefined;
+  readonly turned?: readonly string[] | undefined; // tensors drawn once, or beside each use, otherwise than usual
   readonly scalar?: string | undefined;
   readonly colors?: string | undefined;
   readonly follow?: boolean | undefined; // then the step is the last one
@@ -68,6 +69,7 @@ export function parseAddress(hash: string): Address {
     dir: dir === "forward" || dir === "backward" ? dir : undefined,
     sel: values.get("sel"),
     open: open === undefined ? undefined : open.split("\n").filter((id) => id !== ""),
+    turned: values.get("turned")?.split("\n").filter((key) => key !== ""),
     scalar: values.get("scalar"),
     colors: values.get("colors"),
     follow: values.get("follow") === "1" ? true : undefined,
@@ -92,6 +94,7 @@ export function formatAddress(hash: string, address: Address): string {
     ["dir", address.dir],
     ["sel", address.sel],
     ["open", open === undefined || open.length > LONGEST_OPEN ? undefined : open],
+    ["turned", listed(address.turned ?? [])],
     ["scalar", address.scalar],
     ["colors", address.colors],
     ["follow", address.follow === true ? 1 : undefined],

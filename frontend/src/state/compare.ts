@@ -1,7 +1,7 @@
 // What the shown record is compared with, and the other way round.
 
 import { batch, computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { compare, joinGraphs, type Comparison } from "../model/comparison";
+import { compare, joinGraphs, type Comparison, type Joined } from "../model/comparison";
 import type { Hierarchy } from "../model/hierarchy";
 import type { RecordedStep } from "../model/record";
 import { distinctSteps, nearestRecord, type RecordRef, type Run, type Tag } from "../model/run";
@@ -33,6 +33,8 @@ export interface CompareState {
   readonly reach: Signal<number>; // log2 of the ratio at which the color is full
   readonly other: Signal<Other | undefined>; // what was fetched
   readonly place: ReadonlySignal<Place | undefined>;
+  readonly hierarchy: ReadonlySignal<Hierarchy | undefined>; // there
+  readonly joined: ReadonlySignal<Joined | undefined>;
   readonly comparison: ReadonlySignal<Comparison | undefined>;
 }
 
@@ -50,7 +52,7 @@ export function createCompare(store: Pick<Store, "runs" | "run" | "tag" | "ref" 
     return here === undefined || there === undefined ? undefined : joinGraphs(here, there);
   });
   return {
-    choice, other, reach: signal(START_REACH),
+    choice, other, hierarchy, joined, reach: signal(START_REACH),
     place: computed(() => choice.value && placeOf(store, choice.value)),
     comparison: computed(() => {
       const [shown, here, fetched, values, pairs] = [store.hierarchy.value, store.values.value, other.value, there.value, joined.value];

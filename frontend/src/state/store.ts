@@ -34,6 +34,7 @@ export interface Store {
   readonly focused: Signal<string | undefined>; // the same of one that has the keyboard's focus: in sight, it stays where it is
   readonly refits: Signal<number>; // counts the changes after which the camera starts anew
   readonly open: Signal<ReadonlySet<string> | undefined>; // ids of open groups; undefined: not chosen yet
+  readonly turned: Signal<ReadonlySet<string>>; // keys of tensors that are drawn once although many use them, or beside each of a few uses
   readonly view: Signal<View>;
   readonly flowOpen: Signal<ReadonlySet<string> | undefined>; // ids of groups whose rows the heat map shows; undefined: not chosen yet
   readonly flowWindow: Signal<FlowWindow>; // the part of the heat map that is in sight
@@ -97,6 +98,7 @@ export function createStore(alone = false): Store {
     sought: signal<string | undefined>(undefined),
     focused: signal<string | undefined>(undefined),
     refits: signal(0),
+    turned: signal<ReadonlySet<string>>(new Set()),
     view: signal<View>("graph"),
     flowOpen: signal<ReadonlySet<string> | undefined>(undefined),
     flowWindow: signal<FlowWindow>(EVERYTHING),
