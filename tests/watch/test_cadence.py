@@ -72,8 +72,8 @@ def test_the_cadence_and_its_cost_are_recorded(tmp_path: pathlib.Path) -> None:
     share = (RECORDED - BARE) / (RECORDED + 3 * BARE)
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
         watch = writer.watch(net, every_n_steps=4, level="op")
-        cadence = Cadence(4, clock=lambda: now)
-        watch._cadence, now = cadence, 0.0
+        now = 0.0
+        watch._cadence = Cadence(4, clock=lambda: now)
         for step in range(13):
             now += BARE if step % 4 else RECORDED
             net(torch.randn(2, 3)).sum().backward()
