@@ -1,8 +1,8 @@
 """What watching a training costs: processor time of a step, as a ratio to that of a bare step.
 
 Run by itself, ``python -m tests.benchmarks.watch_cost [--write] [TRAINING ...]``: it takes half an
-hour. Peers that are installed (requirements-peers.txt) are measured in the same turns, or beside
-them in a process of their own.
+hour, a third of that with ``--ours``. Peers that are installed (requirements-peers.txt) are measured
+in the same turns, or beside them in a process of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pathlib
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
@@ -25,16 +25,17 @@ from tests.benchmarks.page import put_into_page
 from tests.benchmarks.peers import PEERS, PEERS_APART, Attach, Calls, nothing
 from tests.benchmarks.trainings import TRAININGS, Training
 
+EVERY = 50
+_EVERY_50 = f"op, every {EVERY} steps"
+
 #: Limits of the ratio by contender and training, from the aims of this project.
 LIMITS: Mapping[str, Mapping[str, float]] = {
     "param": dict(zip(TRAININGS, (None, 1.03, 1.06, 1.03, 1.08, 1.01))),
     "module": dict(zip(TRAININGS, (None, 1.06, 1.08, 1.06, 1.20, 1.25))),
     "op": dict(zip(TRAININGS, (None, 1.06, 1.10, 1.12, 1.25, 1.80))),
     "not recorded": dict.fromkeys(TRAININGS, 1.005) | {"MLP": None},
+    _EVERY_50: dict(zip(TRAININGS, (None, 1.01, 1.01, 1.01, 1.01, 1.02))),
 }
-
-EVERY = 50
-_EVERY_50 = f"op, every {EVERY} steps"
 
 
 def ours(level: str, every_n_steps: int = 1, with_optimizer: bool = False) -> Attach:
@@ -56,14 +57,13 @@ def _bare(training: Training, _logdir: str) -> Iterator[Calls]:
     yield training.step, nothing
 
 
-CONTENDERS: Mapping[str, Attach] = {
+OURS: Mapping[str, Attach] = {
     "nothing": _bare,  # how far from 1 a ratio of equal runs is
     "param": ours("param"),
     "param with optimizer": ours("param", with_optimizer=True),
     "module": ours("module"),
     "op": ours("op"),
     "not recorded": ours("op", every_n_steps=10**6),
-    **PEERS,
 }
 
 
@@ -92,7 +92,7 @@ class Cost:
         return text
 
 
-def measure(name: str, rounds: int, seconds: float) -> dict[str, Cost]:
+def measure(name: str, rounds: int, seconds: float, with_peers: bool) -> dict[str, Cost]:
     """Measure all contenders over one training, the peers that go on afterwards last."""
     torch.manual_seed(0)
     training = TRAININGS[name]()
@@ -100,22 +100,25 @@ def measure(name: str, rounds: int, seconds: float) -> dict[str, Cost]:
     start = time.process_time()
     training.step()
     step_s = time.process_time() - start
-    costs = _in_turn(training, rounds, steps=max(2, round(seconds / step_s)))
+    contenders = {**OURS, **PEERS} if with_peers else OURS
+    costs = _in_turn(training, contenders, rounds, steps=max(2, round(seconds / step_s)))
     # A cycle of a slow training takes a minute and is itself a mean of many steps.
     cycles = min(max(2, round(rounds * seconds / (EVERY * step_s))), 4 * rounds)
     costs[_EVERY_50] = _every_50(training, cycles)
-    for peer in PEERS_APART:
+    for peer in PEERS_APART if with_peers else ():
         ratios, failure = measure_apart(peer, name, rounds, seconds)
         costs[peer] = Cost(ratios, failure=failure)
     return costs
 
 
-def _in_turn(training: Training, rounds: int, steps: int) -> dict[str, Cost]:
+def _in_turn(
+    training: Training, contenders: Mapping[str, Attach], rounds: int, steps: int
+) -> dict[str, Cost]:
     """Run each contender between two bare runs: what else a machine does changes with time."""
-    costs = {name: Cost() for name in CONTENDERS}
+    costs = {name: Cost() for name in contenders}
     before, _ = _run(training, _bare, steps)
     for _ in range(rounds):
-        for name, attach in CONTENDERS.items():
+        for name, attach in contenders.items():
             taken, costs[name].bytes_a_step = _run(training, attach, steps)
             after, _ = _run(training, _bare, steps)
             costs[name].ratios.append(2 * taken / (before + after))
@@ -154,13 +157,18 @@ def _size(directory: str) -> int:
     return sum(path.stat().st_size for path in pathlib.Path(directory).rglob("*") if path.is_file())
 
 
-def table_of(costs: Mapping[str, Mapping[str, Cost]]) -> list[str]:
+def table_of(costs: Mapping[str, Mapping[str, Cost]], names: Sequence[str]) -> list[str]:
     """Make the lines of a Markdown table, a column a training."""
     lines = ["| | " + " | ".join(costs) + " |", "| --- |" + " --- |" * len(costs)]
-    ours_alone = [name for name in CONTENDERS if name not in PEERS]
-    for name in [*ours_alone, _EVERY_50, *PEERS, *PEERS_APART]:
+    for name in names:
         cells = [found[name].format(LIMITS.get(name, {}).get(of)) for of, found in costs.items()]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def bytes_of(costs: Mapping[str, Mapping[str, Cost]]) -> list[str]:
+    """Make the lines that tell what a recorded step writes."""
+    lines = []
     for name in ("param", "module", "op"):
         cells = [f"{found[name].bytes_a_step / 1000:,.1f} kB" for found in costs.values()]
         lines.append(f"| {name}, written a step | " + " | ".join(cells) + " |")
@@ -172,17 +180,21 @@ def main() -> None:
     parser.add_argument("trainings", nargs="*", metavar="|".join(TRAININGS))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--write", action="store_true", help="put the table into the page too")
+    parser.add_argument("--ours", action="store_true", help="leave the others out")
+    parser.add_argument("--write", action="store_true", help="put the tables into the page too")
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # idle threads of a pool spin, and would be counted as work
     costs = {}
     for name in arguments.trainings or TRAININGS:
-        costs[name] = measure(name, arguments.rounds, arguments.seconds)
+        costs[name] = measure(name, arguments.rounds, arguments.seconds, not arguments.ours)
         print(name, {of: cost.format(None) for of, cost in costs[name].items()}, flush=True)
-    lines = table_of(costs)
-    print("\n".join(lines))
-    if arguments.write:
-        put_into_page("watch", lines)
+    tables = {"watch": [*table_of(costs, [*OURS, _EVERY_50]), *bytes_of(costs)]}
+    if not arguments.ours:
+        tables["peers"] = table_of(costs, [*PEERS, *PEERS_APART])
+    for section, lines in tables.items():
+        print("\n".join(lines))
+        if arguments.write:
+            put_into_page(section, lines)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ export function Findings({ session, select }: {
   };
   return (
     <Popover id="findings" look={`findings severity-${worst}`} open={open} setOpen={setOpen}
-      label={findings.length === 0 ? "findings at other steps" : findings.length === 1 ? "1 finding" : `${findings.length} findings`}>
+      label={findings.length === 0 ? "findings elsewhere" : findings.length === 1 ? "1 finding" : `${findings.length} findings`}>
       <ul data-testid="finding-list">
         {alike(findings).map((group) => <Alike key={group[0]!.text} findings={group} hierarchy={hierarchy} select={choose} />)}
         {elsewhere.length > 0 && (
