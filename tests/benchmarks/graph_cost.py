@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-import random
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -32,11 +31,9 @@ new PerformanceObserver((list) => {
 """
 
 # Resolves when the colors that the tree tells have changed and the frame after that was drawn.
-# It begins at any time within a frame of the screen, as a person does.
 _MOVE_SLIDER = """
-async (slider, [position, wait]) => new Promise(async (resolve, reject) => {
+(slider, position) => new Promise((resolve, reject) => {
   setTimeout(() => reject(new Error(`no color changed at position ${position}`)), 60_000);
-  await new Promise((after) => setTimeout(after, wait));
   const tree = document.querySelector('[role=tree]');
   const start = performance.now();
   const observer = new MutationObserver(() => {
@@ -190,12 +187,10 @@ def _time_slider(panel: Panel, steps: int) -> float:
     slider = panel.control("slider")
     # The slider stands at the last step.
     for position in range(steps - 2, -1, -1):
-        slider.evaluate(_MOVE_SLIDER, [position, 0])
-    waits = random.Random(0)
+        slider.evaluate(_MOVE_SLIDER, position)
     there, back = range(1, steps), range(steps - 2, -1, -1)
     return statistics.median(
-        slider.evaluate(_MOVE_SLIDER, [position, waits.uniform(0, 17)])
-        for position in [*there, *back]
+        slider.evaluate(_MOVE_SLIDER, position) for position in [*there, *back]
     )
 
 
