@@ -6,17 +6,18 @@ import { elementColor, rgbOf } from "../src/draw/element_colors";
 import { bringIn, fitCamera, startCamera, toScreen, toWorld } from "../src/draw/camera";
 import { paint } from "../src/draw/painter";
 import { Picker } from "../src/draw/picking";
-import { buildScene, paintScene, type Paints, type Scene } from "../src/draw/scene";
+import { buildScene, type Paints, type Scene } from "../src/draw/scene";
+import { paintScene } from "../src/draw/step_paints";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "../src/draw/text";
 import { DARK, LIGHT, type Theme } from "../src/draw/theme";
+import { requestOf } from "../src/layout/request";
 import { stackBoxes } from "../src/layout/stack";
 import { showGraph } from "../src/model/collapse";
 import { openUpTo } from "../src/model/opening";
 import { statisticOf } from "../src/model/statistics";
 import { computeValues, State } from "../src/model/values";
 import { hierarchyOf, recordAt, type FixtureRun } from "./fixture";
-import { labelRect, placeLabels } from "../src/draw/edge_labels";
-import type { LaidOut } from "../src/layout/laid_out";
+import { labelRect, placeLabels } from "../src/layout/edge_labels";
 
 const norm = statisticOf("l2_norm")!;
 
@@ -69,7 +70,9 @@ interface Set {
 function setOf(run: FixtureRun, step: number, theme: Theme): Set {
   const hierarchy = hierarchyOf(run);
   const visible = showGraph(hierarchy, openUpTo(hierarchy, 100));
-  const layout = stackBoxes(visible, visible.boxes.map((box) => sizeOf(hierarchy, box)));
+  const request = requestOf(visible, visible.boxes.map((box) => sizeOf(hierarchy, box)));
+  const laid = stackBoxes(request);
+  const layout = { ...laid, labels: placeLabels(laid, request) };
   const record = recordAt(run, step);
   const values = computeValues(hierarchy, record, norm);
   const scene = buildScene(hierarchy, visible, layout);
@@ -174,7 +177,7 @@ test("text is cut to fit, in the middle", () => {
 
 test("a label leaves a short bend to be seen, and lies on a long one", () => {
   const turn = (across: number) => [{ x: 0, y: 0 }, { x: 0, y: 24 }, { x: across, y: 24 }, { x: across, y: 46 }];
-  const place = (across: number) => placeLabels({ edges: [turn(across)] } as unknown as LaidOut, [])[0]!;
+  const place = (across: number) => placeLabels({ boxes: [], edges: [turn(across)], bounds: { x: 0, y: 0, width: 1, height: 1 } }, { open: new Uint8Array(), marked: new Uint8Array(1) })[0]!;
   expect(place(36)).toEqual({ x: 0, y: 12 });
   expect(place(120)).toEqual({ x: 60, y: 24 });
   expect(labelRect(place(36)).y + labelRect(place(36)).height).toBeLessThan(24);

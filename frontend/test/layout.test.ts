@@ -3,24 +3,25 @@ import { chain, states, transformer } from "../fixtures/examples.mjs";
 import { contains, type Rect } from "../src/base/geometry";
 import { sizeOf } from "../src/draw/caption";
 import { LayoutEngine } from "../src/layout/engine";
+import { requestOf } from "../src/layout/request";
 import { stackBoxes } from "../src/layout/stack";
 import { showGraph, type VisibleGraph } from "../src/model/collapse";
 import { openUpTo } from "../src/model/opening";
-import type { LaidOut } from "../src/layout/laid_out";
+import type { Laid } from "../src/layout/laid_out";
 import { hierarchyOf, type FixtureRun } from "./fixture";
 
 const engine = new LayoutEngine();
 afterAll(() => engine.close());
 
-async function layOut(run: FixtureRun, boxes: number, key: string): Promise<{ visible: VisibleGraph; layout: LaidOut }> {
+async function layOut(run: FixtureRun, boxes: number, key: string): Promise<{ visible: VisibleGraph; layout: Laid }> {
   const hierarchy = hierarchyOf(run);
   const visible = showGraph(hierarchy, openUpTo(hierarchy, boxes));
-  const reply = await engine.layOut(key, visible, visible.boxes.map((box) => sizeOf(hierarchy, box)));
+  const reply = await engine.layOut(key, visible, () => visible.boxes.map((box) => sizeOf(hierarchy, box)));
   if (!reply.ok) throw new Error(reply.error);
   return { visible, layout: reply.value };
 }
 
-function checkLayout({ visible, layout }: { visible: VisibleGraph; layout: LaidOut }): void {
+function checkLayout({ visible, layout }: { visible: VisibleGraph; layout: Laid }): void {
   visible.boxes.forEach(({ parent }, i) => {
     const rect = layout.boxes[i]!;
     expect(Object.values(rect).every(Number.isFinite)).toBe(true);
@@ -73,5 +74,5 @@ test("a chain of 5,000 operations with one weight is laid out, folded", async ()
 test("the layout of last resort keeps boxes inside their groups", () => {
   const hierarchy = hierarchyOf(states());
   const visible = showGraph(hierarchy, openUpTo(hierarchy, 100));
-  checkLayout({ visible, layout: stackBoxes(visible, visible.boxes.map((box) => sizeOf(hierarchy, box))) });
+  checkLayout({ visible, layout: stackBoxes(requestOf(visible, visible.boxes.map((box) => sizeOf(hierarchy, box)))) });
 });

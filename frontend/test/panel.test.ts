@@ -290,10 +290,10 @@ test("playing goes on to the end and stops there", async () => {
 });
 
 test("opening more than can be shown is refused with a sentence", async () => {
-  show(transformer(48, 1));
+  show(transformer(700, 1));
   await drawn("root:loss");
   one("expand-all")?.click();
-  await waitFor(() => expect(one("notice")?.textContent).toMatch(/fits in 500 boxes; \d+ groups stay closed/));
+  await waitFor(() => expect(one("notice")?.textContent).toMatch(/fits in 10,000 boxes; [\d,]+ groups stay closed/));
 });
 
 test("an empty log directory says which lines to add", async () => {

@@ -110,8 +110,14 @@ def _make_deep() -> tuple[nn.Module, torch.Tensor]:
     return GPT(160, 32, 2, 256, 32), torch.randint(256, (2, 32))
 
 
+def _make_deeper() -> tuple[nn.Module, torch.Tensor]:
+    torch.manual_seed(0)
+    return GPT(265, 32, 2, 256, 32), torch.randint(256, (2, 32))
+
+
 SMALL = Measured("transformer", lambda: make_transformer(14), 12, 1000, 16, 300)
 MIDDLE = Measured("deep transformer", _make_deep, 6, 2000, 50, 300)
+FULL = Measured("deeper transformer", _make_deeper, 4, 4000, 50)
 GREAT = Measured("chain", make_chain, 1, 4000, task_ms=200)
 
 
@@ -129,9 +135,11 @@ def measure_graph(browser: Browser, address: str, measured: Measured) -> Iterato
         panel.page.wait_for_timeout(1000)
         if measured.open_ms is not None:
             yield Figure(f"{name}: a part opened", _time_parts(panel), "ms", measured.open_ms)
-        panel.control("expand-all").click()
-        _settle(panel)
-        shown = f"{name}, {len(panel.items()):,} boxes in sight"
+        expanded = _time_expanding(panel)
+        shown = f"{name}, {_count_boxes(panel):,} boxes in sight"
+        yield Figure(f"{shown}: expanded from the start", expanded, "ms")
+        panel.control("fit").click()
+        panel.page.wait_for_timeout(500)
         if measured.recolor_ms is not None:
             recolored = _time_slider(panel, measured.steps)
             yield Figure(f"{shown}: a step seen before", recolored, "ms", measured.recolor_ms)
@@ -175,22 +183,29 @@ def _time_parts(panel: Panel) -> float:
 
 
 def _time_slider(panel: Panel, steps: int) -> float:
-    """Go through all steps, which fetches their numbers, and measure the way back."""
+    """Go through all steps, which fetches their numbers, and measure the way back and forth."""
     slider = panel.control("slider")
     # The slider stands at the last step.
     for position in range(steps - 2, -1, -1):
         slider.evaluate(_MOVE_SLIDER, position)
+    there, back = range(1, steps), range(steps - 2, -1, -1)
     return statistics.median(
-        slider.evaluate(_MOVE_SLIDER, position) for position in range(1, steps)
+        slider.evaluate(_MOVE_SLIDER, position) for position in [*there, *back]
     )
 
 
-def _settle(panel: Panel) -> None:
-    """Wait until the layout is done: the number of boxes stays."""
-    count = -1
-    while len(panel.items()) != count:
-        count = len(panel.items())
-        panel.page.wait_for_timeout(3000)
+def _time_expanding(panel: Panel) -> float:
+    """Open all that may be shown, and wait for its picture."""
+    start = time.perf_counter()
+    panel.control("expand-all").click()
+    # What was laid out before is drawn until then.
+    panel.control("loading").wait_for(state="attached")
+    panel.control("loading").wait_for(state="detached")
+    return 1e3 * (time.perf_counter() - start)
+
+
+def _count_boxes(panel: Panel) -> int:
+    return int(panel.control("tree").get_attribute("data-boxes") or 0)
 
 
 def _panel(page: Page) -> Panel:

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser
 import tb_gradgraph
 from tests.benchmarks.flow_cost import STEPS as FLOW_STEPS
 from tests.benchmarks.flow_cost import log_long_training, measure_flow
-from tests.benchmarks.graph_cost import GREAT, MIDDLE, SMALL, Measured, measure_graph
+from tests.benchmarks.graph_cost import FULL, GREAT, MIDDLE, SMALL, Measured, measure_graph
 from tests.benchmarks.measure import HEADER_ALONE, Figure
 from tests.benchmarks.page import PAGE, put_into_page
 from tests.browser.chromium import launch_chromium
@@ -35,8 +35,8 @@ _WORKER = "layout.worker"
 
 
 def measure_panel(browser: Browser) -> Iterator[Figure]:
-    """Measure graphs of three sizes, the heat map, and the files that are sent."""
-    for measured in (SMALL, MIDDLE, GREAT):
+    """Measure graphs of four sizes, the heat map, and the files that are sent."""
+    for measured in (SMALL, MIDDLE, FULL, GREAT):
         with tempfile.TemporaryDirectory() as directory, _served(directory, measured) as address:
             yield from measure_graph(browser, address, measured)
     with tempfile.TemporaryDirectory() as directory:

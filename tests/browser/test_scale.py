@@ -13,7 +13,7 @@ from tests.browser.panel import Item, Panel
 pytestmark = pytest.mark.browser
 
 #: As many boxes as a drawing has at most when it is opened, and as ever are drawn.
-START, MOST = 60, 500
+START, MOST = 60, 10_000
 GRAPHS = {"loop": (make_recurrent_loop, 30_000), "chain": (make_chain, 100_000)}
 RUNS = {"loop": "cell#0 … cell#1999", "chain": "mul"}
 
@@ -49,6 +49,11 @@ def counted(panel: Panel) -> int:
     """Add up what the boxes on show say that they hold."""
     parts = [item.detail.split() for item in panel.items().values() if " nodes" in item.detail]
     return sum(int(part[0].replace(",", "")) for part in parts)
+
+
+def count_boxes(panel: Panel) -> int:
+    """Count what is drawn."""
+    return int(panel.control("tree").get_attribute("data-boxes") or 0)
 
 
 def unfold(panel: Panel, run: str) -> dict[str, Item]:
@@ -93,7 +98,10 @@ def test_parts_open_one_in_another_as_far_as_fits(run: str, address: str, page) 
     panel.control("expand-all").click()
     notice = panel.control("notice")
     notice.wait_for()
-    assert f"Opened as much as fits in {MOST} boxes;" in notice.inner_text()
+    assert f"Opened as much as fits in {MOST:,} boxes;" in notice.inner_text()
     assert "stay closed" in notice.inner_text()
+    panel.wait_until(lambda: MOST / 2 < count_boxes(panel) <= MOST)
+    # Of thousands the tree holds those around the selection.
+    assert len(panel.items()) < MOST / 10
     panel.control("collapse-all").click()
     panel.wait_until(lambda: len(panel.items()) < 10)

@@ -1,6 +1,7 @@
 // Asks the plugin's routes. URLs are relative: they resolve against the frame's
 // <base>, and so work below any --path_prefix or proxy.
 
+import { pause, PAUSES_FROM } from "../base/pause";
 import { failure, success, type Result } from "../base/result";
 import { parseGraph, type Graph, type GraphColumns } from "../model/graph";
 import type { RecordedStep } from "../model/record";
@@ -40,6 +41,7 @@ export class Client {
 
   async graph(run: string, hash: string): Promise<Result<Graph>> {
     const reply = await this.json<GraphColumns>("graph", { run, hash });
+    if (reply.ok && reply.value.rows > PAUSES_FROM) await pause();
     return reply.ok ? parseGraph(reply.value) : reply;
   }
 

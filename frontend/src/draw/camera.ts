@@ -8,9 +8,11 @@ import type { Camera } from "./painter";
 
 const MARGIN = 28;
 const CLOSEST = 4;
-const FARTHEST = 0.02;
+const FARTHEST = 0.01;
 // At the start, a drawing that fits only below this zoom is shown from its top instead.
 const READABLE = 0.5;
+// What is so many times as wide as the view has perhaps nothing in the middle of its top.
+const WIDE = 4;
 
 export class CameraControl {
   private readonly behavior = zoom<HTMLCanvasElement, unknown>();
@@ -73,7 +75,7 @@ export function bringIn(camera: Camera, boundsWorld: Rect, size: Size): Camera {
 // Where to look first: all of it if that is readable, else the top of it.
 export function startCamera(boundsWorld: Rect, size: Size): Camera {
   const fit = fitCamera(boundsWorld, size);
-  if (fit.k >= READABLE) return fit;
+  if (fit.k >= READABLE || boundsWorld.width * READABLE > WIDE * size.width) return fit;
   const k = Math.max(fit.k, Math.min(0.8, Math.max(READABLE, (size.width - 2 * MARGIN) / boundsWorld.width)));
   return {
     k,

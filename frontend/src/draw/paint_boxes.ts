@@ -1,11 +1,10 @@
 // Draws boxes: frames of open groups first, then everything closed.
 
 import type { Rect } from "../base/geometry";
-import { TITLE_HEIGHT } from "../layout/elk_graph";
+import { TITLE_HEIGHT } from "../layout/laid_out";
 import { State } from "../model/values";
 import { SHEETS, textRoom } from "./caption";
 import { isFullText, loneTitleSize } from "./level_of_detail";
-import { FAR_BELOW } from "./paint_far";
 import { paintGhost, paintMarks, RIM } from "./paint_marks";
 import type { BoxPaint, SceneBox, Shape } from "./scene";
 import { outline } from "./shapes";
@@ -23,18 +22,12 @@ export interface Marks {
 export function paintFrame(
   context: CanvasRenderingContext2D, box: SceneBox, marks: Marks, theme: Theme, zoom: number,
 ): void {
-  if (zoom < FAR_BELOW) plainOutline(context, box.rectWorld);
-  else outline(context, "frame", box.rectWorld);
+  outline(context, "frame", box.rectWorld);
   context.fillStyle = theme.groupFill[box.depth % 2]!;
   context.fill();
   context.lineWidth = (marks.selected ? 2 : marks.hovered ? 1.5 : 1) / Math.min(1, zoom);
   context.strokeStyle = marks.selected ? theme.accent : marks.hovered ? theme.inkSoft : theme.groupBorder;
   context.stroke();
-}
-
-function plainOutline(context: CanvasRenderingContext2D, { x, y, width, height }: Rect): void {
-  context.beginPath();
-  context.rect(x, y, width, height);
 }
 
 // Over the edges, each letter with a rim in the frame's color: edges pass below titles.

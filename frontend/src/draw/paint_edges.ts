@@ -3,7 +3,7 @@
 
 import type { Point } from "../base/geometry";
 import { State } from "../model/values";
-import { LABEL_HEIGHT, MARK_RADIUS } from "./edge_labels";
+import { LABEL_HEIGHT, MARK_RADIUS } from "../layout/edge_labels";
 import { paintCut } from "./paint_marks";
 import type { EdgePaint, SceneEdge } from "./scene";
 import { fitText, LABEL_FONT, widthOf } from "./text";

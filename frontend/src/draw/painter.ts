@@ -5,7 +5,7 @@ import type { Lit } from "../model/paths";
 import { paintFarTitles, TITLES_FROM } from "./level_of_detail";
 import { paintBox, paintFrame, paintFrameTitle, type Marks } from "./paint_boxes";
 import { paintChainMark, paintEdge, paintEdgeLabel, type EdgeLook } from "./paint_edges";
-import { FAR_BELOW, paintFarBoxes, paintFarEdges } from "./paint_far";
+import { FAR_BELOW, paintFarBoxes, paintFarEdges, paintFarFrames } from "./paint_far";
 import type { Paints, Scene } from "./scene";
 import type { Theme } from "./theme";
 
@@ -30,23 +30,46 @@ export interface View {
 
 const BACK = 0.3;
 
-export function paint(context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View): void {
+// `only`: a part of the canvas, in whole device pixels; what is beside it stays.
+export function paint(
+  context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View, only?: Rect,
+): void {
   const { camera, size, pixelRatio } = view;
+  const part = only ?? { x: 0, y: 0, ...deviceSize(view) };
   context.setTransform(1, 0, 0, 1, 0, 0);
+  if (only !== undefined) clip(context, only);
   context.fillStyle = theme.background;
-  context.fillRect(0, 0, size.width * pixelRatio, size.height * pixelRatio);
+  context.fillRect(part.x, part.y, part.width, part.height);
   const k = camera.k * pixelRatio;
   context.setTransform(k, 0, 0, k, camera.x * pixelRatio, camera.y * pixelRatio);
   context.textBaseline = "middle";
-  const viewWorld = visibleWorld(camera, size);
+  const toWorld = (along: number, offset: number): number => (along / pixelRatio - offset) / camera.k;
+  const partWorld = { x: toWorld(part.x, camera.x), y: toWorld(part.y, camera.y), width: part.width / k, height: part.height / k };
+  const far = camera.k < FAR_BELOW;
   const marksOf = marker(scene, view);
-  const shown = indices(scene.boxes.length, (i) => intersects(scene.boxes[i]!.rectWorld, viewWorld));
+  const shown = indices(scene.boxes.length, (i) => intersects(scene.boxes[i]!.rectWorld, partWorld));
   const frames = shown.filter((i) => scene.boxes[i]!.shape === "frame");
-  for (const i of frames) paintFrame(context, scene.boxes[i]!, marksOf(i), theme, camera.k);
-  paintEdges(context, scene, paints, theme, view, viewWorld);
+  if (far) paintFarFrames(context, scene, frames, theme, camera.k);
+  for (const i of far ? [view.hovered, view.selected].filter((i) => frames.includes(i)) : frames) paintFrame(context, scene.boxes[i]!, marksOf(i), theme, camera.k);
+  paintEdges(context, scene, paints, theme, view, partWorld);
   if (camera.k >= TITLES_FROM) for (const i of frames) paintFrameTitle(context, scene.boxes[i]!, paints.boxes[i]!, theme);
   paintBoxes(context, scene, paints, theme, view, shown, marksOf);
-  if (camera.k < TITLES_FROM) paintFarTitles(context, frames.map((i) => scene.boxes[i]!), theme, camera.k);
+  // Which of them have room is decided by all that are in view.
+  const viewWorld = visibleWorld(camera, size);
+  const titled = camera.k < TITLES_FROM ? scene.boxes.filter(({ shape, rectWorld }) => shape === "frame" && intersects(rectWorld, viewWorld)) : [];
+  paintFarTitles(context, titled, theme, camera.k);
+  if (only !== undefined) context.restore();
+}
+
+function clip(context: CanvasRenderingContext2D, { x, y, width, height }: Rect): void {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, width, height);
+  context.clip();
+}
+
+export function deviceSize({ size, pixelRatio }: Pick<View, "size" | "pixelRatio">): Size {
+  return { width: Math.round(size.width * pixelRatio), height: Math.round(size.height * pixelRatio) };
 }
 
 function paintBoxes(

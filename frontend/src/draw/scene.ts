@@ -2,23 +2,15 @@
 // the painted one with the step. Recoloring makes only the second anew.
 
 import { boundsOf, distanceToPath, intersects, type Point, type Rect } from "../base/geometry";
-import { formatNumber, formatShape } from "../base/format";
+import { formatShape } from "../base/format";
 import type { VisibleGraph, VisibleEdge } from "../model/collapse";
 import type { Hierarchy } from "../model/hierarchy";
-import { edgeSaysNone, isCut, retainsGrad, saysNone } from "../model/gradient_flow";
+import { isCut, retainsGrad } from "../model/gradient_flow";
 import { slotRowOf, type NodeKind } from "../model/graph";
-import { rowsOf } from "../model/line_rows";
-import { scalarOf, type RecordedStep } from "../model/record";
-import { isElementItself, type Statistic } from "../model/statistics";
 import { stripOf, type Strip } from "../model/strip";
-import { State, summarizeRows, type StepValues } from "../model/values";
-import { TITLE_HEIGHT } from "../layout/elk_graph";
+import type { State } from "../model/values";
 import type { LaidOut } from "../layout/laid_out";
-import { captionOf, detailOf, textRoom, valueText } from "./caption";
-import { inkOn, type ColorScale } from "./color_scale";
-import { placeLabels } from "./edge_labels";
-import { stripFills } from "./strip";
-import type { Theme } from "./theme";
+import { captionOf } from "./caption";
 
 export type Shape = NodeKind | "group" | "frame";
 
@@ -93,12 +85,11 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
       strip: box.group === -1 || box.open ? undefined : stripOf(hierarchy, box.group),
     };
   });
-  const labels = placeLabels(layout, boxes.map(({ shape, rectWorld }) => (shape === "frame" ? titleOf(rectWorld) : rectWorld)), visible.edges.map(({ chains }) => chains.length > 0));
   const edges = visible.edges.map((edge, index): SceneEdge => ({
     pathWorld: layout.edges[index]!,
     boundsWorld: boundsOf(layout.edges[index]!),
-    labelWorld: labels[index],
-    markWorld: edge.chains.length === 0 ? undefined : (labels[index] ?? middleOf(layout.edges[index]!)),
+    labelWorld: layout.labels[index],
+    markWorld: edge.chains.length === 0 ? undefined : (layout.labels[index] ?? middleOf(layout.edges[index]!)),
     chains: edge.chains,
     source: edge.source,
     target: edge.target,
@@ -114,42 +105,11 @@ function middleOf(path: readonly Point[]): Point {
   return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
 }
 
-function titleOf(frame: Rect): Rect {
-  return { ...frame, height: TITLE_HEIGHT + 4 };
-}
-
 // The shape that arrives: chains on the way may have changed it.
 function shapeLabelOf(hierarchy: Hierarchy, { ends }: VisibleEdge): string {
   const { graph } = hierarchy;
   const shapes = new Set(ends.map((edge) => formatShape(graph.columns.slots.shape[slotRowOf(graph, edge)] ?? [])));
   return shapes.size === 1 ? [...shapes][0]! : `${ends.length} tensors`;
-}
-
-export function paintScene(
-  hierarchy: Hierarchy, visible: VisibleGraph, scene: Scene, scale: ColorScale, statistic: Statistic, theme: Theme,
-  values: StepValues | undefined, record: RecordedStep | undefined,
-): Paints {
-  const boxes = visible.boxes.map((box, i): BoxPaint => {
-    const { shape, rectWorld, strip } = scene.boxes[i]!;
-    const source = box.kind === "group" ? values?.groups : values?.nodes;
-    const index = box.kind === "group" ? box.group : box.node;
-    const state = (source?.state[index] ?? State.none) as State;
-    const fill = scale.fill(source?.value[index] ?? NaN, state);
-    const detail = detailOf(hierarchy, box, values, record, textRoom(shape, rectWorld.width));
-    const cells = strip === undefined ? [] : stripFills(hierarchy, strip, rectWorld.width, scale, statistic, values);
-    return { fill, ink: inkOn(fill, theme), state, detail, told: saysNone(hierarchy.graph, box.node, record), strip: cells };
-  });
-  const edges = visible.edges.map((line): EdgePaint => {
-    const { edges: merged } = line;
-    if (values === undefined) return { state: State.none, weight: 0, label: "", told: true };
-    const rows = rowsOf(hierarchy.graph, line, (row) => values.rows.state[row] !== State.none);
-    const { value, state } = summarizeRows(values.rows, rows, statistic);
-    // One rule for edges: the chosen statistic, but of a single element the element itself, for its sign.
-    const only = rows.length === 1 && isElementItself(statistic) ? scalarOf(record?.whole.get(rows[0]!)?.gradient) : undefined;
-    const label = only !== undefined ? formatNumber(only) : (valueText(value, state) ?? "");
-    return { state, weight: state === State.number ? scale.position(value) : 0, label, told: merged.some((edge) => edgeSaysNone(hierarchy.graph, edge, record)) };
-  });
-  return { boxes, edges };
 }
 
 // Innermost box under a point, then an edge within reach of it.

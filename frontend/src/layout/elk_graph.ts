@@ -1,14 +1,12 @@
-// Translates the visible graph to ELK's input and ELK's answer back.
+// Translates what is to be laid out to ELK's input and ELK's answer back.
 
 import type { ElkExtendedEdge, ElkNode, LayoutOptions } from "elkjs/lib/elk-api";
-import { boundsOf, type Point, type Rect, type Size } from "../base/geometry";
-import type { VisibleGraph } from "../model/collapse";
-import type { LaidOut } from "./laid_out";
-
-export const TITLE_HEIGHT = 26;
+import type { Point, Rect } from "../base/geometry";
+import { boundsAround, straight, TITLE_HEIGHT, type Laid } from "./laid_out";
+import type { LayoutRequest } from "./request";
 
 // ELK does not hand options down to groups: these are repeated on each.
-const SPACING: LayoutOptions = {
+export const SPACING: LayoutOptions = {
   "elk.algorithm": "layered",
   "elk.direction": "DOWN",
   "elk.edgeRouting": "ORTHOGONAL",
@@ -40,36 +38,27 @@ const WRAP: LayoutOptions = {
   "elk.aspectRatio": "1.5",
 };
 
-export function toElk(visible: VisibleGraph, sizes: readonly Size[]): ElkNode {
-  const nodes: ElkNode[] = visible.boxes.map((box, index) => elkNode(box.open, index, sizes[index]!));
+export const GROUP: LayoutOptions = {
+  "elk.padding": `[top=${TITLE_HEIGHT + 16},left=16,bottom=16,right=16]`,
+  "elk.nodeSize.constraints": "MINIMUM_SIZE",
+};
+
+export function toElk({ parent, open, width, height, source, target }: LayoutRequest): ElkNode {
+  const nodes = Array.from(parent, (_, box) => elkNode(open[box] === 1, String(box), width[box]!, height[box]!));
   const top: ElkNode[] = [];
-  visible.boxes.forEach((box, index) => {
-    const siblings = box.parent === -1 ? top : (nodes[box.parent]!.children ??= []);
-    siblings.push(nodes[index]!);
+  parent.forEach((around, box) => {
+    const siblings = around === -1 ? top : (nodes[around]!.children ??= []);
+    siblings.push(nodes[box]!);
   });
-  const edges = visible.edges.map(
-    ({ source, target }, index): ElkExtendedEdge => ({
-      id: `e${index}`,
-      sources: [String(source)],
-      targets: [String(target)],
-    }),
-  );
+  const edges = Array.from(source, (from, edge): ElkExtendedEdge => ({ id: `e${edge}`, sources: [String(from)], targets: [String(target[edge])] }));
   nodes.forEach((node) => wrapLong(node));
   return wrapLong({ id: "root", layoutOptions: ROOT, children: top, edges });
 }
 
-function elkNode(open: boolean, index: number, size: Size): ElkNode {
-  if (!open) return { id: String(index), width: size.width, height: size.height };
-  return {
-    id: String(index),
-    layoutOptions: {
-      ...SPACING,
-      "elk.padding": `[top=${TITLE_HEIGHT + 16},left=16,bottom=16,right=16]`,
-      "elk.nodeSize.constraints": "MINIMUM_SIZE",
-      // With INCLUDE_CHILDREN and direction DOWN, ELK 0.12 reads this pair transposed.
-      "elk.nodeSize.minimum": `(${size.height},${size.width})`,
-    },
-  };
+function elkNode(open: boolean, id: string, width: number, height: number): ElkNode {
+  if (!open) return { id, width, height };
+  // With INCLUDE_CHILDREN and direction DOWN, ELK 0.12 reads this pair transposed.
+  return { id, layoutOptions: { ...SPACING, ...GROUP, "elk.nodeSize.minimum": `(${height},${width})` } };
 }
 
 function wrapLong(node: ElkNode): ElkNode {
@@ -79,38 +68,29 @@ function wrapLong(node: ElkNode): ElkNode {
   return node;
 }
 
-export function fromElk(root: ElkNode, visible: VisibleGraph): LaidOut {
-  const boxes: Rect[] = visible.boxes.map(() => ({ x: 0, y: 0, width: 0, height: 0 }));
+export function fromElk(root: ElkNode, { parent, source, target }: LayoutRequest): Laid {
+  const boxes: Rect[] = Array.from(parent, () => ({ x: 0, y: 0, width: 0, height: 0 }));
   const visit = (node: ElkNode): void => {
     for (const child of node.children ?? []) {
-      boxes[Number(child.id)] = {
-        x: child.x ?? 0, y: child.y ?? 0, width: child.width ?? 0, height: child.height ?? 0,
-      };
+      boxes[Number(child.id)] = rectOf(child);
       visit(child);
     }
   };
   visit(root);
-  const byId = new Map((root.edges ?? []).map((edge) => [edge.id, edge]));
-  const edges = visible.edges.map(({ source, target }, index) => {
-    const path = pathOf(byId.get(`e${index}`));
-    return path.length >= 2 ? path : straight(boxes[source]!, boxes[target]!);
+  const pathById = pathsOf(root);
+  const edges = Array.from(source, (from, edge) => {
+    const path = pathById(`e${edge}`);
+    return path.length >= 2 ? path : straight(boxes[from]!, boxes[target[edge]!]!);
   });
-  const corners = boxes.flatMap((box) => [box, { x: box.x + box.width, y: box.y + box.height }]);
-  const bounds = corners.length === 0 ? { x: 0, y: 0, width: 1, height: 1 } : boundsOf([...corners, ...edges.flat()]);
-  return { boxes, edges, bounds };
+  return { boxes, edges, bounds: boundsAround(boxes, edges) };
 }
 
-function pathOf(edge: ElkExtendedEdge | undefined): readonly Point[] {
-  const path: Point[] = [];
-  for (const { startPoint, bendPoints, endPoint } of edge?.sections ?? []) {
-    path.push(startPoint, ...(bendPoints ?? []), endPoint);
-  }
-  return path;
+export function rectOf({ x = 0, y = 0, width = 0, height = 0 }: ElkNode): Rect {
+  return { x, y, width, height };
 }
 
-function straight(from: Rect, to: Rect): readonly Point[] {
-  return [
-    { x: from.x + from.width / 2, y: from.y + from.height },
-    { x: to.x + to.width / 2, y: to.y },
-  ];
+// Of an edge that ELK did not route, no points.
+export function pathsOf({ edges = [] }: ElkNode): (id: string) => readonly Point[] {
+  const byId = new Map(edges.map((edge) => [edge.id, edge]));
+  return (id) => (byId.get(id)?.sections ?? []).flatMap(({ startPoint, bendPoints, endPoint }) => [startPoint, ...(bendPoints ?? []), endPoint]);
 }

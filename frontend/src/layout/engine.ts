@@ -1,49 +1,77 @@
 // Lays out the visible graph in a worker, and remembers what was laid out.
 
-import ELK, { type ELK as Elk } from "elkjs/lib/elk-api";
 import type { Size } from "../base/geometry";
 import { failure, success, type Result } from "../base/result";
 import type { VisibleGraph } from "../model/collapse";
-import { fromElk, toElk } from "./elk_graph";
+import { unpackLaid, type Answer } from "./answer";
 import type { LaidOut } from "./laid_out";
-import { stackBoxes } from "./stack";
+import { requestOf } from "./request";
 
 const REMEMBERED = 40;
+// A layout of so many boxes takes longer than a new worker.
+const LONG_FROM = 500;
+const STOPPED = failure("The layout was stopped.");
 
 export class LayoutEngine {
-  private readonly elk: Elk;
+  private worker: Worker | undefined;
+  private running: { readonly boxes: number; readonly stop: () => void } | undefined;
+  private last: Promise<unknown> = Promise.resolve();
+  private wanted = "";
   private readonly known = new Map<string, Promise<Result<LaidOut>>>();
 
   // `workerUrl`: of the same worker, where the file beside this one cannot be loaded; in a page of a file, a worker of modules cannot.
-  constructor(workerUrl?: string) {
-    // Written literally: only so does the bundler give the worker its own file.
-    const workerFactory = (): Worker => workerUrl !== undefined ? new Worker(workerUrl) : new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
-    this.elk = new ELK({ workerFactory });
-  }
+  constructor(private readonly workerUrl?: string) {}
 
-  // `key` names the visible graph: equal keys give the same layout, without a new run.
-  layOut(key: string, visible: VisibleGraph, sizes: readonly Size[]): Promise<Result<LaidOut>> {
+  // `key` names the visible graph: equal keys give the same layout, without a new run. A long run
+  // gives way to the next one. `onPart`: how much of it is done, 0..1.
+  layOut(key: string, visible: VisibleGraph, sizes: () => readonly Size[], onPart: (part: number) => void = () => {}): Promise<Result<LaidOut>> {
+    this.wanted = key;
     const known = this.known.get(key);
     if (known !== undefined) return known;
-    const run = this.run(visible, sizes);
+    if ((this.running?.boxes ?? 0) > LONG_FROM) this.cancel();
+    const run = this.last.then(() => (this.wanted === key ? this.run(visible, sizes(), onPart) : STOPPED)).then((reply) => {
+      if (!reply.ok) this.known.delete(key);
+      return reply;
+    });
+    this.last = run;
     this.known.set(key, run);
     const oldest = this.known.keys().next().value;
     if (this.known.size > REMEMBERED && oldest !== undefined) this.known.delete(oldest);
     return run;
   }
 
-  private async run(visible: VisibleGraph, sizes: readonly Size[]): Promise<Result<LaidOut>> {
+  private run(visible: VisibleGraph, sizes: readonly Size[], onPart: (part: number) => void): Result<LaidOut> | Promise<Result<LaidOut>> {
     if (visible.boxes.length === 0) return failure("The graph has no nodes.");
-    try {
-      return success(fromElk(await this.elk.layout(toElk(visible, sizes)), visible));
-    } catch (error) {
-      // ELK has known failures on some graphs; a plain stack is still readable.
-      console.warn("gradgraph: layout failed, boxes are stacked instead.", error);
-      return success(stackBoxes(visible, sizes));
-    }
+    const worker = (this.worker ??= this.start());
+    return new Promise((resolve) => {
+      const end = (reply: Result<LaidOut>): void => {
+        this.running = undefined;
+        resolve(reply);
+      };
+      this.running = { boxes: visible.boxes.length, stop: () => end(STOPPED) };
+      worker.onmessage = ({ data }: MessageEvent<Answer>) => {
+        if (data.kind === "part") return onPart(data.part);
+        if (data.warning) console.warn("gradgraph: layout failed, boxes are stacked instead.", data.warning);
+        end(success(unpackLaid(data)));
+      };
+      worker.postMessage(requestOf(visible, sizes));
+    });
+  }
+
+  // What is being laid out is not wanted any more; in a worker it cannot be interrupted otherwise.
+  cancel(): void {
+    if (this.running === undefined) return;
+    this.close();
+    this.running.stop();
+  }
+
+  private start(): Worker {
+    // Written literally: only so does the bundler give the worker its own file.
+    return this.workerUrl !== undefined ? new Worker(this.workerUrl) : new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
   }
 
   close(): void {
-    this.elk.terminateWorker();
+    this.worker?.terminate();
+    this.worker = undefined;
   }
 }

@@ -1,2 +1,37 @@
-// ELK's own message loop; importing it in a worker starts it.
-import "elkjs/lib/elk-worker.min.js";
+// The worker's message loop: a request, then how far it is, then the answer or why there is none.
+
+import { fromElk, toElk } from "./elk_graph";
+import { packLaid, type Answer } from "./answer";
+import { placeLabels } from "./edge_labels";
+import { runElk } from "./elk";
+import type { Laid } from "./laid_out";
+import { layOutLevels } from "./levels";
+import type { LayoutRequest } from "./request";
+import { stackBoxes } from "./stack";
+
+// Up to here all levels are laid out together, which is more beautiful and takes longer.
+const TOGETHER = 500;
+const TELL_MS = 100;
+
+const post = (answer: Answer, transfer: Transferable[] = []): void => postMessage(answer, { transfer });
+
+onmessage = ({ data }: MessageEvent<LayoutRequest>) => {
+  const [laid, warning] = layOut(data);
+  const packed = packLaid({ ...laid, labels: placeLabels(laid, data) });
+  post({ kind: "laid", ...packed, warning }, [packed.rects.buffer, packed.starts.buffer, packed.points.buffer, packed.labels.buffer]);
+};
+
+function layOut(request: LayoutRequest): readonly [Laid, string] {
+  let told = performance.now();
+  try {
+    if (request.parent.length <= TOGETHER) return [fromElk(runElk(toElk(request)), request), ""];
+    return [layOutLevels(request, (part) => {
+      if (performance.now() - told < TELL_MS) return;
+      told = performance.now();
+      post({ kind: "part", part });
+    }), ""];
+  } catch (error) {
+    // ELK has known failures on some graphs; a plain stack is still readable.
+    return [stackBoxes(request), String(error)];
+  }
+}

@@ -6,6 +6,7 @@ import { edgesIn, NO_SCOPE, type Graph } from "./graph";
 import { nameWithin, operationLabel } from "./labels";
 import { placeNodes, type Placement } from "./placement";
 import { listChildren, type Child } from "./siblings";
+import { signAll } from "./structure";
 
 // A chain is never a box: closed it is part of a line, open its nodes stand among their neighbors.
 export type GroupKind = "module" | "repeat" | "chunk" | "chain";
@@ -46,9 +47,22 @@ export function turnedText(turned: ReadonlySet<string>): string {
 }
 
 export function buildHierarchy(graph: Graph, turned: ReadonlySet<string> = new Set()): Hierarchy {
+  const building = buildInParts(graph, turned);
+  for (;;) {
+    const { done, value } = building.next();
+    if (done === true) return value;
+  }
+}
+
+// Of a great graph each part takes as long as a page may stand still.
+export function* buildInParts(graph: Graph, turned: ReadonlySet<string>): Generator<undefined, Hierarchy> {
   const placement = placeNodes(graph, turned);
   const chains = findChains(graph);
-  const childrenOf = listChildren(graph, placement, chains);
+  yield;
+  const signatures = signAll(graph, placement);
+  yield;
+  const childrenOf = listChildren(graph, placement, chains, signatures);
+  yield;
   const groups: Group[] = [];
   const itemGroup = new Int32Array(placement.itemNode.length).fill(-1);
   const addItem = (item: number, group: number): number => {

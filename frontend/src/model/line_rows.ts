@@ -10,6 +10,7 @@ type IsRead = (row: number) => boolean;
 // Where all uses of a tensor are on the line, that is the tensor's whole gradient.
 export function rowsOf(graph: Graph, line: VisibleEdge, isRead: IsRead): readonly number[] {
   const edges = graph.joint === "" ? line.edges : line.edges.filter((edge) => edge < graph.ownEdges);
+  if (edges.length === 1) return [rowBehind(graph, edges[0]!, isRead)];
   const uses = new Map<number, number>();
   for (const edge of edges) uses.set(slotRowOf(graph, edge), (uses.get(slotRowOf(graph, edge)) ?? 0) + 1);
   const rows = edges.map((edge) => {

@@ -5,7 +5,7 @@ import { soleFrame, type Hierarchy } from "./hierarchy";
 import { COPY_ABOVE, usesOf } from "./placement";
 
 export const START_BOXES = 60;
-export const MOST_BOXES = 500;
+export const MOST_BOXES = 10_000;
 // Lines of tensors that many use and that are drawn once all the same: each crosses all that is between. Four hundred take ELK a minute.
 export const MOST_LONG_LINES = 120;
 

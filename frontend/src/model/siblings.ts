@@ -3,7 +3,7 @@
 import type { Chains } from "./chains";
 import { NO_SCOPE, type Graph } from "./graph";
 import { scopeDepths, type Placement } from "./placement";
-import { signAll } from "./structure";
+import type { Signatures } from "./structure";
 
 export interface Child {
   readonly signature: number;
@@ -15,9 +15,8 @@ export interface Child {
 }
 
 // By scope; the last entry holds those of no scope.
-export function listChildren(graph: Graph, placement: Placement, chains: Chains): readonly (readonly Child[])[] {
+export function listChildren(graph: Graph, placement: Placement, chains: Chains, { ofItem, ofScope, intern }: Signatures): readonly (readonly Child[])[] {
   const { scopeCount, scopeParent } = graph;
-  const { ofItem, ofScope, intern } = signAll(graph, placement);
   const lists: Child[][] = Array.from({ length: scopeCount + 1 }, () => []);
   const listOf = (scope: number): Child[] => lists[scope === NO_SCOPE ? scopeCount : scope]!;
   placement.itemNode.forEach((node, item) => {

@@ -97,7 +97,8 @@ export function combine(into: Values, at: number, value: number, state: State, s
 }
 
 // The same for a handful of rows, as the edges that were merged into one.
-export function summarizeRows(rows: Values, indices: Iterable<number>, statistic: Statistic): { value: number; state: State } {
+export function summarizeRows(rows: Values, indices: readonly number[], statistic: Statistic): { value: number; state: State } {
+  if (indices.length === 1) return { value: rows.value[indices[0]!]!, state: rows.state[indices[0]!]! as State };
   const one = emptyValues(1);
   for (const row of indices) combine(one, 0, rows.value[row]!, rows.state[row]! as State, statistic);
   return { value: one.value[0]!, state: one.state[0]! as State };

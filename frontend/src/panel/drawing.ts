@@ -6,11 +6,13 @@ import { makeScale, type ColorScale } from "../draw/color_scale";
 import { sizeOf } from "../draw/caption";
 import { paintCompared } from "../draw/compared_scene";
 import { DEFAULT_RAMP, rampNamed } from "../draw/ramps";
-import { buildScene, paintScene, type Paints, type Scene } from "../draw/scene";
+import { buildScene, type Paints, type Scene } from "../draw/scene";
+import { paintScene } from "../draw/step_paints";
 import { themeOf, type Theme } from "../draw/theme";
 import type { LayoutEngine } from "../layout/engine";
 import type { VisibleGraph } from "../model/collapse";
 import { chainAround, type Hierarchy } from "../model/hierarchy";
+import { collapseAll } from "../state/actions";
 import type { Store } from "../state/store";
 
 // What was laid out, together: indices of one fit the others.
@@ -34,6 +36,8 @@ export function edgeIndex({ visible }: Drawn, edges: readonly number[] | undefin
 export interface Drawing {
   readonly drawn: Signal<Drawn | undefined>;
   readonly busy: Signal<boolean>;
+  readonly part: Signal<number>; // how much of a long layout is done, 0..1
+  readonly stop: () => void; // ends a long layout: what is drawn stays
   readonly theme: ReadonlySignal<Theme>;
   readonly scale: ReadonlySignal<ColorScale>;
   readonly paints: ReadonlySignal<Paints | undefined>;
@@ -44,6 +48,8 @@ export interface Drawing {
 export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
   const drawn = signal<Drawn | undefined>(undefined);
   const busy = signal(false);
+  const part = signal(0);
+  let shownOpen: ReadonlySet<string> | undefined;
   const theme = computed(() => themeOf(store.dark.value, rampNamed(store.ramp.value) ?? DEFAULT_RAMP));
   const scale = computed(() => makeScale(store.statistic.value, store.domain.value, theme.value));
   let last: { of: Drawn; paints: Paints } | undefined;
@@ -67,11 +73,19 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
     return made;
   });
   const disposer = new Disposer();
-  disposer.add(effect(() => layOut(store, engine, drawn, busy)));
-  return { drawn, busy, theme, scale, paints, inside: signal(undefined), close: () => disposer.dispose() };
+  disposer.add(effect(() => layOut(store, engine, drawn, busy, part)));
+  disposer.add(effect(() => {
+    if (drawn.value !== undefined) shownOpen = store.open.peek();
+  }));
+  const stop = (): void => {
+    engine.cancel();
+    if (shownOpen === undefined) collapseAll(store);
+    else store.open.value = shownOpen;
+  };
+  return { drawn, busy, part, stop, theme, scale, paints, inside: signal(undefined), close: () => disposer.dispose() };
 }
 
-function layOut(store: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefined>, busy: Signal<boolean>): void {
+function layOut(store: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefined>, busy: Signal<boolean>, part: Signal<number>): void {
   const hierarchy = store.hierarchy.value;
   const visible = store.visible.value;
   if (hierarchy === undefined || visible === undefined) {
@@ -85,7 +99,8 @@ function layOut(store: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefi
   const key = `${hierarchy.graph.hash} ${hierarchy.graph.joint} ${hierarchy.turned} ${groups.join()} ${[...chains].join()}`;
   const began = performance.now();
   busy.value = true;
-  void engine.layOut(key, visible, visible.boxes.map((box) => sizeOf(hierarchy, box))).then((reply) => {
+  part.value = 0;
+  void engine.layOut(key, visible, () => visible.boxes.map((box) => sizeOf(hierarchy, box)), (done) => (part.value = done)).then((reply) => {
     if (store.visible.peek() !== visible) return;
     busy.value = false;
     performance.measure("gradgraph:layout", { start: began, end: performance.now() });

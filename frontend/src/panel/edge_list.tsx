@@ -2,31 +2,37 @@
 
 import type { JSX } from "preact";
 import { plainNumber } from "../base/format";
-import type { Paints } from "../draw/scene";
+import type { EdgePaint } from "../draw/scene";
 import type { VisibleEdge } from "../model/collapse";
 import { rowsOf } from "../model/line_rows";
 import { scalarOf } from "../model/record";
 import { State, summarizeRows } from "../model/values";
 import type { Store } from "../state/store";
 import { keyOf, type Drawn } from "./drawing";
+import type { Changing } from "./rewrite";
 
-export function edgeItems(store: Store, drawn: Drawn, paints: Paints): readonly JSX.Element[] {
-  const comparing = store.compare.comparison.value !== undefined;
-  const backward = store.direction.value === "backward";
-  return drawn.visible.edges.map((line, index) => {
-    const { source, target, chains } = line;
-    const scene = drawn.scene.edges[index]!;
-    const label = backward ? paints.edges[index]!.label : scene.shapeLabel;
-    const [from, to] = [drawn.scene.boxes[source]!.title, drawn.scene.boxes[target]!.title];
+export function edgeItems(drawn: Drawn, isShown: (box: number) => boolean): readonly (JSX.Element | null)[] {
+  return drawn.visible.edges.map(({ source, target, chains }, index) => {
+    if (!isShown(source)) return null;
+    const { shapeLabel, cut, markWorld } = drawn.scene.edges[index]!;
     return (
-      <li key={index} data-source={keyOf(drawn, source)} data-target={keyOf(drawn, target)} data-label={label}
-        data-grad={gradientOf(store, drawn, line)} data-shape={scene.shapeLabel} data-cut={scene.cut}
-        data-mark={scene.markWorld && `${Math.round(scene.markWorld.x)},${Math.round(scene.markWorld.y)}`}
-        data-folded={chains.length === 0 ? undefined : chains.map((chain) => drawn.hierarchy.groups[chain]!.title).join(" → ")}>
-        {backward ? spoken(from, to, label, comparing, paints.edges[index]!.told) : `${from} to ${to}, ${label}`}
-      </li>
+      <li key={index} data-at={index} data-source={keyOf(drawn, source)} data-target={keyOf(drawn, target)} data-shape={shapeLabel} data-cut={cut}
+        data-mark={markWorld && `${Math.round(markWorld.x)},${Math.round(markWorld.y)}`}
+        data-folded={chains.length === 0 ? undefined : chains.map((chain) => drawn.hierarchy.groups[chain]!.title).join(" → ")} />
     );
   });
+}
+
+export const EDGE_CHANGING = ["data-label", "data-grad"];
+
+export function edgeChanging(store: Store, drawn: Drawn, paint: EdgePaint, index: number): Changing {
+  const comparing = store.compare.comparison.value !== undefined;
+  const backward = store.direction.value === "backward";
+  const line = drawn.visible.edges[index]!;
+  const label = backward ? paint.label : drawn.scene.edges[index]!.shapeLabel;
+  const [from, to] = [drawn.scene.boxes[line.source]!.title, drawn.scene.boxes[line.target]!.title];
+  const text = backward ? spoken(from, to, label, comparing, paint.told) : `${from} to ${to}, ${label}`;
+  return [label, gradientOf(store, drawn, line), text];
 }
 
 // What was not read is no gradient of none.

@@ -5,6 +5,7 @@ import type { Point, Size } from "../base/geometry";
 import { Disposer, listen } from "../base/disposer";
 import { CameraControl } from "../draw/camera";
 import { paint, type Camera } from "../draw/painter";
+import { Panning } from "../draw/panning";
 import { chooseEdge, openChains, reveal, toggleGroup } from "../state/actions";
 import type { Store } from "../state/store";
 import type { Drawing, Drawn } from "./drawing";
@@ -31,6 +32,7 @@ export class GraphCanvas {
   private size: Size = { width: 0, height: 0 };
   private lastPointer: Point | undefined;
   private frame = 0;
+  private readonly panning = new Panning();
 
   constructor(
     readonly canvas: HTMLCanvasElement,
@@ -118,6 +120,7 @@ export class GraphCanvas {
       const ratio = window.devicePixelRatio;
       this.canvas.width = Math.round(clientWidth * ratio);
       this.canvas.height = Math.round(clientHeight * ratio);
+      this.panning.forget();
       this.paintNow();
     };
     const observer = new ResizeObserver(measure);
@@ -200,6 +203,7 @@ export class GraphCanvas {
 
   // A canvas is black until it is painted.
   private clear(): void {
+    this.panning.forget();
     this.context.setTransform(1, 0, 0, 1, 0, 0);
     this.context.fillStyle = this.drawing.theme.peek().background;
     this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
@@ -212,7 +216,9 @@ export class GraphCanvas {
     if (shown === undefined || paints === undefined || size.height === 0) return undefined;
     if (paints.boxes.length !== shown.scene.boxes.length) return undefined;
     const looked = this.looking.at(shown, this.rests);
-    paint(context, shown.scene, paints, drawing.theme.peek(), { camera, size, pixelRatio, ...looked });
+    const view = { camera, size, pixelRatio, ...looked };
+    if (context === this.context) this.panning.paint(context, shown.scene, paints, drawing.theme.peek(), view);
+    else paint(context, shown.scene, paints, drawing.theme.peek(), view);
     return looked;
   }
 }

@@ -35,6 +35,8 @@ export function GraphView({ store, drawing, canvas }: {
       canvas.current = undefined;
     };
   }, []);
+  const part = drawing.part.value;
+  const percent = part > 0 ? ` ${Math.round(100 * part)} %` : "";
   const waiting = drawing.drawn.value === undefined || drawing.busy.value;
   return (
     <div class="stage">
@@ -51,7 +53,7 @@ export function GraphView({ store, drawing, canvas }: {
         <IconButton id="zoom-out" label="Zoom out" onClick={() => canvas.current?.zoomBy(1 / 1.3)}><MinusIcon /></IconButton>
         <IconButton id="fit" label="Fit to window (F)" onClick={() => canvas.current?.fit()}><FitIcon /></IconButton>
       </div>
-      {waiting && <Loading what={drawing.drawn.value === undefined ? "Loading graph…" : "Laying out…"} />}
+      {waiting && <Loading what={drawing.busy.value ? `Laying out…${percent}` : "Loading graph…"} onStop={part > 0 ? drawing.stop : undefined} />}
       {pointed && <Tooltip store={store} drawing={drawing} pointed={pointed} stagePx={{ width: element.current?.clientWidth ?? 0, height: element.current?.clientHeight ?? 0 }} />}
     </div>
   );

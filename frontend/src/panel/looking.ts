@@ -4,7 +4,7 @@ import { contains, type Size } from "../base/geometry";
 import { visibleWorld, type Camera, type View } from "../draw/painter";
 import type { Scene } from "../draw/scene";
 import { cellCount } from "../draw/strip";
-import { TITLE_HEIGHT } from "../layout/elk_graph";
+import { TITLE_HEIGHT } from "../layout/laid_out";
 import { lightPath, type Lit } from "../model/paths";
 import { blockOf, firstBlock } from "../model/strip";
 import type { Store } from "../state/store";

@@ -45,8 +45,8 @@ export function Failure({ sentence, retry }: { readonly sentence: string; readon
   );
 }
 
-export function Loading({ what }: { readonly what: string }): JSX.Element {
-  return <div class="loading" data-testid="loading" role="status">{what}</div>;
+export function Loading({ what, onStop }: { readonly what: string; readonly onStop?: (() => void) | undefined }): JSX.Element {
+  return <div class="loading" data-testid="loading" role="status">{what}{onStop && <button type="button" onClick={onStop}>Stop</button>}</div>;
 }
 
 // A sentence that goes away by itself.

@@ -2,7 +2,7 @@
 
 import type { Point } from "../base/geometry";
 import { toWorld } from "../draw/camera";
-import { MARK_RADIUS } from "../draw/edge_labels";
+import { MARK_RADIUS } from "../layout/edge_labels";
 import { faceOf } from "../draw/paint_boxes";
 import type { Camera } from "../draw/painter";
 import { Picker } from "../draw/picking";

@@ -7,6 +7,7 @@ import { batch, effect, signal } from "@preact/signals";
 import type { Client } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import { success, type Result } from "../base/result";
+import { buildWithPauses } from "../model/building";
 import { buildHierarchy, turnedText, type Hierarchy } from "../model/hierarchy";
 import type { Graph } from "../model/graph";
 import { jointHash, joinWith } from "../model/joint";
@@ -151,7 +152,7 @@ export class Session {
     const known = this.graphs.get(key);
     if (known !== undefined) return known;
     const loading = this.client.graph(run, hash).then((reply) => {
-      if (reply.ok) return success(buildHierarchy(reply.value, turned));
+      if (reply.ok) return buildWithPauses(reply.value, turned).then(success);
       this.graphs.delete(key);
       return reply;
     });

@@ -130,7 +130,7 @@ function showOpen(store: Store, hierarchy: Hierarchy, open: ReadonlySet<number>,
   const boxes = countBoxes(hierarchy, open);
   if (boxes > MOST_BOXES && boxes > countBoxes(hierarchy, store.openGroups.value)) {
     store.notice.value =
-      `Opening "${title}" would show ${formatCount(boxes)} boxes; ${MOST_BOXES} is the limit. Close another group first.`;
+      `Opening "${title}" would show ${formatCount(boxes)} boxes; ${formatCount(MOST_BOXES)} is the limit. Close another group first.`;
     return false;
   }
   if (tooManyLines(store, hierarchy, open, `Opening "${title}"`)) return false;
@@ -155,7 +155,7 @@ export function expandAll(store: Store): void {
   store.open.value = idsOf(hierarchy, open);
   store.refits.value++;
   if (rest > 0) {
-    store.notice.value = `Opened as much as fits in ${MOST_BOXES} boxes; ${formatCount(rest)} groups stay closed.`;
+    store.notice.value = `Opened as much as fits in ${formatCount(MOST_BOXES)} boxes; ${formatCount(rest)} groups stay closed.`;
   }
 }
 

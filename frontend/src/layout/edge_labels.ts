@@ -1,7 +1,8 @@
 // Finds a free place for the label of each edge, once per layout.
 
 import { boundsOf, intersects, type Point, type Rect } from "../base/geometry";
-import type { LaidOut } from "../layout/laid_out";
+import { TITLE_HEIGHT, type Laid } from "./laid_out";
+import type { LayoutRequest } from "./request";
 
 export const LABEL_WIDTH = 44;
 export const LABEL_HEIGHT = 14;
@@ -10,17 +11,18 @@ export const MARK_RADIUS = 7;
 
 // The middle of the piece of which the label leaves the most to be seen is tried
 // first (it would hide a short bend whole), then other pieces and places on them, first clear of other edges, then across them; an edge with no
-// free place has no label. `marked` have a mark there, and the label to its right.
-export function placeLabels(layout: LaidOut, obstacles: readonly Rect[], marked: readonly boolean[] = []): readonly (Point | undefined)[] {
+// free place has no label. What is marked has a mark there, and the label to its right.
+export function placeLabels({ boxes, edges }: Laid, { open, marked }: Pick<LayoutRequest, "open" | "marked">): readonly (Point | undefined)[] {
   const taken = new Cells();
-  for (const obstacle of obstacles) taken.add(obstacle, -1);
+  boxes.forEach((rect, box) => taken.add(open[box] === 1 ? { ...rect, height: TITLE_HEIGHT + 4 } : rect, -1));
   const lines = new Cells();
-  layout.edges.forEach((path, edge) => {
+  edges.forEach((path, edge) => {
     for (let i = 1; i < path.length; i++) lines.add(boundsOf([path[i - 1]!, path[i]!]), edge);
   });
-  return layout.edges.map((path, edge) => {
-    const rectAt = (place: Point): Rect => (marked[edge] ? besideMark(place) : labelRect(place));
-    const places = marked[edge] ? clearOfEnds([...candidates(path)], path) : [...candidates(path)];
+  return edges.map((path, edge) => {
+    const isMarked = marked[edge] === 1;
+    const rectAt = (place: Point): Rect => (isMarked ? besideMark(place) : labelRect(place));
+    const places = isMarked ? clearOfEnds([...candidates(path)], path) : [...candidates(path)];
     const free = places.filter((place) => !taken.hits(rectAt(place), -2));
     const place = free.find((one) => !lines.hits(rectAt(one), edge)) ?? free[0];
     if (place !== undefined) taken.add(rectAt(place), -1);
