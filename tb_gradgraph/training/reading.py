@@ -121,6 +121,12 @@ class PassReading:
         finally:
             self._let_go()
 
+    def abandon(self) -> None:
+        """Take the hooks away after a fault of ours, wherever it was. Harmless after ``finish``."""
+        self._attached += [(handle, None) for handle in self._of_nodes_that_go]
+        detach(self._attached)
+        self._let_go()
+
     def _let_go(self) -> None:
         """Hold no node any more: hooks that are still on nodes hold this.
 
@@ -132,7 +138,7 @@ class PassReading:
         self._of_nodes_that_go = []
         self._met = Met(self._met.structure, is_new=self._met.is_new)
         self._call = self._call._replace(roots=(), seeds=(), inputs=())
-        del self._batch
+        vars(self).pop("_batch", None)
 
     def _has_reached(self, states: Sequence[GradState]) -> bool:
         """Whether a parameter of ours got a gradient."""

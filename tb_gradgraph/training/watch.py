@@ -235,6 +235,8 @@ class Watch:
             try:
                 found = self._guarded(current.end_pass, reading, well)
             finally:
+                if self.failure is not None:
+                    reading.abandon()
                 self._release(was_collecting)
             self._seen.passes += bool(found)
             if self._ends_with_backward or (found and not self._has_optimizers):

@@ -14,6 +14,8 @@ from torch.utils._python_dispatch import (
     is_in_torch_dispatch_mode,
 )
 
+from tb_gradgraph.autograd import threads
+
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_in_the_process() -> Iterator[None]:
@@ -39,6 +41,7 @@ def _process() -> object:
         torch.Tensor.register_hook,
         torch.compile,
         _is_compiler_heard(),
+        len(threads._read),  # passes that are looked after
     )
 
 
