@@ -139,7 +139,9 @@ def test_two_steps_of_one_run(address: str, page):
             panel.control("vs-slider").fill(str(moves))
             wait_for_comparison(panel, f"deep\nnet\n{there}\nbackward")
         expected = norms[STEP]["trunk.0.weight"] / norms[there]["trunk.0.weight"]
-        assert ratio(panel, name) == pytest.approx(expected, rel=1e-4)
+        panel.wait_until(
+            lambda expected=expected: ratio(panel, name) == pytest.approx(expected, rel=1e-4)
+        )
     panel.wait_until(lambda: f"vs.step={3}" in page.url)
     panel.control("compare").click()
     panel.wait_until(lambda: box(panel, name).get_attribute("data-ratio") is None)

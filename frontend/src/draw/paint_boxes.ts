@@ -90,9 +90,10 @@ export function paintBox(
 
 function paintLoneTitle(context: CanvasRenderingContext2D, box: SceneBox, face: Rect, ink: string, zoom: number): void {
   const width = textRoom(box.shape, face.width);
-  const size = loneTitleSize(box.title, { width, height: face.height }, zoom);
+  const title = box.subtitle.startsWith("×") ? `${box.title} ${box.subtitle}` : box.title; // how many blocks stand here
+  const size = loneTitleSize(title, { width, height: face.height }, zoom);
   if (size === undefined) return;
-  const fitted = fitText(box.title, TITLE_FONT, (width * 12) / size);
+  const fitted = fitText(title, TITLE_FONT, (width * 12) / size);
   context.textAlign = "center";
   context.font = `600 ${size}px ${FONT}`;
   context.fillStyle = ink;
