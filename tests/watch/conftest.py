@@ -50,5 +50,9 @@ def _is_compiler_heard() -> bool:
     compiler = sys.modules.get("torch._dynamo.eval_frame")
     if compiler is None:
         return False
-    replaced = (compiler._maybe_set_eval_frame, compiler.OptimizedModule.__call__)
+    replaced = (
+        compiler.set_eval_frame,
+        compiler._maybe_set_eval_frame,
+        compiler.OptimizedModule.__call__,
+    )
     return any(hasattr(function, "__wrapped__") for function in replaced)
