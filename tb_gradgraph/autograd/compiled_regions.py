@@ -29,20 +29,23 @@ def listen_to_regions(listener: Listener) -> Callable[[], None]:
 
     What is on while such code runs becomes a part of it: a hook or a mode that was not
     there when it was compiled has it compiled again, or not at all. A compiled module's
-    wrapper counts too, for it warns of hooks. The compiler is not imported for this
-    (2 s): it is heard once ``torch.compile`` has loaded it.
+    wrapper counts too, for it warns of hooks, and so does an export, which refuses them.
+    The compiler is not imported for this (2 s): it is heard once ``torch.compile`` has
+    loaded it.
     """
     places = _loaded_places()
     with _lock:
         _hear(places)
         _find_running()
         stop_own = _compile_calls.listen(listener)
+        stop_exports = _exports.listen(listener)
     if _here.is_in_region:
         listener(True)
 
     def stop() -> None:
         with _lock:
             stop_own()
+            stop_exports()
             while _heard and not _compile_calls.listeners:
                 _heard.pop()()
 
@@ -119,7 +122,7 @@ class _Here(threading.local):
     """What runs on this thread."""
 
     caller: int | None = None  # the frame, by ``id``, whose call of compiled code is running
-    wrappers = 0  # calls of compiled modules, each in the one before
+    wrappers = 0  # calls of compiled modules and exports, each in the one before
 
     @property
     def is_in_region(self) -> bool:
@@ -217,3 +220,4 @@ def _told_compile(compile_function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _compile_calls: Replaced[Listener] = Replaced(torch, "compile", _told_compile)
+_exports: Replaced[Listener] = Replaced(torch.export, "export", _told_call)

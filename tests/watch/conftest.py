@@ -40,6 +40,7 @@ def _process() -> object:
         torch.amp.GradScaler.step,
         torch.Tensor.register_hook,
         torch.compile,
+        torch.export.export,
         _is_compiler_heard(),
         len(threads._read),  # passes that are looked after
     )

@@ -135,3 +135,24 @@ def test_a_watch_that_begins_within_compiled_code(tmp_path: pathlib.Path) -> Non
     paths = [(n.operation, graph.scopes[n.scope].path) for n in graph.nodes if n.operation]
     assert [scope.path for scope in graph.scopes] == ["", "0", "1", "2"]
     assert ("AddmmBackward0", "2") in paths
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_an_export_in_a_step_sees_no_hooks(strict: bool, tmp_path: pathlib.Path) -> None:
+    def loop(run: Bare) -> Any:
+        net = small_net()
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        run.watch(net, optimizer=optimizer)
+        graphs = []
+        for step in range(2):
+            optimizer.zero_grad()
+            loss = net(torch.randn(4, 3)).square().mean()
+            exported = torch.export.export(net, (torch.ones(4, 3),), strict=strict)
+            graphs.append(str(exported.graph))
+            loss.backward()
+            run.note(step, "backward", net)
+            optimizer.step()
+        return graphs, [parameter.detach() for parameter in net.parameters()]
+
+    run_both(loop, tmp_path, level="op")
