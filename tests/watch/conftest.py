@@ -40,6 +40,7 @@ def _process() -> object:
         torch.amp.GradScaler.step,
         torch.Tensor.register_hook,
         torch.compile,
+        torch.export.export,
         _is_compiler_heard(),
         len(threads._read),  # passes that are looked after
     )
@@ -50,5 +51,9 @@ def _is_compiler_heard() -> bool:
     compiler = sys.modules.get("torch._dynamo.eval_frame")
     if compiler is None:
         return False
-    replaced = (compiler._maybe_set_eval_frame, compiler.OptimizedModule.__call__)
+    replaced = (
+        compiler.set_eval_frame,
+        compiler._maybe_set_eval_frame,
+        compiler.OptimizedModule.__call__,
+    )
     return any(hasattr(function, "__wrapped__") for function in replaced)
