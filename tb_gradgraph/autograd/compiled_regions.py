@@ -93,9 +93,7 @@ def _places() -> tuple[Replaced[None], ...] | None:
     names = ("set_eval_frame", "_maybe_set_eval_frame", "OptimizedModule")
     if not all(hasattr(owner, name) for name in names) or _compiled_call() is None:
         return None
-    with contextlib.suppress(
-        Exception
-    ):  # else our functions, called in compiled code, are compiled
+    with contextlib.suppress(Exception):  # else what compiled code calls of ours is compiled too
         importlib.import_module(f"{_COMPILER}.trace_rules").add(__name__.partition(".")[0])
     return (
         Replaced(owner, "set_eval_frame", _told_begin),
