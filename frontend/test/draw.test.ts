@@ -16,13 +16,13 @@ import { showGraph } from "../src/model/collapse";
 import { openUpTo } from "../src/model/opening";
 import { statisticOf } from "../src/model/statistics";
 import { computeValues, State } from "../src/model/values";
-import { hierarchyOf, recordAt, type FixtureRun } from "./fixture";
+import { hierarchyOf, recordAt, spread, type FixtureRun } from "./fixture";
 import { labelRect, placeLabels } from "../src/layout/edge_labels";
 
 const norm = statisticOf("l2_norm")!;
 
 describe.each([["light", LIGHT], ["dark", DARK]] as const)("colors, %s", (_, theme) => {
-  const scale = makeScale(norm, [1e-4, 1], theme);
+  const scale = makeScale(norm, spread(1e-4, 1), theme);
 
   test("lightness goes one way along the ramp, away from the background", () => {
     const lights = rampOf(theme.dark).map(luminance);
@@ -53,12 +53,22 @@ test.each([["light", LIGHT], ["dark", DARK]] as const)("elements: two hues part 
   for (const value of [NaN, Infinity, -Infinity]) expect(elementColor(value, 2, theme)).toEqual(rgbOf(theme.nonfinite));
 });
 
+test("a few numbers far outside leave the colors to the others, and the ends say so", () => {
+  const norm = statisticOf("l2_norm")!;
+  const scale = makeScale(norm, { domain: [3e-9, 2e10], fences: [0.5, 80] }, LIGHT);
+  expect([scale.below, scale.above]).toEqual([true, true]);
+  expect(scale.position(40) - scale.position(2)).toBeGreaterThan(0.5);
+  expect([scale.position(3e-9), scale.position(2e10)]).toEqual([0, 1]);
+  const calm = makeScale(norm, { domain: [1, 100], fences: [0.1, 1000] }, LIGHT);
+  expect([calm.below, calm.above, ...calm.domain]).toEqual([false, false, 1, 100]);
+});
+
 test("equal numbers have equal colors at every step; a narrow domain is widened", () => {
-  const scale = makeScale(norm, [1, 1], LIGHT);
+  const scale = makeScale(norm, spread(1, 1), LIGHT);
   expect(scale.domain[1] / scale.domain[0]).toBeCloseTo(10);
-  expect(makeScale(norm, [1e-45, 1], LIGHT).domain[0]).toBeCloseTo(1e-10);
-  expect([[1e-45, 1], [1e-9, 1], [1, 1]].map(([low, high]) => makeScale(norm, [low!, high!], LIGHT).below)).toEqual([true, false, false]);
-  expect(makeScale(statisticOf("zero_fraction")!, [0.2, 0.3], LIGHT).domain).toEqual([0, 1]);
+  expect(makeScale(norm, spread(1e-45, 1), LIGHT).domain[0]).toBeCloseTo(1e-10);
+  expect([[1e-45, 1], [1e-9, 1], [1, 1]].map(([low, high]) => makeScale(norm, spread(low!, high!), LIGHT).below)).toEqual([true, false, false]);
+  expect(makeScale(statisticOf("zero_fraction")!, spread(0.2, 0.3), LIGHT).domain).toEqual([0, 1]);
   expect(makeScale(norm, undefined, LIGHT).fill(5, State.number)).toMatch(/^#[0-9a-f]{6}$/);
 });
 
@@ -76,7 +86,7 @@ function setOf(run: FixtureRun, step: number, theme: Theme): Set {
   const record = recordAt(run, step);
   const values = computeValues(hierarchy, record, norm);
   const scene = buildScene(hierarchy, visible, layout);
-  return { scene, paints: paintScene(hierarchy, visible, scene, makeScale(norm, [1e-3, 1], theme), norm, theme, values, record) };
+  return { scene, paints: paintScene(hierarchy, visible, scene, makeScale(norm, spread(1e-3, 1), theme), norm, theme, values, record) };
 }
 
 function paintedCanvas(scene: Scene, paints: Paints): { canvas: HTMLCanvasElement; context: CanvasRenderingContext2D } {

@@ -1,5 +1,6 @@
 // Typed access to the made-up runs, and a fetch that answers from them.
 
+import type { Magnitudes } from "../src/model/magnitudes";
 import { parseFrame } from "../src/api/frame";
 import { parseRecord } from "../src/api/parse";
 import { parsePage } from "../src/api/flow";
@@ -83,4 +84,9 @@ export function flowOf(run: FixtureRun, statistic: Statistic = DEFAULT_STATISTIC
     arrived: Uint8Array.from(first!.flatMap(({ arrived }) => [...arrived])),
   };
   return computeFlow(hierarchy, numbers, statistic, stage, 1);
+}
+
+// Numbers from end to end, none far outside.
+export function spread(low: number, high: number): Magnitudes {
+  return { domain: [low, high], fences: [low, high] };
 }

@@ -16,7 +16,7 @@ import type { Hierarchy } from "../src/model/hierarchy";
 import { openUpTo } from "../src/model/opening";
 import { statisticOf } from "../src/model/statistics";
 import { computeValues } from "../src/model/values";
-import { hierarchyOf, recordAt, type FixtureRun } from "./fixture";
+import { hierarchyOf, recordAt, spread, type FixtureRun } from "./fixture";
 import { press, useStage, waitFor } from "./stage";
 
 const engine = new LayoutEngine();
@@ -113,7 +113,7 @@ function sceneOf({ hierarchy, visible, layout }: Opened, run: FixtureRun): { sce
   const norm = statisticOf("l2_norm")!;
   const scene = buildScene(hierarchy, visible, layout);
   const record = recordAt(run, 0);
-  return { scene, paints: paintScene(hierarchy, visible, scene, makeScale(norm, [1e-3, 1], LIGHT), norm, LIGHT, computeValues(hierarchy, record, norm), record) };
+  return { scene, paints: paintScene(hierarchy, visible, scene, makeScale(norm, spread(1e-3, 1), LIGHT), norm, LIGHT, computeValues(hierarchy, record, norm), record) };
 }
 
 test.each([0.05, 0.15, 0.4, 1])("shifting what is painted gives the picture that painting it anew gives, at zoom %d", async (k) => {

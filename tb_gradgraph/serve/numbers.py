@@ -11,6 +11,7 @@ from tb_gradgraph.serve.answer import BINARY, Answer
 from tb_gradgraph.serve.find import find_entry, find_graph, find_records, find_run, with_stage
 from tb_gradgraph.serve.frames import encode_frame
 from tb_gradgraph.serve.index import Entry, RunView
+from tb_gradgraph.serve.magnitudes import Magnitudes, domain_of, fences_of
 from tb_gradgraph.serve.optimizer_steps import rows_without_optimizer
 from tb_gradgraph.serve.parameters import Parameters, bad_request, not_found
 from tb_gradgraph.serve.reader import Reader
@@ -68,6 +69,7 @@ def answer_series(reader: Reader, parameters: Parameters) -> Answer:
     most = max(1, SERIES_BYTES // (4 * max(1, rows)))
     chosen = entries[start : start + min(most if count is None else count, most)]
     values = [reader.statistic(run, entry, name) for entry in chosen]
+    magnitudes = _magnitudes(reader, run, records, name)
     header = {
         "statistic": name,
         "rows": rows,
@@ -75,20 +77,20 @@ def answer_series(reader: Reader, parameters: Parameters) -> Answer:
         "total": len(entries),
         **_time_columns(chosen),
         # Of every graph under the tag: one color means one number wherever the slider stands.
-        "domain": _domain(reader, run, records, name),
+        "domain": domain_of(magnitudes),
+        "fences": fences_of(magnitudes),
     }
     shape = (len(chosen), rows)
     array = np.stack(values) if values else np.zeros(shape, np.float32)
     return Answer(encode_frame(header, {"values": array}), BINARY)
 
 
-def _domain(
+def _magnitudes(
     reader: Reader, run: RunView, entries: Sequence[Entry], name: str
-) -> list[float] | None:
+) -> list[Magnitudes]:
     segments = {(entry.chunk, entry.segment): entry for entry in entries}.values()
-    found = [reader.magnitudes(run, entry, name) for entry in segments]
-    pairs = [pair for pair in found if pair is not None]
-    return [min(low for low, _ in pairs), max(high for _, high in pairs)] if pairs else None
+    parts = (reader.magnitudes(run, entry, name) for entry in segments)
+    return [part for part in parts if part is not None]
 
 
 def answer_node(reader: Reader, parameters: Parameters) -> Answer:

@@ -17,6 +17,7 @@ from tb_gradgraph.record.decode import Chunk, decode_chunk, decode_graph
 from tb_gradgraph.record.segment import Segment
 from tb_gradgraph.serve.cache import ByteBoundedCache
 from tb_gradgraph.serve.index import Entry, RunIndex, RunView
+from tb_gradgraph.serve.magnitudes import Magnitudes, magnitudes_of
 from tb_gradgraph.serve.source import RecordSource
 from tb_gradgraph.statistics import NONFINITE, STATISTICS, StatisticsTable
 
@@ -99,14 +100,14 @@ class Reader:
         )
         return gradients[entry.position], values[entry.position]
 
-    def magnitudes(self, run: RunView, entry: Entry, name: str) -> tuple[float, float] | None:
-        """Give least and greatest positive magnitude of a statistic in the entry's segment."""
+    def magnitudes(self, run: RunView, entry: Entry, name: str) -> Magnitudes | None:
+        """Tell where the magnitudes of a statistic in the entry's segment lie."""
         return self._part(
             run,
             entry,
             f"magnitudes {name}",
-            lambda part: _magnitudes(part.statistic(name)),
-            lambda _: 200,
+            lambda part: magnitudes_of(part.statistic(name)),
+            lambda found: 200 if found is None else 200 + found.bins.nbytes + found.counts.nbytes,
         )
 
     def is_nonfinite(self, run: RunView, entry: Entry) -> bool:
@@ -181,8 +182,3 @@ def _chunk_bytes(chunk: Chunk) -> int:
 
 def _whole_bytes(records: list[dict[int, np.ndarray]]) -> int:
     return sum(array.nbytes + 200 for record in records for array in record.values())
-
-
-def _magnitudes(values: np.ndarray) -> tuple[float, float] | None:
-    magnitude = np.abs(values[np.isfinite(values) & (values != 0)])
-    return (float(magnitude.min()), float(magnitude.max())) if len(magnitude) else None

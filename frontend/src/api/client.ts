@@ -4,6 +4,7 @@
 import { pause, PAUSES_FROM } from "../base/pause";
 import { failure, success, type Result } from "../base/result";
 import { parseGraph, type Graph, type GraphColumns } from "../model/graph";
+import type { Magnitudes } from "../model/magnitudes";
 import type { RecordedStep } from "../model/record";
 import type { RecordRef, Run } from "../model/run";
 import type { FindingsReply, NodeHeader, RunsReply, SeriesHeader, StepHeader, TensorHeader, WhatKept } from "./contract";
@@ -50,10 +51,12 @@ export class Client {
     return reply.ok ? parseRecord(reply.value) : reply;
   }
 
-  // Least and greatest positive magnitude over all records of a tag, if there is one.
-  async domain(run: string, tag: string, hash: string, statistic: string): Promise<Result<readonly [number, number] | undefined>> {
+  // Where the magnitudes over all records of a tag lie, if there are any.
+  async magnitudes(run: string, tag: string, hash: string, statistic: string): Promise<Result<Magnitudes | undefined>> {
     const reply = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic, from: 0, count: 1 });
-    return reply.ok ? success(reply.value.header.domain ?? undefined) : reply;
+    if (!reply.ok) return reply;
+    const { domain, fences } = reply.value.header;
+    return success(domain === null ? undefined : { domain, fences: fences ?? domain });
   }
 
   // Steps at which some gradient of any of these graphs held NaN or infinity. Where there are none

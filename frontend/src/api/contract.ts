@@ -76,6 +76,7 @@ export interface SeriesHeader {
   readonly steps: readonly number[];
   readonly backward_passes: readonly number[];
   readonly domain: readonly [number, number] | null;
+  readonly fences: readonly [number, number] | null;
 }
 
 export interface NodeHeader {

@@ -1,14 +1,12 @@
 // From a number to a color.
 
-import type { FlowRange } from "../model/flow";
+import type { Domain, Magnitudes } from "../model/magnitudes";
 import { State } from "../model/values";
 import type { Statistic } from "../model/statistics";
 import { rampOf, STEPS } from "./ramps";
 import type { Theme } from "./theme";
 
 export { rampOf } from "./ramps";
-
-export type Domain = readonly [number, number];
 
 export interface ColorScale {
   // Ends of the ramp, in the statistic's unit.
@@ -21,10 +19,11 @@ export interface ColorScale {
   fill(value: number, state: State): string;
 }
 
-// A domain of less than one decade is widened, so that rounding noise is not painted as contrast.
-// `all` is where numbers are, `shown` the part of it that the colors are for.
-export function makeScale(statistic: Statistic, all: Domain | undefined, theme: Theme, shown = all): ColorScale {
-  const ends: Domain = statistic.scale === "unit" ? [0, 1] : widen(shown ?? (statistic.summary === "sum" ? [1, 10] : [1e-3, 1]));
+// A domain of less than one decade is widened, so that rounding noise is not painted as contrast. A few
+// numbers far outside of the others do not flatten them: they share the color of an end.
+export function makeScale(statistic: Statistic, found: Magnitudes | undefined, theme: Theme): ColorScale {
+  const all = found?.domain;
+  const ends: Domain = statistic.scale === "unit" ? [0, 1] : widen(found === undefined ? (statistic.summary === "sum" ? [1, 10] : [1e-3, 1]) : within(found));
   const low = Math.log10(ends[0]);
   const span = Math.log10(ends[1]) - low;
   const position = (value: number): number => {
@@ -46,16 +45,13 @@ export function makeScale(statistic: Statistic, all: Domain | undefined, theme: 
   };
 }
 
-// The heat map's: a few numbers far outside of the others do not flatten them. Without such it is the graph's.
-export function makeFlowScale(statistic: Statistic, domain: Domain | undefined, range: FlowRange | undefined, theme: Theme): ColorScale {
-  if (domain === undefined || range === undefined) return makeScale(statistic, domain, theme);
-  const { all, fences } = range;
-  return makeScale(statistic, all, theme, [all[0] < fences[0] ? fences[0] : domain[0], all[1] > fences[1] ? fences[1] : domain[1]]);
-}
-
 // Beyond that many decades below the greatest, differences no longer matter:
 // one underflow would otherwise flatten everything else to one color.
 const MOST_DECADES = 10;
+
+function within({ domain: [least, most], fences: [low, high] }: Magnitudes): Domain {
+  return [Math.max(least, low), Math.min(most, high)];
+}
 
 function widen([least, high]: Domain): Domain {
   const low = Math.max(least, high / 10 ** MOST_DECADES);

@@ -1,6 +1,5 @@
 // One statistic of every node and group at every recorded step: computed once, then only read.
 
-import { fencesOf, type Range } from "./bulk";
 import { entityCount } from "./flow_rows";
 import type { Hierarchy } from "./hierarchy";
 import { BACKWARD } from "./run";
@@ -119,29 +118,6 @@ function addRow(flow: Numbers, from: number, into: number): void {
     const at = from * columns + column;
     combine(flow, into * columns + column, flow.value[at]!, flow.state[at]! as State, flow.statistic);
   }
-}
-
-// So many numbers are looked at to tell where most lie; of more, every n-th.
-const MOST_SAMPLED = 100_000;
-
-export interface FlowRange {
-  readonly all: Range; // least and greatest magnitude, zeros aside
-  readonly fences: Range; // what is beyond them lies far outside of the others
-}
-
-export function rangeOf({ value, state }: Flow): FlowRange | undefined {
-  const every = Math.ceil(value.length / MOST_SAMPLED);
-  const sampled: number[] = [];
-  let [least, most] = [Infinity, 0];
-  for (let at = 0; at < value.length; at++) {
-    if (state[at] !== State.number) continue;
-    const magnitude = Math.abs(value[at]!);
-    if (magnitude < least) least = magnitude;
-    if (magnitude > most) most = magnitude;
-    if (at % every === 0) sampled.push(Math.log10(magnitude));
-  }
-  const logs = fencesOf(Float64Array.from(sampled));
-  return logs && { all: [least, most], fences: [10 ** logs[0], 10 ** logs[1]] };
 }
 
 export interface Cell {

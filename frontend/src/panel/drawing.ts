@@ -51,7 +51,7 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
   const part = signal(0);
   let shownOpen: ReadonlySet<string> | undefined;
   const theme = computed(() => themeOf(store.dark.value, rampNamed(store.ramp.value) ?? DEFAULT_RAMP));
-  const scale = computed(() => makeScale(store.statistic.value, store.domain.value, theme.value));
+  const scale = computed(() => makeScale(store.statistic.value, store.magnitudes.value, theme.value));
   let last: { of: Drawn; paints: Paints } | undefined;
   const paints = computed(() => {
     const now = drawn.value;

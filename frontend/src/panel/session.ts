@@ -10,6 +10,7 @@ import { success, type Result } from "../base/result";
 import { buildWithPauses } from "../model/building";
 import { buildHierarchy, turnedText, type Hierarchy } from "../model/hierarchy";
 import type { Graph } from "../model/graph";
+import { around } from "../model/magnitudes";
 import { jointHash, joinWith } from "../model/joint";
 import { bytesOf, type RecordedStep } from "../model/record";
 import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../model/run";
@@ -43,7 +44,7 @@ export class Session {
     await this.reload();
     this.disposer.add(effect(() => this.followGraph()));
     this.disposer.add(effect(() => this.followRecord()));
-    this.disposer.add(effect(() => this.followDomain()));
+    this.disposer.add(effect(() => this.followMagnitudes()));
     this.disposer.add(effect(() => this.followBadSteps()));
     this.disposer.add(followCompared(this));
     this.disposer.add(keepFollowing(this.store));
@@ -199,22 +200,23 @@ export class Session {
     }
   }
 
-  private followDomain(): void {
+  private followMagnitudes(): void {
     const run = this.store.run.value?.run;
     const tag = this.store.tag.value?.tag;
-    // Any graph of the tag leads to its domain; it is one for all of them.
+    // Any graph of the tag leads to them; they are one for all.
     const hash = this.store.tag.value?.hashes[0];
     const statistic = this.store.statistic.value;
     this.generation.value;
     if (run === undefined || tag === undefined || hash === undefined) return;
     const columns = statistic.columns;
-    void Promise.all(columns.map((column) => this.client.domain(run, tag, hash, column))).then((replies) => {
+    void Promise.all(columns.map((column) => this.client.magnitudes(run, tag, hash, column))).then((replies) => {
       const { store } = this;
       if (store.statistic.peek() !== statistic || store.run.peek()?.run !== run || store.tag.peek()?.tag !== tag) return;
       const known = replies.flatMap((reply) => (reply.ok && reply.value !== undefined ? [reply.value] : []));
-      store.domain.value = known.length === 0
-        ? undefined
-        : [Math.min(...known.map(([low]) => low)), Math.max(...known.map(([, high]) => high))];
+      store.magnitudes.value = known.length === 0 ? undefined : {
+        domain: around(known.map(({ domain }) => domain)),
+        fences: around(known.map(({ fences }) => fences)),
+      };
     });
   }
 

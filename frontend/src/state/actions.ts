@@ -60,7 +60,7 @@ export function leaveGraph(store: Store): void {
     }
     store.hierarchy.value = undefined;
     store.record.value = undefined;
-    store.domain.value = undefined;
+    store.magnitudes.value = undefined;
     store.badSteps.value = [];
     store.edge.value = undefined;
     store.playing.value = false;

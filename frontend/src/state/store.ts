@@ -4,6 +4,7 @@ import { computed, signal, type ReadonlySignal, type Signal } from "@preact/sign
 import { showGraph, type VisibleGraph } from "../model/collapse";
 import { EVERYTHING, type FlowWindow } from "../model/flow_window";
 import type { Hierarchy } from "../model/hierarchy";
+import type { Magnitudes } from "../model/magnitudes";
 import type { RecordedStep } from "../model/record";
 import { BACKWARD, type RecordRef, type Run, type Tag } from "../model/run";
 import { DEFAULT_STATISTIC, statisticOf, type Statistic } from "../model/statistics";
@@ -48,7 +49,7 @@ export interface Store {
   readonly notice: Signal<string | undefined>;
   readonly hierarchy: Signal<Hierarchy | undefined>;
   readonly record: Signal<RecordedStep | undefined>;
-  readonly domain: Signal<readonly [number, number] | undefined>;
+  readonly magnitudes: Signal<Magnitudes | undefined>;
   readonly badSteps: Signal<readonly number[]>; // at which some gradient of any graph of the tag held NaN or infinity
 
   readonly run: ReadonlySignal<Run | undefined>;
@@ -110,7 +111,7 @@ export function createStore(alone = false): Store {
     unseen: signal(0),
     unreachable: signal(false),
     notice: signal<string | undefined>(undefined),
-    domain: signal<readonly [number, number] | undefined>(undefined),
+    magnitudes: signal<Magnitudes | undefined>(undefined),
     badSteps: signal<readonly number[]>([]),
     ref,
     // A signal of its own: most steps change the record but not the graph.

@@ -1,0 +1,70 @@
+"""Where numbers lie, against sorting them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tb_gradgraph.serve.magnitudes import domain_of, fences_of, magnitudes_of
+
+NORMAL = 2.0 ** np.random.default_rng(0).normal(0, 3, 1000)
+
+
+def _fences(*parts: np.ndarray) -> tuple[float, float] | None:
+    found = [magnitudes_of(part) for part in parts]
+    return fences_of([part for part in found if part is not None])
+
+
+def _expected(numbers: np.ndarray) -> tuple[float, float]:
+    """Give the 2nd and 98th percentile in octaves, moved apart by half of what is between."""
+    logs = np.sort(np.log2(np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])))
+    left = 0 if len(logs) < 10 else math.ceil(0.02 * len(logs))
+    low, high = logs[left], logs[-1 - left]
+    return low - (high - low) / 2, high + (high - low) / 2
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        NORMAL,
+        np.concatenate([NORMAL, [0, np.nan, -np.inf], -NORMAL]),
+        np.concatenate([NORMAL, [1e30] * 5, [1e-30] * 5]),
+        np.array([3.0]),
+        np.array([1e-40, 1.0]),
+        np.arange(1.0, 11.0),
+    ],
+    ids=["normal", "signs and others", "outliers", "one", "subnormal", "ten"],
+)
+def test_fences(numbers: np.ndarray, kind: type) -> None:
+    numbers = numbers.astype(kind)
+    found = _fences(numbers)
+    assert found is not None
+    np.testing.assert_allclose(
+        np.log2(found), _expected(numbers), atol=2.01 / 8
+    )  # bins of an eighth
+
+
+def test_parts_are_as_one() -> None:
+    parts = np.array_split(np.concatenate([NORMAL, [1e20]]), 7)
+    assert _fences(*parts) == _fences(np.concatenate(parts))
+    found = [part for part in map(magnitudes_of, parts) if part is not None]
+    assert domain_of(found) == (NORMAL.min(), 1e20)
+
+
+def test_what_is_far_outside_is_beyond_them() -> None:
+    low, high = _fences(np.concatenate([NORMAL, [1e25, 1e-25]])) or (math.nan, math.nan)
+    assert 1e-25 < low < NORMAL.min() and NORMAL.max() < high < 1e25
+
+
+def test_ends_of_what_a_float_can_be() -> None:
+    found = _fences(np.array([5e-324, 1.7e308]))
+    assert found is not None and 0 < found[0] < 1e-300 and 1e300 < found[1] < math.inf
+
+
+@pytest.mark.parametrize("numbers", [[], [0.0, math.nan, math.inf]])
+def test_nothing(numbers: list[float]) -> None:
+    assert magnitudes_of(np.array(numbers, np.float32)) is None
+    assert domain_of([]) is fences_of([]) is None
