@@ -35,6 +35,7 @@ const KEYS: Entries = [
 
 const MEANINGS: Entries = [
   ["color", "the chosen statistic of the gradient; the scale is the same at every step and stage"],
+  ["≤, ≥", "a few numbers lie far beyond that end of the scale, and have its color"],
   ["stage", "where in the step gradients were read, from the backward to what the optimizer used; after the backward only parameters have any"],
   ["hatched", "no gradient arrived"],
   ["magenta", "NaN or infinity in the gradient"],
@@ -71,7 +72,6 @@ const FLOW_KEYS: Entries = [
 const FLOW_MEANINGS: Entries = [
   ["flow", "how the gradient of every module and node went over the training: a row each, in forward order, and a column for each recorded step"],
   ["color", "the chosen statistic of the gradient, on the scale of the graph; where several cells share a pixel, the greatest"],
-  ["≤, ≥", "a few numbers lie far beyond that end of the scale, and have its color"],
   ["comparison", "each cell by its number here ÷ there, at the same step or at a fixed one; violet hatching marks what only one of the two has"],
   ["closed module", "the greatest of what is in it (of counts the sum); open, what is in it has rows of its own"],
   ["hatched", "no gradient arrived"],
