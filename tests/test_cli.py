@@ -68,6 +68,12 @@ def test_no_command_is_bad_usage(capsys):
     assert "COMMAND" in capsys.readouterr().err
 
 
+def test_it_runs_as_a_module_too(logdir):
+    command = [sys.executable, "-m", "tb_gradgraph", "summary", str(logdir)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("run ")
+
+
 def test_doctor_finds_nothing_wrong_here(capsys):
     status = cli.main(["doctor"])
     printed = capsys.readouterr().out

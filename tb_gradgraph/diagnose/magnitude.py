@@ -94,11 +94,16 @@ def _find_far_off(
         if not count:
             continue
         row, node = found[far]
-        verb = "fall" if kind == "vanishing" else "grow"
+        first = found[int(np.flatnonzero(distance > ORDERS)[-1])][1]
+        begins = (
+            f" Seen from the loss, {describe_node(graph, first)} is the first." if count > 1 else ""
+        )
         text = (
-            f"Gradients are {kind}: from the loss to {describe_node(graph, node)} they {verb} by "
-            f"{distance[far]:.1f} orders of magnitude, to a root mean square of {sizes[row]:.2g}; "
-            f"{count} of {len(found)} parameters are more than {ORDERS:.0f} orders away."
+            f"Gradients are {kind}: {describe_node(graph, node)} has a root mean square of "
+            f"{sizes[row]:.2g}, {distance[far]:.1f} orders of magnitude "
+            f"{'below' if kind == 'vanishing' else 'above'} the {10**near:.2g} of the parameters near "
+            f"the loss (median of their last quarter). {count} of {len(found)} parameters are more "
+            f"than {ORDERS:.0f} orders away.{begins}"
         )
         yield Finding("warning", kind, row, node.name, text)
 

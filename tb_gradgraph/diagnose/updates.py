@@ -15,8 +15,8 @@ from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 USUAL = (1e-4, 1e-2)
 FAR = 10.0
 
-_WEIGHT, _UPDATE, _RATIO = (
-    STATISTICS.index(name) for name in ("weight_norm", "update_norm", "update_ratio")
+_GRADIENT, _WEIGHT, _UPDATE, _RATIO = (
+    STATISTICS.index(name) for name in ("l2_norm", "weight_norm", "update_norm", "update_ratio")
 )
 
 _TOO_LARGE = "The learning rate may be too high."
@@ -44,7 +44,9 @@ def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
     weights.sort(key=lambda pair: ratios[pair[0]])
     low, high = USUAL[0] / FAR, USUAL[1] * FAR
     large = [pair for pair in reversed(weights) if ratios[pair[0]] > high]
-    small = [pair for pair in weights if ratios[pair[0]] < low]
+    # Where there is no gradient only momentum moves a weight: that is told of as such.
+    got = table.values[:, _GRADIENT] != 0
+    small = [pair for pair in weights if ratios[pair[0]] < low and got[pair[0]]]
     if large:
         text = _tell(graph, table, large, len(weights), f"more than {high:g}")
         yield Finding("warning", "large_update", *_where(large), f"{text} {_TOO_LARGE}")

@@ -42,7 +42,14 @@ def answer_asset(name: str) -> Answer:
     """Give a file of the panel; a name that is not in the fixed set is 404, whatever it spells."""
     if name not in _list_assets():
         raise not_found(f"Expected a file of the panel, got {name[:200]!r}.")
-    return _read_asset(name)
+    try:
+        return _read_asset(name)
+    except FileNotFoundError:
+        _list_assets.cache_clear()
+        raise not_found(
+            f"Expected the panel as it was when TensorBoard started, got another without {name[:200]!r}: "
+            "the package was installed anew. Restart TensorBoard."
+        ) from None
 
 
 @functools.cache

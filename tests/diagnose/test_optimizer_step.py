@@ -118,6 +118,13 @@ def test_weight_that_hardly_moved_is_a_note():
     assert "changed it by 2e-07 of its norm (update 4e-07, weight 2). 1 of 2 weights" in found.text
 
 
+def test_weight_that_momentum_alone_moves_is_not_told_to_learn_too_slowly():
+    """Its gradient is zero, which is another finding."""
+    applied = make_table(first=moved(1e-3), second={**moved(2e-7), "l2_norm": 0.0})
+    found = find(OptimizerStep({"applied": applied}))
+    assert "small_update" not in {one.kind for one in found}
+
+
 def test_step_in_which_nothing_moved_is_one_note():
     applied = make_table(**{name: moved(0.0) for name in SHAPES})
     (found,) = find(OptimizerStep({"applied": applied}))

@@ -68,3 +68,12 @@ def test_panel_is_served_by_tensorboard(client):
     assert reply.headers["Content-Type"].startswith("text/javascript")
     assert reply.headers["Cache-Control"] == "no-cache, must-revalidate"
     assert b"render" in reply.content
+
+
+def test_a_panel_that_is_installed_anew_meanwhile_asks_for_a_restart(static):
+    answer_asset("index.js")
+    (static / "assets" / "part-B8KxQ_2f.js").unlink()
+    with pytest.raises(RequestError, match="Restart TensorBoard") as caught:
+        answer_asset("assets/part-B8KxQ_2f.js")
+    assert caught.value.status == 404
+    assert answer_asset("index.js").content

@@ -42,7 +42,7 @@ export function Findings({ session, select }: {
       <ul data-testid="finding-list">
         {alike(findings).map((group) => <Alike key={group[0]!.text} findings={group} hierarchy={hierarchy} select={choose} />)}
         {elsewhere.length > 0 && (
-          <li class="elsewhere" data-testid="findings-elsewhere">{findings.length > 0 ? "also at step " : "at step "}
+          <li class="elsewhere" data-testid="findings-elsewhere">{findings.length > 0 ? "others, first at step " : "first at step "}
             {elsewhere.map((other, i) => <AtStep key={other.step} before={i > 0 ? ", " : ""} other={other} go={() => goToStep(store, other.step, other.backward_pass)} />)}
           </li>
         )}
