@@ -45,6 +45,17 @@ describe("runs of equal blocks", () => {
     expect(titles(hierarchyOf(rewired), "repeat")).toEqual(parted);
   });
 
+  test("where not all of a level can open, runs do, before what stands before them", () => {
+    const weight = transformer(12, 1).graph.nodes.key.indexOf("parameter:h.0.mlp.0.bias");
+    const hierarchy = hierarchyOf(changed(transformer(12, 1), (graph) => ({
+      ...graph, slots: { ...graph.slots, shape: graph.slots.shape.map((shape, row) => (row === weight ? [64] : shape)) },
+    })));
+    const closed = countBoxes(hierarchy, new Set([groupNamed(hierarchy, "#0")]));
+    const opened = [...openUpTo(hierarchy, closed + 11)].map((group) => hierarchy.groups[group]!.title);
+    expect(opened).toContain("h.1 … h.11");
+    expect(opened).not.toContain("h.0");
+  });
+
   test("three blocks stay as they are; a small graph opens with its runs", () => {
     expect(titles(hierarchyOf(transformer(3, 1)), "repeat")).toEqual([]);
     const hierarchy = hierarchyOf(recurrent(6));

@@ -2,7 +2,7 @@
 
 import { asItem, type Hierarchy } from "./hierarchy";
 
-export const START_ROWS = 34;
+export const START_ROWS = 40;
 export interface FlowRow {
   readonly id: string; // of the group, or the node's key: what the graph selects by
   readonly kind: "node" | "group";

@@ -55,7 +55,8 @@ export interface Opening {
 }
 
 // Opens level by level as long as at most `limit` boxes are shown. Equal siblings
-// open together or not at all, so that like is shown alike; what is one operation stays one box.
+// open together or not at all, so that like is shown alike; what is one operation stays one box. Of a
+// level, runs come first: what goes wrong along a deep net is seen from block to block.
 export function openUpTo(hierarchy: Hierarchy, limit: number, { runs = true, weigh = unlessChain(hierarchy) }: Opening = {}): ReadonlySet<number> {
   const open = new Set<number>();
   const sum = (children: readonly number[]): number => children.reduce((count, child) => count + weigh(child), 0);
@@ -65,7 +66,7 @@ export function openUpTo(hierarchy: Hierarchy, limit: number, { runs = true, wei
   while (level.length > 0) {
     const next: (readonly number[])[] = [];
     for (const children of level) {
-      for (const alike of bySignature(hierarchy, children)) {
+      for (const alike of runsFirst(hierarchy, bySignature(hierarchy, children))) {
         const cost = alike.reduce((count, group) => count + sum(hierarchy.groups[group]!.children), 0);
         if (shown + cost > limit) continue;
         if (!runs && hierarchy.groups[alike[0]!]!.run !== undefined && alike[0] !== only) continue;
@@ -96,6 +97,11 @@ function bySignature(hierarchy: Hierarchy, children: readonly number[]): Iterabl
     else known.push(child);
   }
   return classes.values();
+}
+
+function runsFirst({ groups }: Hierarchy, classes: Iterable<readonly number[]>): readonly (readonly number[])[] {
+  const rank = ([first]: readonly number[]): number => Number(groups[first!]!.run === undefined);
+  return [...classes].sort((a, b) => rank(a) - rank(b));
 }
 
 // The groups that must be open to show a node (or the inside of a group's parent).
