@@ -29,12 +29,18 @@ class Magnitudes(NamedTuple):
     counts: np.ndarray
 
 
-def magnitudes_of(values: np.ndarray) -> Magnitudes | None:
-    """Look at many numbers; ``None`` where none of them is finite and not zero."""
-    found = np.abs(values[np.isfinite(values) & (values != 0)])
+def magnitudes_of(values: np.ndarray, aside: Sequence[int] = ()) -> Magnitudes | None:
+    """Look at many numbers ``[..., rows]``; ``None`` where none of them is finite and not zero.
+
+    Those of rows ``aside`` do not count to where most lie, unless there are no others.
+    """
+    counts_for = np.isfinite(values) & (values != 0)
+    found = np.abs(values[counts_for])
     if not len(found):
         return None
-    bins, counts = np.unique(np.floor(np.log2(found) * _BINS).astype(np.int32), return_counts=True)
+    counts_for[..., list(aside)] = False
+    most = np.abs(values[counts_for]) if counts_for.any() else found
+    bins, counts = np.unique(np.floor(np.log2(most) * _BINS).astype(np.int32), return_counts=True)
     return Magnitudes(float(found.min()), float(found.max()), bins, counts)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tb_gradgraph.serve.answer import BINARY, Answer
+from tb_gradgraph.serve.cancelled import list_cancelled
 from tb_gradgraph.serve.find import find_entry, find_graph, find_records, find_run, with_stage
 from tb_gradgraph.serve.frames import encode_frame
 from tb_gradgraph.serve.index import Entry, RunView
@@ -89,7 +90,11 @@ def _magnitudes(
     reader: Reader, run: RunView, entries: Sequence[Entry], name: str
 ) -> list[Magnitudes]:
     segments = {(entry.chunk, entry.segment): entry for entry in entries}.values()
-    parts = (reader.magnitudes(run, entry, name) for entry in segments)
+    firsts = {entry.graph_hash: entry for entry in reversed(entries)}
+    cancelled = {
+        graph_hash: list_cancelled(reader, run, first) for graph_hash, first in firsts.items()
+    }
+    parts = (reader.magnitudes(run, entry, name, cancelled[entry.graph_hash]) for entry in segments)
     return [part for part in parts if part is not None]
 
 

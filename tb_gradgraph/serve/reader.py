@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -100,13 +100,18 @@ class Reader:
         )
         return gradients[entry.position], values[entry.position]
 
-    def magnitudes(self, run: RunView, entry: Entry, name: str) -> Magnitudes | None:
-        """Tell where the magnitudes of a statistic in the entry's segment lie."""
+    def magnitudes(
+        self, run: RunView, entry: Entry, name: str, aside: Sequence[int] = ()
+    ) -> Magnitudes | None:
+        """Tell where the magnitudes of a statistic in the entry's segment lie.
+
+        Rows ``aside``, the same at every call for one graph, do not count to where most lie.
+        """
         return self._part(
             run,
             entry,
             f"magnitudes {name}",
-            lambda part: magnitudes_of(part.statistic(name)),
+            lambda part: magnitudes_of(part.statistic(name), aside),
             lambda found: 200 if found is None else 200 + found.bins.nbytes + found.counts.nbytes,
         )
 

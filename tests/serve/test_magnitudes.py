@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
+import pathlib
+import struct
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
+import tb_gradgraph
+from tb_gradgraph.event_files import EventFiles
 from tb_gradgraph.serve.magnitudes import domain_of, fences_of, magnitudes_of
+from tb_gradgraph.serve.numbers import answer_series
+from tb_gradgraph.serve.parameters import Parameters
+from tb_gradgraph.serve.reader import Reader
 
 NORMAL = 2.0 ** np.random.default_rng(0).normal(0, 3, 1000)
 
@@ -68,3 +78,36 @@ def test_ends_of_what_a_float_can_be() -> None:
 def test_nothing(numbers: list[float]) -> None:
     assert magnitudes_of(np.array(numbers, np.float32)) is None
     assert domain_of([]) is fences_of([]) is None
+
+
+def test_rows_that_are_put_aside_do_not_count_to_where_most_lie() -> None:
+    numbers = np.stack([NORMAL[:100], 1e-12 * NORMAL[:100]], axis=1)  # records, rows
+    aside = magnitudes_of(numbers, [1])
+    assert aside is not None
+    assert fences_of([aside]) == _fences(NORMAL[:100])
+    assert domain_of([aside]) == (numbers.min(), numbers.max())
+    alone = magnitudes_of(numbers[:, 1:], [0])
+    assert alone is not None and fences_of([alone]) == _fences(numbers[:, 1:])
+
+
+def test_a_bias_before_a_norm_is_no_measure_for_the_others(tmp_path: pathlib.Path) -> None:
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(16, 1))
+    with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
+        watch = writer.watch(net, every_n_steps=1, level="param", tag="net")
+        for _ in range(4):
+            net.zero_grad()
+            net(torch.randn(8, 1, 4, 4)).square().mean().backward()
+    assert watch.closed
+    norms = {name: float(p.grad.norm()) for name, p in net.named_parameters()}
+    bias = norms.pop("0.bias")
+    reader = Reader(EventFiles(tmp_path))
+    (run,) = reader.runs().values()
+    (entry, *_) = run.records["net"]
+    query = {"run": run.name, "tag": "net", "hash": entry.graph_hash, "statistic": "l2_norm"}
+    content = answer_series(reader, Parameters(query)).content
+    assert isinstance(content, bytes)
+    (length,) = struct.unpack_from("<I", content)
+    header = json.loads(content[4 : 4 + length])
+    assert header["domain"][0] < 1e-5 * header["fences"][0]
+    assert bias < header["fences"][0] < min(norms.values())
