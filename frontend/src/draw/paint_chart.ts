@@ -2,6 +2,7 @@
 
 import { formatNumber } from "../base/format";
 import type { Rect, Size } from "../base/geometry";
+import { FLOOR_PX, FLOOR_ROOM_PX, markedSteps, paintMarks } from "./chart_marks";
 import { evenTicks, logTicks } from "../model/log_ticks";
 import { smooth } from "../model/smoothing";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "./text";
@@ -15,6 +16,7 @@ export interface ChartLine {
   readonly width?: number;
   readonly steps: readonly number[]; // ascending, each once
   readonly values: readonly (number | null)[];
+  readonly nonfinite?: ReadonlyMap<number, number>; // steps with NaN or infinite elements, and which of these
 }
 
 export interface DrawnChart {
@@ -40,10 +42,13 @@ interface Axes {
   readonly y: (value: number) => number;
   readonly steps: readonly number[];
   readonly values: readonly number[];
+  readonly floor: number | undefined; // of zeros
 }
 
-export function chartSize({ lines }: DrawnChart): Size {
-  return { width: WIDTH_PX, height: PLOT.y + PLOT.height + 36 + KEY_PX * lines.length + 8 };
+export function chartSize({ lines, log }: DrawnChart): Size {
+  const { zeros, nonfinite } = markedSteps(lines, log);
+  const rows = lines.length + (zeros.length + nonfinite.length > 0 ? 1 : 0);
+  return { width: WIDTH_PX, height: PLOT.y + PLOT.height + 36 + KEY_PX * rows + 8 };
 }
 
 export function paintChart(context: CanvasRenderingContext2D, chart: DrawnChart, theme: Theme): void {
@@ -59,28 +64,35 @@ export function paintChart(context: CanvasRenderingContext2D, chart: DrawnChart,
   paintAxes(context, axes, theme);
   if (chart.step !== undefined) stroke(context, [[axes.x(chart.step), PLOT.y], [axes.x(chart.step), PLOT.y + PLOT.height]], theme.root, 1, []);
   for (const line of chart.lines) paintLine(context, chart, line, axes);
+  paintMarks(context, chart.lines, chart.log, { x: axes.x, top: PLOT.y, floor: axes.floor ?? 0, pixel: 1 }, theme);
   chart.lines.forEach((line, i) => paintName(context, line, PLOT.y + PLOT.height + 44 + KEY_PX * i, theme));
+  paintMarksKey(context, chart, PLOT.y + PLOT.height + 44 + KEY_PX * chart.lines.length, theme);
 }
 
-// A logarithmic axis takes magnitudes, and has no place for zero.
+// A logarithmic axis takes magnitudes; zeros are marked below it.
 function placed({ values }: ChartLine, log: boolean): readonly (number | null)[] {
   return values.map((value) => (value === null || !Number.isFinite(value) || (log && value === 0) ? null : log ? Math.abs(value) : value));
 }
 
-function axesOf({ lines, log, step }: DrawnChart): Axes {
+function axesOf({ lines, log, step, smoothing }: DrawnChart): Axes {
   const steps = [...lines.flatMap((line) => line.steps), ...(step === undefined ? [] : [step])];
   const [first, last] = endsOf(steps, 0, 1);
   const along = (value: number): number => (log ? Math.log10(value) : value);
-  const numbers = lines.flatMap((line) => placed(line, log)).flatMap((value) => (value === null ? [] : [value]));
+  // Smoothed over zeros, a line goes below its least number.
+  const drawn = [...lines, ...lines.map((line) => ({ ...line, values: smooth(line.values, smoothing) }))];
+  const numbers = drawn.flatMap((line) => placed(line, log)).flatMap((value) => (value === null ? [] : [value]));
   const [least, most] = endsOf(numbers.map(along), log ? 0 : -0.5, log ? 1 : 0.5);
   const room = (most - least) * 0.06 || (log ? 0.05 : Math.abs(most) * 0.05 || 1);
   const [low, high] = [least - room, most + room];
+  const floor = markedSteps(lines, log).zeros.length > 0 ? PLOT.y + PLOT.height - FLOOR_PX : undefined;
+  const height = PLOT.height - (floor === undefined ? 0 : FLOOR_ROOM_PX);
   const back = (value: number): number => (log ? 10 ** value : value);
   return {
     x: (at) => PLOT.x + (last === first ? 0.5 : (at - first) / (last - first)) * PLOT.width,
-    y: (value) => PLOT.y + PLOT.height * (1 - (along(value) - low) / (high - low)),
+    y: (value) => PLOT.y + height * (1 - (along(value) - low) / (high - low)),
     steps: last === first ? [first] : evenTicks(first, last, 12).filter(Number.isInteger),
-    values: (log ? logTicks : evenTicks)(back(low), back(high), Math.floor(PLOT.height / TICK_PX)),
+    values: (log ? logTicks : evenTicks)(back(low), back(high), Math.floor(height / TICK_PX)),
+    floor,
   };
 }
 
@@ -88,17 +100,18 @@ function endsOf(numbers: readonly number[], low: number, high: number): readonly
   return numbers.length === 0 ? [low, high] : numbers.reduce<readonly [number, number]>(([a, b], one) => [Math.min(a, one), Math.max(b, one)], [Infinity, -Infinity]);
 }
 
-function paintAxes(context: CanvasRenderingContext2D, { x, y, steps, values }: Axes, theme: Theme): void {
+function paintAxes(context: CanvasRenderingContext2D, { x, y, steps, values, floor }: Axes, theme: Theme): void {
   const bottom = PLOT.y + PLOT.height;
   for (const step of steps) {
     stroke(context, [[x(step), PLOT.y], [x(step), bottom]], theme.groupBorder, 1, []);
     context.textAlign = "center";
     write(context, String(step), DETAIL_FONT, theme.inkSoft, x(step), bottom + 14);
   }
-  for (const value of values) {
-    stroke(context, [[PLOT.x, y(value)], [PLOT.x + PLOT.width, y(value)]], theme.groupBorder, 1, []);
+  const levels = values.map((value) => [value, y(value)] as const);
+  for (const [value, at] of floor === undefined ? levels : [[0, floor] as const, ...levels]) {
+    stroke(context, [[PLOT.x, at], [PLOT.x + PLOT.width, at]], theme.groupBorder, 1, []);
     context.textAlign = "right";
-    write(context, formatNumber(value), DETAIL_FONT, theme.inkSoft, PLOT.x - 8, y(value));
+    write(context, formatNumber(value), DETAIL_FONT, theme.inkSoft, PLOT.x - 8, at);
   }
   context.textAlign = "right";
   write(context, "step", DETAIL_FONT, theme.inkSoft, PLOT.x + PLOT.width, bottom + 30);
@@ -138,6 +151,24 @@ function partsOf(steps: readonly number[], values: readonly (number | null)[]): 
 function paintName(context: CanvasRenderingContext2D, { label, color, dash = [] }: ChartLine, y: number, theme: Theme): void {
   stroke(context, [[16, y], [34, y]], color, 2.5, dash);
   write(context, fitText(label, DETAIL_FONT, NAME_PX), DETAIL_FONT, theme.ink, 42, y);
+}
+
+// Nothing, where nothing is marked.
+function paintMarksKey(context: CanvasRenderingContext2D, { lines, log }: DrawnChart, y: number, theme: Theme): void {
+  const { zeros, nonfinite, gaps } = markedSteps(lines, log);
+  let x = 16;
+  const put = (text: string, color: string | undefined): void => {
+    if (color !== undefined) {
+      context.fillStyle = color;
+      context.fillRect(x, y - 3, 6, 6);
+      x += 12;
+    }
+    write(context, text, DETAIL_FONT, theme.inkSoft, x, y);
+    x += widthOf(text, DETAIL_FONT) + 18;
+  };
+  if (zeros.length > 0) put("zero, at the bottom", theme.inkSoft);
+  if (nonfinite.length > 0) put("NaN / inf, at the top", theme.nonfinite);
+  if (gaps && x > 16) put("gap: no gradient", undefined);
 }
 
 function stroke(context: CanvasRenderingContext2D, points: readonly (readonly [number, number])[], color: string, width: number, dash: readonly number[]): void {

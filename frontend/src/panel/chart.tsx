@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import uPlot from "uplot";
 import { plainNumber } from "../base/format";
 import { smooth } from "../model/smoothing";
+import { markedSteps } from "../draw/chart_marks";
 import type { ChartLine } from "../draw/paint_chart";
 import type { Theme } from "../draw/theme";
 import { centerOne, optionsOf } from "./chart_options";
@@ -34,9 +35,10 @@ export function Chart(props: ChartProps): JSX.Element {
   latest.current = props;
   const { lines, log, label, theme, smoothing = 0 } = props;
   const finite = lines.flatMap(({ values }) => values.filter((value) => value !== null)).length;
+  const { zeros, nonfinite } = markedSteps(lines, log);
   const records = lines.reduce((sum, { values }) => sum + values.length, 0);
   const looks = lines.map(({ id, color, dash }) => `${id} ${color} ${dash}`).join("\n");
-  const numbers = lines.map(({ steps, values }) => `${steps.join()} ${values.join()}`).join("\n");
+  const numbers = lines.map(({ steps, values, nonfinite: bad }) => `${steps.join()} ${values.join()} ${[...(bad?.keys() ?? [])].join()}`).join("\n");
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
@@ -65,9 +67,9 @@ export function Chart(props: ChartProps): JSX.Element {
   // With its axes: an empty chart has measured none yet.
   useEffect(() => plot.current?.redraw(false, true), [props.step]);
   return (
-    <div class={props.fills ? "chart fills" : "chart"} data-testid={props.id ?? "chart"} data-points={finite} data-step={props.step} data-log={log} data-axis={label} data-lines={lines.map(({ id }) => id).join("\n")}
+    <div class={props.fills ? "chart fills" : "chart"} data-testid={props.id ?? "chart"} data-points={finite} data-zeros={zeros.join()} data-nonfinite={nonfinite.join()} data-step={props.step} data-log={log} data-axis={label} data-lines={lines.map(({ id }) => id).join("\n")}
       role="img" aria-label={`${finite} of ${records} records have a number`}>
-      {finite === 0 && records > 0 ? <p class="chart-empty">No finite number at any step.</p> : <div ref={place} />}
+      {finite === 0 && records > 0 ? <p class="chart-empty">No finite number at any step.{nonfinite.length > 0 && <b class="bad"> NaN or inf at {nonfinite.length} of {records}.</b>}</p> : <div ref={place} />}
     </div>
   );
 }
@@ -80,7 +82,7 @@ function fit(plot: uPlot, element: HTMLElement, { fills }: ChartProps, setHeight
   plot.setSize({ width, height });
 }
 
-// A logarithmic axis takes magnitudes, and has no place for zero. While lines are smoothed, the raw ones lie below them.
+// A logarithmic axis takes magnitudes; zeros are marked below it. While lines are smoothed, the raw ones lie below them.
 function dataOf({ lines, log, smoothing = 0 }: ChartProps): uPlot.AlignedData {
   const shown = (values: readonly (number | null)[]): (number | null)[] =>
     values.map((value) => (value === null || !log ? value : value === 0 ? null : Math.abs(value)));
@@ -99,11 +101,12 @@ function goToCursor(plot: uPlot, { goTo }: ChartProps): void {
   if (step !== undefined) goTo(step);
 }
 
-export function valueIn({ steps, values }: Pick<ChartLine, "steps" | "values">, step: number | undefined): number | null | undefined {
-  return step === undefined ? undefined : values[steps.indexOf(step)];
+// NaN or infinite, where no element is finite.
+export function valueIn({ steps, values, nonfinite }: Pick<ChartLine, "steps" | "values" | "nonfinite">, step: number | undefined): number | null | undefined {
+  return step === undefined ? undefined : values[steps.indexOf(step)] ?? nonfinite?.get(step);
 }
 
-// A logarithmic axis has no place for zero: such a line is not there to be seen.
+// A logarithmic axis has no place for zero: of such a line only marks are there to be seen.
 export function isAllZero({ values }: Pick<ChartLine, "values">): boolean {
   return values.every((value) => value === null || value === 0) && values.includes(0);
 }

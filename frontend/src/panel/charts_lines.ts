@@ -41,7 +41,7 @@ export function drawnLines(store: Store, series: ReadonlyMap<string, Result<Node
     const reply = series.get(seriesKey(run, tag, pin));
     if (reply === undefined) return [];
     const look = pins.length > 1 ? { color: lineColor(p, theme), dash: lineDash(r) } : { color: lineColor(r, theme), dash: [] };
-    const points = reply.ok ? pointsOf(reply.value, line, pass) : { steps: [], values: [] };
+    const points = reply.ok ? pointsOf(reply.value, line, pass) : { steps: [], values: [], nonfinite: new Map<number, number>() };
     return [{ id: `${run}\n${pin}`, label: pin, pin, run, problem: reply.ok ? undefined : reply.error, ...look, ...points }];
   }));
   const canBeLog = weights || statistic.scale === "log";

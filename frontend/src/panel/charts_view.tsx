@@ -2,12 +2,11 @@
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { formatNumber } from "../base/format";
 import { goToStep } from "../state/actions";
 import { removeCharted, toggleRun } from "../state/charts";
 import type { Store } from "../state/store";
 import { Chart, isAllZero, plainValue, valueIn } from "./chart";
-import { Swatch } from "./chart_key";
+import { MarksKey, Spelt, Swatch } from "./chart_key";
 import { hasTag, type Charting } from "./charts_data";
 import { drawnLines, nameOfPin, optionsFor, type Overlaid } from "./charts_lines";
 import type { Drawing } from "./drawing";
@@ -31,6 +30,7 @@ export function ChartsView({ store, drawing, charting }: ChartsProps): JSX.Eleme
       <div class="charts-key">
         <p class="faint" data-testid="charts-at">step {pointed ?? step}{pointed === undefined || pointed === step ? "" : " (pointed at)"}</p>
         <Key store={store} overlaid={overlaid} at={pointed ?? step} />
+        <MarksKey lines={lines} log={log} />
         <Runs store={store} />
       </div>
       <div class="charts-plot">
@@ -63,10 +63,10 @@ function Key({ store, overlaid: { lines, pins, runs, log }, at }: { readonly sto
             {!several && <Value pin={pin} lines={lines} at={at} />}
             <IconButton id="unpin" label="Remove" onClick={() => removeCharted(store, pin)}><CloseIcon /></IconButton>
           </div>
-          {log && lines.some((line) => line.pin === pin && isAllZero(line)) && <p class="faint" data-testid="all-zero">All 0: no line on a log scale.</p>}
+          {log && lines.some((line) => line.pin === pin && isAllZero(line)) && <p class="faint" data-testid="all-zero">All 0.</p>}
           {several && lines.filter((line) => line.pin === pin).map((line) => (
             <div key={line.id} class="charts-run" data-line={line.id} data-value={plainValue(valueIn(line, at))}>
-              <Swatch line={line} /><span class="charts-name">{line.run || "."}</span>{line.problem === undefined ? <b>{spelt(valueIn(line, at))}</b> : <span class="faint" title={line.problem}>not here</span>}
+              <Swatch line={line} /><span class="charts-name">{line.run || "."}</span>{line.problem === undefined ? <Spelt line={line} step={at} /> : <span class="faint" title={line.problem}>not here</span>}
             </div>
           ))}
         </li>
@@ -79,12 +79,7 @@ function Value({ pin, lines, at }: { readonly pin: string; readonly lines: Overl
   const line = lines.find((one) => one.pin === pin);
   if (line === undefined) return <span class="faint">…</span>;
   if (line.problem !== undefined) return <span class="faint" title={line.problem}>not here</span>;
-  const value = valueIn(line, at);
-  return <b data-line={line.id} data-value={plainValue(value)}>{spelt(value)}</b>;
-}
-
-function spelt(value: number | null | undefined): string {
-  return value === null || value === undefined ? "–" : formatNumber(value);
+  return <span data-line={line.id} data-value={plainValue(valueIn(line, at))}><Spelt line={line} step={at} /></span>;
 }
 
 // Runs with a graph of the same name.

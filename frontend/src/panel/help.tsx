@@ -88,6 +88,7 @@ const CHARTS_MEANINGS: Entries = [
   ["color, dash", "a color for each tensor and a dash for each run; of one tensor, a color for each run"],
   ["numbers", "at the step under the pointer, else at the chosen one; a click goes to a step"],
   ["orange", "the chosen step"],
+  ["marks", "on the lower line of a log scale: a gradient of exactly zero; magenta at the top: NaN or infinity. A gap in a line: no gradient"],
   ["smoothing", "as in TensorBoard's Time Series, off at first; the raw lines stay below, and all numbers are raw"],
 ];
 

@@ -75,18 +75,29 @@ function gradientLine(stage: string, statistic: Statistic, several: boolean): Li
 export interface Points {
   readonly steps: readonly number[];
   readonly values: readonly (number | null)[];
+  readonly nonfinite: ReadonlyMap<number, number>;
 }
 
 // One point a step: at later stages a step has one record, at the backward one a pass.
 export function pointsOf(series: NodeSeries, line: Pick<Line, "stage" | "columns">, backwardPass: number): Points {
   const chosen = series.steps.map((_, i) => i).filter((i) =>
     series.stages[i] === line.stage && (line.stage !== BACKWARD || series.backwardPasses[i] === backwardPass));
-  return { steps: chosen.map((i) => series.steps[i]!), values: chosen.map((i) => sumIn(series, line.columns, i)) };
+  const ofWeights = OF_WEIGHTS.some(([name]) => line.columns.includes(name));
+  const nonfinite = ofWeights ? [] : chosen.flatMap((i): [number, number][] => {
+    const kind = nonfiniteIn(series, i);
+    return kind === undefined ? [] : [[series.steps[i]!, kind]];
+  });
+  return { steps: chosen.map((i) => series.steps[i]!), values: chosen.map((i) => sumIn(series, line.columns, i)), nonfinite: new Map(nonfinite) };
 }
 
 function sumIn(series: NodeSeries, columns: readonly string[], record: number): number | null {
   const numbers = columns.map((column) => numberIn(series, column, record));
   return numbers.length === 0 || numbers.includes(undefined) ? null : numbers.reduce<number>((sum, one) => sum + one!, 0);
+}
+
+// NaN or the infinity that is among the elements of one record.
+export function nonfiniteIn(series: NodeSeries, record: number): number | undefined {
+  return ([["nan", NaN], ["posinf", Infinity], ["neginf", -Infinity]] as const).find(([name]) => (numberIn(series, name, record) ?? 0) > 0)?.[1];
 }
 
 // The number of one record, or undefined where there is no such number.

@@ -43,7 +43,7 @@ function Profile({ session: { store }, drawing, hierarchy, select, loop, node = 
       </label>}
       <Chart id="profile-chart" lines={lines} log={log} label="" step={loop.indices[own]} theme={theme} pointAt={pointAt}
         goTo={(index) => select(loop.ids[loop.indices.indexOf(index)]!)} />
-      <ChartKey id="profile-key" lines={lines} word={word} step={loop.indices[own]} pointed={pointed} />
+      <ChartKey id="profile-key" lines={lines} log={log} word={word} step={loop.indices[own]} pointed={pointed} />
       <Ends values={values} loop={loop} word={word} />
     </Section>
   );

@@ -40,8 +40,8 @@ export function SaveChart({ store, drawing, chart, look }: {
   );
 }
 
-// A row a step; a step that a line has no number of is an empty cell.
-function tableOf({ lines, columns }: SavedChart): readonly (readonly (string | number | null)[])[] {
+// A row a step; a step that a line has no gradient of is an empty cell.
+export function tableOf({ lines, columns }: SavedChart): readonly (readonly (string | number | null)[])[] {
   const steps = [...new Set(lines.flatMap((line: ChartLine) => line.steps))].sort((a, b) => a - b);
   return [["step", ...columns], ...steps.map((step) => [step, ...lines.map((line) => valueIn(line, step) ?? null)])];
 }

@@ -7,7 +7,7 @@ import type { Result } from "../base/result";
 import { BACKWARD } from "../model/run";
 import { chooseStage } from "../state/actions";
 import { Facts, Section } from "./card_parts";
-import { numberIn } from "./lines";
+import { nonfiniteIn, numberIn } from "./lines";
 import type { Session } from "./session";
 
 const COLUMNS: readonly (readonly [string, string])[] = [
@@ -43,7 +43,7 @@ export function Stages({ session: { store }, reply }: {
                         {stage}{stage === BACKWARD && passes > 1 && ` ${pass + 1}`}
                       </button>
                     </th>
-                    {COLUMNS.map(([name]) => <Cell key={name} name={name} value={numberIn(series, name, i)} />)}
+                    {COLUMNS.map(([name]) => <Cell key={name} name={name} value={numberIn(series, name, i)} nonfinite={nonfiniteIn(series, i)} />)}
                   </tr>
                 );
               })}
@@ -56,8 +56,14 @@ export function Stages({ session: { store }, reply }: {
   );
 }
 
-function Cell({ name, value }: { readonly name: string; readonly value: number | undefined }): JSX.Element {
-  return <td data-statistic={name} data-value={value === undefined ? "none" : plainNumber(value)}>{value === undefined ? "–" : formatNumber(value)}</td>;
+// Without a finite element there is no number, but a gradient there is.
+function Cell({ name, value, nonfinite }: { readonly name: string; readonly value: number | undefined; readonly nonfinite: number | undefined }): JSX.Element {
+  const told = value ?? nonfinite;
+  return (
+    <td class={value === undefined && told !== undefined ? "bad" : ""} data-statistic={name} data-value={told === undefined ? "none" : plainNumber(told)}>
+      {told === undefined ? "–" : formatNumber(told)}
+    </td>
+  );
 }
 
 // Norms of the weight before the step and of what the step added to it.
