@@ -43,7 +43,7 @@ const shown = (): { value: string | undefined; text: string } => {
 
 test("on a logarithmic scale zeros are marks on a floor, NaN and infinity marks at the top, and no gradient is a gap", async () => {
   openCharts();
-  await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ log: "true", points: "5", zeros: "1,2", nonfinite: "3,4,5" }));
+  await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ log: "true", points: "5", zeros: "2", nonfinite: "3" }));
   const [line, bad] = [lineColor(0, LIGHT), LIGHT.nonfinite];
   await waitFor(() => expect(inColumn(1, line)).toBeDefined());
   for (const step of [1, 2]) {
@@ -63,9 +63,9 @@ test("on a logarithmic scale zeros are marks on a floor, NaN and infinity marks 
 
 test("on a linear scale zero has its place on the axis, and is no mark", async () => {
   openCharts();
-  await waitFor(() => expect(one("chart")?.dataset.zeros).toBe("1,2"));
+  await waitFor(() => expect(one("chart")?.dataset.zeros).toBe("2"));
   one("charts-log")!.click();
-  await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ log: "false", zeros: "", nonfinite: "3,4,5" }));
+  await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ log: "false", zeros: "0", nonfinite: "3" }));
   expect(one("chart-marks")?.textContent).toBe("NaN / infgap: no gradient");
   await waitFor(() => expect(inColumn(4, LIGHT.nonfinite)?.last).toBeLessThan(12));
 });
@@ -81,14 +81,20 @@ test.each([
   });
 });
 
+test("a chart without any finite number says at how many steps there is NaN or infinity", async () => {
+  writeHash("p.gradgraph.view=charts&p.gradgraph.chart.pins=parameter%3Aw%3A0");
+  stage.show({ ...died(), records: died().records.filter(({ step }) => [3, 4, 6].includes(step)) });
+  await waitFor(() => expect(one("chart")?.textContent).toBe("No finite number at any step. NaN or inf at 2 of 3."));
+});
+
 test("a card's chart has the same marks; of the weight there are none for a gradient", async () => {
   writeHash("p.gradgraph.step=2&p.gradgraph.sel=parameter%3Aw");
   stage.show(died());
-  await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ log: "true", zeros: "1,2", nonfinite: "3,4,5" }));
+  await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ log: "true", zeros: "2", nonfinite: "3" }));
   expect(one("chart-marks")?.textContent).toBe("zeroNaN / infgap: no gradient");
   expect(one("chart-key")?.querySelector<HTMLElement>("[data-line]")?.dataset.value).toBe("0");
   stage.choose("chart-of", "weight_norm");
-  await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ zeros: "", nonfinite: "" }));
+  await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ zeros: "0", nonfinite: "0" }));
   expect(one("chart-marks")).toBeNull();
 });
 

@@ -132,7 +132,7 @@ test("while nothing is pinned the selected node is charted; what is found is add
   await waitFor(() => expect(find("nothing-pinned")).not.toBeNull());
 });
 
-test("a line of zeros says why a logarithmic scale does not show it; without any number there are words for a chart", async () => {
+test("a line of zeros says so on a logarithmic scale; without any number there are words for a chart", async () => {
   writeHash("p.gradgraph.view=charts&p.gradgraph.chart.pins=parameter%3Aup.weight%3A0%0Aparameter%3Amid.weight%3A0&p.gradgraph.stat=nonfinite");
   show(two());
   await waitFor(() => expect(lines()).toHaveLength(2));

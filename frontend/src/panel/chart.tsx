@@ -67,7 +67,7 @@ export function Chart(props: ChartProps): JSX.Element {
   // With its axes: an empty chart has measured none yet.
   useEffect(() => plot.current?.redraw(false, true), [props.step]);
   return (
-    <div class={props.fills ? "chart fills" : "chart"} data-testid={props.id ?? "chart"} data-points={finite} data-zeros={zeros.join()} data-nonfinite={nonfinite.join()} data-step={props.step} data-log={log} data-axis={label} data-lines={lines.map(({ id }) => id).join("\n")}
+    <div class={props.fills ? "chart fills" : "chart"} data-testid={props.id ?? "chart"} data-points={finite} data-zeros={zeros.length} data-nonfinite={nonfinite.length} data-step={props.step} data-log={log} data-axis={label} data-lines={lines.map(({ id }) => id).join("\n")}
       role="img" aria-label={`${finite} of ${records} records have a number`}>
       {finite === 0 && records > 0 ? <p class="chart-empty">No finite number at any step.{nonfinite.length > 0 && <b class="bad"> NaN or inf at {nonfinite.length} of {records}.</b>}</p> : <div ref={place} />}
     </div>
