@@ -62,7 +62,7 @@ test("findings of other steps are told of where the shown one has none, and lead
   show({ ...two, elsewhere: [{ step: first.step, backward_pass: 0, count: 2, text: "The rate is too high." }] });
   await openFindings();
   expect(one("findings")?.textContent).toContain("findings elsewhere");
-  expect(one("findings-elsewhere")?.textContent).toBe(`at step ${first.step}: 2`);
+  expect(one("findings-elsewhere")?.textContent).toBe(`first at step ${first.step}: 2`);
   one("findings-elsewhere")?.querySelector("button")?.click();
   await waitFor(() => expect((one("step") as HTMLInputElement | null)?.value).toBe(String(first.step)));
 });
