@@ -228,7 +228,7 @@ export class Session {
     void this.client.nonfiniteSteps(run, tag.tag, tag.hashes).then((reply) => {
       const { store } = this;
       if (store.run.peek()?.run !== run || store.tag.peek() !== tag) return;
-      store.badSteps.value = reply.ok ? reply.value : [];
+      store.badSteps.value = reply.ok ? reply.value : new Map();
     });
   }
 }

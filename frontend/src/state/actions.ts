@@ -61,7 +61,7 @@ export function leaveGraph(store: Store): void {
     store.hierarchy.value = undefined;
     store.record.value = undefined;
     store.magnitudes.value = undefined;
-    store.badSteps.value = [];
+    store.badSteps.value = new Map();
     store.edge.value = undefined;
     store.playing.value = false;
   });

@@ -1,6 +1,7 @@
 // The one mutable thing of the panel: what is shown, as signals.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import type { BadSteps } from "../model/bad_steps";
 import { showGraph, type VisibleGraph } from "../model/collapse";
 import { EVERYTHING, type FlowWindow } from "../model/flow_window";
 import type { Hierarchy } from "../model/hierarchy";
@@ -50,7 +51,7 @@ export interface Store {
   readonly hierarchy: Signal<Hierarchy | undefined>;
   readonly record: Signal<RecordedStep | undefined>;
   readonly magnitudes: Signal<Magnitudes | undefined>;
-  readonly badSteps: Signal<readonly number[]>; // at which some gradient of any graph of the tag held NaN or infinity
+  readonly badSteps: Signal<BadSteps>; // of the tag
 
   readonly run: ReadonlySignal<Run | undefined>;
   readonly tag: ReadonlySignal<Tag | undefined>;
@@ -112,7 +113,7 @@ export function createStore(alone = false): Store {
     unreachable: signal(false),
     notice: signal<string | undefined>(undefined),
     magnitudes: signal<Magnitudes | undefined>(undefined),
-    badSteps: signal<readonly number[]>([]),
+    badSteps: signal<BadSteps>(new Map()),
     ref,
     // A signal of its own: most steps change the record but not the graph.
     hash: computed(() => ref.value?.hash),
