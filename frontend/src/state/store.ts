@@ -10,7 +10,7 @@ import type { RecordedStep } from "../model/record";
 import { BACKWARD, type RecordRef, type Run, type Tag } from "../model/run";
 import { DEFAULT_STATISTIC, statisticOf, type Statistic } from "../model/statistics";
 import { computeValues, type StepValues } from "../model/values";
-import type { Direction, View } from "./address";
+import type { Address, Direction, View } from "./address";
 import { createCharts, type ChartsState } from "./charts";
 import { createCompare, type CompareState } from "./compare";
 
@@ -25,6 +25,7 @@ export interface Store {
   readonly runs: Signal<readonly Run[]>;
   readonly runName: Signal<string | undefined>;
   readonly tagName: Signal<string | undefined>;
+  readonly awaited: Signal<Address | undefined>; // a link to a run that is still to come
   readonly recordIndex: Signal<number>;
   readonly stage: Signal<string>; // that was asked for; a step without it shows the nearest
   readonly statistic: Signal<Statistic>;
@@ -92,6 +93,7 @@ export function createStore(alone = false): Store {
     alone,
     phase: signal<Phase>({ kind: "loading" }),
     runs, runName, tagName, recordIndex, statistic, open, hierarchy, record, run, tag, openGroups,
+    awaited: signal<Address | undefined>(undefined),
     direction: signal<Direction>("backward"),
     stage: signal(BACKWARD),
     selected: signal<string | undefined>(undefined),
