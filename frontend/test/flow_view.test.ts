@@ -122,6 +122,11 @@ test("a step is marked at the head of its column also where the pass that is sho
   expect(stage.one("flow-tooltip")!.textContent).not.toContain("NaN");
 });
 
+test("operations that were not recorded are counted, with what records them", async () => {
+  await show();
+  expect(stage.one("flow-told")!.textContent).toContain('1 operation not recorded (level="op" records them).');
+});
+
 test("of a step that was read once only, the words name no pass", async () => {
   await show();
   pointer("pointermove", middle(3, Number(row("parameter:down.weight").dataset.row)));
