@@ -202,6 +202,14 @@ test("the part of each share at the step and over the steps", async () => {
   await waitFor(() => expect([...find("shares-key")!.querySelectorAll<HTMLElement>("[data-line]")].map(({ dataset }) => dataset.value)).toEqual(["0.6", "0.4"]));
 });
 
+test("where no share was read there is no table of them", async () => {
+  show(shared(false));
+  await drawn("parameter:w");
+  item("parameter:w").click();
+  await waitFor(() => expect(find("histogram-strip")?.dataset.steps).toBe("3"));
+  expect([find("shares"), find("shares-history")]).toEqual([null, null]);
+});
+
 test("a group of a module that is called again has a profile, one of a single call has none", async () => {
   show(loop(), one());
   await drawn("cell#0/TanhBackward0.0").catch(() => undefined);

@@ -125,6 +125,7 @@ test("boxes say the ratio as far as there is room; NaN, zero and what only one h
   const scale = { domain: [1, 10] as const, below: false, above: false, position: () => 0.5, fill: () => "" };
   const paints = paintCompared(shown, { boxes, edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() }, scene, comparison, undefined, scale, 4, LIGHT);
   expect(paints.boxes.map(({ detail }) => detail)).toEqual(["NaN/inf", "×∞ · 18", "only here", "×4 · 6"]);
+  expect(paints.boxes.map(({ zero }) => zero)).toEqual([false, true, false, false]);
   expect(paints.boxes.map(({ only }) => only)).toEqual([false, false, true, false]);
   expect(paints.boxes.map(({ fill }) => fill)).toEqual([LIGHT.nonfinite, ratioStops(LIGHT)[8], LIGHT.surface, ratioStops(LIGHT)[6]]);
 });

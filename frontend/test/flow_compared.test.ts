@@ -62,16 +62,17 @@ test("every cell of a run compared with itself is equal or has no ratio, in whic
 });
 
 test("of cells that share a pixel the one that differs most is seen, in the colors of the graph", () => {
-  const flow = { relation: Uint8Array.of(both, both, both, onlyHere, onlyThere, nonfinite, none), log2: Float32Array.of(0, -1, 4, NaN, NaN, NaN, NaN) } as unknown as ComparedFlow;
+  const flow = { relation: Uint8Array.of(both, both, both, onlyHere, onlyThere, nonfinite, none, both, both), log2: Float32Array.of(0, -1, 4, NaN, NaN, NaN, NaN, -Infinity, Infinity) } as unknown as ComparedFlow;
   const codes = [...comparedCodesOf(flow, 4)];
-  const [equal, half, much, here, there, bad, nothing] = codes as [number, number, number, number, number, number, number];
-  expect([...codes].sort((a, b) => a - b)).toEqual([nothing, here, there, equal, half, much, bad]);
+  const [equal, half, much, here, there, bad, nothing, dead, deadThere] = codes as [number, number, number, number, number, number, number, number, number];
+  expect([...codes].sort((a, b) => a - b)).toEqual([nothing, here, there, equal, half, much, deadThere, dead, bad]);
   const { colors, lean } = ratioPaletteOf(LIGHT);
   const hex = (code: number): readonly number[] => [0, 8, 16].map((shift) => (colors[code]! >> shift) & 255);
   expect(hex(much)).toEqual(rgbOf(ratioStops(LIGHT)[8]!));
   expect(hex(equal)).toEqual(rgbOf(ratioStops(LIGHT)[4]!));
   hex(half).forEach((part, i) => expect(Math.abs(part - rgbOf(ratioColor(-1, 4, LIGHT))[i]!)).toBeLessThanOrEqual(1));
-  expect([lean[here], lean[there], lean[equal]]).toEqual([1, -1, 0]);
+  expect([lean[here], lean[there], lean[equal], lean[much], lean[dead], lean[deadThere]]).toEqual([1, -1, 0, 0, 1, -1]);
+  expect([hex(dead), hex(deadThere)]).toEqual([ratioStops(LIGHT)[0]!, ratioStops(LIGHT)[8]!].map(rgbOf));
 });
 
 const row = (key: string): HTMLElement => stage.place.querySelector<HTMLElement>(`[role=row][data-key="${key}"]`)!;

@@ -1,7 +1,7 @@
 // The heat map on the screen: its cells, its cursor and the graph's, zoom, brush, keys, the line above.
 
 import { expect, test } from "vitest";
-import { chainRule, flow, FLOW_STEPS, hostile, HOSTILE, training, transformer, withoutGradients } from "../fixtures/examples.mjs";
+import { chainRule, flow, FLOW_STEPS, hostile, HOSTILE, onePassBad, training, transformer, withoutGradients } from "../fixtures/examples.mjs";
 import { spiked } from "../fixtures/compared.mjs";
 import { readHash, writeHash } from "../src/panel/host";
 import { rgbOf } from "../src/draw/element_colors";
@@ -103,6 +103,34 @@ test("NaN and zero have their colors on the canvas", async () => {
   await waitFor(() => expect(pixel(3)).toEqual([...rgbOf(LIGHT.nonfinite)]));
   expect(pixel(4)).toEqual([...rgbOf(LIGHT.zero)]);
   expect([[...rgbOf(LIGHT.none)], [...rgbOf(LIGHT.noneLine)]]).toContainEqual(pixel(5));
+});
+
+test("a step is marked at the head of its column also where the pass that is shown is healthy; words say which pass was not", async () => {
+  await show(onePassBad(), "p.gradgraph.view=flow&p.gradgraph.step=1&p.gradgraph.pass=3");
+  const pixel = (column: number): number[] => {
+    const { x, y } = middle(column, 0);
+    const head = y - numbers("rows")[2]! / 2 - 3;
+    return [...canvas().getContext("2d")!.getImageData(x * devicePixelRatio, head * devicePixelRatio, 1, 1).data.subarray(0, 3)];
+  };
+  await waitFor(() => expect(pixel(1)).toEqual([...rgbOf(LIGHT.nonfinite)]));
+  expect(pixel(0)).not.toEqual([...rgbOf(LIGHT.nonfinite)]);
+  const at = Number(row("parameter:w").dataset.row);
+  pointer("pointermove", middle(1, at));
+  await waitFor(() => expect(stage.one("flow-tooltip")!.textContent).toContain("step 1: L2 norm 2NaN or infinity in this step: pass 3"));
+  pointer("pointermove", middle(0, at));
+  await waitFor(() => expect(stage.one("flow-tooltip")!.textContent).toContain("step 0"));
+  expect(stage.one("flow-tooltip")!.textContent).not.toContain("NaN");
+});
+
+test("operations that were not recorded are counted, with what records them", async () => {
+  await show();
+  expect(stage.one("flow-told")!.textContent).toContain('1 operation not recorded (level="op" records them).');
+});
+
+test("of a step that was read once only, the words name no pass", async () => {
+  await show();
+  pointer("pointermove", middle(3, Number(row("parameter:down.weight").dataset.row)));
+  await waitFor(() => expect(stage.one("flow-tooltip")!.textContent).toMatch(/NaN or infinity in this step(train|$)/));
 });
 
 test("a click goes to the step and the row, as the graph does; pointing says the number", async () => {

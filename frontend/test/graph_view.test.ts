@@ -22,11 +22,13 @@ function cellPoint(key: string, block: number, count: number): { x: number; y: n
 const line = (folded: string): HTMLElement | undefined =>
   [...(one("edges")?.querySelectorAll<HTMLElement>("li") ?? [])].find(({ dataset }) => dataset.folded === folded);
 
-test("a cell of the strip selects its block, hidden as it is; a double click opens the run there", async () => {
+test("a cell of the strip selects its block, hidden as it is; a double click opens the row there", async () => {
   stage.show(transformer(12, 3));
   await stage.drawn(BLOCKS);
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
   const boxes = stage.keys().length;
+  stage.click(cellPoint(BLOCKS, 7, 12), "pointermove");
+  await waitFor(() => expect(stage.place.querySelector("[role=tooltip]")?.textContent).toContain("Double click opens the row there."));
   stage.click(cellPoint(BLOCKS, 7, 12));
   await waitFor(() => expect(one("card")?.dataset.key).toBe("h.7#0"));
   expect(stage.keys()).toHaveLength(boxes);

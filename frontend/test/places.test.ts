@@ -41,6 +41,65 @@ test("a link to a run without records says so; once it has records they are draw
   expect(one("loading")).toBeNull();
 });
 
+const LATE = "p.gradgraph.run=late&p.gradgraph.tag=GPT&p.gradgraph.step=3&p.gradgraph.sel=h.1%230";
+const run = (): string => (one("run") as HTMLSelectElement).value;
+
+async function showWaiting(): Promise<readonly FixtureRun[]> {
+  const late = renamed(transformer(2, 6), "late");
+  writeHash(LATE);
+  stage.options = { soonestMs: 30 };
+  show(chainRule());
+  await drawn("leaf:x");
+  await waitFor(() => expect(one("waiting")?.textContent).toContain('no run "late" here yet'));
+  return [chainRule(), late];
+}
+
+test("a link to a run that is still to come waits for it, keeps its address, and goes there as asked", async () => {
+  const both = await showWaiting();
+  expect(one("waiting")?.textContent).toContain('until then this is "chain_rule"');
+  expect(one("notice")).toBeNull();
+  stage.choose("statistic", "abs_max");
+  await waitFor(() => expect(readHash()).toContain("stat=abs_max"));
+  for (const part of LATE.split("&")) expect(readHash()).toContain(part);
+  // Read, but without a record yet.
+  stage.runs = [chainRule(), emptyRun("late")];
+  await waitFor(() => expect((one("run") as HTMLSelectElement).options).toHaveLength(2));
+  expect(run()).toBe("chain_rule");
+  stage.runs = both;
+  await drawn("h.1#0");
+  expect([run(), step(), one("waiting")]).toEqual(["late", "3", null]);
+  await waitFor(() => expect(one("card")?.dataset.key).toBe("h.1#0"));
+});
+
+test.each<[string, () => void]>([
+  ["another step", () => press("ArrowLeft")],
+  ["to stay", () => one("stay")!.click()],
+  ["the run that is shown", () => choose("run", "chain_rule")],
+])("who chose %s meanwhile is left there when the run comes", async (_, meanwhile) => {
+  const both = await showWaiting();
+  meanwhile();
+  await waitFor(() => expect(one("waiting")).toBeNull());
+  stage.runs = both;
+  await waitFor(() => expect((one("run") as HTMLSelectElement).options).toHaveLength(2));
+  await waitFor(() => expect(readHash()).toContain("run=chain_rule"));
+  expect(run()).toBe("chain_rule");
+});
+
+test("an address that changes to a run that is still to come is waited for too", async () => {
+  const late = renamed(transformer(2, 6), "late");
+  stage.options = { soonestMs: 30 };
+  show(chainRule());
+  await drawn("leaf:x");
+  await waitFor(() => expect(readHash()).toContain("run=chain_rule"));
+  writeHash(LATE);
+  for (const one of [window, window.parent]) one.dispatchEvent(new HashChangeEvent("hashchange"));
+  await waitFor(() => expect(one("waiting")).not.toBeNull());
+  expect(run()).toBe("chain_rule");
+  stage.runs = [chainRule(), late];
+  await drawn("h.1#0");
+  expect([run(), step(), one("waiting")]).toEqual(["late", "3", null]);
+});
+
 test("without a wish, a run that has records is shown first", async () => {
   show(emptyRun("a"), chainRule());
   await drawn("leaf:x");

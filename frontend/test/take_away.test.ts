@@ -3,14 +3,15 @@
 import { interpolateCividis, interpolateGreys, interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";
 import { Context } from "svgcanvas";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { chainRule, flow, HOSTILE, hostile, transformer } from "../fixtures/examples.mjs";
+import { chainRule, flow, HOSTILE, hostile, training, transformer } from "../fixtures/examples.mjs";
 import { embeddedFetch, keyOf } from "../src/api/embedded";
-import { one } from "../fixtures/compared.mjs";
+import { one, two } from "../fixtures/compared.mjs";
 import { csvOf } from "../src/base/csv";
 import { luminance } from "../src/draw/color_scale";
 import { colorAt, rgbOf } from "../src/draw/element_colors";
 import { lineColor } from "../src/draw/line_colors";
 import { chartSize, paintChart } from "../src/draw/paint_chart";
+import { DETAIL_FONT, widthOf } from "../src/draw/text";
 import { LIGHT } from "../src/draw/theme";
 import { RAMPS, rampOf, STOPS } from "../src/draw/ramps";
 import { readHash, writeHash } from "../src/panel/host";
@@ -66,6 +67,32 @@ test("an SVG of the whole drawing has every box by its name, the colors of the p
   const fills = new Set([...svg.querySelectorAll("path")].map((path) => path.getAttribute("fill")));
   for (const key of stage.keys()) expect(fills).toContain(stage.item(key).dataset.color);
   expect(texts).toContain("Gradient, L2 norm (log)");
+});
+
+test("below a narrow picture stands too of what it is, and nothing reaches beyond its edge", async () => {
+  stage.show(training());
+  await stage.drawn("parameter:w");
+  stage.choose("stage", "accumulated");
+  await waitFor(() => expect(readHash()).toContain("stage=accumulated"));
+  const svg = await svgOf((await take("save-whole-svg")).blob);
+  const width = Number(svg.documentElement.getAttribute("width"));
+  expect(width).toBeLessThan(620); // less than one line needs
+  const texts = [...svg.querySelectorAll("text")];
+  expect(texts.map(({ textContent }) => textContent)).toContain("training · net, step 20, accumulated");
+  for (const text of texts.slice(texts.findIndex(({ textContent }) => textContent === "Gradient, L2 norm (log)"))) {
+    const end = Number(text.getAttribute("x")) + widthOf(text.textContent, DETAIL_FONT);
+    expect(end).toBeLessThanOrEqual(width - 14);
+  }
+});
+
+test("the picture of a comparison says which are zero on one side", async () => {
+  writeHash("p.gradgraph.run=one&p.gradgraph.vs.run=two&p.gradgraph.vs.step=same");
+  stage.show(one(), two());
+  await stage.drawn("parameter:up.weight");
+  await waitFor(() => expect(stage.one("compare-bar")?.dataset.ready).toBe("true"));
+  const svg = await svgOf((await take("save-whole-svg")).blob);
+  const texts = [...svg.querySelectorAll("text")].map(({ textContent }) => textContent);
+  for (const word of ["zero here", "zero there", "no ratio", "NaN / inf"]) expect(texts).toContain(word);
 });
 
 test("a PNG of what is in sight is the page's pixels, twice as fine", async () => {

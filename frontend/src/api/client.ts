@@ -3,13 +3,14 @@
 
 import { pause, PAUSES_FROM } from "../base/pause";
 import { failure, success, type Result } from "../base/result";
+import { badStepsOf, type BadSteps, type Reading } from "../model/bad_steps";
 import { parseGraph, type Graph, type GraphColumns } from "../model/graph";
 import type { Magnitudes } from "../model/magnitudes";
 import type { RecordedStep } from "../model/record";
 import type { RecordRef, Run } from "../model/run";
 import type { FindingsReply, NodeHeader, RunsReply, SeriesHeader, StepHeader, TensorHeader, WhatKept } from "./contract";
 import { parseFrame, type FrameArray } from "./frame";
-import { parseNodeSeries, parseRecord, parseRuns, parseTensor, stepsAbove, type NodeSeries } from "./parse";
+import { parseNodeSeries, parseRecord, parseRuns, parseTensor, readingsAbove, type NodeSeries } from "./parse";
 
 // How a route is asked: of the server, or of what a file holds.
 export type Fetch = (url: string) => Promise<Response>;
@@ -61,8 +62,8 @@ export class Client {
 
   // Steps at which some gradient of any of these graphs held NaN or infinity. Where there are none
   // in the whole tag, that is known after three short answers. What is too much to look through is left out.
-  async nonfiniteSteps(run: string, tag: string, hashes: readonly string[]): Promise<Result<readonly number[]>> {
-    const steps = new Set<number>();
+  async nonfiniteSteps(run: string, tag: string, hashes: readonly string[]): Promise<Result<BadSteps>> {
+    const readings: Reading[] = [];
     for (const statistic of ["nan", "posinf", "neginf"]) {
       let left = MOST_SEARCHED;
       for (const hash of hashes) {
@@ -73,10 +74,10 @@ export class Client {
         if (rows * total > left) continue;
         left -= rows * total;
         const reply = total < 2 ? first : await this.frame<SeriesHeader>("series", { run, tag, hash, statistic });
-        if (reply.ok) for (const step of stepsAbove(reply.value, 0)) steps.add(step);
+        if (reply.ok) readings.push(...readingsAbove(reply.value, 0));
       }
     }
-    return success([...steps].sort((a, b) => a - b));
+    return success(badStepsOf(readings));
   }
 
   async node(run: string, tag: string, hash: string, row: number): Promise<Result<NodeSeries>> {

@@ -75,6 +75,7 @@ export interface SeriesHeader {
   readonly total: number;
   readonly steps: readonly number[];
   readonly backward_passes: readonly number[];
+  readonly stages: readonly string[];
   readonly domain: readonly [number, number] | null;
   readonly fences: readonly [number, number] | null;
 }

@@ -1,6 +1,7 @@
 // Turns frames of the routes `step` and `node` into what the model reads.
 
 import { failure, success, type Result } from "../base/result";
+import type { Reading } from "../model/bad_steps";
 import type { RecordedStep, Whole } from "../model/record";
 import { BACKWARD, type RecordRef, type Run } from "../model/run";
 import type { NodeHeader, RunsReply, SeriesHeader, StepHeader, TagReply, TensorHeader, WholeReply, WireNumber } from "./contract";
@@ -107,11 +108,11 @@ export function recordIn(series: NodeSeries, place: Pick<RecordRef, "step" | "ba
 }
 
 // Steps of a series at which any row is above a limit.
-export function stepsAbove({ header, arrays }: Frame<SeriesHeader>, limit: number): readonly number[] {
+export function readingsAbove({ header, arrays }: Frame<SeriesHeader>, limit: number): readonly Reading[] {
   const values = arrays.get("values") ?? new Float32Array();
-  return header.steps.filter((_, record) => {
-    for (let at = record * header.rows; at < (record + 1) * header.rows; at++) if (values[at]! > limit) return true;
-    return false;
+  return header.steps.flatMap((step, i) => {
+    const above = values.subarray(i * header.rows, (i + 1) * header.rows).some((value) => value > limit);
+    return above ? [{ step, stage: header.stages[i]!, backwardPass: header.backward_passes[i]! }] : [];
   });
 }
 

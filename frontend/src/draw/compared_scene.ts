@@ -8,7 +8,7 @@ import type { RecordedStep } from "../model/record";
 import { State } from "../model/values";
 import { headRoom, textRoom, valueText } from "./caption";
 import { inkOn, type ColorScale } from "./color_scale";
-import { ratioText, relatedFill } from "./ratio_scale";
+import { isZeroBeside, ratioText, relatedFill } from "./ratio_scale";
 import type { BoxPaint, EdgePaint, Paints, Scene } from "./scene";
 import { cellCount } from "./strip";
 import { DETAIL_FONT, widthOf } from "./text";
@@ -29,10 +29,14 @@ export function paintCompared(
     const fill = relatedFill(related, reach, theme);
     const detail = detailOf(comparison, box, related, box.open ? headRoom(sceneBox, rectWorld.width) : textRoom(shape, rectWorld.width));
     const [only, ghost] = [related.relation === Relation.onlyHere, related.relation === Relation.onlyThere];
-    const cells = strip === undefined ? [] : relateCells(hierarchy, comparison, strip, cellCount(strip, rectWorld.width)).map((cell) => relatedFill(cell, reach, theme));
+    const cells = strip === undefined ? [] : relateCells(hierarchy, comparison, strip, cellCount(strip, rectWorld.width));
     // Hatched is what cannot be compared.
     const state = stateOf(related);
-    return { fill, ink: ghost ? theme.inkSoft : inkOn(fill, theme), state, detail, ghost, told: !ghost && (only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record)), only, strip: cells };
+    const zero = isZeroBeside(related);
+    return {
+      fill, ink: ghost ? theme.inkSoft : inkOn(zero ? theme.zero : fill, theme), state, detail, ghost, zero, only,
+      told: !ghost && (only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record)), strip: cells.map((cell) => relatedFill(cell, reach, theme)), zeros: cells.map(isZeroBeside),
+    };
   });
   const edges = visible.edges.map((line): EdgePaint => {
     const related = relateLine(comparison, hierarchy.graph, line);

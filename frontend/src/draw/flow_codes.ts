@@ -34,7 +34,10 @@ const ONLY_HERE = 2;
 const ONLY_THERE = 3;
 const FIRST_RATIO = 4;
 const RATIOS = 128; // in each direction
-const BAD_RATIO = FIRST_RATIO + 2 * RATIOS;
+// Exactly zero on one side.
+const ZERO_THERE = FIRST_RATIO + 2 * RATIOS;
+const ZERO_HERE = ZERO_THERE + 1;
+const BAD_RATIO = ZERO_HERE + 1;
 
 export function comparedCodesOf({ relation, log2 }: ComparedFlow, reach: number): Uint16Array {
   const codes = new Uint16Array(relation.length);
@@ -43,6 +46,7 @@ export function comparedCodesOf({ relation, log2 }: ComparedFlow, reach: number)
 }
 
 function ratioCode(relation: Relation, part: number): number {
+  if (relation === Relation.both && Math.abs(part) === Infinity) return part < 0 ? ZERO_HERE : ZERO_THERE;
   if (relation === Relation.both) return FIRST_RATIO + 2 * Math.round(Math.min(1, Math.abs(part)) * (RATIOS - 1)) + (part < 0 ? 1 : 0);
   if (relation === Relation.nonfinite) return BAD_RATIO;
   if (relation === Relation.onlyHere) return ONLY_HERE;
@@ -62,8 +66,10 @@ export function paletteOf(theme: Theme): Palette {
 
 export function ratioPaletteOf(theme: Theme): Palette {
   const ratios = Array.from({ length: 2 * RATIOS }, (_, i) => ratioColor(((i % 2 === 0 ? 1 : -1) * Math.floor(i / 2)) / (RATIOS - 1), 1, theme));
-  return hatched([theme.background, theme.none, theme.surface, theme.surface, ...ratios, theme.nonfinite], [
+  const ends = [ratioColor(Infinity, 1, theme), ratioColor(-Infinity, 1, theme)];
+  return hatched([theme.background, theme.none, theme.surface, theme.surface, ...ratios, ...ends, theme.nonfinite], [
     [NONE, 1, theme.noneLine], [ONLY_HERE, 1, theme.only], [ONLY_THERE, -1, theme.only],
+    [ZERO_HERE, 1, theme.zero], [ZERO_THERE, -1, theme.zero],
   ]);
 }
 

@@ -12,6 +12,8 @@ import { paintStrip, STRIP_HEIGHT } from "./strip";
 import { DETAIL_FONT, fitText, FONT, TITLE_FONT, widthOf } from "./text";
 import type { Theme } from "./theme";
 
+const ZERO_FRAME = 4;
+
 export interface Marks {
   readonly selected: boolean;
   readonly hovered: boolean;
@@ -56,6 +58,15 @@ function swatch(context: CanvasRenderingContext2D, rect: Rect, paint: BoxPaint, 
   context.lineWidth = 1;
   context.strokeStyle = theme.border;
   context.stroke();
+  if (paint.zero !== true) return;
+  context.fillStyle = theme.zero;
+  context.fillRect(rect.x + 3, rect.y + 3, rect.width - 6, rect.height - 6);
+}
+
+function fillInside(context: CanvasRenderingContext2D, shape: Shape, face: Rect, theme: Theme): void {
+  outline(context, shape, face, ZERO_FRAME);
+  context.fillStyle = theme.zero;
+  context.fill();
 }
 
 function chevron(context: CanvasRenderingContext2D, x: number, y: number, color: string): void {
@@ -77,12 +88,13 @@ export function paintBox(
   outline(context, shape, face);
   context.fillStyle = paint.fill;
   context.fill();
+  if (paint.zero === true) fillInside(context, shape, face, theme);
   if (paint.told && paint.state === State.none && zoom > 0.3) hatch(context, shape, face, paint.only ? theme.only : theme.noneLine);
   paintBorder(context, box, face, marks, theme, zoom);
   if (paint.ghost === true) paintGhost(context, box, face, theme, zoom);
   paintMarks(context, box, face, theme, zoom);
   const hasStrip = box.strip !== undefined;
-  if (hasStrip && zoom > 0.25) paintStrip(context, face, paint.strip, marks.cell, theme);
+  if (hasStrip && zoom > 0.25) paintStrip(context, face, paint, marks.cell, theme);
   const room = hasStrip ? { ...face, height: face.height - STRIP_HEIGHT } : face;
   if (isFullText(zoom)) paintText(context, box, room, paint);
   else paintLoneTitle(context, box, room, paint.ink, zoom);

@@ -3,7 +3,7 @@
 import { formatCount } from "../base/format";
 import type { Rect } from "../base/geometry";
 import { toPx, type Axis } from "../model/flow_window";
-import { columnTicks } from "../model/step_axis";
+import { columnTicks, positionOf } from "../model/step_axis";
 import { inkOn } from "./color_scale";
 import { DETAIL_FONT } from "./text";
 import type { Theme } from "./theme";
@@ -14,6 +14,7 @@ export interface Overlay {
   readonly map: Rect; // the heat map
   readonly whole: Rect; // with the line above it
   readonly steps: readonly number[];
+  readonly bad: Iterable<number>; // steps with NaN or infinity
   readonly step: number | undefined; // place of the chosen step, in columns
   readonly shown: number; // its number
   readonly row: number; // -1: none
@@ -23,6 +24,7 @@ export interface Overlay {
 
 const TICK_ROOM_PX = 64;
 const THIN_PX = 5;
+const BAD_PX = 5; // height of a mark over a column
 
 export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay, theme: Theme): void {
   const { columns, rows, map, whole, pointed } = overlay;
@@ -48,6 +50,7 @@ export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay
   }
   if (overlay.brush !== undefined) paintBrush(context, overlay.brush, theme);
   context.restore();
+  paintBad(context, overlay, theme);
   paintTicks(context, overlay, theme);
 }
 
@@ -81,6 +84,20 @@ function paintBrush(context: CanvasRenderingContext2D, { x, y, width, height }: 
   context.strokeStyle = theme.accent;
   context.lineWidth = 1.5;
   context.strokeRect(x, y, width, height);
+}
+
+// At the heads of columns, also where the cells are of a healthy pass of the step.
+function paintBad(context: CanvasRenderingContext2D, { columns, map, steps, bad }: Overlay, theme: Theme): void {
+  if (steps.length === 0) return;
+  const width = Math.max(3, Math.min(columns.unitPx - 1, 12));
+  context.fillStyle = theme.nonfinite;
+  let before = -1;
+  for (const step of bad) {
+    const x = toPx(columns, positionOf(steps, step));
+    if (x < 0 || x > map.width || x - before < 0.5) continue;
+    before = x;
+    context.fillRect(map.x + x - width / 2, map.y - BAD_PX - 1, width, BAD_PX);
+  }
 }
 
 function paintTicks(context: CanvasRenderingContext2D, { columns, map, steps, step, shown }: Overlay, theme: Theme): void {

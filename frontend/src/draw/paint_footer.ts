@@ -1,4 +1,4 @@
-// Below a picture that is taken away: what its colors mean, and of what it is.
+// Below a picture that is taken away: what its colors mean, and of what it is; in as many lines as its width needs.
 
 import { formatNumber } from "../base/format";
 import type { Size } from "../base/geometry";
@@ -6,54 +6,102 @@ import type { ColorScale } from "./color_scale";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "./text";
 import type { Theme } from "./theme";
 
-export const FOOTER_PX = 44;
-
 export interface Footer {
   readonly what: string; // which statistic
-  readonly of: string; // run, graph and step
+  readonly of: string; // run, graph, step and stage
   readonly scale: ColorScale;
   readonly ramp: readonly string[];
+  readonly chips: readonly (readonly [fill: string, frame: string, word: string])[];
 }
 
+interface Part {
+  readonly width: number;
+  paint(context: CanvasRenderingContext2D, x: number, middle: number): void;
+}
+
+interface Placed extends Part {
+  readonly x: number;
+  readonly line: number;
+}
+
+const FOOTER_PX = 44; // of one line
+const LINE_PX = 20;
 const RAMP_PX = 140;
-const PARTS = 70;
+const SHADES = 70;
 const MARGIN_PX = 14;
+const GAP_PX = 14;
+
+export function footerHeight(width: number, footer: Footer, theme: Theme): number {
+  return FOOTER_PX + LINE_PX * (place(width, footer, theme).at(-1)?.line ?? 0);
+}
 
 // `size` is that of the picture above it.
-export function paintFooter(context: CanvasRenderingContext2D, { width, height }: Size, { what, of, scale, ramp }: Footer, theme: Theme): void {
+export function paintFooter(context: CanvasRenderingContext2D, { width, height }: Size, footer: Footer, theme: Theme): void {
+  const placed = place(width, footer, theme);
   context.fillStyle = theme.surface;
-  context.fillRect(0, height, width, FOOTER_PX);
+  context.fillRect(0, height, width, footerHeight(width, footer, theme));
   context.fillStyle = theme.border;
   context.fillRect(0, height, width, 1);
   context.textAlign = "left";
   context.textBaseline = "middle";
-  const middle = height + FOOTER_PX / 2;
-  let x = put(context, what, TITLE_FONT, theme.ink, MARGIN_PX, middle) + 12;
-  x = put(context, `${scale.below ? "≤ " : ""}${formatNumber(scale.domain[0])}`, DETAIL_FONT, theme.inkSoft, x, middle) + 6;
-  for (let part = 0; part < PARTS; part++) {
-    context.fillStyle = ramp[Math.round((part / (PARTS - 1)) * (ramp.length - 1))]!;
-    // Each reaches below the next, so that no seam shows between them.
-    context.fillRect(x + (part * RAMP_PX) / PARTS, middle - 5, RAMP_PX / PARTS + (part < PARTS - 1 ? 0.6 : 0), 10);
-  }
-  x = put(context, `${scale.above ? "≥ " : ""}${formatNumber(scale.domain[1])}`, DETAIL_FONT, theme.inkSoft, x + RAMP_PX + 6, middle) + 18;
-  for (const [color, word] of [[theme.zero, "zero"], [theme.none, "no gradient"], [theme.nonfinite, "NaN / inf"]] as const) {
-    context.fillStyle = color;
-    context.fillRect(x, middle - 5, 10, 10);
-    context.strokeStyle = theme.border;
-    context.lineWidth = 1;
-    context.strokeRect(x + 0.5, middle - 4.5, 9, 9);
-    x = put(context, word, DETAIL_FONT, theme.inkSoft, x + 15, middle) + 12;
-  }
-  const room = width - x - MARGIN_PX;
-  if (room < 40) return;
-  const text = fitText(of, DETAIL_FONT, room);
-  put(context, text, DETAIL_FONT, theme.inkSoft, width - MARGIN_PX - widthOf(text, DETAIL_FONT), middle);
+  for (const part of placed) part.paint(context, part.x, height + FOOTER_PX / 2 + LINE_PX * part.line);
 }
 
-// Tells where the text ends.
-function put(context: CanvasRenderingContext2D, text: string, font: string, color: string, x: number, y: number): number {
+// From left to right, and on the next line what has no room; of what it is at the right, where that is on the first line.
+function place(width: number, footer: Footer, theme: Theme): readonly Placed[] {
+  const room = width - 2 * MARGIN_PX;
+  const of = textPart(fitText(footer.of, DETAIL_FONT, room), DETAIL_FONT, theme.inkSoft);
+  let [x, line] = [0, 0];
+  const placed = [...partsOf(footer, theme), of].map((part) => {
+    if (x > 0 && x + part.width > room) [x, line] = [0, line + 1];
+    const at = part === of && line === 0 ? room - of.width : x;
+    x += part.width + GAP_PX;
+    return { ...part, x: MARGIN_PX + at, line };
+  });
+  return placed;
+}
+
+function partsOf({ what, scale, ramp, chips }: Footer, theme: Theme): readonly Part[] {
+  const [low, high] = [`${scale.below ? "≤ " : ""}${formatNumber(scale.domain[0])}`, `${scale.above ? "≥ " : ""}${formatNumber(scale.domain[1])}`];
+  return [textPart(what, TITLE_FONT, theme.ink), rampPart(low, high, ramp, theme), ...chips.map(([fill, frame, word]) => chipPart(fill, frame, word, theme))];
+}
+
+function textPart(text: string, font: string, color: string): Part {
+  return { width: widthOf(text, font), paint: (context, x, middle) => put(context, text, font, color, x, middle) };
+}
+
+function rampPart(low: string, high: string, ramp: readonly string[], theme: Theme): Part {
+  const from = widthOf(low, DETAIL_FONT) + 6;
+  return {
+    width: from + RAMP_PX + 6 + widthOf(high, DETAIL_FONT),
+    paint(context, x, middle) {
+      put(context, low, DETAIL_FONT, theme.inkSoft, x, middle);
+      for (let shade = 0; shade < SHADES; shade++) {
+        context.fillStyle = ramp[Math.round((shade / (SHADES - 1)) * (ramp.length - 1))]!;
+        // Each reaches below the next, so that no seam shows between them.
+        context.fillRect(x + from + (shade * RAMP_PX) / SHADES, middle - 5, RAMP_PX / SHADES + (shade < SHADES - 1 ? 0.6 : 0), 10);
+      }
+      put(context, high, DETAIL_FONT, theme.inkSoft, x + from + RAMP_PX + 6, middle);
+    },
+  };
+}
+
+function chipPart(fill: string, frame: string, word: string, theme: Theme): Part {
+  return {
+    width: 15 + widthOf(word, DETAIL_FONT),
+    paint(context, x, middle) {
+      const thick = frame === theme.border ? 1 : 3;
+      context.fillStyle = frame;
+      context.fillRect(x, middle - 5, 10, 10);
+      context.fillStyle = fill;
+      context.fillRect(x + thick, middle - 5 + thick, 10 - 2 * thick, 10 - 2 * thick);
+      put(context, word, DETAIL_FONT, theme.inkSoft, x + 15, middle);
+    },
+  };
+}
+
+function put(context: CanvasRenderingContext2D, text: string, font: string, color: string, x: number, y: number): void {
   context.font = font;
   context.fillStyle = color;
   context.fillText(text, x, y);
-  return x + widthOf(text, font);
 }

@@ -18,6 +18,11 @@ export function ratioColor(log2: number, reach: number, theme: Theme): string {
   return colorAt(ratioStops(theme), (Math.max(-1, Math.min(1, log2 / reach)) + 1) / 2);
 }
 
+// One of the two is exactly zero: dead, and not merely small.
+export function isZeroBeside({ relation, log2 }: Related): boolean {
+  return relation === Relation.both && Math.abs(log2) === Infinity;
+}
+
 export function relatedFill({ relation, log2 }: Related, reach: number, theme: Theme): string {
   if (relation === Relation.both) return ratioColor(log2, reach, theme);
   if (relation === Relation.nonfinite) return theme.nonfinite;

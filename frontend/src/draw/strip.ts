@@ -6,6 +6,7 @@ import type { Statistic } from "../model/statistics";
 import { cellValues, firstBlock, type Strip } from "../model/strip";
 import type { State, StepValues } from "../model/values";
 import type { ColorScale } from "./color_scale";
+import type { BoxPaint } from "./scene";
 import type { Theme } from "./theme";
 
 // Room that it takes below the text of its box.
@@ -47,7 +48,7 @@ export function stripFills(
   return Array.from(state, (one, cell) => scale.fill(value[cell]!, one as State));
 }
 
-export function paintStrip(context: CanvasRenderingContext2D, face: Rect, fills: readonly string[], marked: number, theme: Theme): void {
+export function paintStrip(context: CanvasRenderingContext2D, face: Rect, { strip: fills, zeros }: Pick<BoxPaint, "strip" | "zeros">, marked: number, theme: Theme): void {
   const { x, y, width, height } = stripRect(face);
   context.beginPath();
   context.roundRect(x - 2, y - 2, width + 4, height + 4, 4);
@@ -59,6 +60,9 @@ export function paintStrip(context: CanvasRenderingContext2D, face: Rect, fills:
     context.fillStyle = fill;
     // Without a gap a little wider: else the plate shines through between two cells.
     context.fillRect(x + cell * step + gap / 2, y, step - gap + (gap === 0 ? 0.3 : 0), height);
+    if (zeros?.[cell] !== true) return;
+    context.fillStyle = theme.zero;
+    context.fillRect(x + cell * step + step / 4, y + 3, step / 2, height - 6);
   });
   if (marked === -1) return;
   context.lineWidth = 2;

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { formatNumber } from "../base/format";
-import { ratioStops } from "../draw/ratio_scale";
+import { ratioColor, ratioStops } from "../draw/ratio_scale";
 import type { Place } from "../state/compare";
 import type { Store } from "../state/store";
 import { Chip } from "./chip";
@@ -27,6 +27,8 @@ export function CompareLegend({ store, drawing, there }: {
       <div class="chips">
         <Chip color={theme.surface} border={theme.only} hatched>only here</Chip>
         {store.hierarchy.value?.graph.joint !== "" && <Chip color={theme.background} border={theme.only} dashed>only there</Chip>}
+        <Chip color={theme.zero} border={ratioColor(-Infinity, 1, theme)} framed>zero here</Chip>
+        <Chip color={theme.zero} border={ratioColor(Infinity, 1, theme)} framed>zero there</Chip>
         <Chip color={theme.none} border={theme.noneLine} hatched>no ratio</Chip>
         <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
       </div>

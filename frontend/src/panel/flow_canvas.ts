@@ -56,7 +56,7 @@ export class FlowCanvas {
     this.disposer.add(listen<WheelEvent>(canvas, "wheel", (event) => this.turn(event), { passive: false }));
     this.disposer.add(effect(() => {
       // Everything that a frame depends on; reading it here asks for a frame.
-      void [flowing.cells.value, flowing.sight.value, flowing.line.value, flowing.position.value, flowing.row.value, drawing.theme.value];
+      void [flowing.cells.value, flowing.sight.value, flowing.line.value, flowing.position.value, flowing.row.value, drawing.theme.value, store.badSteps.value];
       this.request();
     }));
     this.disposer.add(effect(() => this.seek(flowing.column.value, flowing.row.value)));

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { formatCount, formatNumber } from "../base/format";
 import { rampOf } from "../draw/color_scale";
-import { ratioStops } from "../draw/ratio_scale";
+import { ratioColor, ratioStops } from "../draw/ratio_scale";
 import type { Theme } from "../draw/theme";
 import { isCompared, type ComparedFlow } from "../model/flow_compared";
 import { BACKWARD } from "../model/run";
@@ -39,7 +39,7 @@ export function FlowLegend({ store, drawing, flowing }: {
         <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
       </span>
       <span class="faint flow-told" data-testid="flow-told">
-        {leftOut > 0 && <span title="Operations without a gradient at any recorded step of this stage. A watch records those inside of modules with level=&quot;op&quot;.">{formatCount(leftOut)} not recorded. </span>}
+        {leftOut > 0 && <span title="Operations without a gradient at any recorded step of this stage. A watch records those inside of modules with level=&quot;op&quot;.">{formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} not recorded (level=&quot;op&quot; records them). </span>}
         {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
         A closed module shows the {statistic.summary === "sum" ? "sum" : "greatest"} of what is in it.
       </span>
@@ -64,6 +64,8 @@ function ComparedLegend({ store, theme, there, flow }: {
       <span class="chips">
         <Chip color={theme.surface} border={theme.only} hatched>only here</Chip>
         <Chip color={theme.surface} border={theme.only} hatched lean={-1}>only there</Chip>
+        <Chip color={ratioColor(-Infinity, 1, theme)} border={theme.zero} hatched>zero here</Chip>
+        <Chip color={ratioColor(Infinity, 1, theme)} border={theme.zero} hatched lean={-1}>zero there</Chip>
         <Chip color={theme.none} border={theme.noneLine} hatched>no ratio</Chip>
         <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
       </span>

@@ -17,6 +17,7 @@ export function paintOver(
     columns, rows, map,
     whole: { x: 0, y: top, width: map.width, height: map.y + map.height - top },
     steps: flowing.flow.peek()?.steps ?? [],
+    bad: store.badSteps.peek().keys(),
     step: flowing.position.peek(),
     shown: store.ref.peek()?.step ?? 0,
     row: flowing.row.peek(),

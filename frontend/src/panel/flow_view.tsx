@@ -3,6 +3,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatNumber } from "../base/format";
+import { badWords } from "../model/bad_steps";
+import type { Flow } from "../model/flow";
 import { valueAt } from "../model/scalar_line";
 import { showEverything } from "../state/flow_actions";
 import type { Store } from "../state/store";
@@ -49,7 +51,7 @@ export function FlowView({ store, drawing, flowing }: {
         {flowing.flow.value === undefined && (flowing.problem.value === undefined
           ? <Loading what="Loading all steps…" />
           : <div class="banner" role="alert">{flowing.problem.value}</div>)}
-        {pointed && <CellTooltip flowing={flowing} pointed={pointed} widthPx={element.current?.clientWidth ?? 0} />}
+        {pointed && <CellTooltip store={store} flowing={flowing} pointed={pointed} widthPx={element.current?.clientWidth ?? 0} />}
       </div>
       <FlowLegend store={store} drawing={drawing} flowing={flowing} />
       <Said store={store} flowing={flowing} />
@@ -85,22 +87,33 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
   );
 }
 
-function CellTooltip({ flowing, pointed, widthPx }: { readonly flowing: Flowing; readonly pointed: PointedCell; readonly widthPx: number }): JSX.Element | null {
+function CellTooltip({ store, flowing, pointed, widthPx }: {
+  readonly store: Store;
+  readonly flowing: Flowing;
+  readonly pointed: PointedCell;
+  readonly widthPx: number;
+}): JSX.Element | null {
   const flow = flowing.flow.value;
   const step = flow?.steps[pointed.column];
   if (flow === undefined || step === undefined) return null;
   const row = flowing.rows.value[pointed.row];
   const series = flowing.line.value?.series;
   const logged = series === undefined ? undefined : valueAt(series, step);
+  const bad = badIn(store, flow, pointed.column);
   const { x, y } = pointed.pointScreen;
   const left = x + 16 + TOOLTIP_PX > widthPx ? x - 12 - TOOLTIP_PX : x + 16;
   return (
     <div class="tooltip flow-tooltip" data-testid="flow-tooltip" role="tooltip" style={{ left: `${Math.max(4, left)}px`, top: `${y + 14}px`, maxWidth: `${TOOLTIP_PX}px` }}>
       {row !== undefined && <div class="tooltip-title">{fullTitle(flow.hierarchy, row)}</div>}
       <div>step {step}{row !== undefined && <>: <b>{cellSentence(flow, row, pointed.column)}</b></>}</div>
+      {bad !== "" && <div class="bad">{bad}</div>}
       {series !== undefined && logged !== undefined && <div>{series.tag} {formatNumber(logged)}</div>}
     </div>
   );
+}
+
+function badIn(store: Store, { steps }: Flow, column: number): string {
+  return column < 0 ? "" : badWords(store.badSteps.value, store.tag.value?.records ?? [], steps, column);
 }
 
 // The cell at the cursor, for screen readers: said when it changes.
@@ -108,8 +121,9 @@ function Said({ store, flowing }: { readonly store: Store; readonly flowing: Flo
   const flow = flowing.flow.value;
   const row = flowing.rows.value[flowing.row.value];
   const ref = store.ref.value;
+  const bad = flow === undefined ? "" : badIn(store, flow, flowing.column.value);
   const sentence = flow === undefined || ref === undefined || row === undefined
     ? ""
-    : `${fullTitle(flow.hierarchy, row)}, step ${ref.step}: ${cellSentence(flow, row, flowing.column.value)}`;
+    : `${fullTitle(flow.hierarchy, row)}, step ${ref.step}: ${cellSentence(flow, row, flowing.column.value)}${bad === "" ? "" : `. ${bad}`}`;
   return <div class="visually-hidden" data-testid="flow-said" role="status" aria-live="polite">{sentence}</div>;
 }

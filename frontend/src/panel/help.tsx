@@ -51,7 +51,7 @@ const MEANINGS: Entries = [
   ["pointer at rest", "lights the way to the loss and back to the leaves"],
   ["thick line", "more gradient flows back along it; a click tells how much"],
   ["dashed line", "no gradient flows back along it"],
-  ["comparison", "each box is colored by its number here ÷ there: orange is greater here, blue smaller; violet hatching marks what is only here, violet dashes what is only there"],
+  ["comparison", "each box is colored by its number here ÷ there: orange is greater here, blue smaller; violet hatching marks what is only here, violet dashes what is only there, and a thick frame around the color of zero what is exactly zero on one side"],
   ["profile", "on the card of a module that is called again, of a row of blocks, and of what is in them: the gradient from call to call"],
 ];
 
@@ -72,10 +72,10 @@ const FLOW_KEYS: Entries = [
 const FLOW_MEANINGS: Entries = [
   ["flow", "how the gradient of every module and node went over the training: a row each, in forward order, and a column for each recorded step"],
   ["color", "the chosen statistic of the gradient, on the scale of the graph; where several cells share a pixel, the greatest"],
-  ["comparison", "each cell by its number here ÷ there, at the same step or at a fixed one; violet hatching marks what only one of the two has"],
+  ["comparison", "each cell by its number here ÷ there, at the same step or at a fixed one; violet hatching marks what only one of the two has, hatched blue or orange what is exactly zero on one side"],
   ["closed module", "the greatest of what is in it (of counts the sum); open, what is in it has rows of its own"],
   ["hatched", "no gradient arrived"],
-  ["magenta", "NaN or infinity in the gradient, or in the line above"],
+  ["magenta", "NaN or infinity in the gradient, or in the line above; over a column, in any pass and stage of the step"],
   ["line above", "a scalar that the same run logs, such as its loss, on the same steps"],
   ["orange, blue", "the chosen step and row; a click goes there"],
   ["wheel", "fewer or more steps in sight; with Shift rows; over the names it moves the rows"],

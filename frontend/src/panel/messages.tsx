@@ -66,6 +66,18 @@ export function Notice({ store }: { readonly store: Store }): JSX.Element | null
   );
 }
 
+// A link's run is still to come.
+export function Waiting({ store }: { readonly store: Store }): JSX.Element | null {
+  const awaited = store.awaited.value?.run;
+  if (awaited === undefined) return null;
+  return (
+    <div class="warnings" data-testid="waiting" role="status">
+      There is no run "{awaited}" here yet. It is shown once TensorBoard has read it; until then this is "{store.run.value?.run || "."}".{" "}
+      <button type="button" class="link" data-testid="stay" onClick={() => (store.awaited.value = undefined)}>Stay here</button>
+    </div>
+  );
+}
+
 export function Warnings({ store }: { readonly store: Store }): JSX.Element | null {
   const warnings = store.run.value?.warnings ?? [];
   if (warnings.length === 0) return null;

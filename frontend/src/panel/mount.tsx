@@ -56,10 +56,10 @@ export function mount(place: HTMLElement, { base = "./", soonestMs, alone = fals
     zoomBy: (factor) => canvas.current?.zoomBy(factor),
   }));
 
-  const { step, pass, hash } = applyAddress(store);
+  const address = applyAddress(store);
   render(<App session={session} drawing={drawing} flowing={flowing} charting={charting} canvas={canvas} />, place);
   disposer.add(() => render(null, place));
-  void session.start({ step, pass, hash }).then(() => {
+  void session.start(address).then(() => {
     if (!alone) disposer.add(watchDashboard((name) => revealFromDashboard(store, name)));
     if (!alone) disposer.add(watchReload(() => void session.reload()));
     if (!alone) disposer.add(watchGrowth(session, soonestMs));

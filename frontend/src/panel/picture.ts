@@ -2,9 +2,10 @@
 
 import type { Size } from "../base/geometry";
 import { rampOf, type ColorScale } from "../draw/color_scale";
-import { FOOTER_PX, paintFooter } from "../draw/paint_footer";
+import { footerHeight, paintFooter, type Footer } from "../draw/paint_footer";
 import { ratioColor } from "../draw/ratio_scale";
 import type { Theme } from "../draw/theme";
+import { BACKWARD } from "../model/run";
 import type { Store } from "../state/store";
 import { saveFile } from "./download";
 import type { Drawing } from "./drawing";
@@ -23,12 +24,13 @@ const MOST_PIXELS = 100_000_000;
 // With its colors explained below it.
 export function withFooter(view: View, store: Store, drawing: Drawing, scale = drawing.scale.peek()): View {
   const size = { width: Math.ceil(view.size.width), height: Math.ceil(view.size.height) };
+  const [footer, theme] = [footerOf(store, drawing, scale), drawing.theme.peek()];
   return {
-    size: { width: size.width, height: size.height + FOOTER_PX },
+    size: { width: size.width, height: size.height + footerHeight(size.width, footer, theme) },
     paint(context, pixelRatio) {
       view.paint(context, pixelRatio);
       context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
-      paintFooter(context, size, footerOf(store, drawing, scale), drawing.theme.peek());
+      paintFooter(context, size, footer, theme);
     },
   };
 }
@@ -62,22 +64,29 @@ async function pngOf({ width, height }: Size, paint: View["paint"]): Promise<Blo
   return blob;
 }
 
-function footerOf(store: Store, drawing: Drawing, scale: ColorScale): Parameters<typeof paintFooter>[2] {
+function footerOf(store: Store, drawing: Drawing, scale: ColorScale): Footer {
+  const theme = drawing.theme.peek();
   const [statistic, ref] = [store.statistic.peek(), store.ref.peek()];
-  const step = ref === undefined || store.view.peek() === "flow" ? "" : `, step ${ref.step}${ref.stage === "backward" ? "" : `, ${ref.stage}`}`;
+  const stage = ref === undefined || ref.stage === BACKWARD ? "" : `, ${ref.stage}`;
+  const step = ref === undefined || store.view.peek() === "flow" ? stage : `, step ${ref.step}${stage}`;
   const of = `${[store.run.peek()?.run, store.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ")}${step}`;
   const there = store.view.peek() === "charts" ? undefined : store.compare.place.peek();
   if (there !== undefined) {
     const most = 2 ** store.compare.reach.peek();
     return {
       what: `Gradient, ${statistic.label}: here ÷ there`, of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}${store.view.peek() === "flow" && store.compare.choice.peek()?.step === undefined ? "" : `, step ${there.ref.step}`}`,
-      scale: { ...scale, domain: [1 / most, most], below: false, above: false }, ramp: blended(drawing.theme.peek()),
+      scale: { ...scale, domain: [1 / most, most], below: false, above: false }, ramp: blended(theme),
+      chips: [
+        [theme.zero, ratioColor(-Infinity, 1, theme), "zero here"], [theme.zero, ratioColor(Infinity, 1, theme), "zero there"],
+        [theme.none, theme.border, "no ratio"], [theme.nonfinite, theme.border, "NaN / inf"],
+      ],
     };
   }
   return {
     what: `Gradient, ${statistic.label}${statistic.scale === "log" ? " (log)" : ""}`,
     of,
-    scale, ramp: rampOf(drawing.theme.peek().dark, drawing.theme.peek().ramp),
+    scale, ramp: rampOf(theme.dark, theme.ramp),
+    chips: [[theme.zero, theme.border, "zero"], [theme.none, theme.border, "no gradient"], [theme.nonfinite, theme.border, "NaN / inf"]],
   };
 }
 

@@ -15,6 +15,8 @@ import { jointHash, joinWith } from "../model/joint";
 import { bytesOf, type RecordedStep } from "../model/record";
 import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../model/run";
 import { enterGraph, leaveGraph } from "../state/actions";
+import type { Address } from "../state/address";
+import { arrive, awaitRun, firstShown } from "../state/awaited";
 import { keepFollowing } from "../state/live_actions";
 import type { Store } from "../state/store";
 import { followCompared } from "./comparing";
@@ -22,24 +24,18 @@ import { followCompared } from "./comparing";
 const KEPT_GRAPHS = 4;
 const KEPT_BYTES = 96 * 2 ** 20;
 
-export interface Wanted {
-  readonly step?: number | undefined;
-  readonly pass?: number | undefined;
-  readonly hash?: string | undefined;
-}
-
 export class Session {
   private readonly disposer = new Disposer();
   private readonly graphs = new Map<string, Promise<Result<Hierarchy>>>();
   private readonly records = new Map<string, RecordedStep>();
   private readonly joints = new WeakMap<Hierarchy, Hierarchy>(); // the last one of each
   private readonly generation = signal(0);
-  private wanted: Wanted | undefined;
+  private wanted: Address | undefined;
 
   constructor(readonly store: Store, readonly client: Client) {}
 
   // `wanted` is what the address asks for; without it the last record is shown.
-  async start(wanted: Wanted): Promise<void> {
+  async start(wanted: Address): Promise<void> {
     this.wanted = wanted;
     await this.reload();
     this.disposer.add(effect(() => this.followGraph()));
@@ -71,13 +67,15 @@ export class Session {
     batch(() => {
       store.runs.value = reply.value;
       store.phase.value = { kind: "ready" };
+      const arrived = arrive(store);
       const records = store.tag.value?.records ?? [];
-      if (store.follow.peek()) store.recordIndex.value = lastRecord(records, store.stage.peek());
+      if (arrived) store.unseen.value = 0;
+      else if (store.follow.peek()) store.recordIndex.value = lastRecord(records, store.stage.peek());
       else if (standing === undefined) store.recordIndex.value = firstShown(records, this.wanted, store.stage.peek());
       else store.recordIndex.value = nearestRecord(records, standing.step, standing.backwardPass, standing.stage);
-      if (standing !== undefined) this.tellNews(before, records);
+      if (standing !== undefined && !arrived) this.tellNews(before, records);
       this.generation.value++;
-      this.tellMissing();
+      this.tellMissing(standing === undefined);
     });
     return true;
   }
@@ -90,8 +88,9 @@ export class Session {
   }
 
   // A link may name a run or tag that is not here: what is shown instead is said.
-  private tellMissing(): void {
+  private tellMissing(first: boolean): void {
     const { runName, run, tagName, tag, notice } = this.store;
+    if (first && awaitRun(this.store, this.wanted)) return;
     if (runName.value !== undefined && run.value !== undefined && run.value.run !== runName.value) {
       notice.value = `There is no run "${runName.value}" here; "${run.value.run}" is shown.`;
       runName.value = run.value.run;
@@ -228,14 +227,7 @@ export class Session {
     void this.client.nonfiniteSteps(run, tag.tag, tag.hashes).then((reply) => {
       const { store } = this;
       if (store.run.peek()?.run !== run || store.tag.peek() !== tag) return;
-      store.badSteps.value = reply.ok ? reply.value : [];
+      store.badSteps.value = reply.ok ? reply.value : new Map();
     });
   }
-}
-
-// The last record, or what a link asked for.
-function firstShown(records: readonly RecordRef[], wanted: Wanted | undefined, stage: string): number {
-  if (wanted?.step !== undefined) return nearestRecord(records, wanted.step, wanted.pass ?? 0, stage);
-  const ofHash = records.findLastIndex((record) => record.hash === wanted?.hash && record.stage === stage);
-  return ofHash !== -1 ? ofHash : lastRecord(records, stage);
 }

@@ -36,13 +36,15 @@ export function Shares(props: SharesProps): JSX.Element | null {
   const element = (at: number): number | undefined => elementOf(record.whole.get(at)?.gradient);
   const exact = [row, ...edges.map((edge) => rowOf(edge))].every((at) => element(at) !== undefined);
   const read = (at: number): number | undefined => (exact ? element(at) : numberAt(record, statistic.columns[0]!, at));
+  // A watch records those of few tensors.
+  const some = edges.some((edge) => read(rowOf(edge)) !== undefined);
   const each = (record.whole.get(row)?.gradient?.length ?? 1) > 1 ? ", each element" : "";
   const titles = distinctTitles(graph, edges.map((edge) => graph.edgeTarget[edge]!));
   const parts = partsOf(edges.map((edge) => numberAt(record, "l2_norm", rowOf(edge))));
   const what = graph.columns.nodes.kind[graph.edgeSource[edges[0]!]!] === "parameter" ? "Shares of the gradient by use" : "Shares of the gradient";
   return (
     <>
-      <Section title={exact ? `${what}${each}` : `${what}, ${statistic.label}`} id="shares">
+      {some && <Section title={exact ? `${what}${each}` : `${what}, ${statistic.label}`} id="shares">
         <table class="numbers">
           <tbody>
             {edges.slice(0, MOST).map((edge, i) => (
@@ -60,7 +62,7 @@ export function Shares(props: SharesProps): JSX.Element | null {
           </tbody>
         </table>
         {edges.length > MOST && <p class="faint">and {edges.length - MOST} more</p>}
-      </Section>
+      </Section>}
       <OverSteps {...props} titles={titles} />
     </>
   );

@@ -33,7 +33,7 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
       <IconButton id="next" label="Next step (Right)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, 1)}><NextIcon /></IconButton>
       <IconButton id="last" label="Last step (End)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, Infinity)}><LastIcon /></IconButton>
       <div class="track">
-        <BadSteps steps={steps} bad={store.badSteps.value} />
+        <BadSteps steps={steps} bad={[...store.badSteps.value.keys()]} />
         <input type="range" class="slider" data-testid="slider" aria-label="Step" min={0} max={Math.max(0, steps.length - 1)} step={1}
         value={at} aria-valuetext={`step ${ref.step}`} disabled={steps.length < 2}
         onInput={(event) => goToStep(store, steps[event.currentTarget.valueAsNumber] ?? ref.step, ref.backwardPass)} />

@@ -7,6 +7,7 @@ import { DEFAULT_RAMP, rampNamed } from "../draw/ramps";
 import { keptRamp } from "./colors";
 import { BACKWARD } from "../model/run";
 import { chosenGroups, goToStep, moveSteps, reveal } from "../state/actions";
+import { applyPlace, awaitRun } from "../state/awaited";
 import { applyCharted, chartedOf } from "../state/charts";
 import { applyVersus, versusOf } from "../state/compare";
 import { setStatistic, type Store } from "../state/store";
@@ -18,27 +19,30 @@ const SETTLED_MS = 250;
 export function applyAddress(store: Store): Address {
   const address = parseAddress(readHash());
   batch(() => {
+    applyLook(store, address);
+    applyPlace(store, address);
+  });
+  return address;
+}
+
+function applyLook(store: Store, address: Address): void {
+  batch(() => {
     store.view.value = address.view ?? "graph";
     store.scalarTag.value = address.scalar;
     store.ramp.value = rampNamed(address.colors) ?? keptRamp() ?? DEFAULT_RAMP;
     store.follow.value = address.follow ?? false;
-    if (address.run !== undefined) store.runName.value = address.run;
-    if (address.tag !== undefined) store.tagName.value = address.tag;
     if (address.stat !== undefined) setStatistic(store, address.stat);
     if (address.dir !== undefined) store.direction.value = address.dir;
-    if (address.open !== undefined) store.open.value = new Set(address.open);
-    store.turned.value = new Set(address.turned);
-    store.stage.value = address.stage ?? BACKWARD;
-    store.selected.value = address.sel;
     applyVersus(store.compare, address.vs);
     if (address.charts !== undefined) applyCharted(store.charts, address.charts);
   });
-  return address;
 }
 
 export function addressOf(store: Store): Address {
   const ref = store.ref.value;
   const follow = store.follow.value;
+  const awaited = store.awaited.value;
+  const { run, tag, step, pass, stage, hash, sel, open, turned } = awaited ?? {};
   return {
     view: store.view.value === "graph" ? undefined : store.view.value,
     run: store.run.value?.run,
@@ -57,6 +61,7 @@ export function addressOf(store: Store): Address {
     charts: chartedOf(store.charts),
     colors: store.ramp.value === DEFAULT_RAMP ? undefined : store.ramp.value,
     follow: follow || undefined,
+    ...(awaited && { run, tag, step, pass, stage, hash, sel, open, turned }),
   };
 }
 
@@ -84,7 +89,11 @@ export function syncAddress(store: Store): Dispose {
       return;
     }
     const before = store.tag.peek();
-    const { step, pass, sel } = applyAddress(store);
+    const address = parseAddress(hash);
+    const { step, pass, sel } = address;
+    applyLook(store, address);
+    if (awaitRun(store, address)) return;
+    applyPlace(store, address);
     if (store.follow.peek()) moveSteps(store, Infinity);
     else if (step !== undefined) goToStep(store, step, pass);
     else if (store.tag.peek() !== before) moveSteps(store, Infinity);

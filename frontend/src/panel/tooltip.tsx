@@ -71,7 +71,7 @@ function blockLines(store: Store, { hierarchy }: Drawn, strip: Strip, block: num
   const number = cell && valueText(cell.value[0]!, cell.state[0]! as State);
   const comparison = store.compare.comparison.value;
   const ratio = comparison && ratioText(relateCells(hierarchy, comparison, one, 1)[0]!);
-  return [title, `${block + 1} of ${strip.count}`, ...(ratio === undefined ? [] : [`here ÷ there ${ratio}`]), number === undefined ? "no gradient" : `${values?.groupWord} ${number}`, "Double click opens the run there."];
+  return [title, `${block + 1} of ${strip.count}`, ...(ratio === undefined ? [] : [`here ÷ there ${ratio}`]), number === undefined ? "no gradient" : `${values?.groupWord} ${number}`, "Double click opens the row there."];
 }
 
 function groupWords(store: Store): readonly string[] {

@@ -20,6 +20,7 @@ function changePlace(store: Store, change: () => void): void {
   batch(() => {
     const before = store.tag.peek();
     const standing = standingAt(before?.records ?? [], store.ref.peek(), store.stage.peek());
+    store.awaited.value = undefined;
     change();
     const after = store.tag.value;
     if (after?.tag !== before?.tag) store.selected.value = undefined;
@@ -61,7 +62,7 @@ export function leaveGraph(store: Store): void {
     store.hierarchy.value = undefined;
     store.record.value = undefined;
     store.magnitudes.value = undefined;
-    store.badSteps.value = [];
+    store.badSteps.value = new Map();
     store.edge.value = undefined;
     store.playing.value = false;
   });
@@ -78,10 +79,13 @@ export function chooseHash(store: Store, hash: string): void {
     if (ofStage && record.stage !== stage) return;
     if (record.hash === hash && (best === -1 || Math.abs(index - now) < Math.abs(best - now))) best = index;
   });
-  if (best !== -1) store.recordIndex.value = best;
+  if (best === -1) return;
+  store.awaited.value = undefined;
+  store.recordIndex.value = best;
 }
 
 export function goToStep(store: Store, step: number, backwardPass = 0): void {
+  store.awaited.value = undefined;
   store.recordIndex.value = nearestRecord(store.tag.value?.records ?? [], step, backwardPass, store.stage.value);
 }
 

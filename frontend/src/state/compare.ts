@@ -117,6 +117,7 @@ export function swapSides(store: Store): void {
   const [place, choice, run, tag, ref] = [store.compare.place.peek(), store.compare.choice.peek(), store.run.peek(), store.tag.peek(), store.ref.peek()];
   if (place === undefined || choice === undefined || run === undefined || tag === undefined || ref === undefined) return;
   batch(() => {
+    store.awaited.value = undefined;
     store.runName.value = place.run.run;
     store.tagName.value = place.tag.tag;
     store.recordIndex.value = place.tag.records.indexOf(place.ref);

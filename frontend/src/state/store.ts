@@ -1,6 +1,7 @@
 // The one mutable thing of the panel: what is shown, as signals.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import type { BadSteps } from "../model/bad_steps";
 import { showGraph, type VisibleGraph } from "../model/collapse";
 import { EVERYTHING, type FlowWindow } from "../model/flow_window";
 import type { Hierarchy } from "../model/hierarchy";
@@ -9,7 +10,7 @@ import type { RecordedStep } from "../model/record";
 import { BACKWARD, type RecordRef, type Run, type Tag } from "../model/run";
 import { DEFAULT_STATISTIC, statisticOf, type Statistic } from "../model/statistics";
 import { computeValues, type StepValues } from "../model/values";
-import type { Direction, View } from "./address";
+import type { Address, Direction, View } from "./address";
 import { createCharts, type ChartsState } from "./charts";
 import { createCompare, type CompareState } from "./compare";
 
@@ -24,6 +25,7 @@ export interface Store {
   readonly runs: Signal<readonly Run[]>;
   readonly runName: Signal<string | undefined>;
   readonly tagName: Signal<string | undefined>;
+  readonly awaited: Signal<Address | undefined>; // a link to a run that is still to come
   readonly recordIndex: Signal<number>;
   readonly stage: Signal<string>; // that was asked for; a step without it shows the nearest
   readonly statistic: Signal<Statistic>;
@@ -50,7 +52,7 @@ export interface Store {
   readonly hierarchy: Signal<Hierarchy | undefined>;
   readonly record: Signal<RecordedStep | undefined>;
   readonly magnitudes: Signal<Magnitudes | undefined>;
-  readonly badSteps: Signal<readonly number[]>; // at which some gradient of any graph of the tag held NaN or infinity
+  readonly badSteps: Signal<BadSteps>; // of the tag
 
   readonly run: ReadonlySignal<Run | undefined>;
   readonly tag: ReadonlySignal<Tag | undefined>;
@@ -91,6 +93,7 @@ export function createStore(alone = false): Store {
     alone,
     phase: signal<Phase>({ kind: "loading" }),
     runs, runName, tagName, recordIndex, statistic, open, hierarchy, record, run, tag, openGroups,
+    awaited: signal<Address | undefined>(undefined),
     direction: signal<Direction>("backward"),
     stage: signal(BACKWARD),
     selected: signal<string | undefined>(undefined),
@@ -112,7 +115,7 @@ export function createStore(alone = false): Store {
     unreachable: signal(false),
     notice: signal<string | undefined>(undefined),
     magnitudes: signal<Magnitudes | undefined>(undefined),
-    badSteps: signal<readonly number[]>([]),
+    badSteps: signal<BadSteps>(new Map()),
     ref,
     // A signal of its own: most steps change the record but not the graph.
     hash: computed(() => ref.value?.hash),

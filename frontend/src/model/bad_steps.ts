@@ -1,0 +1,40 @@
+// Steps at which some gradient of any graph of a tag held NaN or infinity, and in which of their passes and stages.
+
+import { BACKWARD, passesAt, STAGES, type RecordRef } from "./run";
+import { positionOf } from "./step_axis";
+
+export type Reading = Pick<RecordRef, "step" | "stage" | "backwardPass">;
+export type BadSteps = ReadonlyMap<number, readonly Reading[]>; // by step
+
+const MOST_SAID = 4;
+
+// Of readings in any order, the same one perhaps several times.
+export function badStepsOf(readings: readonly Reading[]): BadSteps {
+  const order = (one: Reading): number => STAGES.indexOf(one.stage);
+  const sorted = [...readings].sort((a, b) => a.step - b.step || order(a) - order(b) || a.backwardPass - b.backwardPass);
+  const steps = new Map<number, Reading[]>();
+  for (const reading of sorted) {
+    const known = steps.get(reading.step) ?? [];
+    const last = known.at(-1);
+    if (last?.stage !== reading.stage || last.backwardPass !== reading.backwardPass) known.push(reading);
+    steps.set(reading.step, known);
+  }
+  return steps;
+}
+
+// "NaN or infinity in this step: pass 3", of all bad steps that lie nearest to a column.
+export function badWords(bad: BadSteps, records: readonly RecordRef[], steps: readonly number[], column: number): string {
+  return [...bad.keys()]
+    .filter((step) => Math.floor(positionOf(steps, step)) === column)
+    .map((step) => `NaN or infinity in ${step === steps[column] ? "this step" : `step ${step}`}${whereIn(records, bad.get(step)!)}`)
+    .slice(0, MOST_SAID).join("; ");
+}
+
+// Said only of a step that was read more than once.
+function whereIn(records: readonly RecordRef[], readings: readonly Reading[]): string {
+  const { step } = readings[0]!;
+  if (records.filter((record) => record.step === step).length < 2) return "";
+  const passes = passesAt(records, step, BACKWARD).length;
+  const words = readings.map(({ stage, backwardPass }) => (stage === BACKWARD && passes > 1 ? `pass ${backwardPass + 1}` : stage));
+  return `: ${words.slice(0, MOST_SAID).join(", ")}${words.length > MOST_SAID ? ", …" : ""}`;
+}

@@ -1,0 +1,56 @@
+// Where a link leads; and a run that it names and that TensorBoard has not read yet: another is shown until it comes.
+
+import { batch } from "@preact/signals";
+import { BACKWARD, lastRecord, nearestRecord, type RecordRef } from "../model/run";
+import { leaveGraph } from "./actions";
+import type { Address } from "./address";
+import type { Store } from "./store";
+
+export function applyPlace(store: Store, address: Address): void {
+  batch(() => {
+    store.awaited.value = undefined;
+    if (address.run !== undefined) store.runName.value = address.run;
+    if (address.tag !== undefined) store.tagName.value = address.tag;
+    if (address.open !== undefined) store.open.value = new Set(address.open);
+    store.turned.value = new Set(address.turned);
+    store.stage.value = address.stage ?? BACKWARD;
+    store.selected.value = address.sel;
+  });
+}
+
+// Tells whether there is something to wait for. Whoever goes elsewhere meanwhile is left there.
+export function awaitRun(store: Store, address: Address | undefined): boolean {
+  const shown = store.run.peek();
+  const missing = address?.run !== undefined && !store.runs.peek().some(({ run }) => run === address.run);
+  if (!missing || shown === undefined || store.alone) return false;
+  batch(() => {
+    store.awaited.value = address;
+    // Where nothing is recorded yet, whatever comes first is shown.
+    store.runName.value = shown.tags.length > 0 ? shown.run : undefined;
+    store.tagName.value = store.tag.value?.tag;
+    // It is looked for when its run is there.
+    if (store.hierarchy.peek() === undefined) store.selected.value = undefined;
+  });
+  return true;
+}
+
+// Goes to the run that was waited for, if it has come.
+export function arrive(store: Store): boolean {
+  const address = store.awaited.peek();
+  if (address === undefined || !store.runs.peek().some(({ run, tags }) => run === address.run && tags.length > 0)) return false;
+  batch(() => {
+    leaveGraph(store);
+    applyPlace(store, address);
+    const records = store.tag.value?.records ?? [];
+    store.recordIndex.value = store.follow.peek() ? lastRecord(records, store.stage.peek()) : firstShown(records, address, store.stage.peek());
+    store.refits.value++;
+  });
+  return true;
+}
+
+// The last record, or what a link asked for.
+export function firstShown(records: readonly RecordRef[], wanted: Address | undefined, stage: string): number {
+  if (wanted?.step !== undefined) return nearestRecord(records, wanted.step, wanted.pass ?? 0, stage);
+  const ofHash = records.findLastIndex((record) => record.hash === wanted?.hash && record.stage === stage);
+  return ofHash !== -1 ? ofHash : lastRecord(records, stage);
+}
