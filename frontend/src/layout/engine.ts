@@ -20,7 +20,9 @@ export class LayoutEngine {
   private readonly known = new Map<string, Promise<Result<LaidOut>>>();
 
   // `workerUrl`: of the same worker, where the file beside this one cannot be loaded; in a page of a file, a worker of modules cannot.
-  constructor(private readonly workerUrl?: string) {}
+  constructor(private readonly workerUrl?: string) {
+    this.worker = this.start(); // it takes half a second to load, while the graph is fetched
+  }
 
   // `key` names the visible graph: equal keys give the same layout, without a new run. A long run
   // gives way to the next one. `onPart`: how much of it is done, 0..1.
