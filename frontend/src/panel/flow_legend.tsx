@@ -39,7 +39,7 @@ export function FlowLegend({ store, drawing, flowing }: {
         <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
       </span>
       <span class="faint flow-told" data-testid="flow-told">
-        {leftOut > 0 && <span title="Operations without a gradient at any recorded step of this stage. A watch records those inside of modules with level=&quot;op&quot;.">{formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} not recorded (level=&quot;op&quot; records them). </span>}
+        {leftOut > 0 && <span title="Operations without a gradient at any recorded step of this stage. A watch records those inside of modules with level=&quot;op&quot;.">{formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} without a gradient (level=&quot;op&quot; records those inside of modules). </span>}
         {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
         A closed module shows the {statistic.summary === "sum" ? "sum" : "greatest"} of what is in it.
       </span>
