@@ -61,10 +61,15 @@ def stop_compiling() -> Callable[[], Any] | None:
     """Have nothing compiled on this thread, where compiled code calls ours; give what ends that, if so."""
     if _COMPILER not in sys.modules:
         return None
-    # Its own, not the one that may be replaced to be heard.
-    set_callback = importlib.import_module("torch._C._dynamo.eval_frame").set_eval_frame
+    set_callback = _own_switch()
     callback = set_callback(None)
     return None if callback is None else functools.partial(set_callback, callback)
+
+
+@functools.cache
+def _own_switch() -> Callable[[Any], Any]:
+    """Give the compiler's own function, not the one that may be replaced to be heard."""
+    return importlib.import_module("torch._C._dynamo.eval_frame").set_eval_frame
 
 
 _heard: list[Callable[[], None]] = []  # what ends that the compiler is heard
