@@ -15,7 +15,7 @@ from torch.autograd.graph import Node as AutogradNode
 from tb_gradgraph.autograd.engine import custom_function, node_name
 from tb_gradgraph.autograd.frames import local_variables, shown_path, user_frame
 
-_APPLY = torch.autograd.Function.apply.__func__.__code__
+_APPLY = getattr(getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None)
 _OPAQUE = {
     "DifferentiableGraphBackward": "TorchScript: what it runs as one is one node here.",
 }
