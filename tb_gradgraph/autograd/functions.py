@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
-from collections.abc import Iterable
-from types import FrameType
+from collections.abc import Container, Iterable
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -15,7 +15,6 @@ from torch.autograd.graph import Node as AutogradNode
 from tb_gradgraph.autograd.engine import custom_function, node_name
 from tb_gradgraph.autograd.frames import local_variables, shown_path, user_frame
 
-_APPLY = getattr(getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None)
 _OPAQUE = {
     "DifferentiableGraphBackward": "TorchScript: what it runs as one is one node here.",
 }
@@ -62,14 +61,18 @@ class RunningFunction:
 
 
 def running_function(number: int) -> RunningFunction | None:
-    """Give the innermost ``Function.forward`` that is running, whose node has ``number``."""
+    """Give the innermost ``Function.forward`` that is running, whose node has ``number``.
+
+    It is known by its code: from torch 2.14 on ``apply`` is C, and has no frame.
+    """
+    forwards = _forwards()
     frame: FrameType | None = sys._getframe(1)
     for _ in range(_DEPTH_LIMIT):
-        if frame is None or frame.f_back is None:
+        if frame is None:
             break
-        if frame.f_back.f_code is _APPLY:
-            caller = user_frame(frame.f_back)
-            return RunningFunction(number, _arguments_of(frame), frame, caller)
+        if id(frame.f_code) in forwards:
+            frame, arguments = _outermost(frame, forwards)
+            return RunningFunction(number, arguments, frame, user_frame(frame.f_back))
         frame = frame.f_back
     return None
 
@@ -87,6 +90,26 @@ def refuses_inputs(nodes: Iterable[AutogradNode]) -> bool:
 def _asks_the_engine(cls: type | None) -> bool:
     code = getattr(getattr(cls, "backward", None), "__code__", None)
     return code is not None and "_is_checkpoint_valid" in code.co_names
+
+
+def _forwards() -> dict[int, CodeType]:
+    """Give the code of every Function's forward by its identity; to hash code reads all of it."""
+    classes: list[type] = [torch.autograd.Function]
+    for cls in classes:  # grows as it is read
+        classes += cls.__subclasses__()
+    codes = (getattr(getattr(cls, "forward", None), "__code__", None) for cls in classes)
+    return {id(code): code for code in codes if code is not None}
+
+
+def _outermost(frame: FrameType, forwards: Container[int]) -> tuple[FrameType, tuple[Any, ...]]:
+    """Give the forward that autograd called, where it has handed its ctx on to another class's."""
+    arguments = _arguments_of(frame)
+    while frame.f_back is not None and id(frame.f_back.f_code) in forwards:
+        above = _arguments_of(frame.f_back)
+        if not (above and arguments and above[0] is arguments[0]):
+            break
+        frame, arguments = frame.f_back, above
+    return frame, arguments
 
 
 def _arguments_of(frame: FrameType) -> tuple[Any, ...]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import ast
 import gc
 import pathlib
-import sys
 
 import pytest
 import torch
 from torch import nn
 from torch.nn.modules import module as torch_module
 
-from tb_gradgraph.autograd import engine, functions
+from tb_gradgraph.autograd import engine
 from tests.autograd.models import Doubled
 
 ROOM = pathlib.Path(engine.__file__).parent
@@ -121,27 +120,6 @@ def test_sequence_numbers_count_nodes_of_this_thread() -> None:
     assert engine.sequence_nr(leaf) > 2**63, "a leaf comes after everything"
 
 
-def test_a_function_has_its_number_before_its_forward_runs() -> None:
-    seen = []
-
-    class Notes(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            seen.append((engine.next_sequence_nr(), torch.is_grad_enabled()))
-            found = functions.running_function(0)
-            assert found is not None and found.arguments[1] is x
-            assert found.is_running_in(sys._getframe())
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient
-
-    y = Notes.apply(torch.ones(1, requires_grad=True))
-    assert seen == [(engine.sequence_nr(y.grad_fn) + 1, False)]
-    assert functions.running_function(0) is None
-
-
 def test_graph_tasks_and_their_end() -> None:
     w = torch.ones(1, requires_grad=True)
     seen: list[object] = []
@@ -231,18 +209,6 @@ def test_post_accumulate_hooks_are_in_a_table_that_can_be_emptied() -> None:
     w._post_accumulate_grad_hooks.update(kept)
     (w * 2).backward()
     assert len(fired) == 1
-
-
-def test_only_reentrant_checkpoints_ask_for_a_backward_that_accumulates() -> None:
-    def behind(reentrant: bool) -> list[torch.autograd.graph.Node]:
-        lin = nn.Linear(2, 2)
-        y = torch.utils.checkpoint.checkpoint(
-            lin, torch.ones(1, 2, requires_grad=True), use_reentrant=reentrant
-        )
-        return [y.grad_fn]
-
-    assert functions.refuses_inputs(behind(True))
-    assert not functions.refuses_inputs(behind(False))
 
 
 def test_private_names_are_used_in_engine_alone() -> None:
