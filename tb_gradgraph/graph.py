@@ -158,6 +158,11 @@ class Graph:
         return digest.hexdigest()[:16]
 
 
+def is_step(step: int) -> bool:
+    """Whether a step can be stored: TensorBoard has 64 bits for it, with the sign."""
+    return -(2**63) <= step < 2**63
+
+
 @dataclasses.dataclass(frozen=True)
 class Record:
     """One backward pass over one graph at one step, or one stage of its optimizer's step.

@@ -13,7 +13,7 @@ import torch
 
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.gradgraph import BackwardPass, GradGraph
-from tb_gradgraph.graph import Graph
+from tb_gradgraph.graph import Graph, is_step
 from tb_gradgraph.record.event_writer import WriterSink
 from tb_gradgraph.record.limits import MAX_TAG_BYTES
 from tb_gradgraph.record.session import Session
@@ -203,11 +203,14 @@ def _checked_step(step: Any, where: str) -> int | None:
         return None
     value = step.item() if isinstance(step, torch.Tensor) and step.numel() == 1 else step
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise CaptureError(
             f"{where}: expected global_step to be an integer, got {value!r}."
         ) from None
+    if not is_step(number):
+        raise CaptureError(f"{where}: expected global_step to fit in 64 bits, got {number}.")
+    return number
 
 
 def _checked_tag(tag: Any, where: str) -> str | None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from google.protobuf.message import Message
 from tensorboard.compat.proto.summary_pb2 import Summary
 
 from tb_gradgraph import __version__
-from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.graph import Graph, Record, is_step
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record.chunks import ChunkSchedule
-from tb_gradgraph.record.encode import encode_chunk, encode_graph
-from tb_gradgraph.record.envelope import seal
+from tb_gradgraph.record.encode import encode_chunk, encode_graph, shorten
+from tb_gradgraph.record.envelope import Strings, seal
 from tb_gradgraph.record.graph_def import encode_run_metadata
+from tb_gradgraph.record.limits import MAX_TAG_BYTES
 from tb_gradgraph.record.summaries import dashboard_summary, record_summary
 from tb_gradgraph.record.tags import create_session, graph_tag, manifest_tag, statistics_tag
 
@@ -28,8 +28,15 @@ MAX_DASHBOARD_GRAPHS = 8
 MAX_DASHBOARD_NODES = 20_000
 
 
+class SinkError(Exception):
+    """The user's writer did not take a summary; its own error is the cause."""
+
+
 class ChunkWriter:
     """One session's encoder. Not thread-safe: the session calls it on its own thread.
+
+    A record or graph that cannot be stored costs itself alone, and is named by ``take_lost``.
+    SinkError says that the writer behind ``add_summary`` failed.
 
     Args:
         add_summary: Takes a summary and a step.
@@ -50,6 +57,7 @@ class ChunkWriter:
         self._graphs_written: set[str] = set()
         self._published: dict[str, set[str]] = {}  # hashes by tag
         self._started = False
+        self._lost: list[str] = []
         self.chunks_written = 0
 
     def write_graph(self, graph: Graph) -> None:
@@ -60,13 +68,23 @@ class ChunkWriter:
 
     def write_record(self, record: Record) -> None:
         """Put a record into the open chunk, its graph before it, and close the chunk if it is due."""
-        if not self._schedule.admits(record):
+        if not self._admits(record):
             return
         if not self._started:
             self._write_manifest()
         self._write_graphs(record)
         self._pending.append(record)
         self.write_due()
+
+    def _admits(self, record: Record) -> bool:
+        if not is_step(record.step):
+            self.lose(f"expected a step of 64 bits, got {record.step}", record)
+            return False
+        try:
+            return self._schedule.admits(record)
+        except Exception as error:
+            self.lose(_named(error), record)
+            return False
 
     def seconds_left(self) -> float | None:
         """Tell how long until :meth:`write_due` has something to do; ``None`` while nothing is open."""
@@ -86,11 +104,36 @@ class ChunkWriter:
         if not self._pending:
             return
         records, self._pending = self._pending, []
-        chunk = encode_chunk(records, self._schedule.stride)
-        tag = statistics_tag(self.session, self.chunks_written)
-        size = self._write(tag, chunk, min(record.step for record in records))
-        self.chunks_written += 1
+        size = 0
+        for some, strings in self._seal(records):
+            tag = statistics_tag(self.session, self.chunks_written)
+            size += self._put(tag, strings, min(record.step for record in some))
+            self.chunks_written += 1
         self._schedule.close(size)
+
+    def lose(self, why: str, record: Record | None = None) -> None:
+        """Note that something is not stored, as a record."""
+        where = "" if record is None else f"{record.tag!r}, step {record.step}: "
+        self._lost.append(where + why)
+
+    def take_lost(self) -> list[str]:
+        """Say what could not be stored since the last call."""
+        lost, self._lost = self._lost, []
+        return lost
+
+    def _seal(self, records: list[Record]) -> Iterator[tuple[list[Record], Strings]]:
+        """Give the chunk of all records, or several where one of them cannot be stored."""
+        try:
+            strings = seal(encode_chunk(records, self._schedule.stride))
+        except Exception as error:
+            if len(records) == 1:
+                self.lose(_named(error), records[0])
+                return
+            half = len(records) // 2
+            yield from self._seal(records[:half])
+            yield from self._seal(records[half:])
+        else:
+            yield records, strings
 
     def _write_manifest(self) -> None:
         manifest = pb.Manifest(
@@ -99,7 +142,7 @@ class ChunkWriter:
             torch_version=self._torch_version,
             start_time=self._start_time,
         )
-        self._write(manifest_tag(self.session), manifest, 0)
+        self._put(manifest_tag(self.session), seal(manifest), 0)
         self._started = True
 
     def _write_graphs(self, record: Record) -> None:
@@ -107,11 +150,16 @@ class ChunkWriter:
         graph = self._graphs.get(graph_hash)
         if graph is None:
             return
-        if graph_hash not in self._graphs_written:
-            self._graphs_written.add(graph_hash)
-            size = self._write(graph_tag(self.session, graph_hash), encode_graph(graph), 0)
-            self._schedule.spend(size)
-        self._publish_graph(record, graph)
+        try:
+            if graph_hash not in self._graphs_written:
+                self._graphs_written.add(graph_hash)
+                strings = seal(encode_graph(graph))
+                self._schedule.spend(self._put(graph_tag(self.session, graph_hash), strings, 0))
+            self._publish_graph(record, graph)
+        except SinkError:
+            raise
+        except Exception as error:
+            self.lose(f"its graph: {_named(error)}", record)
 
     def _publish_graph(self, record: Record, graph: Graph) -> None:
         """Show the graph in the standard dashboard too, once a tag."""
@@ -120,10 +168,19 @@ class ChunkWriter:
             return
         published.add(record.graph_hash)
         if len(graph.nodes) <= MAX_DASHBOARD_NODES:
-            summary = dashboard_summary(f"gradgraph/{record.tag}", encode_run_metadata(graph))
-            self._add_summary(summary, record.step)
+            tag = shorten(f"gradgraph/{record.tag}", MAX_TAG_BYTES)
+            self._add(dashboard_summary(tag, encode_run_metadata(graph)), record.step)
 
-    def _write(self, tag: str, message: Message, step: int) -> int:
-        strings = seal(message)
-        self._add_summary(record_summary(tag, strings), step)
+    def _put(self, tag: str, strings: Strings, step: int) -> int:
+        self._add(record_summary(tag, strings), step)
         return len(strings[0]) + len(strings[1])
+
+    def _add(self, summary: Summary, step: int) -> None:
+        try:
+            self._add_summary(summary, step)
+        except Exception as error:
+            raise SinkError from error
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -21,6 +21,8 @@ from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS
 COUNTS = frozenset({"nan", "posinf", "neginf", "numel"})
 HISTOGRAM = "histogram"
 
+_MAX_UINT32 = 2**32 - 1
+
 #: What records say beside their numbers, if other than this.
 STEP_DEFAULTS = {"loss_scale": 1.0, "skipped": False, "every_n_steps": 0, "cost": 0.0}
 
@@ -33,7 +35,7 @@ class _StringTable:
 
     def index(self, text: str) -> int:
         """Give the index of ``text``, cut to the limit that readers accept."""
-        if len(text) * 4 > limits.MAX_TEXT_BYTES:
+        if not text.isascii() or len(text) > limits.MAX_TEXT_BYTES:
             text = shorten(text, limits.MAX_TEXT_BYTES)
         return self._indices.setdefault(text, len(self._indices))
 
@@ -136,7 +138,7 @@ def encode_segment(records: Sequence[Record]) -> pb.Segment:
 def _encode_steps(segment: pb.Segment, records: Sequence[Record]) -> None:
     """Store what records say of an optimizer's step, where any says something."""
     for name, default in STEP_DEFAULTS.items():
-        told = [getattr(record, name) for record in records]
+        told = [min(getattr(record, name), _MAX_UINT32) for record in records]
         if any(value != default for value in told):
             getattr(segment, name).extend(told)
 

@@ -25,8 +25,9 @@ class Holder(Protocol):
 class Session:
     """Takes graphs and records, and hands summaries to ``add_summary`` on a daemon thread.
 
-    Nothing is written before the first record. A failure while encoding or
-    writing is warned of once and ends the session; it is never raised here. At
+    Nothing is written before the first record. A failure of the writer is warned of
+    once and ends the session; it is never raised here. A record that cannot be stored costs
+    itself alone. At
     the interpreter's exit, and on SIGTERM where nobody else handles it, what is
     pending is written. A forked child, a copy and an unpickled session write nothing.
 

@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 
-from tb_gradgraph.record.chunk_writer import ChunkWriter
+from tb_gradgraph.record.chunk_writer import ChunkWriter, SinkError
 
 #: Records that wait for the disk; beyond it new ones are left out rather than memory filled.
 MAX_QUEUED_BYTES = 256 * 2**20
@@ -24,7 +24,8 @@ Job = Callable[[ChunkWriter], None]
 class SessionThread:
     """Owns a ChunkWriter; starts with the first job and knows no session, so as not to keep it alive.
 
-    The first failure is kept in ``failure`` and warned of; later jobs are dropped.
+    The first failure of the user's writer is kept in ``failure`` and warned of; later jobs are
+    dropped. A record that cannot be made or stored costs itself alone, with one warning.
     """
 
     def __init__(self, writer: ChunkWriter, flush_writer: Callable[[], None]) -> None:
@@ -36,6 +37,7 @@ class SessionThread:
         self._lock = threading.RLock()  # a garbage collection within may put something too
         self._queued_bytes = 0
         self._left_out = 0
+        self._lost = 0
 
     def put(self, job: Job, size: int = 0) -> None:
         """Queue a job that keeps ``size`` bytes alive, or leave it out if too many wait."""
@@ -102,15 +104,37 @@ class SessionThread:
     def _attempt(self, job: Job) -> None:
         chunks = self._writer.chunks_written
         try:
-            job(self._writer)
+            try:
+                job(self._writer)
+            except SinkError:
+                raise
+            except Exception as error:
+                self._writer.lose(f"{type(error).__name__}: {error}")
             if self._writer.chunks_written != chunks:
-                self._flush_writer()
+                self._flush()
+        except SinkError as error:
+            self._fail(error.__cause__)
+        self._tell_lost()
+
+    def _flush(self) -> None:
+        try:
+            self._flush_writer()
         except Exception as error:
-            self.failure = error
-            _warn(f"recording stopped, training goes on: {type(error).__name__}: {error}")
-            with contextlib.suppress(Exception):  # what came before may yet be written
-                self._writer.write_pending()
-                self._flush_writer()
+            raise SinkError from error
+
+    def _fail(self, error: BaseException | None) -> None:
+        self.failure = error
+        _warn(f"recording stopped, training goes on: {type(error).__name__}: {error}")
+        with contextlib.suppress(Exception):  # what came before may yet be written
+            self._writer.write_pending()
+            self._flush_writer()
+
+    def _tell_lost(self) -> None:
+        """Warn of the first record that is lost, and at the end of how many were."""
+        lost = self._writer.take_lost()
+        if lost and not self._lost:
+            _warn(f"a record could not be stored, the others are: {lost[0]}")
+        self._lost += len(lost)
 
 
 def _stop(writer: ChunkWriter) -> None:

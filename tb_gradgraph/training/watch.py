@@ -85,8 +85,8 @@ class Watch:
     @step.setter
     def step(self, step: int) -> None:
         self._check()
-        if not isinstance(step, int) or isinstance(step, bool) or step < 0:
-            raise CaptureError(f"watch.step: expected an integer of at least 0, got {step!r}.")
+        if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step < 2**63:
+            raise CaptureError(f"watch.step: expected an integer from 0 to 2**63-1, got {step!r}.")
         if step == self._step:
             return
         self._step = step

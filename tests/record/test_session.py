@@ -183,14 +183,6 @@ def test_failure_is_silent_where_warnings_are_errors():
     assert isinstance(session.failure, ZeroDivisionError)
 
 
-def test_record_that_cannot_be_stored_ends_the_session_without_raising():
-    session = Session(Caught().add_summary)
-    session.write_record(make_record(GRAPH, 2**70))
-    with pytest.warns(RuntimeWarning, match="recording stopped"):
-        session.flush()
-    session.close()
-
-
 @pytest.mark.parametrize(
     "copied", [copy.copy, copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))]
 )

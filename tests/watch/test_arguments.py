@@ -40,7 +40,7 @@ def _scheduler(net: nn.Module) -> Any:
         (lambda w, n: w.watch(n, level="all"), "expected level to be one of"),
         (lambda w, n: w.watch(n, budget=2), "between 0 and 1, as 0.02, got 2."),
         (lambda w, n: w.watch(nn.ReLU()), "expected a model with parameters"),
-        (lambda w, n: setattr(w.watch(n), "step", -1), "at least 0, got -1."),
+        (lambda w, n: setattr(w.watch(n), "step", -1), "from 0 to 2**63-1, got -1."),
     ],
 )
 def test_a_mistake_is_named(
