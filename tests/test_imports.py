@@ -21,12 +21,13 @@ MAY_IMPORT = {
     "errors": set(),
     "statistics": {"errors"},
     "graph": {"statistics", "errors"},
-    "autograd": VOCABULARY,
-    "summarize": VOCABULARY,
+    "memory": set(),
+    "autograd": VOCABULARY | {"memory"},
+    "summarize": VOCABULARY | {"memory"},
     "record": VOCABULARY,
     "diagnose": VOCABULARY | {"record"},
     "serve": VOCABULARY | {"record", "diagnose"},
-    "training": VOCABULARY | {"autograd", "summarize"},
+    "training": VOCABULARY | {"autograd", "summarize", "memory"},
     "integrations": VOCABULARY | {"autograd", "training", "writer"},
 }
 WITHOUT_TORCH = ("errors", "statistics", "graph", "record", "diagnose", "serve")

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
+from tb_gradgraph.memory import is_freed
+
 _TABLES = ("_parameters", "_buffers", "_modules")
 _CONTAINERS = (list, dict, set, collections.OrderedDict, collections.defaultdict, collections.deque)
 
@@ -47,7 +49,7 @@ def elements_kept(tensors: list[torch.Tensor]) -> Iterator[None]:
     copies = [
         (tensor, tensor._version, tensor.detach().clone())
         for tensor in tensors
-        if not tensor.is_inference()
+        if not (tensor.is_inference() or is_freed(tensor))
     ]
     try:
         yield
@@ -80,7 +82,7 @@ class _SavedModule:
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 if id(buffer) not in copies:
-                    copies[id(buffer)] = buffer.detach().clone()
+                    copies[id(buffer)] = buffer if is_freed(buffer) else buffer.detach().clone()
                 self._module._buffers[name] = copies[id(buffer)]
 
     def restore(self) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch.utils._pytree import tree_map
 
 from tb_gradgraph.autograd.values import named_tensors
+from tb_gradgraph.memory import is_freed
 
 
 def split_input(input_to_model: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -49,7 +50,7 @@ class ModelCall:
 def _separate(value: Any) -> Any:
     if _has_graph(value):
         return value.detach().requires_grad_()
-    if isinstance(value, torch.Tensor) and value.is_inference():
+    if isinstance(value, torch.Tensor) and value.is_inference() and not is_freed(value):
         return value.clone()
     return value
 

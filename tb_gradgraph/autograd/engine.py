@@ -18,6 +18,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils.hooks import RemovableHandle
 
 from tb_gradgraph.autograd.without_numbers import TaskOfThread
+from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import WHOLE_LIMIT
 
 #: Whether torch tells the numbers of nodes; what is done otherwise is in outputs.py.
@@ -96,7 +97,8 @@ def is_small(tensor: torch.Tensor) -> bool:
     return (
         tensor.numel() <= WHOLE_LIMIT
         and not is_wrapper(tensor)
-        and not (tensor.is_nested or tensor.is_meta or tensor.is_quantized)
+        and not (tensor.is_nested or tensor.is_quantized)
+        and has_memory(tensor)
     )
 
 
@@ -106,16 +108,20 @@ def is_wrapper(tensor: torch.Tensor) -> bool:
 
 
 def elements_of(gradient: torch.Tensor) -> torch.Tensor | None:
-    """Give a plain tensor of the elements of ``gradient``; ``None`` of a wrapper that keeps them.
+    """Give a plain tensor of the elements of ``gradient``; ``None`` where they cannot be read.
 
     Of a distributed tensor these are the elements that this process has, of a
-    nested one the elements without their places.
+    nested one the elements without their places. Some wrappers keep theirs, and
+    some tensors have no memory.
     """
+    if not has_memory(gradient):
+        return None
     if gradient.is_nested:
         return gradient.values()
     if not is_wrapper(gradient):
         return gradient
-    local = gradient.to_local() if hasattr(gradient, "to_local") else None
+    with torch.no_grad():  # else it would be an operation of the user's graph
+        local = gradient.to_local() if hasattr(gradient, "to_local") else None
     return local.wait() if hasattr(local, "wait") else local
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import StatisticsTable
 from tb_gradgraph.summarize.elements import are_alike, real_floats, stored
 from tb_gradgraph.summarize.native import NativeReducer, is_available
@@ -68,13 +69,16 @@ class StatisticsBatch:
 
         Args:
             row: A row added again replaces what was there.
-            tensor: Of any type, dense or sparse, on any device. Read, not kept.
+            tensor: Of any type, dense or sparse, on any device. Read, not kept. One without
+                memory is left out.
             keep: Whether the whole tensor is given back as well.
         """
         self._whole.pop(row, None)
         if self._native is not None and self._native.add(row, tensor):
             if keep:
                 self._whole[row] = tensor.clone()
+            return
+        if not has_memory(tensor):
             return
         self._begin_ticket()
         values = stored(tensor)
@@ -94,11 +98,13 @@ class StatisticsBatch:
         They are held, not copied: nobody may write to them before ``reduce``.
         """
         if keep:
-            self._whole.update(zip(rows, tensors))
+            self._whole.update(
+                (r, tensor) for r, tensor in zip(rows, tensors) if has_memory(tensor)
+            )
         elif self._whole:
             for row in rows:
                 self._whole.pop(row, None)
-        left = self.add_plain(rows, tensors)
+        left = [place for place in self.add_plain(rows, tensors) if has_memory(tensors[place])]
         if left:
             self._begin_ticket()
             self._take_many([rows[place] for place in left], [tensors[place] for place in left])

@@ -6,6 +6,7 @@ from collections.abc import Sequence, Set
 
 import torch
 
+from tb_gradgraph.autograd.engine import elements_of
 from tb_gradgraph.statistics import RETAIN_LIMIT
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.training.numbers import Numbers
@@ -30,8 +31,6 @@ def add_all(
     plain_rows, plain = [], []
     for place in batch.add_plain(rows, tensors):
         row, tensor = rows[place], tensors[place]
-        if not has_memory(tensor):
-            continue
         if row in whole or type(tensor) is not torch.Tensor or tensor.layout != torch.strided:
             add_now(batch, row, tensor, whole)
         else:
@@ -44,24 +43,8 @@ def add_all(
 def add_now(batch: StatisticsBatch, row: int, tensor: torch.Tensor, whole: Set[int]) -> None:
     """Add one tensor, that may change afterwards."""
     elements = elements_of(tensor)
-    if not has_memory(elements):
-        return
-    batch.add(row, elements, keep=row in whole and elements.numel() <= RETAIN_LIMIT)
-
-
-def elements_of(tensor: torch.Tensor) -> torch.Tensor:
-    """Give the elements that this process holds: of a nested tensor, of a distributed one its part."""
-    local = getattr(tensor, "to_local", None)
-    if local is not None:
-        tensor = local()
-    return tensor.values() if tensor.is_nested else tensor
-
-
-def has_memory(tensor: torch.Tensor) -> bool:
-    """Whether there is anything to read: who shards a model may have given it back for a while."""
-    if tensor.layout != torch.strided or not tensor.numel() or tensor._is_zerotensor():
-        return True
-    return tensor.untyped_storage().nbytes() > 0
+    if elements is not None:
+        batch.add(row, elements, keep=row in whole and elements.numel() <= RETAIN_LIMIT)
 
 
 def read_grads(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from tb_gradgraph.memory import has_memory
 from tb_gradgraph.summarize.transfer import Transfer
 
 
@@ -14,9 +15,9 @@ class Flag:
         """Begin the copy to the host."""
         self._transfer = None
         self._read = False
-        if isinstance(number, torch.Tensor):
+        if isinstance(number, torch.Tensor) and has_memory(number):
             self._transfer = Transfer(number.device, [number.detach().clone()])
-        else:
+        elif isinstance(number, bool):
             self._read = number
 
     @property

@@ -10,6 +10,7 @@ import torch
 
 from tb_gradgraph.autograd.engine import saved_tensors
 from tb_gradgraph.autograd.replaced import Replaced
+from tb_gradgraph.memory import has_memory
 
 _SEARCHED = 64  # nodes behind a loss among which its multiplication by a scaler is looked for
 
@@ -55,7 +56,7 @@ def loss_scale(scaler: Any) -> torch.Tensor | None:
     if scaler is None or not scaler.is_enabled():
         return None
     scale = getattr(scaler, "_scale", None)  # get_scale() would wait for the device
-    return scale.detach().clone() if isinstance(scale, torch.Tensor) else None
+    return scale.detach().clone() if _is_readable(scale) else None
 
 
 def scaler_of(roots: Sequence[Any], variables: Iterable[Any]) -> Any:
@@ -64,16 +65,20 @@ def scaler_of(roots: Sequence[Any], variables: Iterable[Any]) -> Any:
     return next((scaler for scaler in scalers if _has_multiplied(scaler, roots)), None)
 
 
+def _is_readable(scale: Any) -> bool:
+    return isinstance(scale, torch.Tensor) and has_memory(scale)
+
+
 def _has_multiplied(scaler: Any, roots: Sequence[Any]) -> bool:
     scale = getattr(scaler, "_scale", None)
-    if not isinstance(scale, torch.Tensor):
+    if not _is_readable(scale):
         return False
     nodes = [root.grad_fn for root in roots if isinstance(root, torch.Tensor)]
     for node in nodes:  # grows as it is read
         if node is None or len(nodes) > _SEARCHED:
             continue
         if type(node).__name__ == "MulBackward0":
-            factors = (factor for _, factor in saved_tensors(node))
+            factors = (factor for _, factor in saved_tensors(node) if has_memory(factor))
             if any(factor.data_ptr() == scale.data_ptr() for factor in factors):
                 return True
         nodes += [source for source, _ in node.next_functions]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 
-from tb_gradgraph.training.batches import elements_of
+from tb_gradgraph.autograd.engine import elements_of
 from tb_gradgraph.training.flag import Flag
 from tb_gradgraph.training.parameters import GradState, grad_states
 from tb_gradgraph.training.reading import PassNumbers
@@ -97,12 +97,13 @@ def _are_cleared(parameters: Sequence[torch.Tensor], left: Mapping[int, GradStat
         changed.append(parameter.grad)
     if not had:
         return None
-    return Flag(_all_zero(changed)) if changed else Flag(True)
+    read = [elements for elements in map(elements_of, changed) if elements is not None]
+    return Flag(_all_zero(read)) if read else Flag(not changed)
 
 
 def _all_zero(gradients: Sequence[torch.Tensor]) -> torch.Tensor:
     parts = []
-    for gradient in map(elements_of, gradients):
+    for gradient in gradients:
         dense = gradient._values() if gradient.layout == torch.sparse_coo else gradient
         parts.append(dense.ne(0).any())
     return torch.stack([part.to(parts[0].device) for part in parts]).any().logical_not()

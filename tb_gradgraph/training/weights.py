@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from tb_gradgraph.autograd.engine import elements_of
+from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tb_gradgraph.summarize import norms
 from tb_gradgraph.summarize.native import NativeSnapshot, is_available
 from tb_gradgraph.summarize.transfer import Transfer
-from tb_gradgraph.training.batches import elements_of, has_memory
 
 #: Of a weight of more elements the update's norm is estimated from a sample of at least so many
 #: as SAMPLE: to copy all weights at every recorded step would cost more than all else.
@@ -21,6 +22,7 @@ from tb_gradgraph.training.batches import elements_of, has_memory
 EXACT_UPDATE = 65_536
 SAMPLE = 16_384
 
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 _COLUMNS = [STATISTICS.index(name) for name in ("weight_norm", "update_norm", "update_ratio")]
 
 
@@ -30,11 +32,16 @@ class WeightReading:
     def __init__(self, weights: Sequence[torch.Tensor]) -> None:
         """Read the weights before the step."""
         self._count = len(weights)
-        local = [elements_of(weight) for weight in weights]
+        local = [w if type(w) in _PLAIN else elements_of(w) for w in weights]
         self._snapshot = NativeSnapshot(local, EXACT_UPDATE, SAMPLE) if is_available() else None
         left = range(len(local)) if self._snapshot is None else self._snapshot.left
-        self._left = [place for place in left if has_memory(local[place])]
-        self._others = _SampledWeights([local[place] for place in self._left])
+        others = {
+            place: found
+            for place in left
+            if (found := local[place]) is not None and has_memory(found)
+        }
+        self._left = list(others)
+        self._others = _SampledWeights(list(others.values()))
 
     def finish(self, rows: Sequence[int | None]) -> None:
         """Read them after it; ``rows`` are theirs, None where there is none."""

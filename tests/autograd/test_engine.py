@@ -54,6 +54,8 @@ ELSEWHERE = {
                      "watch: additions that pass a gradient on as it is"),
     "_call_impl": (lambda: nn.Module, "watch: gradients that a forward asks for"),
     "_functions": (lambda: torch._C, "watch: two names of a reshape are one"),
+    "_is_functional_tensor": (lambda: torch, "tensors without memory are not read"),
+    "_is_zerotensor": (lambda: torch.ones(1), "tensors without memory are not read"),
 }  # fmt: skip
 
 

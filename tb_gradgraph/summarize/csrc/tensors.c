@@ -22,6 +22,20 @@ int use_types(PyObject *tensor, PyObject *parameter)
     return 1;
 }
 
+/* No freed memory lies at a higher address: it begins at 0, and a view of it at its offset. */
+static const uintptr_t FREED = (uintptr_t)-1 >> 24;
+
+/* Give whether elements at so low an address were freed: 1, 0, or -1 and an exception. */
+static int is_freed(PyObject *object)
+{
+    PyObject *storage = PyObject_CallMethod(object, "untyped_storage", NULL);
+    PyObject *size = storage ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
+    int64_t bytes = size ? PyLong_AsLongLong(size) : -1;
+    Py_XDECREF(storage);
+    Py_XDECREF(size);
+    return bytes < 0 ? -1 : bytes == 0;
+}
+
 int describe(PyObject *object, Elements *found)
 {
     DLTensor tensor;
@@ -34,6 +48,11 @@ int describe(PyObject *object, Elements *found)
     }
     if (!elements_of(&tensor, found))
         return 0;
+    if (found->count && (uintptr_t)found->data <= FREED) {
+        int freed = is_freed(object);
+        if (freed)
+            return freed < 0 ? -1 : 0;
+    }
     PyObject *negated = PyObject_CallFunctionObjArgs(is_neg, object, NULL); /* DLPack does not tell */
     Py_XDECREF(negated);
     return negated ? negated == Py_False : -1;

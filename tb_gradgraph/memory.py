@@ -1,0 +1,61 @@
+"""Whether there is anything to read behind a tensor."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import torch
+
+#: Whether a tensor stands for what is computed later; a torch without the question has no such ones.
+_is_functional = getattr(torch, "_is_functional_tensor", lambda _: False)
+
+
+def has_memory(tensor: torch.Tensor) -> bool:
+    """Whether the elements of a tensor can be read; asked before any are.
+
+    They cannot be where the memory was given back (who shards a model does that
+    with what stands in the place of parameters), nor those of tensors that only
+    pass for one: on the device "meta", fake, or functionalized.
+    """
+    if tensor.is_meta or _is_functional(tensor):
+        return False
+    kind = type(tensor)
+    is_plain = kind is torch.Tensor or kind is torch.nn.Parameter
+    if is_plain and tensor.layout == torch.strided:
+        return not is_freed(tensor)
+    if not is_plain and _is_pretended(tensor):
+        return False
+    parts = _parts(tensor)
+    return not is_freed(tensor) if parts is None else all(map(has_memory, parts))
+
+
+def is_freed(tensor: torch.Tensor) -> bool:
+    """Whether a dense tensor that has elements has no memory any more."""
+    if tensor.layout != torch.strided or not tensor.numel() or tensor._is_zerotensor():
+        return False
+    try:
+        return tensor.untyped_storage().nbytes() == 0
+    except (NotImplementedError, RuntimeError):  # within vmap, or of a device without storages
+        return False
+
+
+def _is_pretended(tensor: torch.Tensor) -> bool:
+    for file, name in (("fake_tensor", "FakeTensor"), ("functional_tensor", "FunctionalTensor")):
+        module = sys.modules.get(f"torch._subclasses.{file}")
+        if module is not None and isinstance(tensor, getattr(module, name, ())):
+            return True
+    return False
+
+
+def _parts(tensor: torch.Tensor) -> Sequence[torch.Tensor] | None:
+    """Give the tensors that hold the elements of one that does not itself; None of one that does."""
+    if tensor.layout == torch.sparse_coo:
+        return (tensor._values(),)
+    if tensor.layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc):
+        return (tensor.values(),)
+    flatten = getattr(tensor, "__tensor_flatten__", None)  # of a distributed one, a jagged one, ...
+    if flatten is None:
+        return None
+    held = (getattr(tensor, name, None) for name in flatten()[0])
+    return [part for part in held if isinstance(part, torch.Tensor)]
