@@ -155,6 +155,13 @@ test("tables are quoted where they have to be", () => {
   expect(csvOf([["a", 'b "c", d'], [1.5, null], [Infinity, "x\ny"]])).toBe('a,"b ""c"", d"\r\n1.5,\r\nInfinity,"x\ny"\r\n');
 });
 
+test("a text that a spreadsheet would compute has an apostrophe before it, a number never", () => {
+  const texts = ["=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠A", "a=1", "'=1"];
+  const written = ["'=1+1", "'+1", "'-2+3", "'@SUM(A1)", "'\t=1", '"\'\r=1"', '"\'\n=1"', "'＝1", "'＋1", "'－1", "'＠A", "a=1", "'=1"];
+  expect(csvOf([texts])).toBe(`${written.join(",")}\r\n`);
+  expect(csvOf([[-1, -0.5, 1e-7, -Infinity, null]])).toBe("-1,-0.5,1e-7,-Infinity,\r\n");
+});
+
 test("a chart is taken away as paths and text, each point where its number is, and as a table", async () => {
   const pins = "parameter%3Aup.weight%3A0%0Aparameter%3Adown.weight%3A0";
   writeHash(`p.gradgraph.view=charts&p.gradgraph.run=one&p.gradgraph.step=2&p.gradgraph.chart.pins=${pins}`);

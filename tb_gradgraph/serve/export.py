@@ -24,6 +24,9 @@ from tb_gradgraph.statistics import STATISTICS
 Graphs = Mapping[str, Graph]
 Tables = Iterator[tuple[Entry, np.ndarray]]
 
+#: What a cell begins with that a spreadsheet takes for a formula.
+_COMPUTED = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001
+
 _FORMATS = ("json", "csv", "dot")
 _LABELS = ("name", "operation", "key")
 _RECORD_COLUMNS = (
@@ -139,8 +142,16 @@ def row_labels(graph: Graph) -> list[tuple[str, ...]]:
 
 def _csv_text(rows: Iterable[Sequence[Any]]) -> bytes:
     text = io.StringIO()
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode()
+    csv.writer(text).writerows([_inert(cell) for cell in row] for row in rows)
+    return text.getvalue().encode(errors="replace")
+
+
+def _inert(cell: Any) -> Any:
+    """Put an apostrophe before a text that a spreadsheet would compute; numbers stay as they are.
+
+    As OWASP advises of CSV injection: names of modules and tags come from whoever wrote the log.
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_COMPUTED) else cell
 
 
 def _tables(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Tables:

@@ -1,4 +1,5 @@
-// Tables as text (RFC 4180).
+// Tables as text (RFC 4180). A text that a spreadsheet would compute has an apostrophe before it, as OWASP advises of CSV
+// injection: names of modules come from whoever wrote the log. Numbers stay as they are.
 
 export type CsvCell = string | number | null;
 
@@ -7,6 +8,6 @@ export function csvOf(rows: readonly (readonly CsvCell[])[]): string {
 }
 
 function cellOf(cell: CsvCell): string {
-  const text = cell === null ? "" : String(cell);
+  const text = cell === null ? "" : typeof cell === "string" && /^[=+\-@\t\r\n＝＋－＠]/.test(cell) ? `'${cell}` : String(cell);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
