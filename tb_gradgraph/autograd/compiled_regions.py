@@ -20,6 +20,7 @@ from tb_gradgraph.autograd.replaced import Replaced
 Listener = Callable[[bool], None]
 
 _COMPILER = "torch._dynamo"
+_SWITCH = "_maybe_set_eval_frame"  # the function of its that turns it on and off
 
 
 def listen_to_regions(listener: Listener) -> Callable[[], None]:
@@ -59,17 +60,18 @@ def are_regions_heard() -> bool:
 
 def stop_compiling() -> Callable[[], Any] | None:
     """Have nothing compiled on this thread, where compiled code calls ours; give what ends that, if so."""
-    if _COMPILER not in sys.modules:
+    if _COMPILER not in sys.modules or (set_callback := _own_switch()) is None:
         return None
-    set_callback = _own_switch()
     callback = set_callback(None)
     return None if callback is None else functools.partial(set_callback, callback)
 
 
 @functools.cache
-def _own_switch() -> Callable[[Any], Any]:
+def _own_switch() -> Callable[[Any], Any] | None:
     """Give the compiler's own function, not the one that may be replaced to be heard."""
-    return importlib.import_module("torch._C._dynamo.eval_frame").set_eval_frame
+    with contextlib.suppress(ImportError, AttributeError):
+        return importlib.import_module("torch._C._dynamo.eval_frame").set_eval_frame
+    return None
 
 
 _heard: list[Callable[[], None]] = []  # what ends that the compiler is heard
@@ -91,18 +93,19 @@ def _loaded_places() -> Sequence[Replaced[None]]:
 def _places() -> tuple[Replaced[None], ...] | None:
     """Give where compiled code is heard; None where torch has no such places.
 
-    Two are the functions by which the compiler turns itself on and off, the other the call
-    of what ``torch.compile`` makes of a module.
+    Two are the functions by which the compiler turns itself on and off (before torch 2.7 it
+    does both by one), the other the call of what ``torch.compile`` makes of a module.
     """
     owner = importlib.import_module(f"{_COMPILER}.eval_frame")
-    names = ("set_eval_frame", "_maybe_set_eval_frame", "OptimizedModule")
+    names = (_SWITCH, "OptimizedModule")
     if not all(hasattr(owner, name) for name in names) or _compiled_call() is None:
         return None
     with contextlib.suppress(Exception):  # else what compiled code calls of ours is compiled too
         importlib.import_module(f"{_COMPILER}.trace_rules").add(__name__.partition(".")[0])
+    begins = [Replaced(owner, "set_eval_frame", _told_begin)] * hasattr(owner, "set_eval_frame")
     return (
-        Replaced(owner, "set_eval_frame", _told_begin),
-        Replaced(owner, "_maybe_set_eval_frame", _told_switch),
+        *begins,
+        Replaced(owner, _SWITCH, _told_switch),
         Replaced(owner.OptimizedModule, "__call__", _told_call),
     )
 
@@ -113,7 +116,7 @@ def _compiled_call() -> CodeType | None:
     owner = importlib.import_module(f"{_COMPILER}.eval_frame")
     make = vars(getattr(owner, "_TorchDynamoContext", object)).get("__call__")
     for part in make.__code__.co_consts if inspect.isfunction(make) else ():
-        if isinstance(part, CodeType) and "_maybe_set_eval_frame" in part.co_names:
+        if isinstance(part, CodeType) and _SWITCH in part.co_names:
             return part
     return None
 
@@ -190,8 +193,11 @@ def _told_switch(set_callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def switch(callback: Any) -> Any:
         frame = sys._getframe(1)
         name = frame.f_code.co_name
-        if _here.caller is None and callback is not None and name == "__enter__":
-            _change(caller=_BLOCK)
+        if _here.caller is None and callback is not None:
+            if name == "__enter__":
+                _change(caller=_BLOCK)
+            elif frame.f_code is _compiled_call():
+                _change(caller=id(frame))
         before = set_callback(callback)
         if callback is None and _here.caller == (_BLOCK if name == "__exit__" else id(frame)):
             _change(caller=None)

@@ -143,18 +143,25 @@ def custom_function(node: AutogradNode) -> type | None:
     return getattr(type(node), "_forward_cls", None)
 
 
+#: Whether torch tells if the user's hooks packed what a node saved (2.9 and later do).
+TELLS_PACKED = hasattr(
+    getattr(getattr(torch._C, "_autograd", None), "SavedTensor", None), "unpack_hook"
+)
+
+
 def saved_tensors(node: AutogradNode) -> Iterator[tuple[str, torch.Tensor]]:
     """Read the tensors that ``node`` saved, by their name in autograd.
 
     Those packed by the user's saved_tensors_hooks (checkpointing, offloading)
-    are left alone: to unpack them could recompute a forward.
+    are left alone: to unpack them could recompute a forward. So are all where
+    torch does not tell them apart.
     """
-    for attribute in dir(type(node)):
+    for attribute in dir(type(node)) if TELLS_PACKED else ():
         if not attribute.startswith("_raw_saved_"):
             continue
         name = attribute.removeprefix("_raw_saved_")
         try:
-            if getattr(getattr(node, attribute), "unpack_hook", True) is not None:
+            if getattr(node, attribute).unpack_hook is not None:
                 continue
             tensor = getattr(node, "_saved_" + name)
         except (RuntimeError, AttributeError):  # freed, or changed in place since

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from tb_gradgraph.training.scalers import listen_to_scalers
+from tb_gradgraph.training.scalers import listen_to_scalers, note_scalings
 
 
 class StepListener(Protocol):
@@ -47,11 +47,14 @@ class OptimizerHooks:
             self._handles.append(optimizer.register_step_post_hook(_untraced(self._after)))
         if optimizers:
             self._handles.append(register_optimizer_step_post_hook(_untraced(self._after_any)))
-        self._stop = listen_to_scalers(self) if optimizers else lambda: None
+        self._ends = [note_scalings()]
+        if optimizers:
+            self._ends.append(listen_to_scalers(self))
 
     def remove(self) -> None:
         """Take everything away. Harmless when done twice."""
-        self._stop()
+        while self._ends:
+            self._ends.pop()()
         while self._handles:
             self._handles.pop().remove()
 

@@ -105,7 +105,7 @@ class RecordedStep:
             return None
         frame = user_frame()
         if setting.scaler is None and not setting.recorded:
-            setting.scaler = scaler_of(call.roots, variables_of(frame).values())
+            setting.scaler = scaler_of(call.roots, variables_of(frame))
         self._look_for_cleared()
         self._reached = list(map(id, met.leaves))
         if self._records.own_count >= MOST_PASSES:

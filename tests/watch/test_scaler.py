@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pathlib
 import pickle
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -61,10 +62,14 @@ def _scaled(
 
 
 class _Trainer:
-    """Holds the scaler where no variable of the loop does."""
+    """Holds the scaler where no variable of the loop does, nor an attribute of one."""
 
     def __init__(self, scaler: torch.amp.GradScaler) -> None:
-        self.scaler = scaler
+        self._held = [scaler]
+
+    @property
+    def scaler(self) -> torch.amp.GradScaler:
+        return self._held[0]
 
 
 @pytest.mark.parametrize("given", [True, False], ids=["given", "found"])
@@ -242,22 +247,25 @@ def test_a_scaler_that_scales_another_loss(tmp_path: pathlib.Path) -> None:
     assert {record.loss_scale for record in log.records} == {1.0}
 
 
-def test_a_scaler_without_an_optimizer_given(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("is_held", [False, True], ids=["variable", "attribute"])
+def test_a_scaler_without_an_optimizer_given(is_held: bool, tmp_path: pathlib.Path) -> None:
     def loop(run: Bare) -> Any:
         net = small_net()
-        scaler = torch.amp.GradScaler("cpu", init_scale=FACTOR)
+        holder = types.SimpleNamespace(scaler=torch.amp.GradScaler("cpu", init_scale=FACTOR))
+        scaler = None if is_held else holder.scaler
         optimizer = torch.optim.SGD(net.parameters(), 0.1)
         run.watch(net)
         for step in range(2):
             optimizer.zero_grad()
             loss = net(torch.ones(4, 3)).square().mean()
             run.note_parts(step, loss, net)
-            scaler.scale(loss).backward()
-            scaler.step(optimizer)
-            scaler.update()
+            (scaler or holder.scaler).scale(loss).backward()
+            holder.scaler.step(optimizer)
+            holder.scaler.update()
         return state_of(net, optimizer)
 
-    run_both(loop, tmp_path)
+    log = run_both(loop, tmp_path)
+    assert {record.loss_scale for record in log.records} == {FACTOR}
 
 
 def test_a_scaler_is_copied_and_pickled_without_us(tmp_path: pathlib.Path) -> None:
