@@ -28,6 +28,7 @@ class Cadence:
     ) -> None:
         """Begin; ``budget`` is the share of a training's time that recording may take."""
         self.every_n_steps = every_n_steps
+        self.first = 0  # step that a training begins with: it is due whatever the cadence
         self._asked = every_n_steps
         self._budget = budget
         self._clock = clock
@@ -43,7 +44,7 @@ class Cadence:
     def is_due(self, step: int) -> bool:
         """Whether ``step`` is to be recorded."""
         if self.every_n_steps == self._asked:
-            return step % self._asked == 0
+            return step % self._asked == 0 or step == self.first
         return self._last < 0 or step < self._last or step - self._last >= self.every_n_steps
 
     def end_step(self, step: int, recorded: bool) -> None:

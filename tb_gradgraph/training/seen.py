@@ -24,8 +24,10 @@ class Seen:
 
     def counting(
         self, step: int, is_due: bool, then: Callable[[bool], None] | None
-    ) -> Callable[[bool], None]:
-        """Give what counts a backward when it has ended well, and does ``then``."""
+    ) -> Callable[[bool], None] | None:
+        """Give what counts a backward when it has ended well, until a step is recorded, and does ``then``."""
+        if self.recorded:
+            return then
 
         def ended(well: bool) -> None:
             if well:

@@ -142,6 +142,8 @@ class RecordedStep:
     def before_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
         """Read gradients as the optimizer sees them, if they were changed, and weights."""
         within, last = self._within, self._records.last
+        if within is None:
+            self._look_for_cleared()
         before = None if within is not None or last is None else last.numbers
         reading = OptimizerReading(optimizer, before, self._setting.hidden.are_sought)
         if within is not None:
@@ -199,8 +201,8 @@ class RecordedStep:
         if self._records.last is not None:
             self._records.end().skipped = True
 
-    def finish(self) -> bool:
-        """End the step: hand over its records; whether there were any."""
+    def finish(self, waits: bool = False) -> bool:
+        """End the step: hand over its records, unless that ``waits``; whether there were any."""
         self.drop()
         self.forward.check()
         records = self._records
@@ -213,7 +215,8 @@ class RecordedStep:
         if records.ends:
             self._hold(None, records.of_step)
         self._setting.recorded += 1
-        self.hand_over()
+        if not waits:
+            self.hand_over()
         return True
 
     def hand_over(self) -> None:

@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 
 
 class Turns:
-    """A step ends when all optimizers have stepped.
+    """A step ends when all optimizers have stepped; if some miss it, when it is sure to be over.
 
-    Where one steps again before the others have, as the critic of a GAN, the last to
-    step then ends every step from now on.
+    Optimizers that have stepped after one backward do so again: with the next
+    backward a new step has begun, whichever of them missed the last. Where one steps
+    again before the others have, as the critic of a GAN, the last to step then
+    ends every step from now on, until another is seen to step after it with the same backward.
     """
 
-    def __init__(self, optimizers: int) -> None:
-        """Prepare for so many optimizers."""
-        self._optimizers = optimizers
+    def __init__(self, optimizers: Iterable[torch.optim.Optimizer]) -> None:
+        """Prepare for these."""
+        self._groups = {id(optimizer): id(optimizer) for optimizer in optimizers}
         self._done: list[int] = []  # by ``id``
+        self._ended: list[int] = []  # those of the step before
+        self._first = 0  # the one that stepped first since the last backward; 0: none
         self._closing = 0  # 0: all of them
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether one has stepped in this step."""
+        return bool(self._done)
+
+    @property
+    def wants_backwards(self) -> bool:
+        """Whether ``end_with_backward`` has to be asked: of one alone a step always ends the step."""
+        return len(self._groups) > 1
 
     def has_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
         """Whether ``optimizer`` has stepped in this step."""
         return id(optimizer) in self._done
+
+    def goes_on(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether a step of ``optimizer`` now belongs to the step that has ended: there was no backward."""
+        return bool(self._first) and not self._done and id(optimizer) not in self._ended
+
+    def end_with_backward(self) -> bool:
+        """Note that a backward begins; give whether it is the next step's: the rest has missed this one."""
+        self._first = 0
+        stepped = {self._groups.get(one) for one in self._done}
+        return bool(stepped) and all(
+            group in stepped for one, group in self._groups.items() if one not in self._done
+        )
 
     def close_with_last(self) -> None:
         """Have the one that stepped last end every step."""
@@ -28,11 +56,28 @@ class Turns:
 
     def take(self, optimizer: torch.optim.Optimizer) -> bool:
         """Note a step of ``optimizer``; give whether the training's step ends with it."""
+        self._join(id(optimizer))
         self._done.append(id(optimizer))
         if self._closing:
             return id(optimizer) == self._closing
-        return len(set(self._done)) == self._optimizers
+        return len(set(self._done)) == len(self._groups)
+
+    def take_late(self, optimizer: torch.optim.Optimizer) -> None:
+        """Note a step of ``optimizer`` that belongs to the step that has ended."""
+        self._join(id(optimizer))
+        self._ended.append(id(optimizer))
 
     def begin(self) -> None:
         """Begin a step."""
-        self._done.clear()
+        self._ended, self._done = self._done, []
+
+    def _join(self, one: int) -> None:
+        """Note that ``one`` steps with the same backward as those before it."""
+        self._first = self._first or one
+        first, own = self._groups.get(self._first), self._groups.get(one)
+        if first == own:
+            return
+        self._closing = 0
+        for other, group in self._groups.items():
+            if group == own:
+                self._groups[other] = first

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
-import threading
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
-from tb_gradgraph.autograd.backward_calls import (
-    BackwardCall,
-    is_batched,
-    is_part_of_forward,
-    listen,
-)
+from tb_gradgraph.autograd.backward_calls import BackwardCall, is_part_of_forward, listen
 from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.cadence import Cadence
@@ -26,7 +20,9 @@ from tb_gradgraph.training.counting import Ended, counted
 from tb_gradgraph.training.endings import detach, end_with, or_at_exit
 from tb_gradgraph.training.listener import WeakListener
 from tb_gradgraph.training.optimizers import OptimizerHooks
+from tb_gradgraph.training.reading import PassReading
 from tb_gradgraph.training.records import StepPlace
+from tb_gradgraph.training.running import Running, recorded
 from tb_gradgraph.training.seen import Seen, find_mistake
 from tb_gradgraph.training.step import RecordedStep, Setting
 from tb_gradgraph.training.turns import Turns
@@ -54,12 +50,13 @@ class Watch:
         self._strict = strict
         self._step = 0
         self._current: RecordedStep | None = None
-        self._running = threading.Lock()  # held while a backward is being recorded
+        self._last: RecordedStep | None = None  # has ended, but an optimizer may go on with it
+        self._running = Running()
         self._closed = False
         self._pid = os.getpid()
         self._seen = Seen(tuple(type(optimizer).__name__ for optimizer in optimizers))
         self._mistake: str | None = None
-        self._turns = Turns(len(optimizers))
+        self._turns = Turns(optimizers)
         self._ends_with_backward = False  # for its optimizers have stepped within it
         self.failure: Exception | None = None
         this = weakref.ref(self)
@@ -87,6 +84,8 @@ class Watch:
         self._check()
         if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step < 2**63:
             raise CaptureError(f"watch.step: expected an integer from 0 to 2**63-1, got {step!r}.")
+        if step != self._step and self._turns.has_begun:
+            self._guarded(self._end_step)  # an optimizer misses it
         if step == self._step:
             return
         self._step = step
@@ -94,6 +93,10 @@ class Watch:
             self._current.move_to(step)
         else:
             self._guarded(self._begin_step)
+
+    def count_from(self, first: int) -> None:
+        """Say which number the training's first step has, which is recorded whatever the cadence."""
+        self._cadence.first = first
 
     @property
     def every_n_steps(self) -> int:
@@ -127,6 +130,7 @@ class Watch:
             return
         self._closed = True
         detach(self._stop, self._hooks)
+        self._guarded(self._hand_over_last)
         current, self._current = self._current, None
         if current is not None:
             self._seen.recorded += bool(self._guarded(current.finish))
@@ -139,6 +143,7 @@ class Watch:
 
     def hand_over(self) -> None:
         """Have what is recorded of the running step written: the process is about to end."""
+        self._guarded(self._hand_over_last)
         if self._current is not None:
             self._guarded(self._current.hand_over)
 
@@ -159,27 +164,29 @@ class Watch:
         """Called before every backward; gives what is to be called after it."""
         if self._closed or self._pid != os.getpid():
             return None
-        is_due = self._current is not None
-        if is_due:
-            ended = self._guarded(self._record, call)
-        else:
-            ended = None if self._has_optimizers else self._guarded(self._count, call)
-        if self._seen.recorded:
-            return ended
-        return self._seen.counting(self._step, is_due, ended)
+        if self._turns.wants_backwards and not is_part_of_forward(call):
+            self._guarded(self._begin_backward)
+        current, ended = self._current, None
+        if current is not None:
+            told = (self._running, self._end_pass, self._pass_ended)
+            ended = self._guarded(recorded, call, current, *told)
+        elif not self._has_optimizers:
+            end = partial(self._guarded, self._end_step)
+            ended = self._guarded(counted, call, self._setting.parameters, end)
+        return self._seen.counting(self._step, current is not None, ended)
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer is about to step."""
-        if self._turns.has_stepped(optimizer) and not self._running.locked():
+        if self._turns.has_stepped(optimizer) and not self._running.is_held:
             self._turns.close_with_last()
             self._guarded(self._end_step, True)
-        if self._current is not None:
-            self._guarded(self._current.before_optimizer, optimizer)
+        if (of := self._step_of(optimizer)) is not None:
+            self._guarded(of.before_optimizer, optimizer)
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer has stepped."""
-        if self._current is not None:
-            self._guarded(self._current.after_optimizer, optimizer)
+        if (of := self._step_of(optimizer)) is not None:
+            self._guarded(of.after_optimizer, optimizer)
         self._has_stepped(optimizer)
 
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
@@ -197,58 +204,47 @@ class Watch:
 
     def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
         """A scaler left an optimizer's step out."""
-        if self._current is not None:
-            self._guarded(self._current.skip_optimizer)
+        if (of := self._step_of(optimizer)) is not None:
+            self._guarded(of.skip_optimizer)
         self._has_stepped(optimizer)
+
+    def _step_of(self, optimizer: torch.optim.Optimizer) -> RecordedStep | None:
+        return self._last if self._turns.goes_on(optimizer) else self._current
 
     def _has_stepped(self, optimizer: torch.optim.Optimizer) -> None:
         self._seen.steps += 1
+        if self._turns.goes_on(optimizer):
+            self._turns.take_late(optimizer)
+            return
         if not self._turns.take(optimizer):
             return
-        if self._running.locked():
+        if self._running.is_held:
             self._ends_with_backward = True
         else:
             self._guarded(self._end_step)
 
-    def _count(self, call: BackwardCall) -> Ended | None:
-        """Count a backward that is not recorded, if it is over the model."""
-        return counted(call, self._setting.parameters, lambda: self._guarded(self._end_step))
+    def _end_pass(self, current: RecordedStep, reading: PassReading, well: bool) -> bool:
+        found = self._guarded(current.end_pass, reading, well)
+        if self.failure is not None:
+            reading.abandon()
+        return found
 
-    def _record(self, call: BackwardCall) -> Ended | None:
-        current = self._current
-        if current is None or is_part_of_forward(call) or is_batched(call):
-            return None
-        if not self._running.acquire(blocking=False):
-            return None  # another thread's backward is being recorded
-        was_collecting = gc.isenabled()
-        gc.disable()  # thousands of hooks would be walked again and again
-        reading = None
-        try:
-            reading = current.begin_pass(call)
-        finally:
-            if reading is None:
-                self._release(was_collecting)
-        if reading is None:
-            return None
+    def _pass_ended(self, found: bool) -> None:
+        self._seen.passes += found
+        if self._ends_with_backward or (found and not self._has_optimizers):
+            self._ends_with_backward = False
+            self._guarded(self._end_step)
 
-        def ended(well: bool) -> None:
-            try:
-                found = self._guarded(current.end_pass, reading, well)
-            finally:
-                if self.failure is not None:
-                    reading.abandon()
-                self._release(was_collecting)
-            self._seen.passes += bool(found)
-            if self._ends_with_backward or (found and not self._has_optimizers):
-                self._ends_with_backward = False
-                self._guarded(self._end_step)
+    def _begin_backward(self) -> None:
+        """See whether a backward that begins is the next step's, some optimizers having missed this one."""
+        self._hand_over_last()
+        if self._turns.end_with_backward():
+            self._end_step()
 
-        return ended
-
-    def _release(self, was_collecting: bool) -> None:
-        if was_collecting:
-            gc.enable()
-        self._running.release()
+    def _hand_over_last(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            last.hand_over()
 
     def _begin_step(self) -> None:
         current, self._current = self._current, None
@@ -256,8 +252,9 @@ class Watch:
             current.drop()
         if not self._closed and self._cadence.is_due(self._step):
             self._begin_recorded_step()
-        needs_only_steps = self._has_optimizers and self._seen.recorded
-        self._listener.is_awake = self._current is not None or not needs_only_steps
+        needs_steps = self._has_optimizers and not self._turns.wants_backwards
+        is_idle = self._current is None and needs_steps and self._seen.recorded
+        self._listener.is_awake = not is_idle
 
     def _begin_recorded_step(self) -> None:
         if not self._setting.is_open():
@@ -273,7 +270,9 @@ class Watch:
         current = self._current
         self._turns.begin()
         ahead = current.take_unused() if current is not None and has_begun else []
-        recorded = current is not None and current.finish()
+        self._hand_over_last()
+        recorded = current is not None and current.finish(self._turns.wants_backwards)
+        self._last = current if recorded else None
         self._seen.recorded += recorded
         self._cadence.end_step(self._step, recorded)
         self._step += 1
@@ -289,7 +288,7 @@ class Watch:
             self.failure = error
             self._closed = True
             detach(self._stop, self._hooks)
-            current, self._current = self._current, None
+            current, self._current, self._last = self._current, None, None
             if current is not None:
                 current.drop()
             warn_of_fault("stopped recording this training", error, "The training goes on.")

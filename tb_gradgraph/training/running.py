@@ -1,0 +1,77 @@
+"""One backward at a time is recorded, and meanwhile the collector rests."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tb_gradgraph.autograd.backward_calls import BackwardCall, is_batched, is_part_of_forward
+from tb_gradgraph.training.counting import Ended
+from tb_gradgraph.training.reading import PassReading
+from tb_gradgraph.training.step import RecordedStep
+
+
+class Running:
+    """Held while a backward is being recorded; its hooks would be walked by the collector again and again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._was_collecting = False
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a backward is being recorded."""
+        return self._lock.locked()
+
+    def take(self) -> bool:
+        """Begin, unless another thread's backward is being recorded."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        self._was_collecting = gc.isenabled()
+        gc.disable()
+        return True
+
+    def release(self) -> None:
+        """End."""
+        if self._was_collecting:
+            gc.enable()
+        self._lock.release()
+
+
+def recorded(
+    call: BackwardCall,
+    step: RecordedStep,
+    running: Running,
+    end: Callable[[RecordedStep, PassReading, bool], Any],
+    then: Callable[[bool], None],
+) -> Ended | None:
+    """Read a backward that is about to run; give what is to be called when it has ended.
+
+    Args:
+        call: What it was asked for.
+        step: The step that it is of.
+        running: Held meanwhile.
+        end: Ends the reading; gives whether it was recorded. Never raises.
+        then: Called with that, when nothing is held any more.
+    """
+    if is_part_of_forward(call) or is_batched(call) or not running.take():
+        return None
+    reading = None
+    try:
+        reading = step.begin_pass(call)
+    finally:
+        if reading is None:
+            running.release()
+    if reading is None:
+        return None
+
+    def ended(well: bool) -> None:
+        try:
+            found = bool(end(step, reading, well))
+        finally:
+            running.release()
+        then(found)
+
+    return ended
