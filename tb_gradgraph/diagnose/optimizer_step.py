@@ -41,9 +41,11 @@ def find_in_step(graph: Graph, step: OptimizerStep) -> Iterator[Finding]:
     if step.skipped:
         yield _tell_skipped(graph, step)
         return
-    yield from _find_clipped(graph, step.tables)
+    cleared = list(_find_cleared(graph, step.tables))
+    yield from cleared or _find_clipped(graph, step.tables)
     if "applied" in step.tables:
         yield from find_not_optimized(graph, step.tables, step.updated)
+    if "applied" in step.tables and not cleared:
         yield from find_updates(graph, step.tables["applied"])
 
 
@@ -83,10 +85,36 @@ def _tell_skipped(graph: Graph, step: OptimizerStep) -> Finding:
     return Finding("note", "step_skipped", None, "", text)
 
 
-def _find_clipped(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterator[Finding]:
-    before = next(
+def _find_cleared(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterator[Finding]:
+    """Find that the optimizer saw nothing of what the backward gave."""
+    before, after = _before(tables), tables.get("applied")
+    if before is None or after is None:
+        return
+    norms = tables[before].values[:, _COLUMN["l2_norm"]]
+    given = [row for row, _ in parameter_rows(graph) if norms[row] > 0]
+    seen = [row for row in given if after.present[row]]
+    if not given or after.values[seen, _COLUMN["l2_norm"]].any():
+        return
+    how = "set to zero" if seen else "gone (.grad is None)"
+    what = "1 parameter" if len(given) == 1 else f"{len(given)} parameters"
+    text = (
+        f"Gradients were cleared before the optimizer stepped: a backward had given {what} a "
+        f"gradient, and all of it was {how}. "
+        + ("No weight changed, but by momentum or decay." if seen else "No weight changed.")
+        + " Call zero_grad() before the backward, or after the step."
+    )
+    yield Finding("warning", "cleared", None, "", text)
+
+
+def _before(tables: Mapping[str, StatisticsTable]) -> str | None:
+    """Give the stage that says what was in ``.grad`` before anything was done to it."""
+    return next(
         (stage for stage in ("unscaled", "accumulated", "backward") if stage in tables), None
     )
+
+
+def _find_clipped(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterator[Finding]:
+    before = _before(tables)
     after = next((stage for stage in ("clipped", "applied") if stage in tables), None)
     if before is None or after is None:
         return

@@ -189,12 +189,12 @@ class StepRecords:
         table = joined(tables) if tables else StatisticsTable.empty(rows)
         records = []
         if before is not None and any(part.was_read for part in parts):
-            seen = [row for part in parts for row in part.rows]
+            seen = {row for part in parts for row in part.rows if table.present[row]}
             if any(part.seems_same for part in parts):
                 same = [row for part in parts if part.seems_same for row in part.rows]
                 self.hidden.compare(before, only(table, same))
-            if total_norm(table) < _CLIPPED * total_norm(only(before, seen)):
-                clipped = only(table, seen)
+            clipped = only(table, seen)  # what is gone from .grad was not clipped
+            if total_norm(clipped) < _CLIPPED * total_norm(only(before, seen)):
                 records.append(self._record(end.last, "clipped", clipped, whole, end.scale))
         for part in parts:
             part.weights.write_to(table)
