@@ -18,8 +18,9 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
     """Records the gradients of ``train`` into the files of the Trainer's TensorBoardCallback.
 
     Where the Trainer has none (``report_to`` without "tensorboard"), the files are
-    where it would have put them. Arguments are those of ``tb_gradgraph.watch``;
-    steps are ``state.global_step`` before the step.
+    where it would have put them. Arguments are those of ``tb_gradgraph.watch``.
+    Steps are those of the Trainer's own logs, which count from 1: the gradients of
+    an update stand where its loss does. The first and every n-th are recorded.
     """
 
     _own: TensorBoardCallback | None = None
@@ -40,8 +41,9 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
         """Attach at the first step, when all callbacks have begun; follow the Trainer's count."""
         if not state.is_world_process_zero:
             return
+        step = state.global_step + 1  # what it will be when the Trainer logs this step
         if self.watch is not None:
-            self.watch.step = state.global_step
+            self.watch.step = step
             return
         trainer = _running_trainer()
         outermost = getattr(trainer, "model_wrapped", model)
@@ -50,7 +52,8 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
             outermost if is_wrapper(outermost) else model,  # torch.compile's is to be seen as such
             [optimizer],
             getattr(getattr(trainer, "accelerator", None), "scaler", None),
-            state.global_step,
+            step,
+            first=1,
         )
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

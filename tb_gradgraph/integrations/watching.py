@@ -56,10 +56,13 @@ class WatchingCallback:
         optimizers: Sequence[torch.optim.Optimizer],
         grad_scaler: torch.amp.GradScaler | None,
         step: int,
+        first: int = 0,
     ) -> None:
+        """Attach at ``step`` of a training that counts its steps from ``first`` on."""
         self.watch = watch(
             writer, model, optimizer=optimizers, grad_scaler=grad_scaler, **self._arguments
         )
+        self.watch.count_from(first)
         self.watch.step = step
 
     def _end(self) -> None:

@@ -162,11 +162,12 @@ def check_scaled_steps(
     scaler: torch.amp.GradScaler,
     prefix: str = "",
     in_float16: bool = False,
+    first: int = 0,
 ) -> None:
-    """Train anew on ``batches`` with ``scaler``; compare the steps that were recorded."""
+    """Train anew on ``batches`` with ``scaler``, from step ``first`` on; compare what was recorded."""
     net = new_net()
     optimizer = sgd(net)
-    for step, (x, y) in enumerate(batches):
+    for step, (x, y) in enumerate(batches, first):
         with torch.autocast("cpu", torch.float16, in_float16, cache_enabled=False):
             loss = net.loss(x, y)
         optimizer.zero_grad()

@@ -76,9 +76,9 @@ def test_accumulated_and_clipped_steps_are_those_of_plain_torch(tmp_path: pathli
     log = Log(tmp_path / "1")
     steps = replay(trainer.model.seen, accumulate=2, clip=CLIP)
     assert len(steps) == 6
-    assert log.steps == [0, 2, 4]
+    assert log.steps == [1, 2, 4, 6]
     for step in log.steps:
-        check_accumulated_step(log, step, steps[step])
+        check_accumulated_step(log, step, steps[step - 1])
     assert {record.tag for record in log.run.records} == {"Model"}
 
 
@@ -90,7 +90,7 @@ def test_all_goes_into_the_file_of_the_tensorboard_callback(tmp_path: pathlib.Pa
     trainer = new_trainer(tmp_path, [GradGraphCallback()])
     trainer.train()
     assert len(files(tmp_path)) == 1
-    assert Log(tmp_path).steps == [0]
+    assert Log(tmp_path).steps == [1]
 
 
 def test_a_tensorboard_callback_that_is_added_later_with_a_writer(tmp_path: pathlib.Path):
@@ -98,15 +98,15 @@ def test_a_tensorboard_callback_that_is_added_later_with_a_writer(tmp_path: path
     trainer.add_callback(TensorBoardCallback(SummaryWriter(tmp_path / "mine")))
     trainer.train()
     assert files(tmp_path / "out") == []
-    assert Log(tmp_path / "mine").steps == [0, 5, 10]
+    assert Log(tmp_path / "mine").steps == [1, 5, 10]
 
 
 def test_without_tensorboard_callback_a_file_is_made_at_each_training(tmp_path: pathlib.Path):
     trainer = new_trainer(tmp_path, [GradGraphCallback(every_n_steps=5)], report_to="none")
     trainer.train()
     log = Log(tmp_path)
-    assert log.steps == [0, 5, 10]
-    log.check(10, "applied", replay(trainer.model.seen)[10].applied)
+    assert log.steps == [1, 5, 10]
+    log.check(10, "applied", replay(trainer.model.seen)[9].applied)
     assert [path.parent.parent.name for path in files(tmp_path)] == ["runs"]
 
 
@@ -117,10 +117,11 @@ def test_a_resumed_run_goes_on_counting(tmp_path: pathlib.Path):
     resumed = new_trainer(tmp_path / "resumed", [callback])
     resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-6"))
     log = Log(tmp_path / "resumed")
-    assert log.steps == [8]
+    assert log.steps == [8, 12]
     steps = replay([*first.model.seen, *resumed.model.seen])
     assert len(steps) == 12
-    log.check(8, "applied", steps[8].applied)
+    log.check(8, "applied", steps[7].applied)
+    log.check(12, "applied", steps[11].applied)
 
 
 def test_the_scaler_of_accelerate(tmp_path: pathlib.Path):
@@ -128,9 +129,9 @@ def test_the_scaler_of_accelerate(tmp_path: pathlib.Path):
     trainer.accelerator.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**12)
     trainer.train()
     log = Log(tmp_path)
-    assert log.steps == [0, 2, 4, 6, 8, 10]
+    assert log.steps == [1, 2, 4, 6, 8, 10, 12]
     again = torch.amp.GradScaler("cpu", init_scale=2.0**12)
-    check_scaled_steps(log, trainer.model.seen, again)
+    check_scaled_steps(log, trainer.model.seen, again, first=1)
 
 
 def compiled_frames(logdir: pathlib.Path, callbacks: list[Any]) -> tuple[Trainer, dict[str, Any]]:
@@ -150,8 +151,8 @@ def test_a_compiled_model_is_compiled_once(tmp_path: pathlib.Path):
     assert bare["frames"]["ok"] > 0
     assert watched == bare
     log = Log(tmp_path / "watched")
-    assert log.steps == [0, 5, 10]
-    log.check(10, "applied", replay(trainer.model.seen)[10].applied)
+    assert log.steps == [1, 5, 10]
+    log.check(10, "applied", replay(trainer.model.seen)[9].applied)
     assert {record.tag for record in log.run.records} == {"Model"}
 
 
@@ -166,4 +167,4 @@ def test_an_error_ends_a_training_as_it_would_and_the_next_is_recorded(tmp_path:
     trainer.train()
     assert callback.watch is None
     check_nothing_left(trainer.model, [trainer.optimizer.optimizer])
-    assert Log(tmp_path).steps == [*range(12)]
+    assert Log(tmp_path).steps == [*range(1, 13)]
