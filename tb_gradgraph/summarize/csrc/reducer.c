@@ -26,28 +26,36 @@ typedef struct {
 
 static PyObject *hook_type;
 
-/* Reduce while other threads run, which may take in tensors too: then what was made room for moves. */
-static int reduce_unlocked(Reducer *self, const Elements *elements, int64_t step, Entry *entry,
-                           float *sample)
+/* Keep what a tensor was reduced to. */
+static int keep(Reducer *self, const Entry *entry)
 {
-    size_t entry_at = (size_t)((char *)entry - self->entries.content);
-    size_t sample_at = (size_t)((char *)sample - self->samples.content);
+    Entry *kept = grow(&self->entries, sizeof *kept);
+    if (!kept) {
+        self->samples.size -= (size_t)entry->sampled * sizeof(float);
+        return -1;
+    }
+    *kept = *entry;
+    return 1;
+}
+
+/* Reduce while other threads run. They may take in tensors too, and take out what is there: so
+   nothing of this one is there before all of it is. */
+static int take_unlocked(Reducer *self, const Elements *elements, int64_t step, Entry *entry)
+{
     size_t size = (size_t)entry->sampled * sizeof(float);
-    double moments[MOMENTS];
     float *apart = PyMem_Malloc(size);
     if (!apart) {
-        self->entries.size -= sizeof *entry;
-        self->samples.size -= size;
         PyErr_NoMemory();
         return -1;
     }
     Py_BEGIN_ALLOW_THREADS
-    reduce(elements, step, moments, apart);
+    reduce(elements, step, entry->moments, apart);
     Py_END_ALLOW_THREADS
-    memcpy(((Entry *)(self->entries.content + entry_at))->moments, moments, sizeof moments);
-    memcpy(self->samples.content + sample_at, apart, size);
+    float *sample = grow(&self->samples, size);
+    if (sample)
+        memcpy(sample, apart, size);
     PyMem_Free(apart);
-    return 1;
+    return sample ? keep(self, entry) : -1;
 }
 
 static int take(Reducer *self, Py_ssize_t row, PyObject *tensor)
@@ -63,20 +71,23 @@ static int take(Reducer *self, Py_ssize_t row, PyObject *tensor)
     int64_t step = (elements.count + self->sample_limit - 1) / self->sample_limit;
     step = step > 1 ? step : 1;
     int64_t sampled = (elements.count + step - 1) / step;
-    Entry *entry = grow(&self->entries, sizeof *entry);
-    if (!entry)
-        return -1;
+    Entry entry = {row, ++self->ticket, elements.count * elements.repeats, sampled, {0}};
+    if (elements.count >= WITHOUT_LOCK)
+        return take_unlocked(self, &elements, step, &entry);
     float *sample = grow(&self->samples, (size_t)sampled * sizeof(float));
-    if (!sample) {
-        self->entries.size -= sizeof *entry;
+    if (!sample)
         return -1;
-    }
-    *entry = (Entry){row, ++self->ticket, elements.count * elements.repeats, sampled, {0}};
-    if (elements.count < WITHOUT_LOCK)
-        reduce(&elements, step, entry->moments, sample);
-    else
-        return reduce_unlocked(self, &elements, step, entry, sample);
-    return 1;
+    reduce(&elements, step, entry.moments, sample);
+    return keep(self, &entry);
+}
+
+/* The same for a tensor of a list, which may lose it while other threads run. */
+static int take_held(Reducer *self, Py_ssize_t row, PyObject *tensor)
+{
+    Py_INCREF(tensor);
+    int taken = take(self, row, tensor);
+    Py_DECREF(tensor);
+    return taken;
 }
 
 static PyObject *reducer_add(Reducer *self, PyObject *args)
@@ -100,7 +111,7 @@ static PyObject *reducer_add_many(Reducer *self, PyObject *args)
         Py_ssize_t row = PyLong_AsSsize_t(PyList_GetItem(rows, place));
         int taken = row == -1 && PyErr_Occurred()
                         ? -1
-                        : take(self, row, PyList_GetItem(tensors, place));
+                        : take_held(self, row, PyList_GetItem(tensors, place));
         PyObject *number = taken ? NULL : PyLong_FromSsize_t(place);
         if (taken < 0 || (!taken && (!number || PyList_Append(left, number) < 0)))
             Py_CLEAR(left);
