@@ -6,8 +6,8 @@ Where there is no compiler it is built without, and is slower.
 from setuptools import Extension, setup
 
 NATIVE = "tb_gradgraph/summarize/csrc/"
-SOURCES = ("module.c", "reducer.c", "snapshot.c", "tensors.c", "elements.c", "moments.c")
-HEADERS = ("module.h", "tensors.h", "elements.h", "moments.h", "dlpack.h")
+SOURCES = ("module.c", "reducer.c", "snapshot.c", "tensors.c", "asked.c", "elements.c", "moments.c")
+HEADERS = ("module.h", "tensors.h", "asked.h", "elements.h", "moments.h", "dlpack.h")
 
 setup(
     ext_modules=[

@@ -1,4 +1,4 @@
-"""Tensors on the CPU reduced in one pass by compiled code, where that was built and torch lends itself to it.
+"""Tensors on the CPU reduced in one pass by compiled code, where that was built.
 
 Nothing depends on it but time: what it does not take is reduced by torch's kernels.
 """
@@ -40,9 +40,14 @@ _ALL = 2**62
 _MOST_OF_ONE_THREAD = 1_048_576
 
 
+def is_built() -> bool:
+    """Whether the package was built with its compiled code."""
+    return _native is not None
+
+
 def is_available() -> bool:
     """Whether tensors are reduced by compiled code."""
-    return _IS_USABLE and os.environ.get(SWITCH, "1") != "0"
+    return is_built() and os.environ.get(SWITCH, "1") != "0"
 
 
 class NativeReducer:
@@ -119,8 +124,14 @@ def _most() -> int:
     return _ALL if torch.get_num_threads() == 1 else _MOST_OF_ONE_THREAD
 
 
-def _use() -> bool:
-    return _native is not None and _native.use(torch.Tensor, torch.nn.Parameter)
+def read_tensors(asks: bool = False) -> None:
+    """Have the compiled code find tensors by torch's exchange table, if it has one and not ``asks``.
+
+    Otherwise each tensor is asked for its address, sizes and type (about 1 us more).
+    """
+    kinds = (torch.strided, torch.float32, torch.float16, torch.bfloat16)
+    _native.use(torch.Tensor, torch.nn.Parameter, kinds, asks)
 
 
-_IS_USABLE = _use()
+if _native is not None:
+    read_tensors()

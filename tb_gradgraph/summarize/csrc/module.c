@@ -6,12 +6,14 @@
 
 static PyObject *module_use(PyObject *module, PyObject *args)
 {
-    PyObject *tensor, *parameter;
+    PyObject *tensor, *parameter, *kinds;
+    int asks;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OO", &tensor, &parameter))
+    if (!PyArg_ParseTuple(args, "OOO!p", &tensor, &parameter, &PyTuple_Type, &kinds, &asks))
         return NULL;
-    int is_used = use_types(tensor, parameter);
-    return is_used < 0 ? NULL : PyBool_FromLong(is_used);
+    if (use_types(tensor, parameter, kinds, asks) < 0)
+        return NULL;
+    Py_RETURN_NONE;
 }
 
 static PyObject *module_histograms(PyObject *module, PyObject *args)

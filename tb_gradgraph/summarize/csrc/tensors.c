@@ -1,22 +1,27 @@
 #include "tensors.h"
+#include "asked.h"
 
 /* Of the one torch in this process. */
 static const DLExchange *exchange;
 static PyObject *tensor_type, *parameter_type, *is_neg;
 
-int use_types(PyObject *tensor, PyObject *parameter)
+static const DLExchange *exchange_of(PyObject *tensor)
 {
     PyObject *capsule = PyObject_GetAttrString(tensor, "__dlpack_c_exchange_api__");
     const DLExchange *found = capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL;
     Py_XDECREF(capsule);
     PyErr_Clear();
-    if (!found || found->major != DL_MAJOR || found->minor < DL_MINOR || !found->describe)
-        return 0;
-    if (!(is_neg = PyObject_GetAttrString(tensor, "is_neg")))
+    int is_known = found && found->major == DL_MAJOR && found->minor >= DL_MINOR && found->describe;
+    return is_known ? found : NULL;
+}
+
+int use_types(PyObject *tensor, PyObject *parameter, PyObject *kinds, int asks)
+{
+    if (use_kinds(kinds) < 0 || !(is_neg = PyObject_GetAttrString(tensor, "is_neg")))
         return -1;
     Py_INCREF(tensor); /* types of torch live as long as the process */
     Py_INCREF(parameter);
-    exchange = found;
+    exchange = asks ? NULL : exchange_of(tensor);
     tensor_type = tensor;
     parameter_type = parameter;
     return 1;
@@ -39,10 +44,11 @@ static int is_freed(PyObject *object)
 int describe(PyObject *object, Elements *found)
 {
     DLTensor tensor;
+    Sizes sizes;
     PyObject *type = (PyObject *)Py_TYPE(object);
-    if (!exchange || (type != tensor_type && type != parameter_type))
+    if (!tensor_type || (type != tensor_type && type != parameter_type))
         return 0;
-    if (exchange->describe(object, &tensor)) {
+    if (exchange ? exchange->describe(object, &tensor) : !ask(object, &tensor, &sizes)) {
         PyErr_Clear(); /* sparse, within vmap, ... */
         return 0;
     }

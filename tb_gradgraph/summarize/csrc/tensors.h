@@ -13,8 +13,9 @@ typedef struct {
     size_t size, room;
 } Grown;
 
-/* Have tensors be read through what torch offers for it: 1, 0 if it does not, -1 and an exception. */
-int use_types(PyObject *tensor, PyObject *parameter);
+/* Have tensors of two types be read, through torch's exchange table where it has one unless `asks`;
+   `kinds` as for use_kinds. 1, or -1 and an exception. */
+int use_types(PyObject *tensor, PyObject *parameter, PyObject *kinds, int asks);
 
 /* Give whether `object` is a tensor that is read here: 1, 0, or -1 and an exception. What was
    found holds for as long as the object does. */
