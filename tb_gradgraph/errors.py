@@ -19,3 +19,17 @@ class FormatError(GradGraphError):
 
 class NewerFormatError(FormatError):
     """Bytes were written by a newer tb_gradgraph than this one can read."""
+
+
+#: Begins the sentence of every node that was to be read and could not be.
+NOT_READ = "not read: "
+
+
+def reason_of(error: BaseException) -> str:
+    """Say in short why something was not read, whatever its message is."""
+    try:
+        told = " ".join(str(error).split())
+    except Exception:  # an error whose message cannot be spelt
+        told = ""
+    kind = type(error).__name__
+    return f"{NOT_READ}{kind}: {told[:200]}" if told else NOT_READ + kind

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tb_gradgraph.errors import NOT_READ
 from tb_gradgraph.graph import NO_SCOPE, Edge, Graph, Node, Scope, Slot
 from tb_gradgraph.statistics import STATISTICS, Statistics, StatisticsTable
 
@@ -18,6 +19,8 @@ class BackwardPass:
 
     table: StatisticsTable
     gradients: Mapping[int, np.ndarray]
+    #: Rows that were to be read and could not be, and why.
+    unread: Mapping[int, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -31,6 +34,7 @@ class TensorView:
     gradient: np.ndarray | None  # where it is kept whole
     value: np.ndarray | None  # where it is kept whole
     ran: bool  # whether a backward ran
+    why_none: str = ""  # what is known of a gradient that is missing from this pass alone
 
     def __repr__(self) -> str:
         norm = None if self.statistics is None else self.statistics.l2_norm
@@ -49,6 +53,8 @@ class TensorView:
             if self.statistics.nonfinite:
                 return "not finite"
             return "zero" if self.statistics.abs_max == 0 else "ok"
+        if self.why_none or self.node.note.startswith(NOT_READ):
+            return self.why_none or self.node.note
         if self.node.reason:
             return self.node.note
         if not self.slot.requires_grad:
@@ -167,6 +173,7 @@ class GradGraph:
             ran.gradients.get(row) if ran else None,
             self.values.get(row),
             ran is not None,
+            "" if ran is None else _why_none(self.graph, ran, row),
         )
 
     def edge_gradient(self, edge: int, backward_pass: int = -1) -> Statistics | None:
@@ -181,7 +188,8 @@ class GradGraph:
 
         if not self.backward_passes:
             return []
-        return list(findings(self.graph, self.backward_passes[-1].table, self.values))
+        last = self.backward_passes[-1]
+        return list(findings(self.graph, last.table, self.values, unread=last.unread))
 
     def to_dot(self) -> str:
         """Spell the drawing in Graphviz's language, the gradients' norms on the edges."""
@@ -248,3 +256,12 @@ class GradGraph:
         close = difflib.get_close_matches(name, self._rows_by_name(), n=3)
         hint = f" Close names: {', '.join(close)}." if close else ""
         return f"no tensor or node named {name!r} in graph {self.tag!r}.{hint}"
+
+
+def _why_none(graph: Graph, ran: BackwardPass, row: int) -> str:
+    """Say why a row has no gradient in one pass, where that is known."""
+    from tb_gradgraph.diagnose.missing import who_gave_none
+
+    if ran.table.present[row]:
+        return ""
+    return ran.unread.get(row) or who_gave_none(graph, ran.table, row)

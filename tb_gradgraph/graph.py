@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -31,6 +31,9 @@ NO_GRADIENT_REASONS: tuple[NoGradientReason, ...] = (
 )  # fmt: skip
 
 NO_SCOPE = -1
+
+#: Among the rows of ``Record.unread``: every row without a number and a reason of its own.
+ALL_UNREAD = -1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -134,6 +137,15 @@ class Graph:
         return max(self.slot_count, int(rows.max()) + 1 if len(rows) else 0)
 
     @functools.cached_property
+    def users(self) -> Mapping[int, Sequence[int]]:
+        """Indices of the nodes that use a slot, by the slot's row."""
+        found: dict[int, list[int]] = {}
+        offsets = self.slot_offsets.tolist()
+        for edge in self.edges:
+            found.setdefault(offsets[edge.source] + edge.source_slot, []).append(edge.target)
+        return found
+
+    @functools.cached_property
     def row_keys(self) -> tuple[str, ...]:
         """Stable name of each row, to join series of graphs that differ."""
         keys = [f"{node.key}:{nr}" for node in self.nodes for nr in range(len(node.slots))]
@@ -189,3 +201,5 @@ class Record:
     cost: float = (
         0.0  # share of the time since the last recorded step that recording took; 0: unknown
     )
+    #: Rows that were to be read and could not be, and why; ALL_UNREAD: all that have no number.
+    unread: Mapping[int, str] = dataclasses.field(default_factory=dict)

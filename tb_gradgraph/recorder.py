@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from tb_gradgraph.autograd.build import BuiltGraph
+from tb_gradgraph.autograd.faults import warn_of_unread
 from tb_gradgraph.autograd.observe import BackwardObserver
 from tb_gradgraph.autograd.select import Selector, matching_rows, selected_rows
 from tb_gradgraph.gradgraph import BackwardPass, GradGraph
@@ -113,9 +114,15 @@ class _PassSink:
         limit = RETAIN_LIMIT if row in self._retained else WHOLE_LIMIT
         self._batch.add(row, gradient, keep=gradient.numel() <= limit)
 
+    def leave_out(self, row: int, error: Exception) -> None:
+        """Note that a gradient could not be read."""
+        self._batch.unread.note(row, error)
+
     def finish(self) -> None:
         """Add the pass to the graph and pass it on."""
-        found = BackwardPass(*self._batch.finish())
+        pending = self._batch.reduce()
+        found = BackwardPass(*pending.collect(), pending.unread)
+        warn_of_unread(self._result.graph, found.unread)
         self._result.backward_passes.append(found)
         if self._on_pass is not None:
             self._on_pass(self._result, self._number, found)
@@ -138,4 +145,5 @@ def record_of(
         table,
         gradients,
         values,
+        unread={} if found is None else found.unread,
     )

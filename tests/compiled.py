@@ -14,3 +14,8 @@ def require_compiled_code() -> None:
     if not native.is_available():
         assert shutil.which("cc") is None, "built without compiled code though there is a compiler"
         pytest.skip("there is no C compiler")
+
+
+def without_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have tensors reduced as where there is none."""
+    monkeypatch.setenv(native.SWITCH, "0")

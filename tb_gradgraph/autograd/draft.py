@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from tb_gradgraph.autograd.engine import dtype_name, is_small, plain_shape
+from tb_gradgraph.autograd.engine import dtype_name, plain_shape, small_copy
 from tb_gradgraph.autograd.forward import NOT_KNOWN, WhyNone
 from tb_gradgraph.autograd.naming import NodeNames
 from tb_gradgraph.graph import Edge, Graph, Node, NodeKind, Scope, Slot
@@ -75,7 +75,7 @@ class GraphDraft:
 
     def copy_small(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """Copy a tensor that is small enough to be kept whole."""
-        return tensor.detach().clone() if is_small(tensor) else None
+        return small_copy(tensor)
 
     def freeze(self) -> tuple[Graph, dict[int, torch.Tensor]]:
         """Give the graph, and the values by row."""

@@ -11,6 +11,7 @@ import gc
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import torch
 from torch.autograd.graph import Node as AutogradNode
@@ -49,17 +50,37 @@ def remove_keyword_hook(handle: RemovableHandle) -> None:
 
 def accumulated_leaf(node: AutogradNode) -> torch.Tensor | None:
     """Give the leaf that an AccumulateGrad node belongs to, else ``None``."""
-    return getattr(node, "variable", None) if node.name().endswith("AccumulateGrad") else None
+    is_leaf = full_name(node).endswith("AccumulateGrad")
+    return getattr(node, "variable", None) if is_leaf else None
+
+
+# A custom Function's node is also its ``ctx``, and what its forward writes there (``ctx.name = ..``)
+# hides the node's own methods: they are taken from the class.
+
+
+def full_name(node: AutogradNode) -> str:
+    """Give autograd's name of ``node``."""
+    return type(node).name(node)
+
+
+def prehook_of(node: AutogradNode) -> Callable[[Any], RemovableHandle]:
+    """Give what puts a prehook on ``node``."""
+    return functools.partial(type(node).register_prehook, node)
+
+
+def hook_of(node: AutogradNode) -> Callable[[Any], RemovableHandle]:
+    """Give what puts a hook on ``node``."""
+    return functools.partial(type(node).register_hook, node)
 
 
 def sequence_nr(node: AutogradNode) -> int:
     """Give the number that ``node`` was made with; leaves have the greatest. Needs ``HAS_NUMBERS``."""
-    return node._sequence_nr()
+    return type(node)._sequence_nr(node)
 
 
 def node_name(node: AutogradNode) -> str:
     """Give autograd's name of ``node`` without namespaces."""
-    return node.name().rpartition("::")[2]
+    return full_name(node).rpartition("::")[2]
 
 
 #: Identity of a tensor's memory; while it is held, no other memory has the same.
@@ -100,6 +121,14 @@ def is_small(tensor: torch.Tensor) -> bool:
         and not (tensor.is_nested or tensor.is_quantized)
         and has_memory(tensor)
     )
+
+
+def small_copy(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Copy a tensor that is kept whole; None of others, and of one that cannot be copied."""
+    try:
+        return tensor.detach().clone() if is_small(tensor) else None
+    except Exception:  # a class of its own kind, or memory that is not there now
+        return None
 
 
 def is_wrapper(tensor: torch.Tensor) -> bool:

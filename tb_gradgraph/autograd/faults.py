@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tb_gradgraph.errors import NOT_READ, reason_of
+from tb_gradgraph.graph import Graph
+
+_NAMED = 5  # nodes in one warning
+DefaultT = TypeVar("DefaultT")
 
 
 def warn_of_fault(what: str, error: Exception, consequence: str) -> None:
@@ -21,3 +31,71 @@ def warn_quietly(text: str, category: type[Warning] = UserWarning) -> None:
         warnings.warn(text, category, stacklevel=4)
     except Warning:
         print(f"{category.__name__}: {text}", file=sys.stderr)
+
+
+class NodeFaults:
+    """What could not be read of nodes, by their names."""
+
+    def __init__(self) -> None:
+        self.reasons: dict[str, str] = {}
+
+    def note(self, name: str, error: Exception) -> None:
+        """Note that something of a node could not be read."""
+        self.reasons.setdefault(name, reason_of(error))
+
+    def instead(
+        self, default: DefaultT, read: Callable[..., DefaultT], *given: Any, name: str = ""
+    ) -> DefaultT:
+        """Give what ``read`` gives, or ``default`` where it raises, which is noted."""
+        try:
+            return read(*given)
+        except Exception as error:
+            self.note(name, error)
+            return default
+
+    def take(self, name: str, faults: NodeFaults) -> str:
+        """Take over what happened at one node; give the reason, "" where nothing did."""
+        for reason in faults.reasons.values():
+            return self.reasons.setdefault(name, reason)
+        return ""
+
+    def tell(self) -> None:
+        """Warn of all nodes noted."""
+        if self.reasons:
+            _warn_of(self.reasons)
+
+
+def warn_of_unread(graph: Graph, unread: Mapping[int, str], told: set[str] | None = None) -> None:
+    """Warn of rows that could not be read, by the names of their nodes.
+
+    Args:
+        graph: Whose rows they are.
+        unread: The rows, and why.
+        told: Names that were told of before, which are left out; what is told of now is added.
+    """
+    told = set() if told is None else told
+    names = {name_of_row(graph, row): why for row, why in unread.items() if row >= 0}
+    new = {name: why for name, why in names.items() if name not in told}
+    if not new:
+        return
+    told.update(new)
+    _warn_of(new)
+
+
+def _warn_of(reasons: Mapping[str, str]) -> None:
+    shown = ", ".join(list(reasons)[:_NAMED])
+    more = f" and {len(reasons) - _NAMED} more" if len(reasons) > _NAMED else ""
+    why = next(iter(reasons.values())).removeprefix(NOT_READ)
+    warn_quietly(
+        f"tb_gradgraph could not read {shown}{more} after a fault of its own ({why}). "
+        "All else is recorded, and the training is not affected.",
+        RuntimeWarning,
+    )
+
+
+def name_of_row(graph: Graph, row: int) -> str:
+    """Name what a row is of: a node, or the share of a gradient that runs along an edge."""
+    if row < graph.slot_count:
+        return graph.nodes[int(np.searchsorted(graph.slot_offsets, row, side="right")) - 1].name
+    edge = graph.edges[graph.edge_rows.tolist().index(row)]
+    return f"{graph.nodes[edge.source].name} -> {graph.nodes[edge.target].name}"

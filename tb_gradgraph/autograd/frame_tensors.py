@@ -8,7 +8,7 @@ from types import FrameType
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.engine import is_small
+from tb_gradgraph.autograd.engine import small_copy
 from tb_gradgraph.autograd.forward import KnownTensor
 from tb_gradgraph.autograd.frames import variables_of
 from tb_gradgraph.autograd.origins import SlotKey
@@ -40,6 +40,6 @@ def variables_with_history(
         key = (number_of(value.grad_fn), value.output_nr)
         if key[0] >= 0:
             names[key] = name
-            if is_small(value):
-                values[key] = value.detach().clone()
+            if (copy := small_copy(value)) is not None:
+                values[key] = copy
     return names, values

@@ -76,8 +76,21 @@ def shown_path(path: str) -> str:
 
 def tensors_of(frame: FrameType) -> list[tuple[str, torch.Tensor]]:
     """Give the local variables of ``frame`` that hold a tensor; containers are not entered."""
-    is_tensor = torch.Tensor
-    return [pair for pair in local_variables(frame).items() if isinstance(pair[1], is_tensor)]
+    pairs = local_variables(frame).items()
+    try:
+        return [pair for pair in pairs if isinstance(pair[1], torch.Tensor)]
+    except Exception:  # one of them may not be asked
+        asked = (pair for pair in pairs if _may_be_asked(pair[1]))
+        return [pair for pair in asked if isinstance(pair[1], torch.Tensor)]
+
+
+def _may_be_asked(value: object) -> bool:
+    """Whether a variable says of what kind it is: a proxy of what is gone raises instead."""
+    try:
+        isinstance(value, (torch.Tensor, torch.nn.Module))
+    except Exception:
+        return False
+    return True
 
 
 def variables_of(frame: FrameType | None) -> dict[str, Any]:
@@ -87,7 +100,7 @@ def variables_of(frame: FrameType | None) -> dict[str, Any]:
     found = local_variables(frame)
     for name, value in list(frame.f_globals.items()):
         found.setdefault(name, value)
-    return found
+    return {name: value for name, value in found.items() if _may_be_asked(value)}
 
 
 def local_variables(frame: FrameType) -> dict[str, Any]:

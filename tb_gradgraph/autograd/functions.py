@@ -38,7 +38,7 @@ def defined_at(cls: type) -> str:
     """Give ``file:line`` of a class, or "" where Python does not know (a notebook's past cell)."""
     try:
         return f"{shown_path(inspect.getsourcefile(cls) or '')}:{inspect.getsourcelines(cls)[1]}"
-    except (OSError, TypeError):
+    except Exception:  # whatever a notebook, an archive or a class of its own kind raises
         return ""
 
 

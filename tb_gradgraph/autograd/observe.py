@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
+from torch.utils.hooks import RemovableHandle
 
 from tb_gradgraph.autograd.build import BuiltGraph
 from tb_gradgraph.autograd.engine import (
     call_after_backward,
     current_graph_task,
     elements_of,
+    hook_of,
     next_sequence_nr,
+    prehook_of,
 )
 from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.autograd.hooks import Attached, EdgeHook, EndOfPass, LeafHook, SlotHook, detach
@@ -28,6 +31,9 @@ class GradientSink(Protocol):
     def add(self, row: int, gradient: torch.Tensor) -> None:
         """Take in the gradient of ``row``, on the autograd thread that computed it."""
 
+    def leave_out(self, row: int, error: Exception) -> None:
+        """Note that the gradient of ``row`` could not be read."""
+
     def finish(self) -> None:
         """The pass has ended. Called on the thread that called backward."""
 
@@ -37,8 +43,9 @@ class BackwardObserver:
 
     Hooks sit on autograd nodes, which hold the observer and take it with them
     when the graph goes, and on leaf tensors, which do not hold it: they are
-    cleared when the observer goes, or by ``remove``. A fault of ours disarms the
-    observer with one warning; it never reaches the user's backward.
+    cleared when the observer goes, or by ``remove``. A fault of ours at one node or
+    leaf costs its rows alone; elsewhere it disarms the observer with one warning. It
+    never reaches the user's backward.
     """
 
     def __init__(self, make_sink: Callable[[int], GradientSink]) -> None:
@@ -49,6 +56,7 @@ class BackwardObserver:
         self._first_numbers: dict[int, tuple[int, int]] = {}  # of passes with create_graph
         self._seeds: Mapping[int, torch.Tensor] = {}
         self._accumulated: Sequence[tuple[torch.Tensor, tuple[int, ...]]] = ()
+        self._unhooked: dict[int, Exception] = {}  # rows that no hook reads
         self._passes = 0
         self._armed = False
         self._only_ours = False  # whether every backward that is seen is over this graph
@@ -63,7 +71,7 @@ class BackwardObserver:
         seeds: Mapping[int, torch.Tensor] | None = None,
         accumulates: bool = False,
     ) -> None:
-        """Hook the graph's nodes and leaves; either all is attached or nothing.
+        """Hook the graph's nodes and leaves; what refuses a hook is left out of every pass.
 
         Args:
             built: The graph; its autograd nodes are hooked but not kept.
@@ -80,16 +88,30 @@ class BackwardObserver:
         try:
             for node, (slots, edges) in rows_of_nodes(built, wanted).items():
                 if any(slots) or not edges:
-                    self._attached.append((node.register_prehook(SlotHook(self, slots)), None))
+                    rows = [row for of_slot in slots for row in of_slot]
+                    self._hook(rows, prehook_of, node, SlotHook(self, slots))
                 if edges:
-                    self._attached.append((node.register_hook(EdgeHook(self, edges)), None))
+                    self._hook(edges.values(), hook_of, node, EdgeHook(self, edges))
             leaves = list(rows_of_leaves(built, wanted))
             self._accumulated = leaves if accumulates else []
             for leaf, rows in leaves:
-                self._attached.append((leaf.register_hook(LeafHook(self, rows)), leaf))
+                self._hook(rows, _hook_of_leaf, leaf, LeafHook(self, rows), leaf)
         except BaseException:
             self.remove()
             raise
+
+    def _hook(
+        self,
+        rows: Iterable[int],
+        register_of: Callable[[Any], Callable[[Any], RemovableHandle]],
+        place: Any,
+        hook: Any,
+        leaf: torch.Tensor | None = None,
+    ) -> None:
+        try:
+            self._attached.append((register_of(place)(hook), leaf))
+        except Exception as error:
+            self._unhooked.update(dict.fromkeys(rows, error))
 
     def remove(self) -> None:
         """Take every hook away. Harmless when done twice."""
@@ -97,28 +119,29 @@ class BackwardObserver:
         self._accumulated = ()
         detach(self._attached)
 
-    def see(self, rows: Iterable[int], gradient: torch.Tensor, begins: bool = True) -> None:
+    def see(self, rows: Iterable[int], gradient: torch.Tensor | None, begins: bool = True) -> None:
         """Hand one gradient to the sink of the backward that is running.
 
         A leaf's gradient (``begins`` false) opens no pass: it may belong to
-        another graph that shares the leaf.
+        another graph that shares the leaf. None is what a Function gives for no gradient.
         """
-        if not self._armed:
+        if not self._armed or gradient is None:
             return
         try:
             task = current_graph_task()
             sink = self._active.get(task)
             if sink is None and (begins or self._only_ours):
                 sink = self._begin(task)
-            if sink is None:
-                return
-            if torch.is_grad_enabled():  # a backward with create_graph
-                with torch.no_grad():
-                    _add(sink, rows, gradient)
-            else:
-                _add(sink, rows, gradient)
         except Exception as error:
             self._disarm(error)
+            return
+        if sink is None:
+            return
+        if torch.is_grad_enabled():  # a backward with create_graph
+            with torch.no_grad():
+                _add(sink, rows, gradient)
+        else:
+            _add(sink, rows, gradient)
 
     def _begin(self, task: int) -> GradientSink:
         with self._lock:
@@ -129,6 +152,8 @@ class BackwardObserver:
                 if torch.is_grad_enabled():
                     self._first_numbers[task] = (threading.get_ident(), next_sequence_nr())
                 self._active[task] = sink
+                for row, error in self._unhooked.items():
+                    sink.leave_out(row, error)
                 for row, seed in self._seeds.items():
                     _add(sink, (row,), seed)
             return self._active[task]
@@ -162,8 +187,17 @@ class BackwardObserver:
         warn_of_fault("stopped recording this graph", error, "The training is not affected.")
 
 
+def _hook_of_leaf(leaf: torch.Tensor) -> Callable[[Any], RemovableHandle]:
+    return leaf.register_hook
+
+
 def _add(sink: GradientSink, rows: Iterable[int], gradient: torch.Tensor) -> None:
-    elements = elements_of(gradient)
-    if elements is not None:
+    """Hand over one gradient; what is raised over it costs its rows alone."""
+    try:
+        elements = elements_of(gradient)
+        if elements is not None:
+            for row in rows:
+                sink.add(row, elements)
+    except Exception as error:
         for row in rows:
-            sink.add(row, elements)
+            sink.leave_out(row, error)

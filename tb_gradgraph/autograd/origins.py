@@ -12,9 +12,9 @@ from torch.nn.parameter import is_lazy
 from tb_gradgraph.autograd.engine import (
     StorageRef,
     dtype_name,
-    is_small,
     plain_shape,
     sequence_nr,
+    small_copy,
     storage_ref,
 )
 
@@ -128,5 +128,4 @@ def traced(tensor: torch.Tensor) -> TracedTensor:
     dtype = dtype_name(tensor.dtype)
     if is_lazy(tensor):  # it has no shape, and may not be asked for one
         return TracedTensor(id(tensor), (), dtype, None)
-    value = tensor.detach().clone() if is_small(tensor) else None
-    return TracedTensor(id(tensor), plain_shape(tensor.shape), dtype, value)
+    return TracedTensor(id(tensor), plain_shape(tensor.shape), dtype, small_copy(tensor))

@@ -15,7 +15,7 @@ from torch.autograd.graph import Node as AutogradNode
 from torch.autograd.graph import get_gradient_edge
 
 from tb_gradgraph.autograd.build import BuiltGraph
-from tb_gradgraph.autograd.engine import HAS_NUMBERS, accumulated_leaf, sequence_nr
+from tb_gradgraph.autograd.engine import HAS_NUMBERS, accumulated_leaf, prehook_of, sequence_nr
 from tb_gradgraph.autograd.rows import rows_of_nodes
 from tb_gradgraph.autograd.sharing import (
     only_reshapes,
@@ -183,6 +183,7 @@ class Replay:
         take_at_once: Callable[[SlotRows, Any], None],
         make_hook: Callable[[SlotRows, Callable[[SlotRows, Any], None]], Any | None],
         share: bool,
+        refused: Callable[[SlotRows, Exception], None],
     ) -> list[Any]:
         """Hook the nodes of ``order``; give the handles.
 
@@ -196,6 +197,7 @@ class Replay:
             make_hook: Makes a hook that reads every gradient at once, given the rows and
                 ``take_at_once`` for those that it cannot read; None: there is no such thing.
             share: Whether rows in ``same`` are left out.
+            refused: Told of a node that takes no hook.
         """
         share = share and self._hands_on(order)
         handles = []
@@ -210,7 +212,10 @@ class Replay:
                 held += node.size
                 hook = partial(take_and_reduce if held >= HELD else take, node.place)
                 held = 0 if held >= HELD else held
-            handles.append(order[node.place].register_prehook(hook))
+            try:
+                handles.append(prehook_of(order[node.place])(hook))
+            except Exception as error:
+                refused(node.rows, error)
         return handles
 
 
@@ -228,8 +233,11 @@ def _node_to_read(
 ) -> NodeToRead:
     drawn = built.graph.nodes[built.node_of[node]]
     sizes = [math.prod(slot.shape) for slot in drawn.slots]
-    at_once = max(sizes) > _most_held(node) or _may_become_grad(built, node, drawn, uses)
-    number = sequence_nr(node) if HAS_NUMBERS else -place
+    try:
+        at_once = max(sizes) > _most_held(node) or _may_become_grad(built, node, drawn, uses)
+        number = sequence_nr(node) if HAS_NUMBERS else -place
+    except Exception:  # a node that does not say what it is
+        at_once, number = True, -place
     return NodeToRead(place, rows, number, sum(sizes), at_once)
 
 

@@ -46,7 +46,7 @@ class ForwardTrace(TorchDispatchMode):
         self.used: dict[SlotKey, torch.Tensor] = {}  # values as a later operation received them
         self.names = VariableNames(outermost, self.origins.known)
         self.spans = spans
-        self._armed = True
+        self._has_warned = False
         self._thread = threading.get_ident()
         self.first = self._next = next_sequence_nr()
         self._function: RunningFunction | None = None
@@ -60,11 +60,11 @@ class ForwardTrace(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the operation unchanged, then note it."""
         result = func(*args, **(kwargs or {}))
-        if self._armed and threading.get_ident() == self._thread:
+        if threading.get_ident() == self._thread:
             try:
                 self._note(func, (*args, *kwargs.values()) if kwargs else args, result)
             except Exception as error:
-                self._disarm(func, error)
+                self._leave_out(func, error)
         return result
 
     def resume(self) -> None:
@@ -103,14 +103,16 @@ class ForwardTrace(TorchDispatchMode):
         self.names.close()
         self.origins.close()
 
-    def _disarm(self, func: Any, error: Exception) -> None:
-        """Note nothing more: autograd's own graph is still drawn, and the forward goes on."""
-        self._armed = False
-        warn_of_fault(
-            f"stopped tracing this forward at {func}",
-            error,
-            "Later nodes have no names, lines and inputs.",
-        )
+    def _leave_out(self, func: Any, error: Exception) -> None:
+        """Go on without one operation: autograd's own node of it is drawn in any case."""
+        self._function = None
+        if not self._has_warned:
+            self._has_warned = True
+            warn_of_fault(
+                f"could not note {func}",
+                error,
+                "Its node has no names, line and inputs; the others have theirs.",
+            )
 
     def _note(self, func: Any, arguments: tuple[Any, ...], result: Any) -> None:
         number, first = next_sequence_nr() - 1, self._next

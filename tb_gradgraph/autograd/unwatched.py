@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.engine import HAS_NUMBERS, is_small, saved_tensors, sequence_nr
+from tb_gradgraph.autograd.engine import HAS_NUMBERS, saved_tensors, sequence_nr, small_copy
 from tb_gradgraph.autograd.forward import Forward, KnownTensor, NamedTensor
 from tb_gradgraph.autograd.frames import variables_of
 from tb_gradgraph.autograd.known import eager_name
@@ -56,9 +56,9 @@ def forward_of_frame(
         sources=sources,
         untracked_inputs=inputs,
         used={
-            key: named.tensor.detach().clone()
+            key: copy
             for key, named in made.items()
-            if is_small(named.tensor)
+            if (copy := small_copy(named.tensor)) is not None
         },
         retaining=frozenset(key for key, named in made.items() if named.tensor.retains_grad),
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_gradgraph.diagnose.finding import SEVERITIES, Finding
 from tb_gradgraph.diagnose.magnitude import cancelled_rows, find_magnitudes
-from tb_gradgraph.diagnose.missing import find_missing, find_zero
+from tb_gradgraph.diagnose.missing import find_missing, find_unread, find_zero
 from tb_gradgraph.diagnose.nonfinite import MAX_NAMED, find_nonfinite
 from tb_gradgraph.diagnose.optimizer_step import find_nonfinite_parameters
 from tb_gradgraph.graph import Graph
@@ -21,6 +21,7 @@ def findings(
     values: Mapping[int, np.ndarray] | None = None,
     stage: str = "backward",
     ran: bool = False,
+    unread: Mapping[int, str] | None = None,
 ) -> list[Finding]:
     """Say what looks wrong in one backward pass, or at a later stage of the step.
 
@@ -31,20 +32,23 @@ def findings(
         stage: Where in the step the gradients were read. After ``backward`` only
             parameters have numbers; what is missing, vanishing or exploding was told of there.
         ran: Whether a backward is known to have run, though no gradient was recorded.
+        unread: Rows that were to be read and could not be, and why.
 
     Returns:
         Errors first, then warnings, then notes; of one severity the
         non-finite before the missing before the large and small, each in backward order.
     """
+    unread = unread or {}
     if stage != "backward":
-        return rank(_find_at_stage(graph, table, stage))
-    if not table.present.any():
+        return rank([*find_unread(graph, unread), *_find_at_stage(graph, table, stage)])
+    if not table.present.any() and not unread:
         return [_tell_empty(ran)]
     cancelled = cancelled_rows(graph, table)
     return rank(
         [
             *find_nonfinite(graph, table, values or {}),
-            *find_missing(graph, table),
+            *find_unread(graph, unread),
+            *find_missing(graph, table, unread),
             *find_zero(graph, table, cancelled),
             *find_magnitudes(graph, table, cancelled),
         ]

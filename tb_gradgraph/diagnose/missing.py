@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
+
+import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding, describe_node
 from tb_gradgraph.diagnose.zero_origin import find_zero_origins
-from tb_gradgraph.graph import Graph, Node
+from tb_gradgraph.graph import ALL_UNREAD, Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
 _ABS_MAX, _NUMEL = STATISTICS.index("abs_max"), STATISTICS.index("numel")
 _NONFINITE = [STATISTICS.index(name) for name in ("nan", "posinf", "neginf")]
+_NAMED = 5  # nodes in one text
 
 
 def parameter_rows(graph: Graph) -> Iterator[tuple[int, Node]]:
@@ -20,15 +24,54 @@ def parameter_rows(graph: Graph) -> Iterator[tuple[int, Node]]:
             yield int(graph.slot_offsets[index]), node
 
 
-def find_missing(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
+def find_missing(
+    graph: Graph, table: StatisticsTable, unread: Mapping[int, str] = MappingProxyType({})
+) -> Iterator[Finding]:
     """Find parameters that no gradient arrived at, with the reason where it is known."""
     for row, node in parameter_rows(graph):
-        if table.present[row]:
+        if table.present[row] or (node.requires_grad and (row in unread or ALL_UNREAD in unread)):
             continue
-        reason = node.note or "No gradient arrived at it."
+        reason = node.note or who_gave_none(graph, table, row) or "No gradient arrived at it."
         severity = "warning" if node.requires_grad else "note"
         kind = "no_gradient" if node.requires_grad else "frozen"
         yield Finding(severity, kind, row, node.name, f"{describe_node(graph, node)}: {reason}")
+
+
+def who_gave_none(graph: Graph, table: StatisticsTable, row: int) -> str:
+    """Say which users of a slot got a gradient and gave none on to it; "" where none did.
+
+    That is what a custom Function does whose backward returns None for an input.
+    """
+    offsets = graph.slot_offsets
+    users = [
+        user
+        for user in graph.users.get(row, ())
+        if graph.nodes[user].kind == "operation"
+        and table.present[offsets[user] : offsets[user + 1]].any()
+    ]
+    names = list(dict.fromkeys(graph.nodes[user].name for user in users))
+    if not names:
+        return ""
+    shown = " and ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
+    return f"{shown} got a gradient and gave none for it."
+
+
+def find_unread(graph: Graph, unread: Mapping[int, str]) -> Iterator[Finding]:
+    """Tell of what was to be read and could not be: at most one finding a reason."""
+    by_reason: dict[str, list[int]] = {}
+    for row, reason in sorted(unread.items()):
+        by_reason.setdefault(reason, []).append(row)
+    for reason, rows in by_reason.items():
+        if ALL_UNREAD in rows:
+            text = f"Of all nodes without a number: {reason}."
+            yield Finding("note", "not_read", None, "", text)
+            continue
+        nodes = (graph.nodes[int(np.searchsorted(graph.slot_offsets, row, "right")) - 1]
+                 for row in rows if row < graph.slot_count)  # fmt: skip
+        names = list(dict.fromkeys(node.name for node in nodes)) or ["shares of gradients"]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        text = f"{', '.join(names[:_NAMED])}{more}: {reason}."
+        yield Finding("warning", "not_read", rows[0], names[0], text)
 
 
 def find_zero(graph: Graph, table: StatisticsTable, but: Collection[int] = ()) -> Iterator[Finding]:

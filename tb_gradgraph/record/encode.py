@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tb_gradgraph.graph import Graph, Node, Record
+from tb_gradgraph.graph import ALL_UNREAD, Graph, Node, Record
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record import limits
 from tb_gradgraph.record.columns import (
@@ -130,9 +130,18 @@ def encode_segment(records: Sequence[Record]) -> pb.Segment:
         only_present=True,
         whole=encode_whole([r.gradients for r in records], [r.values for r in records]),
     )
+    _encode_unread(segment, records, table)
     segment.strings.extend(table.strings)
     _encode_steps(segment, records)
     return segment
+
+
+def _encode_unread(segment: pb.Segment, records: Sequence[Record], table: _StringTable) -> None:
+    for number, record in enumerate(records):
+        for row, reason in record.unread.items():
+            segment.unread_record.append(number)
+            segment.unread_row.append(segment.rows if row == ALL_UNREAD else row)
+            segment.unread_reason.append(table.index(reason))
 
 
 def _encode_steps(segment: pb.Segment, records: Sequence[Record]) -> None:

@@ -137,7 +137,7 @@ class StatisticsChunk(_message.Message):
     def __init__(self, segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., stride: _Optional[int] = ...) -> None: ...
 
 class Segment(_message.Message):
-    __slots__ = ("tag", "graph_hash", "rows", "strings", "step", "wall_time", "backward_pass", "objective", "stage", "present_rows", "loss_scale", "skipped", "every_n_steps", "cost", "present", "columns", "whole", "only_present")
+    __slots__ = ("tag", "graph_hash", "rows", "strings", "step", "wall_time", "backward_pass", "objective", "stage", "present_rows", "loss_scale", "skipped", "every_n_steps", "cost", "present", "columns", "whole", "only_present", "unread_record", "unread_row", "unread_reason")
     TAG_FIELD_NUMBER: _ClassVar[int]
     GRAPH_HASH_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -156,6 +156,9 @@ class Segment(_message.Message):
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     WHOLE_FIELD_NUMBER: _ClassVar[int]
     ONLY_PRESENT_FIELD_NUMBER: _ClassVar[int]
+    UNREAD_RECORD_FIELD_NUMBER: _ClassVar[int]
+    UNREAD_ROW_FIELD_NUMBER: _ClassVar[int]
+    UNREAD_REASON_FIELD_NUMBER: _ClassVar[int]
     tag: str
     graph_hash: str
     rows: int
@@ -174,7 +177,10 @@ class Segment(_message.Message):
     columns: _containers.RepeatedCompositeFieldContainer[Column]
     whole: Whole
     only_present: bool
-    def __init__(self, tag: _Optional[str] = ..., graph_hash: _Optional[str] = ..., rows: _Optional[int] = ..., strings: _Optional[_Iterable[str]] = ..., step: _Optional[_Iterable[int]] = ..., wall_time: _Optional[_Iterable[float]] = ..., backward_pass: _Optional[_Iterable[int]] = ..., objective: _Optional[_Iterable[int]] = ..., stage: _Optional[_Iterable[int]] = ..., present_rows: _Optional[_Iterable[int]] = ..., loss_scale: _Optional[_Iterable[float]] = ..., skipped: _Optional[_Iterable[bool]] = ..., every_n_steps: _Optional[_Iterable[int]] = ..., cost: _Optional[_Iterable[float]] = ..., present: _Optional[bytes] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., whole: _Optional[_Union[Whole, _Mapping]] = ..., only_present: bool = ...) -> None: ...
+    unread_record: _containers.RepeatedScalarFieldContainer[int]
+    unread_row: _containers.RepeatedScalarFieldContainer[int]
+    unread_reason: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, tag: _Optional[str] = ..., graph_hash: _Optional[str] = ..., rows: _Optional[int] = ..., strings: _Optional[_Iterable[str]] = ..., step: _Optional[_Iterable[int]] = ..., wall_time: _Optional[_Iterable[float]] = ..., backward_pass: _Optional[_Iterable[int]] = ..., objective: _Optional[_Iterable[int]] = ..., stage: _Optional[_Iterable[int]] = ..., present_rows: _Optional[_Iterable[int]] = ..., loss_scale: _Optional[_Iterable[float]] = ..., skipped: _Optional[_Iterable[bool]] = ..., every_n_steps: _Optional[_Iterable[int]] = ..., cost: _Optional[_Iterable[float]] = ..., present: _Optional[bytes] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., whole: _Optional[_Union[Whole, _Mapping]] = ..., only_present: bool = ..., unread_record: _Optional[_Iterable[int]] = ..., unread_row: _Optional[_Iterable[int]] = ..., unread_reason: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Column(_message.Message):
     __slots__ = ("name", "type", "width", "data")

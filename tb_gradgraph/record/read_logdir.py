@@ -176,4 +176,5 @@ def _read_records(segment: Segment) -> Iterator[Record]:
             skipped=segment.skipped[index],
             every_n_steps=segment.every_n_steps[index],
             cost=segment.cost[index],
+            unread=segment.unread[index],
         )

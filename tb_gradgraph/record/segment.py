@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 
 from tb_gradgraph.errors import FormatError
+from tb_gradgraph.graph import ALL_UNREAD
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record import limits
 from tb_gradgraph.record.columns import decode_column, decompress
@@ -38,6 +40,7 @@ class Segment:
     skipped: tuple[bool, ...]
     every_n_steps: tuple[int, ...]
     cost: tuple[float, ...]
+    unread: tuple[Mapping[int, str], ...]
     message: pb.Segment
 
     def __len__(self) -> int:
@@ -130,8 +133,29 @@ def decode_segment(message: pb.Segment) -> Segment:
             tuple(getattr(message, name)) or (default,) * records
             for name, default in STEP_DEFAULTS.items()
         ),
+        _read_unread(message, records),
         message,
     )
+
+
+_NOTHING: Mapping[int, str] = {}
+
+
+def _read_unread(message: pb.Segment, records: int) -> tuple[Mapping[int, str], ...]:
+    """Give for each record the rows that could not be read, and why."""
+    columns = (message.unread_record, message.unread_row, message.unread_reason)
+    found: list[dict[int, str] | None] = [None] * records
+    try:
+        for record, row, reason in zip(*columns, strict=True):
+            if row > message.rows:
+                raise IndexError
+            of_record = found[record] = found[record] or {}
+            of_record[ALL_UNREAD if row == message.rows else row] = message.strings[reason]
+    except (IndexError, ValueError):
+        raise FormatError(
+            "segment: expected records, rows and reasons of it, got others."
+        ) from None
+    return tuple(_NOTHING if rows is None else rows for rows in found)
 
 
 def _check_limits(message: pb.Segment, records: int) -> None:

@@ -35,7 +35,7 @@ def _find(reader: Reader, run: RunView, entry: Entry) -> list[Finding]:
     graph = reader.graph(run, entry.graph_hash)
     table, values = reader.table(run, entry), reader.whole(run, entry)[1]
     of_step = list(_find_in_step(reader, run, entry, graph))
-    of_record = findings(graph, table, values, entry.stage, ran=entry.every_n_steps > 0)
+    of_record = findings(graph, table, values, entry.stage, entry.every_n_steps > 0, entry.unread)
     if of_step and not table.present.any():
         of_record = []  # a step was made, so that a backward ran though none was recorded here
     return rank([*of_record, *of_step])

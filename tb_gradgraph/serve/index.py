@@ -37,6 +37,7 @@ class Entry:
     skipped: bool
     every_n_steps: int
     cost: float
+    unread: Mapping[int, str]  # rows that could not be read, and why
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,4 +199,5 @@ def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:
                 skipped=segment.skipped[position],
                 every_n_steps=segment.every_n_steps[position],
                 cost=segment.cost[position],
+                unread=segment.unread[position],
             )

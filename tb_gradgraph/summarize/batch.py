@@ -11,13 +11,14 @@ import torch
 
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import StatisticsTable
+from tb_gradgraph.summarize.contained import Unread, one_by_one
 from tb_gradgraph.summarize.elements import are_alike, real_floats, stored
 from tb_gradgraph.summarize.native import NativeReducer, is_available
 from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced, reduce_large
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
 from tb_gradgraph.summarize.sample import sample_limit
 from tb_gradgraph.summarize.stacks import LEAST, MOST, Stack, is_stackable
-from tb_gradgraph.summarize.whole import whole_blocks
+from tb_gradgraph.summarize.whole import WholeBlock, whole_blocks
 
 #: Tensors of more elements are reduced at once where they may not be held, while they
 #: are in cache; smaller ones are reduced together (a kernel's start costs more than they do).
@@ -42,7 +43,11 @@ class StatisticsBatch:
 
     Nothing but ``PendingStatistics.collect`` waits for an accelerator: no number is
     read back, no size depends on one. Rows may be added from several autograd
-    threads, one thread a device.
+    threads, one thread a device. A tensor that cannot be read, whatever is raised,
+    costs its own row alone.
+
+    Attributes:
+        unread: Rows that were to be read and could not be, and why.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class StatisticsBatch:
         self._alike: dict[tuple[torch.device, torch.dtype], _Alike] = {}
         self._whole: dict[int, torch.Tensor] = {}
         self._ticket = 0
+        self.unread = Unread()
 
     def add(self, row: int, tensor: torch.Tensor, keep: bool = False) -> None:
         """Take in the tensor of ``row``; to be called under ``torch.no_grad()``.
@@ -73,6 +79,12 @@ class StatisticsBatch:
                 memory is left out.
             keep: Whether the whole tensor is given back as well.
         """
+        if self.unread:
+            self.unread.pop(row, None)
+        with self.unread.instead_of(row):
+            self._add(row, tensor, keep)
+
+    def _add(self, row: int, tensor: torch.Tensor, keep: bool) -> None:
         self._whole.pop(row, None)
         if self._native is not None and self._native.add(row, tensor):
             if keep:
@@ -104,10 +116,19 @@ class StatisticsBatch:
         elif self._whole:
             for row in rows:
                 self._whole.pop(row, None)
-        left = [place for place in self.add_plain(rows, tensors) if has_memory(tensors[place])]
-        if left:
-            self._begin_ticket()
-            self._take_many([rows[place] for place in left], [tensors[place] for place in left])
+        others = []
+        for place in self.add_plain(rows, tensors):
+            with self.unread.instead_of(rows[place]):
+                if has_memory(tensors[place]):
+                    others.append((rows[place], tensors[place]))
+        if not others:
+            return
+        self._begin_ticket()
+        try:
+            self._take_many([row for row, _ in others], [tensor for _, tensor in others])
+        except Exception:  # of one of them: the later of two entries of a row counts
+            for row, tensor in others:
+                self.add(row, tensor)
 
     def add_plain(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> Sequence[int]:
         """Take in the tensors that compiled code reduces, in the least time for each.
@@ -171,7 +192,12 @@ class StatisticsBatch:
         """Reduce the tensors of middle size that are held on the CPU, and let go of them."""
         for alike in self._alike.values():
             for stack in alike.stacks.values():
-                stack.reduce(self._limit)
+                try:
+                    stack.reduce(self._limit)
+                except Exception:
+                    for row, tensor, size in stack.give_back():
+                        with self.unread.instead_of(row):
+                            self._take(row, tensor, size)
 
     @torch.no_grad()
     def reduce(self, divide_by: torch.Tensor | None = None) -> PendingStatistics:
@@ -187,17 +213,31 @@ class StatisticsBatch:
         taken = None if self._native is None else self._native.take_out()
         parts: list[Part] = [] if taken is None else [taken]
         for (device, _), alike in self._alike.items():
-            if alike.held:
-                parts.append(part_of_held(device, alike.small, alike.held, self._limit))
-            parts += [stack.part() for stack in alike.stacks.values()]
-            if alike.reduced:
-                parts.append(part_of_reduced(alike.large, alike.reduced))
-        blocks = whole_blocks(self._whole)
+            parts += self._parts_of(device, alike)
+        blocks = self._blocks()
         self._alike.clear()
         self._whole.clear()
         if divide_by is not None:
             divide_by = real_floats(divide_by.detach().clone())
-        return PendingStatistics(self._rows, parts, blocks, divide_by)
+        return PendingStatistics(self._rows, parts, blocks, divide_by, self.unread)
+
+    def _parts_of(self, device: torch.device, alike: _Alike) -> list[Part]:
+        def held(entries: Entries, tensors: Sequence[torch.Tensor]) -> Part:
+            return part_of_held(device, entries, tensors, self._limit)
+
+        parts = one_by_one(held, alike.small, alike.held, self.unread)
+        parts += [stack.part() for stack in alike.stacks.values() if stack.entries.rows]
+        return parts + one_by_one(part_of_reduced, alike.large, alike.reduced, self.unread)
+
+    def _blocks(self) -> list[WholeBlock]:
+        try:
+            return whole_blocks(self._whole)
+        except Exception:
+            blocks = []
+            for row, tensor in self._whole.items():
+                with self.unread.instead_of(row):
+                    blocks += whole_blocks({row: tensor})
+            return blocks
 
     def finish(self) -> tuple[StatisticsTable, dict[int, np.ndarray]]:
         """Reduce what was added; give the statistics, and the tensors kept whole by row.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 
 import numpy as np
 import torch
 
+from tb_gradgraph.errors import reason_of
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tb_gradgraph.summarize.columns import statistics_of_moments
 from tb_gradgraph.summarize.sample import divided
@@ -54,7 +55,11 @@ class Part:
 
 
 class PendingStatistics:
-    """Statistics whose numbers the host has not yet seen."""
+    """Statistics whose numbers the host has not yet seen.
+
+    Attributes:
+        unread: Rows that were to be read and could not be, and why; whole when collected.
+    """
 
     def __init__(
         self,
@@ -62,7 +67,9 @@ class PendingStatistics:
         parts: Sequence[Part],
         blocks: Sequence[WholeBlock],
         divide_by: torch.Tensor | None = None,
+        unread: MutableMapping[int, str] | None = None,
     ) -> None:
+        self.unread: MutableMapping[int, str] = {} if unread is None else unread
         self._rows = rows
         self._parts = parts
         self._blocks = blocks
@@ -82,12 +89,18 @@ class PendingStatistics:
         """
         arrays = _in_order(self._places, {d: t.wait() for d, t in self._transfers.items()})
         divisor = float(arrays.pop()[0]) if self._divided else None
-        found = []
+        parts, found = [], []
         for part in self._parts:
             count = len(part.tensors)
-            found.append(part.read(arrays[:count], divisor))
+            try:
+                found.append(part.read(arrays[:count], divisor))
+                parts.append(part)
+            except Exception as error:
+                for row in part.entries[0].tolist():
+                    self.unread.setdefault(row, reason_of(error))
             del arrays[:count]
-        table = _table_of(self._rows, self._parts, found, divisor)
+        table = _table_of(self._rows, parts, found, divisor)
+        table.present[list(self.unread)] = False
         whole: dict[int, np.ndarray] = {}
         for block, array in zip(self._blocks, arrays):
             whole.update(block.split(divided(array, divisor)))

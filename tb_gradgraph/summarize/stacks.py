@@ -74,6 +74,17 @@ class Stack:
         self._sums.append(sums)
         self.held.clear()
 
+    def give_back(self) -> list[tuple[int, torch.Tensor, int]]:
+        """Give what is held, as row, tensor and size, and let go of it: it could not be reduced."""
+        entries, kept = self.entries, self._reduced
+        given = list(zip(entries.rows[kept:], self.held, entries.numel[kept:]))
+        del entries.rows[kept:], entries.tickets[kept:], entries.numel[kept:]
+        while sum(map(len, self._samples)) > kept:
+            self._samples.pop()
+        self._exact = {place: row for place, row in self._exact.items() if place < kept}
+        self.held.clear()
+        return given
+
     def _redo(self, sums: np.ndarray, is_wide: np.ndarray, scratch: _Scratch) -> None:
         """Sum again in float64 where float32 does not do, with more care where that does not."""
         many = BLOCK // self.numel

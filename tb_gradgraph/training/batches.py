@@ -31,11 +31,14 @@ def add_all(
     plain_rows, plain = [], []
     for place in batch.add_plain(rows, tensors):
         row, tensor = rows[place], tensors[place]
-        if row in whole or type(tensor) is not torch.Tensor or tensor.layout != torch.strided:
-            add_now(batch, row, tensor, whole)
-        else:
-            plain_rows.append(row)
-            plain.append(tensor)
+        try:
+            if row in whole or type(tensor) is not torch.Tensor or tensor.layout != torch.strided:
+                add_now(batch, row, tensor, whole)
+            else:
+                plain_rows.append(row)
+                plain.append(tensor)
+        except Exception as error:  # costs this row alone
+            batch.unread.note(row, error)
     if plain:
         batch.add_many(plain_rows, plain)
 

@@ -26,6 +26,8 @@ class Numbers:
         self._pending: PendingStatistics | None = pending
         self._shared = shared
         self._lock = threading.Lock()
+        #: Rows that were to be read and could not be, and why; whole when collected.
+        self.unread = pending.unread
 
     def collect(self) -> tuple[StatisticsTable, Whole]:
         """Give the numbers; waits for the copy to the host."""
@@ -35,8 +37,15 @@ class Numbers:
                 self._pending = None
                 if self._shared is not None:
                     share(table, self._shared)
+                    self._share_unread(table, self._shared)
                 self._found = table, whole
             return self._found
+
+    def _share_unread(self, table: StatisticsTable, shared: Shared) -> None:
+        if self.unread:
+            pairs = zip(shared.rows.tolist(), shared.sources.tolist())
+            missing = ((row, to) for row, to in pairs if not table.present[row])
+            self.unread.update({row: self.unread[to] for row, to in missing if to in self.unread})
 
 
 def share(table: StatisticsTable, shared: Shared) -> None:

@@ -139,9 +139,22 @@ def _ids_of(tree: Sequence[Mapping[str, torch.nn.Module | None]]) -> list[int]:
 
 def grad_states(tensors: Sequence[torch.Tensor]) -> list[GradState]:
     """Note what each ``.grad`` is; equal notes mean that nothing has touched it in between."""
-    return [
-        None if (grad := tensor.grad) is None else (id(grad), grad._version) for tensor in tensors
-    ]
+    try:
+        return [
+            None if (grad := tensor.grad) is None else (id(grad), grad._version)
+            for tensor in tensors
+        ]
+    except Exception:  # an inference tensor has no version, other classes may have none
+        return list(map(_grad_state, tensors))
+
+
+def _grad_state(tensor: torch.Tensor) -> GradState:
+    grad = None
+    try:
+        grad = tensor.grad
+        return None if grad is None else (id(grad), grad._version)
+    except Exception:
+        return None if grad is None else (id(grad), -1)
 
 
 def is_any_other(tensors: Sequence[torch.Tensor], before: Sequence[GradState]) -> bool:
@@ -151,6 +164,6 @@ def is_any_other(tensors: Sequence[torch.Tensor], before: Sequence[GradState]) -
         if grad is None:
             if state is not None:
                 return True
-        elif state is None or state[0] != id(grad) or state[1] != grad._version:
+        elif state is None or state[0] != id(grad) or state != _grad_state(tensor):
             return True
     return False

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd.backward_calls import BackwardCall
-from tb_gradgraph.autograd.engine import is_small
+from tb_gradgraph.autograd.engine import small_copy
 from tb_gradgraph.autograd.hooks import Attached, detach
 from tb_gradgraph.autograd.replay import SlotRows
 from tb_gradgraph.autograd.threads import Passage
@@ -70,7 +70,8 @@ class PassReading:
         self._parameters = parameters
         self._call = call
         self._by_place: dict[int, Any] = {}  # gradients of the slots of a node
-        self._by_row: dict[int, torch.Tensor] = {}  # gradients of hooked leaves
+        # Gradients of hooked leaves; None is what a Function gives for no gradient.
+        self._by_row: dict[int, torch.Tensor | None] = {}
         self._batch = new_batch(met.structure)
         self._fault: Exception | None = None
         self._attached: list[Attached] = []
@@ -83,7 +84,10 @@ class PassReading:
             self._attach_to_nodes()
             for row, leaf in self._leaves_to_hook():
                 take = partial(self._by_row.__setitem__, row)
-                self._attached.append((leaf.register_hook(take), leaf))
+                try:
+                    self._attached.append((leaf.register_hook(take), leaf))
+                except Exception as error:
+                    self._batch.unread.note(row, error)
         except BaseException:
             self._passage.end()
             detach([*self._attached, *((handle, None) for handle in self._of_nodes_that_go)])
@@ -143,7 +147,7 @@ class PassReading:
     def _has_reached(self, states: Sequence[GradState]) -> bool:
         """Whether a parameter of ours got a gradient."""
         own = self._met.structure.parameter_rows.values()
-        return states != self._before or any(row in self._by_row for row in own)
+        return states != self._before or any(self._by_row.get(row) is not None for row in own)
 
     def _attach_to_nodes(self) -> None:
         met, call = self._met, self._call
@@ -159,6 +163,7 @@ class PassReading:
             self._take_at_once,
             self._batch.make_hook,
             share,
+            self._leave_out,
         )
         if call.keeps_graph:
             self._attached += [(handle, None) for handle in handles]
@@ -186,7 +191,15 @@ class PassReading:
         with self._faults_kept(), torch.no_grad():
             for rows, gradient in zip(slot_rows, gradients):
                 if rows and gradient is not None:
-                    add_now(self._batch, rows[0], gradient, whole)
+                    try:
+                        add_now(self._batch, rows[0], gradient, whole)
+                    except Exception as error:
+                        self._batch.unread.note(rows[0], error)
+
+    def _leave_out(self, slot_rows: SlotRows, error: Exception) -> None:
+        """Note that a node cannot be read."""
+        for rows in filter(None, slot_rows):
+            self._batch.unread.note(rows[0], error)
 
     def _take_and_reduce(self, place: int, gradients: Sequence[torch.Tensor | None]) -> None:
         """Reduce what is held by now."""
@@ -209,7 +222,8 @@ class PassReading:
 
     def _reduce(self, states: Sequence[GradState], scale: torch.Tensor | None) -> PassNumbers:
         structure = self._met.structure
-        self._add([*self._of_nodes(), *self._by_row.items(), *self._of_fresh(states)])
+        of_leaves = [(row, given) for row, given in self._by_row.items() if given is not None]
+        self._add([*self._of_nodes(), *of_leaves, *self._of_fresh(states)])
         gradients = Numbers(self._batch.reduce(scale), structure.replay.shared)
         accumulated = gradients if self._call.accumulates else None
         if accumulated is not None and any(before is not None for before in self._before):
@@ -232,14 +246,14 @@ class PassReading:
         for leaf, before, after in zip(self._parameters, self._before, states):
             if before is None and after is not None:
                 row = rows.get(id(leaf))
-                if row is not None and row not in self._by_row and leaf.grad is not None:
+                if row is not None and self._by_row.get(row) is None and leaf.grad is not None:
                     yield row, leaf.grad
 
     def _roots(self) -> dict[int, torch.Tensor]:
         return {
-            row: root.detach().clone()
+            row: copy
             for row, root in zip(self._met.structure.root_rows, self._call.roots)
-            if isinstance(root, torch.Tensor) and is_small(root)
+            if isinstance(root, torch.Tensor) and (copy := small_copy(root)) is not None
         }
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 import torch
 
+from tb_gradgraph.autograd.faults import warn_of_unread
 from tb_gradgraph.graph import Record
 from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_WIDTH, StatisticsTable
 from tb_gradgraph.summarize.transfer import Transfer
@@ -24,6 +26,8 @@ _CLIPPED = 1 - 1e-4
 
 #: Beside the objective of a pass whose gradient was gone before an optimizer of ours stepped.
 CLEARED = " (cleared before an optimizer stepped)"
+
+ValueT = TypeVar("ValueT")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ class StepRecords:
     ends: list[StepEnd] = dataclasses.field(default_factory=list)
     cleared: list[Cleared] = dataclasses.field(default_factory=list)
     wall_time: float = dataclasses.field(default_factory=time.time)
+    told: set[str] = dataclasses.field(default_factory=set)  # nodes told of as not read
 
     def add(
         self, found: PassNumbers, factor: torch.Tensor | None, scale: LossScale | None = None
@@ -143,7 +148,9 @@ class StepRecords:
             return []
         table, whole = _scaled(found.numbers.gradients, found.scale)
         values = whole_arrays(found.numbers.values)
-        return [self._record(found, "backward", table, whole, found.scale, values=values)]
+        unread = found.numbers.gradients.unread
+        record = self._record(found, "backward", table, whole, found.scale, unread, values=values)
+        return [record]
 
     def of_step(self) -> list[Record]:
         """Give the records of what became of the gradients after the backward passes."""
@@ -161,8 +168,11 @@ class StepRecords:
             before = only(table, rows)
             if skipped or end.scale.is_known or numbers.accumulated is not numbers.gradients:
                 stage = "unscaled" if end.scale.is_known else "accumulated"
-                kept = {row: array for row, array in whole.items() if row in set(rows)}
-                records.append(self._record(end.last, stage, before, kept, end.scale, skipped))
+                kept = only_rows(whole, rows)
+                unread = only_rows(numbers.accumulated.unread, rows)
+                records.append(
+                    self._record(end.last, stage, before, kept, end.scale, unread, skipped)
+                )
         if parts:
             records += self._of_applied(end, parts, before)
         return records
@@ -180,11 +190,12 @@ class StepRecords:
     def _of_applied(
         self, end: StepEnd, parts: Sequence[AppliedPart], before: StatisticsTable | None
     ) -> list[Record]:
-        tables, whole = [], {}
+        tables, whole, unread = [], {}, {}
         for gradients, was_read, rows in _together(parts):
             table, kept = _scaled(gradients, LossScale() if was_read else end.scale)
             tables.append(only(table, rows))
-            whole.update({row: kept[row] for row in rows if row in kept})
+            whole.update(only_rows(kept, rows))
+            unread.update(only_rows(gradients.unread, rows))
         rows = end.last.numbers.structure.graph.row_count
         table = joined(tables) if tables else StatisticsTable.empty(rows)
         records = []
@@ -195,10 +206,10 @@ class StepRecords:
                 self.hidden.compare(before, only(table, same))
             clipped = only(table, seen)  # what is gone from .grad was not clipped
             if total_norm(clipped) < _CLIPPED * total_norm(only(before, seen)):
-                records.append(self._record(end.last, "clipped", clipped, whole, end.scale))
+                records.append(self._record(end.last, "clipped", clipped, whole, end.scale, unread))
         for part in parts:
             part.weights.write_to(table)
-        return [*records, self._record(end.last, "applied", table, whole, end.scale)]
+        return [*records, self._record(end.last, "applied", table, whole, end.scale, unread)]
 
     def _record(
         self,
@@ -207,10 +218,12 @@ class StepRecords:
         table: StatisticsTable,
         whole: Whole,
         scale: LossScale,
+        unread: Mapping[int, str],
         skipped: bool = False,
         values: Whole | None = None,
     ) -> Record:
         place, graph = self.place, of.numbers.structure.graph
+        warn_of_unread(graph, unread, self.told)
         return Record(
             tag=place.tag,
             graph_hash=graph.hash,
@@ -226,6 +239,7 @@ class StepRecords:
             skipped=skipped,
             every_n_steps=place.every_n_steps,
             cost=place.cost,
+            unread=dict(unread),
         )
 
     def _number(self, of: Pass) -> int:
@@ -238,6 +252,11 @@ class StepRecords:
         own = [some for some in self.cleared if of.number in some.passes and not some.is_lent]
         came_to_nothing = any(some.is_so.read() for some in own)
         return of.numbers.objective + CLEARED * came_to_nothing
+
+
+def only_rows(found: Mapping[int, ValueT], rows: Iterable[int]) -> dict[int, ValueT]:
+    """Give what is there of ``rows``."""
+    return {row: found[row] for row in rows if row in found}
 
 
 def _scaled(numbers: Numbers, scale: LossScale) -> tuple[StatisticsTable, Whole]:

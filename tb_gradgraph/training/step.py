@@ -47,6 +47,7 @@ class Setting:
     hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)
     recorded: int = 0  # steps
     shared: int = 0  # passes left out, for another thread ran over the same
+    told: set[str] = dataclasses.field(default_factory=set)  # nodes told of as not read
 
 
 class _Held(NamedTuple):
@@ -68,7 +69,7 @@ class RecordedStep:
         """Begin to follow the forward."""
         self._setting = setting
         setting.hidden.begin_step()
-        self._records = StepRecords(place, LossScale(), setting.hidden)
+        self._records = StepRecords(place, LossScale(), setting.hidden, told=setting.told)
         self._held: list[_Held] = []
         self._unused = UnusedPasses()
         self._reached: list[int] = []  # leaves behind the running backward, by ``id``

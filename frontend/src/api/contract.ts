@@ -55,6 +55,7 @@ export interface StepHeader {
   readonly rows: number;
   readonly has_gradients: boolean;
   readonly every_n_steps: number;
+  readonly unread: readonly (readonly [number, string])[]; // rows that could not be read, and why
   readonly no_optimizer: readonly number[];
   readonly statistics: readonly string[];
   readonly whole: readonly (WholeReply & { readonly row: number })[];

@@ -69,6 +69,7 @@ export function parseRecord({ header, arrays }: Frame<StepHeader>): Result<Recor
     rows: header.rows,
     hasGradients: header.has_gradients,
     everyNSteps: header.every_n_steps,
+    unread: new Map(header.unread),
     noOptimizer: new Set(header.no_optimizer),
     statistics: header.statistics,
     values,

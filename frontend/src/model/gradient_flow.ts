@@ -61,6 +61,8 @@ export function edgeSaysNone(graph: Graph, edge: number, record: RecordedStep | 
 // One sentence on why a slot has no gradient at a step; undefined where it has one.
 export function whyNone(graph: Graph, node: number, row: number, record: RecordedStep | undefined): string | undefined {
   if (record === undefined || record.present[row] === 1) return undefined;
+  const unread = record.unread?.get(row);
+  if (unread !== undefined) return `${unread.charAt(0).toUpperCase()}${unread.slice(1)}.`;
   if (stopsGradient(graph, node)) return `None: ${graph.columns.nodes.operation[node]} passes no gradient on.`;
   if (graph.columns.nodes.reason[node]) return undefined; // the note says it
   if (graph.columns.slots.requires_grad[row] !== true) return "None: it does not require grad.";

@@ -19,6 +19,7 @@ export interface RecordedStep {
   readonly rows: number;
   readonly hasGradients: boolean;
   readonly everyNSteps: number; // of a watch, which reads only what it was asked to; 0: not from one
+  readonly unread?: ReadonlyMap<number, string>; // rows that were to be read and could not be, and why
   readonly noOptimizer?: ReadonlySet<number>; // rows of parameters that no optimizer of the watch has
   readonly statistics: readonly string[];
   readonly values: Float32Array; // [statistics, rows]

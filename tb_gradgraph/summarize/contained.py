@@ -1,0 +1,47 @@
+"""A fault at one tensor costs that tensor alone."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from tb_gradgraph.errors import reason_of
+from tb_gradgraph.summarize.pending import Entries, Part
+
+ItemT = TypeVar("ItemT")
+
+
+class Unread(dict[int, str]):
+    """Rows that were to be read and could not be, and why."""
+
+    def note(self, row: int, error: Exception) -> None:
+        """Note why a row has no numbers; the first reason stays."""
+        self.setdefault(row, reason_of(error))
+
+    @contextlib.contextmanager
+    def instead_of(self, *rows: int) -> Iterator[None]:
+        """Note what the block raises for each of ``rows``, and go on."""
+        try:
+            yield
+        except Exception as error:
+            for row in rows:
+                self.note(row, error)
+
+
+def one_by_one(
+    make: Callable[[Entries, Sequence[Any]], Part],
+    entries: Entries,
+    items: Sequence[ItemT],
+    unread: Unread,
+) -> list[Part]:
+    """Make one part of all items; where that fails a part of each, but of those that fail alone."""
+    if not items:
+        return []
+    with contextlib.suppress(Exception):
+        return [make(entries, items)]
+    parts = []
+    for row, ticket, numel, item in zip(entries.rows, entries.tickets, entries.numel, items):
+        with unread.instead_of(row):
+            parts.append(make(Entries([row], [ticket], [numel]), [item]))
+    return parts
