@@ -18,19 +18,22 @@ from tb_gradgraph.record.event_writer import WriterSink
 from tb_gradgraph.record.limits import MAX_TAG_BYTES
 from tb_gradgraph.record.session import Session
 from tb_gradgraph.recorder import GraphRecorder, Request, record_of
+from tb_gradgraph.trackers import writer_of
 from tb_gradgraph.training.watch import Watch
 
 #: Attribute of a writer that holds what we keep for it.
 _ATTRIBUTE = "_tb_gradgraph"
 
 
-def graph_log_of(writer: Any, where: str) -> GraphLog:
-    """Give the log of ``writer``, begun at the first call.
+def graph_log_of(writer: Any, where: str) -> GraphLog | None:
+    """Give the log of ``writer``, begun at the first call; None where this process has no writer.
 
     Raises:
         WriterError: The writer is closed, or of an unknown kind.
     """
-    target = getattr(writer, "experiment", writer)
+    target = writer_of(writer, where)
+    if target is None:
+        return None
     log = getattr(target, _ATTRIBUTE, None)
     if isinstance(log, GraphLog):
         log.check_open()
@@ -45,11 +48,12 @@ def graph_log_of(writer: Any, where: str) -> GraphLog:
 def default_tag(model: torch.nn.Module | None, graph: Graph) -> str:
     """Name a graph after its model's class, or after the tensor that it ends in."""
     if model is not None:
-        return _class_name(model)
+        return class_name(model)
     return next(node.name for node in graph.nodes if node.kind == "root")
 
 
-def _class_name(model: torch.nn.Module) -> str:
+def class_name(model: torch.nn.Module) -> str:
+    """Give the name of a model's class."""
     return type(getattr(model, "_orig_mod", model)).__name__  # not that of torch.compile
 
 
@@ -102,7 +106,7 @@ class GraphLog:
     def watch_tag(self, model: torch.nn.Module, tag: str | None, where: str) -> str:
         """Give the tag that a training of ``model`` is recorded under."""
         checked = _checked_tag(tag, where)
-        name = checked or _free_tag(self._tags, _class_name(model), model)
+        name = checked or _free_tag(self._tags, class_name(model), model)
         self._tags.setdefault(name, _TagState(weakref.ref(model)))
         return name
 

@@ -25,10 +25,11 @@ from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.autograd.training_graph import build_training_graph
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.graph_log import GraphLog
+from tb_gradgraph.graph_log import GraphLog, class_name
 from tb_gradgraph.recorder import Request, warn_of_large
 from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT
 from tb_gradgraph.training.cadence import Cadence
+from tb_gradgraph.training.idle import IdleWatch
 from tb_gradgraph.training.parameters import Parameters
 from tb_gradgraph.training.step import Setting
 from tb_gradgraph.training.structures import Structures
@@ -38,7 +39,7 @@ WHERE = "watch()"
 
 
 def begin_watch(
-    log: GraphLog,
+    log: GraphLog | None,
     model: Any,
     optimizer: Any,
     grad_scaler: Any,
@@ -48,7 +49,7 @@ def begin_watch(
     budget: float | None,
     strict: bool,
 ) -> Watch:
-    """Attach a watch to a training; see ``watch``.
+    """Attach a watch to a training; see ``watch``. Without a log it is one that records nothing.
 
     Raises:
         CaptureError: An argument is not as it should be; then nothing is attached.
@@ -62,6 +63,8 @@ def begin_watch(
         check_selector(selector, WHERE)
     frame = user_frame()
     scaler = _scaler(grad_scaler)
+    if log is None:
+        return IdleWatch(tag or class_name(model), every_n_steps, "this process has no writer")
     name = log.watch_tag(model, tag, WHERE)
     for earlier in [watch for watch in log.watches if watch.tag == name]:
         earlier.end()

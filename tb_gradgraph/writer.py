@@ -44,7 +44,9 @@ def add_grad_graph(
     over it are added as it runs.
 
     Args:
-        writer: A SummaryWriter: ours, torch's, tensorboardX's, or a logger's ``.experiment``.
+        writer: A SummaryWriter: ours, torch's, tensorboardX's, a logger's ``.experiment``, or
+            Accelerate's tracker. Of several processes those without one may give None, or what
+            their logger or tracker is there: then nothing is written.
         model: A module, or one or several tensors that you computed.
         input_to_model: As for ``add_graph``: a tensor; a tuple, positional arguments;
             a dict, keyword arguments; anything else, the one argument.
@@ -73,7 +75,10 @@ def add_grad_graph(
     request = Request(select, exclude, retain, level, "add_grad_graph()")
     log = graph_log_of(writer, request.where)
     owner = model if isinstance(model, torch.nn.Module) else None
-    recorder = log.recorder(owner, tag, global_step, request)
+    if log is None:  # a process without a writer runs what the others run
+        recorder = GraphRecorder(lambda graph: tag or default_tag(owner, graph), owner, request)
+    else:
+        recorder = log.recorder(owner, tag, global_step, request)
     return _capture(model, input_to_model, loss_fn, grad_outputs, recorder, request.where)
 
 
@@ -101,7 +106,9 @@ def watch(
     weights and updates. Watching a model again under one tag ends the first watch.
 
     Args:
-        writer: A SummaryWriter: ours, torch's, tensorboardX's, or a logger's ``.experiment``.
+        writer: A SummaryWriter: ours, torch's, tensorboardX's, a logger's ``.experiment``, or
+            Accelerate's tracker. Of several processes those without one may give None, or what
+            their logger or tracker is there: then nothing is written.
         model: The module that is trained.
         optimizer: One or several. A step is then a step of theirs (of several: until all
             have stepped), and parameters outside the model are recorded too; without, a

@@ -30,7 +30,7 @@ def test_program_runs_and_logs_what_it_says(program: str, tmp_path: pathlib.Path
         text=True,
     )
     assert finished.returncode == 0, finished.stderr
-    if re.search(r"Writer\(|Callback\(|\.writer\b", program):
+    if re.search(r"Writer\(|Callback\(|get_tracker\(", program):
         (run,) = (run for run in read_logdir(tmp_path / "runs") if run.records)
         assert all(record.table.present.any() for record in run.records)
 

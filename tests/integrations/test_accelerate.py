@@ -45,7 +45,7 @@ def train(
     loader = torch.utils.data.DataLoader(new_data(24), batch_size=4)
     net, optimizer, loader = accelerator.prepare(net, sgd(net), loader)
     if watched:
-        writer = accelerator.get_tracker("tensorboard").writer
+        writer = accelerator.get_tracker("tensorboard")
         tb_gradgraph.watch(writer, net, optimizer=optimizer, every_n_steps=2, level="op")
     for _ in range(2):
         for x, y in loader:

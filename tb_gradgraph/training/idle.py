@@ -1,0 +1,67 @@
+"""What stands for a watch where nothing is to be recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tb_gradgraph.errors import CaptureError
+from tb_gradgraph.training.watch import Watch
+
+
+class IdleWatch(Watch):
+    """A watch that attaches nothing, records nothing and costs nothing; otherwise as any other."""
+
+    def __init__(self, tag: str, every_n_steps: int, why: str) -> None:
+        """Prepare; ``why`` is for ``repr``: what there is nothing of."""
+        self._name = tag
+        self._asked = every_n_steps
+        self._why = why
+        self._step = 0
+        self._strict = False
+        self.failure = None
+
+    @property
+    def tag(self) -> str:
+        """Name that the training would be recorded under."""
+        return self._name
+
+    @property
+    def step(self) -> int:
+        """What it was set to; nothing counts it."""
+        return self._step
+
+    @step.setter
+    def step(self, step: int) -> None:
+        if not isinstance(step, int) or isinstance(step, bool) or step < 0:
+            raise CaptureError(f"watch.step: expected an integer of at least 0, got {step!r}.")
+        self._step = step
+
+    @property
+    def every_n_steps(self) -> int:
+        """The cadence asked for."""
+        return self._asked
+
+    @property
+    def cost(self) -> float:
+        """Nothing."""
+        return 0.0
+
+    @property
+    def closed(self) -> bool:
+        """Yes: nothing is recorded."""
+        return True
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def end(self) -> None:
+        """Do nothing."""
+
+    def hand_over(self) -> None:
+        """Do nothing."""
+
+    def __repr__(self) -> str:
+        return f"<Watch {self.tag!r}: records nothing, {self._why}>"
+
+    def __exit__(self, *exception: Any) -> None:
+        pass
