@@ -147,7 +147,8 @@ def _encode_unread(segment: pb.Segment, records: Sequence[Record], table: _Strin
 def _encode_steps(segment: pb.Segment, records: Sequence[Record]) -> None:
     """Store what records say of an optimizer's step, where any says something."""
     for name, default in STEP_DEFAULTS.items():
-        told = [min(getattr(record, name), _MAX_UINT32) for record in records]
+        told = [getattr(record, name) for record in records]
+        told = [min(value, _MAX_UINT32) if isinstance(value, int) else value for value in told]
         if any(value != default for value in told):
             getattr(segment, name).extend(told)
 
