@@ -9,13 +9,12 @@ import os
 import pathlib
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tb_gradgraph import __version__
 from tb_gradgraph.errors import GradGraphError
-from tb_gradgraph.record.read_logdir import LoggedRun, read_logdir
-from tb_gradgraph.statistics import STAGES
+from tb_gradgraph.summary import printable, summarize
 
 #: What a shell says of a program whose reader has left, as ``head`` does.
 _ENDED_BY_SIGPIPE = 128 + 13
@@ -226,53 +225,7 @@ def _serve(logdir: str, port: int | None) -> int:
 
 
 def _run_summary(arguments: argparse.Namespace) -> int:
-    runs = read_logdir(arguments.logdir)
-    rows = [row for run in runs for row in _summarize_run(run)]
-    if rows:
-        header = (
-            *("run", "tag", "graph", "nodes", "records", "with gradients", "steps"),
-            *("stages", "skipped steps"),
-        )
-        print(format_table([header, *rows]))
-    else:
-        print(f"No graph was recorded below {arguments.logdir}.")
-    for run in runs:
-        for warning in run.warnings:
-            print(f"warning: run {run.name}: {warning}", file=sys.stderr)
-    return 0 if rows else 1
-
-
-def _summarize_run(run: LoggedRun) -> Iterable[tuple[str, ...]]:
-    """Make one row for each tag and graph."""
-    for tag, graph_hash in sorted({(record.tag, record.graph_hash) for record in run.records}):
-        records = [
-            record for record in run.records if (record.tag, record.graph_hash) == (tag, graph_hash)
-        ]
-        graph = run.graphs.get(graph_hash)
-        steps = [record.step for record in records]
-        yield (
-            run.name,
-            tag,
-            graph_hash,
-            str(len(graph.nodes)) if graph else "missing",
-            str(len(records)),
-            str(sum(bool(record.table.present.any()) for record in records)),
-            f"{min(steps)}..{max(steps)}" if min(steps) < max(steps) else str(min(steps)),
-            ",".join(stage for stage in STAGES if stage in {record.stage for record in records}),
-            str(len({record.step for record in records if record.skipped})),
-        )
-
-
-def format_table(rows: Sequence[Sequence[str]]) -> str:
-    """Align the columns of a table whose first row is its header."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = [_printable("  ".join(map(str.ljust, row, widths)).rstrip()) for row in rows]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
-
-
-def _printable(text: str) -> str:
-    """Take out what would move a terminal's cursor: names come from logs."""
-    return "".join(character if character.isprintable() else "?" for character in text)
+    return summarize(arguments.logdir)
 
 
 def _run_doctor(arguments: argparse.Namespace) -> int:
@@ -283,7 +236,7 @@ def _run_doctor(arguments: argparse.Namespace) -> int:
     of_log = [] if arguments.logdir is None else examine_log(arguments.logdir)
     for finding in itertools.chain(examine(), of_log):
         wrong += finding.state == "wrong"
-        print(f"{finding.state:5}  {_printable(finding.text)}")
+        print(f"{finding.state:5}  {printable(finding.text)}")
         if finding.cure:
             print(f"       cure: {finding.cure}")
     print(f"{wrong} found wrong." if wrong else "Nothing found wrong.")

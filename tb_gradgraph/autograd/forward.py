@@ -70,7 +70,7 @@ class Forward:
     leaf_origins: Mapping[int, Origin] = dataclasses.field(default_factory=dict)  # by id
     hidden_leaves: Mapping[int, Mapping[int, torch.Tensor]] = dataclasses.field(
         default_factory=dict
-    )  # that a custom Function uses without being given them, by sequence number, by id
+    )  # that a custom Function uses without being given them, by ``RunningFunction.number``, by id
     cuts: Mapping[int, AutogradNode] = dataclasses.field(default_factory=dict)
     # Ids of leaves and given tensors that an operation used, with the line of the first.
     seen: Mapping[int, str] | None = dataclasses.field(default_factory=dict)

@@ -46,7 +46,7 @@ def defined_at(cls: type) -> str:
 class RunningFunction:
     """A ``Function.forward`` that is being run."""
 
-    number: int  # sequence number of its node
+    number: int  # of its node; below -1 where it makes none, for nothing given requires a gradient
     arguments: tuple[Any, ...]  # ctx among them, where the forward takes it
     frame: FrameType  # of the forward
     caller: FrameType | None  # the user's, that called apply
@@ -61,7 +61,7 @@ class RunningFunction:
 
 
 def running_function(number: int) -> RunningFunction | None:
-    """Give the innermost ``Function.forward`` that is running, whose node has ``number``.
+    """Give the innermost ``Function.forward`` that is running, whose node would have ``number``.
 
     It is known by its code: from torch 2.14 on ``apply`` is C, and has no frame.
     """
@@ -72,6 +72,8 @@ def running_function(number: int) -> RunningFunction | None:
             break
         if id(frame.f_code) in forwards:
             frame, arguments = _outermost(frame, forwards)
+            if not any(isinstance(a, torch.Tensor) and a.requires_grad for a in arguments):
+                number = -2 - number
             return RunningFunction(number, arguments, frame, user_frame(frame.f_back))
         frame = frame.f_back
     return None

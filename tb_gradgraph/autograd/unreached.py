@@ -18,6 +18,17 @@ from tb_gradgraph.graph import NoGradientReason
 FROZEN = WhyNone("frozen", "Frozen: it does not require grad.")
 UNUSED = WhyNone("unused", "Unused: no operation of this forward used it.")
 NOT_DRAWN = WhyNone("", "No operation of this graph uses it.")
+INSIDE = WhyNone(
+    "no_grad",
+    "Used inside of a reentrant checkpoint, or another custom Function, none of whose inputs "
+    "requires a gradient: nothing inside gets one. Have an input require it, or pass "
+    "use_reentrant=False.",
+)
+INSIDE_ELSEWHERE = WhyNone(
+    "not_in_loss",
+    "Used inside of a custom Function that ran without gradient, or that is not part of what is "
+    "differentiated.",
+)
 
 
 def walk_behind_cuts(
@@ -44,12 +55,17 @@ def walk_behind_cuts(
     cut_leaves = _cut_leaves(reached, cuts, forward)
     by_leaf = {identity: source for kind, identity, source in reversed(read) if kind == "leaf"}
     missing = _missing(walked, forward, parameters)
+    inside = _inside(forward)
     feeding = [
-        (leaf, _by("no_grad", "Used without gradient", by_leaf[id(leaf)]))
+        (leaf, inside.get(id(leaf)) or _by("no_grad", "Used without gradient", by_leaf[id(leaf)]))
         for leaf in missing
         if id(leaf) in by_leaf
     ]
-    unused = [(leaf, _reason(leaf, forward)) for leaf in missing if id(leaf) not in by_leaf]
+    unused = [
+        (leaf, inside.get(id(leaf)) or _reason(leaf, forward))
+        for leaf in missing
+        if id(leaf) not in by_leaf
+    ]
     return walked, dataclasses.replace(
         forward, cut_leaves=cut_leaves, feeding=feeding, unused=unused
     )
@@ -126,8 +142,19 @@ def _missing(
     """Give the parameters that are not in the graph."""
     leaves = (accumulated_leaf(node) for node in walked.nodes)
     drawn = {id(leaf) for leaf in leaves if leaf is not None}
-    drawn |= {key for hidden in forward.hidden_leaves.values() for key in hidden}
+    for number in map(forward.number_of, walked.nodes):
+        drawn.update(forward.hidden_leaves.get(number, ()))
     return [parameter for parameter in parameters if id(parameter) not in drawn]
+
+
+def _inside(forward: Forward) -> dict[int, WhyNone]:
+    """Say of leaves that a custom Function uses unseen, none of which is in the graph, why that is."""
+    found: dict[int, WhyNone] = {}
+    for number, hidden in forward.hidden_leaves.items():
+        for key, leaf in hidden.items():
+            if leaf.requires_grad:
+                found.setdefault(key, INSIDE if number < 0 else INSIDE_ELSEWHERE)
+    return found
 
 
 def _reason(parameter: torch.Tensor, forward: Forward) -> WhyNone:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from tb_gradgraph.diagnose.by_module import fold_by_module, tell_many
 from tb_gradgraph.diagnose.finding import Finding, describe_node
 from tb_gradgraph.diagnose.zero_origin import find_zero_origins
 from tb_gradgraph.graph import ALL_UNREAD, Graph, Node
@@ -28,13 +29,20 @@ def find_missing(
     graph: Graph, table: StatisticsTable, unread: Mapping[int, str] = MappingProxyType({})
 ) -> Iterator[Finding]:
     """Find parameters that no gradient arrived at, with the reason where it is known."""
-    for row, node in parameter_rows(graph):
-        if table.present[row] or (node.requires_grad and (row in unread or ALL_UNREAD in unread)):
-            continue
-        reason = node.note or who_gave_none(graph, table, row) or "No gradient arrived at it."
-        severity = "warning" if node.requires_grad else "note"
-        kind = "no_gradient" if node.requires_grad else "frozen"
-        yield Finding(severity, kind, row, node.name, f"{describe_node(graph, node)}: {reason}")
+    missing = [(row, node) for row, node in parameter_rows(graph) if not table.present[row]]
+    for needs_gradient in (True, False):
+        reasons = {
+            row: node.note or who_gave_none(graph, table, row) or "No gradient arrived at it."
+            for row, node in missing
+            if node.requires_grad == needs_gradient
+            and not (needs_gradient and (row in unread or ALL_UNREAD in unread))
+        }
+        severity = "warning" if needs_gradient else "note"
+        kind = "no_gradient" if needs_gradient else "frozen"
+        for module, alike in fold_by_module([m for m in missing if m[0] in reasons], reasons):
+            row, node = alike[0]
+            what = describe_node(graph, node) if len(alike) == 1 else tell_many(module, alike)
+            yield Finding(severity, kind, row, node.name, f"{what}: {reasons[row]}")
 
 
 def who_gave_none(graph: Graph, table: StatisticsTable, row: int) -> str:

@@ -1,0 +1,43 @@
+"""Many parameters as a few modules, for a model that uses one of a thousand parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tb_gradgraph.graph import Node
+
+#: So many parameters are told one by one, and so many modules.
+ONE_BY_ONE = 12
+
+#: Names told of many parameters.
+_NAMED = 2
+
+Rows = Sequence[tuple[int, Node]]
+
+
+def fold_by_module(rows: Rows, reasons: Mapping[int, str]) -> list[tuple[str, Rows]]:
+    """Put parameters of one module together where there are many: by its name, the innermost that do.
+
+    Args:
+        rows: Row and node of each.
+        reasons: What is told of each, by row; only those with the same go together.
+    """
+    if len(rows) <= ONE_BY_ONE:
+        return [(node.name, [(row, node)]) for row, node in rows]
+    deepest = max(node.name.count(".") for _, node in rows)
+    for depth in range(deepest, -1, -1):
+        groups: dict[tuple[str, str], list[tuple[int, Node]]] = {}
+        for row, node in rows:
+            owner = node.name.rpartition(".")[0]
+            module = ".".join(owner.split(".")[:depth])
+            groups.setdefault((module, reasons[row]), []).append((row, node))
+        if len(groups) <= ONE_BY_ONE:
+            break
+    return [(module, group) for (module, _), group in groups.items()]
+
+
+def tell_many(module: str, rows: Rows) -> str:
+    """Say which module these parameters are of, how many there are, and the first names."""
+    names = ", ".join(node.name for _, node in rows[:_NAMED])
+    more = ", .." if len(rows) > _NAMED else ""
+    return f"{module or 'the model'}: {len(rows):,} parameters ({names}{more})"

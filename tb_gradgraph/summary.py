@@ -1,0 +1,83 @@
+"""``tb-gradgraph summary``: which graphs and steps were recorded, and what no gradient can reach."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from tb_gradgraph.diagnose import fold_by_module, tell_many
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.record.read_logdir import LoggedRun, read_logdir
+from tb_gradgraph.statistics import STAGES
+
+
+def summarize(logdir: str) -> int:
+    """Print it; give the exit status."""
+    runs = read_logdir(logdir)
+    rows = [row for run in runs for row in _summarize_run(run)]
+    if rows:
+        header = (
+            *("run", "tag", "graph", "nodes", "records", "with gradients", "steps"),
+            *("stages", "skipped steps"),
+        )
+        print(format_table([header, *rows]))
+    else:
+        print(f"No graph was recorded below {logdir}.")
+    for line in _list_unreached(runs):
+        print(printable(line))
+    for run in runs:
+        for warning in run.warnings:
+            print(f"warning: run {run.name}: {warning}", file=sys.stderr)
+    return 0 if rows else 1
+
+
+def _summarize_run(run: LoggedRun) -> Iterable[tuple[str, ...]]:
+    """Make one row for each tag and graph."""
+    for tag, graph_hash in sorted({(record.tag, record.graph_hash) for record in run.records}):
+        records = [
+            record for record in run.records if (record.tag, record.graph_hash) == (tag, graph_hash)
+        ]
+        graph = run.graphs.get(graph_hash)
+        steps = [record.step for record in records]
+        yield (
+            run.name,
+            tag,
+            graph_hash,
+            str(len(graph.nodes)) if graph else "missing",
+            str(len(records)),
+            str(sum(bool(record.table.present.any()) for record in records)),
+            f"{min(steps)}..{max(steps)}" if min(steps) < max(steps) else str(min(steps)),
+            ",".join(stage for stage in STAGES if stage in {record.stage for record in records}),
+            str(len({record.step for record in records if record.skipped})),
+        )
+
+
+def _list_unreached(runs: Iterable[LoggedRun]) -> Iterable[str]:
+    """Tell of the parameters that no gradient can reach though they require one, by module."""
+    for run in runs:
+        used = {record.graph_hash for record in run.records}
+        for graph_hash, graph in run.graphs.items():
+            told = list(_tell_unreached(graph)) if graph_hash in used else []
+            if told:
+                yield f"run {run.name}, graph {graph_hash}: no gradient can reach"
+                yield from told
+
+
+def _tell_unreached(graph: Graph) -> Iterable[str]:
+    nodes = enumerate(graph.nodes)
+    some = [(at, n) for at, n in nodes if n.kind == "parameter" and n.requires_grad and n.reason]
+    for module, alike in fold_by_module(some, {at: node.note for at, node in some}):
+        what = alike[0][1].name if len(alike) == 1 else tell_many(module, alike)
+        yield f"  {what}: {alike[0][1].note}"
+
+
+def format_table(rows: Sequence[Sequence[str]]) -> str:
+    """Align the columns of a table whose first row is its header."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = [printable("  ".join(map(str.ljust, row, widths)).rstrip()) for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def printable(text: str) -> str:
+    """Take out what would move a terminal's cursor: names come from logs."""
+    return "".join(character if character.isprintable() else "?" for character in text)
