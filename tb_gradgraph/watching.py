@@ -29,6 +29,7 @@ from tb_gradgraph.graph_log import GraphLog, class_name
 from tb_gradgraph.recorder import Request, warn_of_large
 from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT
 from tb_gradgraph.training.cadence import Cadence
+from tb_gradgraph.training.followed import followed, why_not_followed
 from tb_gradgraph.training.idle import IdleWatch
 from tb_gradgraph.training.parameters import Parameters
 from tb_gradgraph.training.step import Setting
@@ -146,17 +147,16 @@ def _optimizers(given: Any) -> list[torch.optim.Optimizer]:
         )
     found = []
     for optimizer in listed:
-        inner = getattr(optimizer, "optimizer", None)  # of Accelerate's and Lightning's wrappers
-        is_wrapper = isinstance(inner, torch.optim.Optimizer)
         is_scheduler = isinstance(optimizer, torch.optim.lr_scheduler.LRScheduler)
-        if is_scheduler or not isinstance(
-            inner if is_wrapper else optimizer, torch.optim.Optimizer
-        ):
+        one = optimizer if is_scheduler else followed(optimizer)
+        lacks = why_not_followed(one)
+        if lacks:
+            kind = optimizer if isinstance(optimizer, type) else type(optimizer)
             raise CaptureError(
-                f"{WHERE}: expected optimizer to be a torch.optim.Optimizer or several, got "
-                f"{type(optimizer).__name__}."
+                f"{WHERE}: expected optimizer to be a torch.optim.Optimizer or several, or what steps "
+                f"like one, got {kind.__name__} ({lacks})."
             )
-        found.append(inner if is_wrapper else optimizer)
+        found.append(one)
     return found
 
 
@@ -168,8 +168,9 @@ def _warn_of_strangers(model: torch.nn.Module, optimizers: Sequence[torch.optim.
         if not any(id(parameter) in owned for parameter in held):
             warnings.warn(
                 f"{WHERE}: expected an optimizer of parameters of the model, got {type(optimizer).__name__} "
-                "that holds none of them: it does not train this model. Make it after the model, from "
-                "model.parameters().",
+                "that holds none of them: what it does to the model, if anything, is not recorded. If it "
+                "is to step the model's own, make it after the model, from model.parameters(). One that "
+                "steps copies of them (master weights, partitions) counts the steps.",
                 UserWarning,
                 stacklevel=4,
             )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from tb_gradgraph.training.followed import followed, reference_to, takes_hooks
 from tb_gradgraph.training.scalers import listen_to_scalers, note_scalings
+from tb_gradgraph.training.step_calls import follow_calls
 
 
 class StepListener(Protocol):
@@ -40,16 +41,26 @@ class OptimizerHooks:
     def __init__(self, optimizers: Sequence[torch.optim.Optimizer], listener: StepListener) -> None:
         self._listener = listener
         self._stepped = False
-        self._ours = {id(optimizer): weakref.ref(optimizer) for optimizer in optimizers}
+        self._ours = {id(optimizer): reference_to(optimizer) for optimizer in optimizers}
         self._handles: list[Any] = []
-        for optimizer in optimizers:
-            self._handles.append(optimizer.register_step_pre_hook(_untraced(self._before)))
-            self._handles.append(optimizer.register_step_post_hook(_untraced(self._after)))
+        self._ends: list[Callable[[], None]] = [note_scalings()]
+        try:
+            for optimizer in optimizers:
+                self._follow(optimizer)
+        except BaseException:
+            self.remove()
+            raise
         if optimizers:
             self._handles.append(register_optimizer_step_post_hook(_untraced(self._after_any)))
-        self._ends = [note_scalings()]
-        if optimizers:
             self._ends.append(listen_to_scalers(self))
+
+    def _follow(self, optimizer: Any) -> None:
+        before, after = _untraced(self._before), _untraced(self._after)
+        if takes_hooks(optimizer):
+            self._handles.append(optimizer.register_step_pre_hook(before))
+            self._handles.append(optimizer.register_step_post_hook(after))
+        else:
+            self._ends.append(follow_calls(optimizer, before, after))
 
     def remove(self) -> None:
         """Take everything away. Harmless when done twice."""
@@ -67,10 +78,10 @@ class OptimizerHooks:
     def after_scaled_step(self, _scaler: Any, optimizer: Any) -> None:
         """It has ended; see whether the optimizer's step ran in it."""
         if self._is_ours(optimizer) and not self._stepped:
-            self._listener.skipped_step(_inner(optimizer))
+            self._listener.skipped_step(followed(optimizer))
 
     def _is_ours(self, optimizer: Any) -> bool:
-        inner = _inner(optimizer)
+        inner = followed(optimizer)
         reference = self._ours.get(id(inner))
         return reference is not None and reference() is inner  # ids are given again
 
@@ -93,9 +104,3 @@ def _untraced(hook: Callable[..., None]) -> Callable[..., None]:
     To ask for that loads the compiler, which takes a second: only where it is loaded already.
     """
     return torch.compiler.disable(hook) if "torch._dynamo" in sys.modules else hook
-
-
-def _inner(optimizer: Any) -> Any:
-    """Give the optimizer within a wrapper, as Accelerate's; others themselves."""
-    inner = getattr(optimizer, "optimizer", None)
-    return inner if isinstance(inner, torch.optim.Optimizer) else optimizer

@@ -12,6 +12,7 @@ import torch
 from tb_gradgraph.autograd.forward import KnownTensor
 from tb_gradgraph.autograd.frames import variables_of
 from tb_gradgraph.autograd.known import known_tensors, names_of_modules
+from tb_gradgraph.training.followed import reference_to
 
 #: What a ``.grad`` was: the tensor's identity and version; None where there was none.
 GradState = tuple[int, int] | None
@@ -34,7 +35,7 @@ class Parameters:
     ) -> None:
         """Prepare; parameters outside the model are named by the variables of ``frame``."""
         self._model = weakref.ref(model)
-        self._optimizers = [weakref.ref(optimizer) for optimizer in optimizers]
+        self._optimizers = [reference_to(optimizer) for optimizer in optimizers]
         self._variables = {
             id(value): (name, weakref.ref(value))
             for name, value in variables_of(frame).items()

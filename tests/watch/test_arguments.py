@@ -33,7 +33,7 @@ def _scheduler(net: nn.Module) -> Any:
         (lambda w, n: w.watch(nn.Linear), "got the class Linear."),
         (lambda w, n: w.watch(n.state_dict()), "got OrderedDict."),
         (lambda w, n: w.watch(n, optimizer="adam"), "expected optimizer to be a torch.optim"),
-        (lambda w, n: w.watch(n, optimizer=_scheduler(n)), "or several, got StepLR."),
+        (lambda w, n: w.watch(n, optimizer=_scheduler(n)), "got StepLR (a scheduler)."),
         (lambda w, n: w.watch(n, optimizer=[]), "got an empty list."),
         (lambda w, n: w.watch(n, every_n_steps=0), "at least 1, got 0."),
         (lambda w, n: w.watch(n, every_n_steps=True), "at least 1, got True."),
@@ -78,7 +78,10 @@ def test_what_python_would_refuse_is_named_with_its_cure(
 
 def test_an_optimizer_of_another_model_is_warned_of(writer: Any) -> None:
     stale = torch.optim.SGD(small_net().parameters(), 0.1)
-    with pytest.warns(UserWarning, match="it does not train this model. Make it after the model"):
+    with pytest.warns(
+        UserWarning,
+        match="holds none of them: what it does to the model, if anything, is not recorded",
+    ):
         writer.watch(small_net(), optimizer=stale)
 
 

@@ -57,7 +57,7 @@ PLACES = {
     "an operation is traced": (ForwardTrace, "_note"),
     "names of modules are read": (step.Parameters, "read_modules"),
     "parameters are read": (step.Parameters, "refresh"),
-    "the backward is asked for": (watch.Watch, "_record"),
+    "the backward is asked for": (watch, "recorded"),
     "the structure is met": (structures.Structures, "meet"),
     "the structure is built": (structures.Structures, "_structure"),
     "hooks are put on": (structures.Replay, "attach"),

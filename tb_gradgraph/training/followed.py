@@ -1,0 +1,77 @@
+"""Which object's steps are a training's, of all that people pass as an optimizer."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+#: Where wrappers keep the optimizer that steps: Accelerate's and Lightning's, Opacus'.
+_INNER = ("optimizer", "original_optimizer")
+_DEPTH_LIMIT = 8
+
+
+def followed(optimizer: Any) -> Any:
+    """Give the optimizer within a wrapper, as Accelerate's, if it takes hooks and the wrapper does not.
+
+    Others themselves: what they do around the step of one that they hold is a part of theirs.
+    """
+    for _ in range(_DEPTH_LIMIT):
+        if takes_hooks(optimizer):
+            return optimizer
+        inner = next(filter(_is_optimizer, _held_by(optimizer)), None)
+        if inner is None or inner is optimizer:
+            return optimizer
+        optimizer = inner
+    return optimizer
+
+
+def takes_hooks(optimizer: Any) -> bool:
+    """Whether it is torch's and was made as torch's are; some leave out ``super().__init__()``."""
+    is_torchs = isinstance(optimizer, torch.optim.Optimizer)
+    return is_torchs and hasattr(optimizer, "_optimizer_step_pre_hooks")
+
+
+def why_not_followed(optimizer: Any) -> str:
+    """Say what an optimizer lacks, "" where it can be followed."""
+    if isinstance(optimizer, torch.optim.lr_scheduler.LRScheduler):
+        return "a scheduler"
+    if isinstance(optimizer, type):
+        return "a class"
+    if not callable(_attribute(optimizer, "step")):
+        return "has no step()"
+    groups = _attribute(optimizer, "param_groups")
+    if not isinstance(groups, list) or not all(_is_group(group) for group in groups):
+        return 'has no param_groups, a list of dicts with "params"'
+    return ""
+
+
+def reference_to(optimizer: Any) -> Callable[[], Any]:
+    """Refer to an optimizer without keeping it, where its class lets us."""
+    try:
+        return weakref.ref(optimizer)
+    except TypeError:
+        return lambda: optimizer
+
+
+def _held_by(optimizer: Any) -> list[Any]:
+    """List what may be the optimizer that a wrapper holds, by its attributes and by whose step it has."""
+    held = [_attribute(optimizer, name) for name in _INNER]
+    return [*held, getattr(_attribute(optimizer, "step"), "__self__", None)]
+
+
+def _is_optimizer(value: Any) -> bool:
+    return isinstance(value, torch.optim.Optimizer)
+
+
+def _is_group(group: Any) -> bool:
+    return isinstance(group, dict) and isinstance(group.get("params"), (list, tuple))
+
+
+def _attribute(optimizer: Any, name: str) -> Any:
+    try:
+        return getattr(optimizer, name, None)
+    except Exception:  # a property of the user's
+        return None

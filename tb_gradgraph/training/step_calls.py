@@ -1,0 +1,121 @@
+"""The steps of optimizers that take none of torch's hooks: Opacus-like wrappers, look-alikes."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tb_gradgraph.autograd.replaced import Replaced
+from tb_gradgraph.errors import CaptureError
+from tb_gradgraph.training.followed import reference_to
+
+Told = Callable[[Any, Any, Any], None]
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class _Follower:
+    """Who is told of the steps of one optimizer."""
+
+    optimizer: Callable[[], Any]
+    before: Told
+    after: Told
+    is_running: bool = False  # one within another, as by ``super().step()``, is a part of it
+
+
+def follow_calls(optimizer: Any, before: Told, after: Told) -> Callable[[], None]:
+    """Have ``before`` and ``after`` told of every call of ``optimizer.step``; give what ends that.
+
+    The method is replaced in the class that has it for as long as anybody follows one of
+    its objects, so that nothing lies on the optimizer, which may be copied meanwhile. One
+    that has a ``step`` of its own, as a scheduler puts there, gets another in its place.
+
+    Raises:
+        CaptureError: Neither takes a function in its place.
+    """
+    follower = _Follower(reference_to(optimizer), before, after)
+    owner = next((kind for kind in type(optimizer).__mro__ if "step" in vars(kind)), None)
+    if owner is None or "step" in getattr(optimizer, "__dict__", ()):
+        return _follow_own(optimizer, follower)
+    place = _places.get(owner)
+    if place is None:
+        place = _places[owner] = Replaced(owner, "step", functools.partial(_told, owner))
+    try:
+        stop_listening = place.listen(follower)
+    except (AttributeError, TypeError) as error:
+        _places.pop(owner)
+        raise _refused(optimizer) from error
+
+    def stop() -> None:
+        stop_listening()
+        if not place.listeners:
+            _places.pop(owner, None)
+
+    return stop
+
+
+_places: dict[type, Replaced[_Follower]] = {}
+
+
+def _told(owner: type, step: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(step)
+    def told_step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        place = _places.get(owner)
+        followers = () if place is None else tuple(place.listeners)
+        own = [one for one in followers if one.optimizer() is optimizer]
+        return _run(own, functools.partial(step, optimizer), optimizer, args, kwargs)
+
+    return told_step
+
+
+def _follow_own(optimizer: Any, follower: _Follower) -> Callable[[], None]:
+    step = optimizer.step
+    own = vars(optimizer).get("step") if hasattr(optimizer, "__dict__") else None
+    followers = [follower]
+
+    @functools.wraps(step)
+    def told_step(*args: Any, **kwargs: Any) -> Any:
+        return _run(followers, step, follower.optimizer(), args, kwargs)
+
+    try:
+        optimizer.step = told_step
+    except (AttributeError, TypeError) as error:
+        raise _refused(optimizer) from error
+
+    def stop() -> None:
+        followers.clear()
+        held = follower.optimizer()
+        if held is None or vars(held).get("step") is not told_step:
+            return  # gone, or taken over by somebody else's
+        if own is None:
+            del held.step
+        else:
+            held.step = own
+
+    return stop
+
+
+def _refused(optimizer: Any) -> CaptureError:
+    return CaptureError(
+        f"watch(): expected an optimizer whose steps can be followed, got {type(optimizer).__name__}, "
+        "which takes no hooks and no function in the place of its step. Pass the optimizer that it "
+        "stands for, or leave optimizer= out to count backward passes as steps."
+    )
+
+
+def _run(
+    followers: list[_Follower], step: Callable[..., Any], optimizer: Any, args: Any, kwargs: Any
+) -> Any:
+    told = [one for one in followers if not one.is_running]
+    for one in told:
+        one.is_running = True
+        one.before(optimizer, args, kwargs)
+    try:
+        result = step(*args, **kwargs)
+    finally:
+        for one in told:
+            one.is_running = False
+    for one in told:
+        one.after(optimizer, args, kwargs)
+    return result
