@@ -13,9 +13,9 @@ def statistics_of(tensor: torch.Tensor) -> dict[str, float | int | None]:
     """Compute the statistics of one tensor, element by element, with exact sums."""
     dense = tensor.detach().to_dense() if tensor.layout != torch.strided else tensor.detach()
     if dense.is_complex():
-        elements = [abs(complex(value)) for value in dense.reshape(-1).tolist()]
+        elements = [abs(value) for value in dense.reshape(-1).to(torch.complex128).tolist()]
     else:
-        elements = [float(value) for value in dense.reshape(-1).tolist()]
+        elements = dense.reshape(-1).to(torch.float64).tolist()
     finite = [value for value in elements if math.isfinite(value)]
     result: dict[str, float | int | None] = {
         "numel": len(elements),

@@ -12,7 +12,7 @@ import torch
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import StatisticsTable
 from tb_gradgraph.summarize.contained import Unread, one_by_one
-from tb_gradgraph.summarize.elements import are_alike, real_floats, stored
+from tb_gradgraph.summarize.elements import are_alike, computable, real_floats, stored
 from tb_gradgraph.summarize.native import NativeReducer, is_available
 from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced, reduce_large
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
@@ -93,7 +93,7 @@ class StatisticsBatch:
         if not has_memory(tensor):
             return
         self._begin_ticket()
-        values = stored(tensor)
+        values = computable(stored(tensor))
         if values.numel() <= SMALL:
             values = values.clone()
         self._take(row, values, tensor.numel())
@@ -128,7 +128,7 @@ class StatisticsBatch:
             self._take_many([row for row, _ in others], [tensor for _, tensor in others])
         except Exception:  # of one of them: the later of two entries of a row counts
             for row, tensor in others:
-                self.add(row, tensor)
+                self.add(row, tensor, keep)
 
     def add_plain(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> Sequence[int]:
         """Take in the tensors that compiled code reduces, in the least time for each.
@@ -162,7 +162,7 @@ class StatisticsBatch:
             self._hold(rows, tensors, sizes)
             return
         for row, tensor, size in zip(rows, tensors, sizes):
-            values = stored(tensor)
+            values = computable(stored(tensor))
             if LEAST <= values.numel() <= MOST and is_stackable(values):
                 self._stack(self._of_kind(values), values).add(row, values, self._ticket, size)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 
@@ -9,6 +10,14 @@ import numpy as np
 import torch
 
 _FLOATS = (torch.float32, torch.float64)
+_HALVES = (torch.float16, torch.bfloat16)
+#: What torch computes in on every device; it stores other types, but adds, compares and joins none.
+_COMPUTED = frozenset(
+    {
+        *(*_FLOATS, *_HALVES, torch.complex64, torch.complex128),
+        *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+    }
+)
 _LAYOUT, _DTYPE, _IS_CPU, _DEVICE, _SHAPE = map(
     attrgetter, ("layout", "dtype", "is_cpu", "device", "shape")
 )
@@ -35,11 +44,45 @@ def stored(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.coalesce().values() if tensor.layout == torch.sparse_coo else tensor.values()
 
 
+def computable(values: torch.Tensor) -> torch.Tensor:
+    """Give the elements in a type that torch computes in: those of complex32, float8 and the like widened.
+
+    Raises:
+        RuntimeError: If torch cannot even read them, as those of bits8 or float4.
+    """
+    if values.dtype in _COMPUTED:
+        return values
+    if values.is_quantized:
+        return values.dequantize()
+    if values.is_complex():
+        return values.to(torch.complex64)
+    return values.to(torch.float32 if values.is_floating_point() else wide_dtype(values.device))
+
+
+@functools.cache
+def is_readable(dtype: torch.dtype) -> bool:
+    """Whether torch can give elements of a type as others that it computes in."""
+    try:
+        computable(torch.zeros(16, dtype=torch.uint8, device="cpu").view(dtype))
+    except RuntimeError:
+        return False
+    return True
+
+
 def real_floats(values: torch.Tensor) -> torch.Tensor:
-    """Give the magnitude of complex numbers; all that is not float32 or float64 as float32."""
+    """Give real floats of 32 bits or more; of complex numbers the magnitude, as exact as they are.
+
+    A magnitude in float32 would be rounded, which of numbers that differ little leaves nothing of
+    their spread.
+    """
     if values.dtype in _FLOATS:
         return values
-    return values.abs() if values.is_complex() else values.to(torch.float32)
+    if values.dtype in _HALVES:
+        return values.to(torch.float32)
+    values, wide = computable(values), wide_dtype(values.device)
+    if values.is_complex():
+        return values.to(torch.complex128 if wide == torch.float64 else values.dtype).abs()
+    return values.to(wide)
 
 
 def without_repeats(values: torch.Tensor) -> torch.Tensor:

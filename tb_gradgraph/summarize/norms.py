@@ -10,6 +10,7 @@ import torch
 from tb_gradgraph.summarize.elements import (
     are_alike,
     in_memory_order,
+    is_readable,
     real_floats,
     stored,
     wide_dtype,
@@ -52,9 +53,11 @@ def norms(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
 
 def _norms_of_dense(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """Give the norms of dense tensors of one type on their device."""
+    device = tensors[0].device
+    if not is_readable(tensors[0].dtype):
+        return torch.full((len(tensors),), torch.nan, dtype=wide_dtype(device), device=device)
     if tensors[0].dtype not in (torch.float32, torch.float64):
         tensors = [real_floats(tensor) for tensor in tensors]
-    device = tensors[0].device
     if device.type != "cpu":
         return torch.stack(torch._foreach_norm(tensors, 2, dtype=wide_dtype(device)))
     sizes = np.fromiter(map(torch.Tensor.numel, tensors), np.int64, len(tensors))

@@ -11,7 +11,7 @@ from operator import attrgetter
 import numpy as np
 import torch
 
-from tb_gradgraph.summarize.elements import are_alike, laid_end_to_end
+from tb_gradgraph.summarize.elements import are_alike, computable, is_readable, laid_end_to_end
 
 #: numpy has no bfloat16 nor torch's float8 kinds; float16 goes the same way, so that readers see one.
 _KEPT = (torch.float32, torch.float64, torch.complex64, torch.complex128)
@@ -48,11 +48,11 @@ class WholeBlock:
 
 def whole_blocks(tensors: Mapping[int, torch.Tensor]) -> list[WholeBlock]:
     """Copy tensors, given by row, to one block a device and type. Sparse ones are made dense."""
-    if are_alike(tensors.values()):
+    if are_alike(tensors.values()) and next(iter(tensors.values())).dtype in _KEPT:
         return [_block_of(tensors)]
     alike: dict[tuple[torch.device, torch.dtype], dict[int, torch.Tensor]] = {}
     for row, tensor in tensors.items():
-        dense = tensor if tensor.layout == torch.strided else tensor.to_dense()
+        dense = computable(tensor if tensor.layout == torch.strided else tensor.to_dense())
         alike.setdefault((dense.device, dense.dtype), {})[row] = dense
     return [_block_of(group) for group in alike.values()]
 
@@ -75,9 +75,11 @@ def whole_array(tensor: torch.Tensor) -> np.ndarray:
 def whole_arrays(tensors: Mapping[int, torch.Tensor]) -> dict[int, np.ndarray]:
     """Do ``whole_array`` for many small tensors with one copy a device and type.
 
-    The arrays of one type are parts of one block of memory.
+    The arrays of one type are parts of one block of memory. Tensors of a type that torch cannot
+    read are left out.
     """
     result: dict[int, np.ndarray] = {}
+    tensors = {row: tensor for row, tensor in tensors.items() if is_readable(tensor.dtype)}
     with torch.no_grad():
         for block in whole_blocks(tensors):
             result.update(block.split(block.tensor.cpu().numpy()))

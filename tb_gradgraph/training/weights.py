@@ -12,6 +12,7 @@ from tb_gradgraph.autograd.engine import elements_of
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tb_gradgraph.summarize import norms
+from tb_gradgraph.summarize.elements import computable, is_readable
 from tb_gradgraph.summarize.native import NativeSnapshot, is_available
 from tb_gradgraph.summarize.transfer import Transfer
 
@@ -38,7 +39,9 @@ class WeightReading:
         others = {
             place: found
             for place in left
-            if (found := local[place]) is not None and has_memory(found)
+            if (found := local[place]) is not None
+            and has_memory(found)
+            and is_readable(found.dtype)
         }
         self._left = list(others)
         self._others = _SampledWeights(list(others.values()))
@@ -104,8 +107,8 @@ class _SampledWeights:
 def _sample(weight: torch.Tensor) -> torch.Tensor:
     """Give the weight, or of a large one elements spread over all of its rows and columns."""
     if weight.numel() <= EXACT_UPDATE or not weight.is_contiguous():
-        return weight
+        return computable(weight)
     stride = weight.numel() // SAMPLE
     while math.gcd(stride, weight.shape[-1]) > 1:  # else it would always hit the same columns
         stride -= 1
-    return weight.view(-1)[::stride]
+    return computable(weight.view(-1)[::stride])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import torch
 
@@ -27,6 +28,12 @@ def sparse_tensor(indices: object, values: object, shape: tuple[int, ...]) -> to
     places = torch.as_tensor(indices, dtype=torch.int64)
     numbers = torch.as_tensor(values)
     return torch.sparse_coo_tensor(places, numbers, shape, check_invariants=True)
+
+
+def half_complex(tensor: torch.Tensor) -> torch.Tensor:
+    with warnings.catch_warnings():  # torch says once that these are experimental
+        warnings.simplefilter("ignore")
+        return tensor.to(torch.complex32)
 
 
 TENSORS = {
@@ -78,6 +85,20 @@ TENSORS = {
     "complex": torch.complex(random_tensor(6), random_tensor(6, seed=1)),
     "complex with nan": torch.tensor([complex(NAN, 1), complex(3, 4), complex(0, INF)]),
     "complex large": torch.complex(random_tensor(5000), random_tensor(5000, seed=1)),
+    "complex with a great mean": 1e3 + 1e-4 * torch.complex(random_tensor(4000), random_tensor(4000)),
+    "complex with a great mean, large": torch.complex(1e3 + random_tensor(90_000) * 1e-4, torch.ones(1)),
+    "complex great and tiny": torch.complex(random_tensor(9000) * 1e30, random_tensor(9000) * 1e-30),
+    "complex128": torch.complex(random_tensor(50, dtype=torch.float64), torch.ones(50, dtype=torch.float64)),
+    "complex, conjugate": torch.complex(random_tensor(5000), random_tensor(5000, seed=1)).conj(),
+    "complex32": half_complex(torch.complex(random_tensor(7), random_tensor(7, seed=1))),
+    "complex32, large": half_complex(torch.complex(random_tensor(70_000), random_tensor(70_000, seed=1))),
+    "complex32 with nan": half_complex(torch.tensor([complex(NAN, 1), complex(3, 4), complex(0, INF)])),
+    "float8": random_tensor(33).to(torch.float8_e4m3fn),
+    "float8, large": (random_tensor(70_000) * 10).to(torch.float8_e5m2),
+    "float8, permuted": random_tensor(90, 70).to(torch.float8_e4m3fn).t(),
+    "unsigned": torch.arange(9).to(torch.uint16),
+    "unsigned, large": torch.arange(5000).to(torch.uint32),
+    "great integers": 2**40 + torch.arange(500),
     "sparse": sparse_tensor([[0, 2, 2]], [1.0, -2.0, 5.0], (4,)),
     "sparse rows": sparse_tensor([[1, 3]], random_tensor(2, 3), (6, 3)),
     "sparse, nothing stored": sparse_tensor(torch.zeros(1, 0), torch.zeros(0), (4,)),

@@ -68,9 +68,9 @@ class Bare:
     ) -> None:
         """Say what the gradients are."""
         kept = self.gradients.setdefault((tag, (step, stage, number)), {})
-        kept.update(
-            {n: None if g is None else g.detach().clone() / divide_by for n, g in gradients.items()}
-        )
+        for name, gradient in gradients.items():
+            copy = None if gradient is None else gradient.detach().clone()
+            kept[name] = copy if copy is None or divide_by == 1 else copy / divide_by
 
     @contextlib.contextmanager
     def stepping(self, step: int, net: Named, tag: str = "") -> Iterator[None]:
@@ -172,7 +172,8 @@ def assert_gradient(found: LoggedTensor, gradient: torch.Tensor | None, where: s
     assert found.statistics is not None, f"{where}: expected a gradient"
     assert_statistics(found.statistics, gradient, where)
     if found.gradient is not None and gradient.layout == torch.strided:
-        wide = gradient.float() if gradient.dtype in (torch.half, torch.bfloat16) else gradient
+        least = torch.complex64 if gradient.is_complex() else torch.float32
+        wide = gradient.to(least) if gradient.dtype.itemsize < least.itemsize else gradient
         np.testing.assert_allclose(found.gradient, wide.numpy(), 1e-5, 1e-30, err_msg=where)
 
 
