@@ -9,10 +9,14 @@ const launchOptions = {
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 };
 
+// How many times as long as on an idle machine a test may wait, as tests/patience.py measured it.
+const patience = Math.max(1, Number(process.env.PATIENCE ?? 1));
+
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
-    testTimeout: 20_000,
+    testTimeout: 20_000 * patience,
+    provide: { patience },
     browser: {
       enabled: true,
       headless: true,

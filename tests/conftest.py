@@ -55,16 +55,18 @@ def chromium():
         yield browser
 
 
-@pytest.fixture
-def page(chromium):
-    """A new page; the test fails if anything on it complains in the console."""
-    from tests.browser.chromium import Complaints
+@pytest.fixture(scope="session")
+def shared_page(chromium):
+    from tests.browser.chromium import SharedPage
 
-    with chromium.new_context(viewport={"width": 1280, "height": 900}) as context:
-        context.set_default_timeout(20_000)
-        complaints = Complaints(context)
-        yield context.new_page()
-        assert complaints.texts == []
+    return SharedPage(chromium)
+
+
+@pytest.fixture
+def page(shared_page):
+    """A blank page; the test fails if anything on it complains in the console."""
+    with shared_page.lend() as page:
+        yield page
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 
+from tests.patience import Limit, patient
+
 _ADDRESS = re.compile(r"TensorBoard \S+ at (http://\S+)")
-START_LIMIT_S = 120
+START_LIMIT_S = 60
 
 
 @contextlib.contextmanager
@@ -45,15 +47,15 @@ def run_tensorboard(
         finally:
             process.terminate()
             try:
-                process.wait(10)
+                process.wait(patient(10))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
 
 
 def _wait_for_address(process: subprocess.Popen[bytes], output: pathlib.Path) -> str:
-    until = time.monotonic() + START_LIMIT_S
-    while time.monotonic() < until:
+    limit = Limit(START_LIMIT_S)
+    while not limit.is_over():
         text = output.read_text(errors="replace")
         found = _ADDRESS.search(text)
         if found:

@@ -14,6 +14,7 @@ import sys
 import pytest
 
 from tb_gradgraph import cli, doctor
+from tests.patience import patient
 
 
 @pytest.fixture
@@ -70,7 +71,8 @@ def test_no_command_is_bad_usage(capsys):
 
 def test_it_runs_as_a_module_too(logdir):
     command = [sys.executable, "-m", "tb_gradgraph", "summary", str(logdir)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    limit_s = patient(30)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=limit_s)
     assert done.stdout.startswith("run ")
 
 

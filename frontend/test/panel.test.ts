@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { chainRule, hostile, HOSTILE, marks, states, transformer, twoStructures, withoutGradients } from "../fixtures/examples.mjs";
 import { mount } from "../src/panel/mount";
 import { rgbOf } from "../src/draw/element_colors";
 import { LIGHT } from "../src/draw/theme";
 import { readHash, writeHash } from "../src/panel/host";
 import { serveFixtures, type FixtureRun } from "./fixture";
+import { waitFor } from "./stage";
 
 let runs: readonly FixtureRun[] = [];
 let failing: string | undefined;
@@ -38,7 +39,6 @@ const item = (key: string): HTMLElement => {
   if (found === undefined) throw new Error(`no ${key}`);
   return found;
 };
-const waitFor = <T>(check: () => T): Promise<T> => vi.waitFor(check, { timeout: 8000, interval: 20 });
 const drawn = (key: string): Promise<void> => waitFor(() => expect(item(key).dataset.state).not.toBe("none"));
 const press = (key: string, shiftKey = false): boolean =>
   document.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true, cancelable: true }));

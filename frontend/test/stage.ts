@@ -1,6 +1,6 @@
 // A mounted panel that answers from fixtures, and how a test sees and uses it.
 
-import { afterEach, beforeEach, expect, vi } from "vitest";
+import { afterEach, beforeEach, expect, inject, vi } from "vitest";
 import { mount, type MountOptions } from "../src/panel/mount";
 import { writeHash } from "../src/panel/host";
 import { serveFixtures, type FixtureRun } from "./fixture";
@@ -22,7 +22,14 @@ export interface Stage {
   click(point: { x: number; y: number }, type?: string): void;
 }
 
-export const waitFor = <T>(check: () => T): Promise<T> => vi.waitFor(check, { timeout: 8000, interval: 20 });
+declare module "vitest" {
+  interface ProvidedContext {
+    patience: number;
+  }
+}
+
+export const waitFor = <T>(check: () => T): Promise<T> =>
+  vi.waitFor(check, { timeout: 8000 * inject("patience"), interval: 20 });
 export const press = (key: string, target: EventTarget = document): boolean =>
   target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 export const settle = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

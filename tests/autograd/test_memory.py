@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import pathlib
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -14,8 +11,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-
-ROOT = pathlib.Path(__file__).parents[2]
+from tests import warm
 
 
 def _objects() -> int:
@@ -59,12 +55,7 @@ def test_a_thousand_captures_leave_nothing(form: str) -> None:
     collector off in between. One weight's gradient takes 256 KiB, so a leak
     would show as 200 MiB.
     """
-    finished = subprocess.run(
-        [sys.executable, "-m", "tests.autograd.leak_process", form],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
+    finished = warm.run("-m", "tests.autograd.leak_process", form, limit_s=180)
     assert finished.returncode == 0, finished.stderr
     found = json.loads(finished.stdout)
     early, late = found["200"], found["1000"]

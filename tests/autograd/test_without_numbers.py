@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import pathlib
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.autograd.described import describe, numbers_of
 from tests.autograd.expected import OTHERWISE, expected_slots
 from tests.autograd.models import CASES
-
-ROOT = pathlib.Path(__file__).parents[2]
 
 TAKE_AWAY = {
     "_get_sequence_nr": "del torch.autograd._get_sequence_nr",
@@ -39,12 +35,7 @@ HIDDEN_LEAVES = {"reentrant checkpoint", "reentrant checkpoint with dropout"}
 def run_without(parts: list[str], program: str) -> str:
     """Run a program in a process whose torch lacks ``parts``; give what it printed."""
     lines = ["import torch", *(TAKE_AWAY[part] for part in parts), program]
-    finished = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", "\n".join(lines)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
+    finished = warm.run("-W", "ignore", "-c", "\n".join(lines), limit_s=240)
     assert finished.returncode == 0, finished.stdout[-3000:] + finished.stderr[-3000:]
     return finished.stdout
 
@@ -55,6 +46,7 @@ def found() -> dict[str, Any]:
     program = f"""
 import json
 from tb_gradgraph.autograd import engine
+from tests import warm
 from tests.autograd.described import describe
 from tests.autograd.models import CASES
 assert not engine.HAS_NUMBERS

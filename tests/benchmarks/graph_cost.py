@@ -17,8 +17,9 @@ from tests.benchmarks.measure import Figure
 from tests.benchmarks.models import make_chain, make_transformer
 from tests.benchmarks.trainings import GPT
 from tests.browser.panel import FRAME, Panel
+from tests.patience import patient_ms
 
-_WAIT_MS = 120_000
+_WAIT_S = 120
 _VIEWPORT = {"width": 1280, "height": 900}
 
 # Keeps the lengths of the frame's own tasks that the browser calls long, of more than 50 ms.
@@ -130,7 +131,7 @@ def measure_graph(browser: Browser, address: str, measured: Measured) -> Iterato
     if measured.task_ms is not None:
         yield Figure(f"{name}: longest task meanwhile", max(tasks), "ms", measured.task_ms)
     with browser.new_context(viewport=_VIEWPORT) as context:
-        context.set_default_timeout(_WAIT_MS)
+        context.set_default_timeout(patient_ms(_WAIT_S))
         panel = Panel.open(context.new_page(), address)
         panel.page.wait_for_timeout(1000)
         if measured.open_ms is not None:
@@ -156,7 +157,7 @@ def _time_opening(browser: Browser, address: str) -> tuple[float, float]:
     the panel's frame until a second later, 0 if none was longer than 50.
     """
     with browser.new_context(viewport=_VIEWPORT) as context:
-        context.set_default_timeout(_WAIT_MS)
+        context.set_default_timeout(patient_ms(_WAIT_S))
         context.add_init_script(_NOTE_LONG_TASKS)
         page = context.new_page()
         page.goto(f"{address}#graphs")

@@ -27,6 +27,7 @@ from tests.benchmarks.graph_cost import FULL, GREAT, MIDDLE, SMALL, Measured, me
 from tests.benchmarks.measure import HEADER_ALONE, Figure
 from tests.benchmarks.page import PAGE, put_into_page
 from tests.browser.chromium import launch_chromium
+from tests.patience import Limit
 from tests.tensorboard_process import run_tensorboard
 
 STATIC = pathlib.Path(tb_gradgraph.__file__).parent / "static"
@@ -59,8 +60,8 @@ def _served(directory: str, measured: Measured) -> Iterator[str]:
 
 
 def _wait_until_loaded(address: str, steps: int) -> None:
-    until = time.monotonic() + _LOADED_S
-    while time.monotonic() < until:
+    limit = Limit(_LOADED_S)
+    while not limit.is_over():
         with urllib.request.urlopen(f"{address}data/plugin/gradgraph/runs") as answer:
             runs = json.load(answer)["runs"]
         if runs and len(runs[0]["tags"][0]["steps"]) == steps:

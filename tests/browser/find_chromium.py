@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 
+from tests.patience import patient
+
 
 def find_chromium() -> str | None:
     """Return the path of a Chromium that starts, or None.
@@ -30,7 +32,7 @@ def find_chromium() -> str | None:
 def _starts(path: str) -> bool:
     # Ubuntu's chromium-browser without its snap is a script that only says so and fails.
     try:
-        finished = subprocess.run([path, "--version"], capture_output=True, timeout=30)
+        finished = subprocess.run([path, "--version"], capture_output=True, timeout=patient(30))
     except (OSError, subprocess.TimeoutExpired):
         return False
     return finished.returncode == 0

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 import urllib.parse
 from collections.abc import Callable
 
 from playwright.sync_api import FrameLocator, Locator, Page
 
+from tests.browser.chromium import PAGE_LIMIT_S
+from tests.patience import wait_until
+
 FRAME = 'iframe[src*="name=gradgraph"]'
-LIMIT_S = 20.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,7 +151,5 @@ class Panel:
 
     def wait_until(self, holds: Callable[[], bool]) -> None:
         """Poll until ``holds()``; the message of the failure is the panel's text."""
-        until = time.monotonic() + LIMIT_S
-        while not holds():
-            assert time.monotonic() < until, self.control("panel").inner_text()
-            self.page.wait_for_timeout(30)
+        held = wait_until(holds, PAGE_LIMIT_S, pause=lambda s: self.page.wait_for_timeout(1e3 * s))
+        assert held, self.control("panel").inner_text()

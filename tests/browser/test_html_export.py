@@ -14,10 +14,11 @@ from torch import nn
 
 import tb_gradgraph
 from tb_gradgraph import cli
-from tests.browser.chromium import Complaints
+from tests.browser.chromium import PAGE_LIMIT_S, Complaints
 from tests.browser.flow_view import FlowView
 from tests.browser.panel import Panel
 from tests.logged import read_one_run, read_record, read_tensor
+from tests.patience import patient_ms
 
 pytestmark = pytest.mark.browser
 
@@ -70,7 +71,7 @@ def file(run: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib
 def opened(chromium: Browser, file: pathlib.Path, state: str = "") -> Iterator[Page]:
     """Open a file offline; nothing may be asked of a network, and nothing complain."""
     with chromium.new_context(viewport={"width": 1280, "height": 900}, offline=True) as context:
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(patient_ms(PAGE_LIMIT_S))
         complaints = Complaints(context)
         page = context.new_page()
         asked: list[str] = []

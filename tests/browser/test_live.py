@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
+from tests import warm
+from tests.browser.chromium import PAGE_LIMIT_S
 from tests.browser.flow_view import FlowView
 from tests.browser.panel import Panel
+from tests.patience import patient_ms
 
 pytestmark = pytest.mark.browser
 
@@ -19,22 +21,29 @@ class Training:
     """A process that trains when it is told to."""
 
     def __init__(self, logdir: pathlib.Path) -> None:
-        command = [sys.executable, "-m", "tests.browser.live_training", str(logdir)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        source, steps = os.pipe()
+        answers, target = os.pipe()
+        with open(source, "rb") as stdin, open(target, "wb") as stdout:
+            program = ("-m", "tests.browser.live_training", str(logdir))
+            self.process = warm.start(*program, stdin=stdin, stdout=stdout, stderr=stdout)
+        self._steps, self._answers = os.fdopen(steps, "w"), os.fdopen(answers)
 
     def go_on(self, steps: int) -> str:
         """Train that many steps and wait until they are on disk; gives the last one."""
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
+        self._steps.write(f"{steps}\n")
+        self._steps.flush()
+        return self._answers.readline().strip()
 
     def end(self) -> None:
         """Let the loop end, and its writer close."""
-        self.process.communicate(timeout=60)
-        assert self.process.returncode == 0
+        self._steps.close()
+        assert self.process.wait() == 0, self._answers.read()
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        self.process.kill()
+        self._steps.close()
+        self._answers.close()
 
 
 @pytest.fixture
@@ -43,8 +52,7 @@ def training(tmp_path: pathlib.Path) -> Iterator[Training]:
     try:
         yield made
     finally:
-        made.process.kill()
-        made.process.communicate()
+        made.close()
 
 
 def shown(panel: Panel) -> str:
@@ -129,6 +137,7 @@ def test_a_server_that_is_gone_is_said_and_what_is_shown_stays(tmp_path, trainin
 
     training.go_on(2)
     with chromium.new_context() as context:
+        context.set_default_timeout(patient_ms(PAGE_LIMIT_S))
         page = context.new_page()
         with run_tensorboard(tmp_path) as address:
             panel = Panel.open(page, address)

@@ -9,6 +9,7 @@ import pytest
 import tb_gradgraph
 from tests.benchmarks.models import make_chain, make_recurrent_loop
 from tests.browser.panel import Item, Panel
+from tests.patience import patient_ms
 
 pytestmark = pytest.mark.browser
 
@@ -38,7 +39,7 @@ def address(tensorboard_server, logdir: pathlib.Path) -> str:
 
 def open_panel(page, address: str, run: str) -> Panel:
     """Open a run and wait for its numbers."""
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(patient_ms(60))
     panel = Panel.open(page, address, run=run)
     panel.control("panel").get_by_role("treeitem").first.wait_for(state="attached")
     panel.wait_until(lambda: "number" in {item.state for item in panel.items().values()})

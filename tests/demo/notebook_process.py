@@ -10,11 +10,13 @@ import sys
 import nbformat
 from nbclient import NotebookClient
 
+from tests.patience import patient
+
 
 def execute(source: str, target: str) -> None:
     """Run all cells of ``source``, write the result to ``target``, say so and wait."""
     notebook = nbformat.read(source, as_version=4)
-    client = NotebookClient(notebook, timeout=180, kernel_name="python3")
+    client = NotebookClient(notebook, timeout=int(patient(60)), kernel_name="python3")
     with client.setup_kernel():
         for index, cell in enumerate(notebook.cells):
             client.execute_cell(cell, index)

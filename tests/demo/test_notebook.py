@@ -16,6 +16,7 @@ import pytest
 
 from tests.browser.panel import Panel
 from tests.logged import read_one_run, read_record, read_tensor
+from tests.patience import patient
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -44,7 +45,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[pathlib
             yield logdir, list(_list_html(nbformat.read(target, as_version=4)))
         finally:
             process.stdin.close()
-            process.wait(60)
+            process.wait(patient(20))
 
 
 def _list_html(notebook: nbformat.NotebookNode) -> Iterator[str]:

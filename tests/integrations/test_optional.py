@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import pytest
+
+from tests import warm
 
 LIBRARIES = ("lightning", "pytorch_lightning", "transformers", "accelerate", "tensorboardX")
 
@@ -13,8 +14,7 @@ LIBRARIES = ("lightning", "pytorch_lightning", "transformers", "accelerate", "te
 def run(script: str) -> subprocess.CompletedProcess[str]:
     """Run ``script`` where no library can be imported."""
     missing = "".join(f"sys.modules[{name!r}] = None\n" for name in LIBRARIES)
-    command = [sys.executable, "-W", "error", "-c", f"import sys\n{missing}{script}"]
-    return subprocess.run(command, capture_output=True, text=True)
+    return warm.run("-W", "error", "-c", f"import sys\n{missing}{script}")
 
 
 def test_everything_else_is_imported_without_them():
@@ -45,5 +45,5 @@ from tb_gradgraph.integrations.lightning import GradGraphCallback
 assert issubclass(GradGraphCallback, pytorch_lightning.Callback)
 assert "lightning.pytorch" not in sys.modules
 """
-    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    finished = warm.run("-c", script)
     assert finished.returncode == 0, finished.stderr

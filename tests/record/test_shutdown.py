@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pathlib
 import signal
-import subprocess
 import sys
 
 import pytest
 
 from tb_gradgraph.record.read_logdir import read_logdir
+from tests import warm
 
-ROOT = pathlib.Path(__file__).parents[2]
 PROGRAM = """
 import os, signal, sys, threading, time
 import tensorboardX
@@ -34,8 +33,7 @@ TERMINATE = "os.kill(os.getpid(), signal.SIGTERM); time.sleep(30)"
 
 def run(tmp_path: pathlib.Path, end: str, writer: str = TORCH, before: str = "") -> int:
     program = PROGRAM.format(end=end, writer=writer, before=before)
-    command = [sys.executable, "-c", program, str(tmp_path)]
-    return subprocess.run(command, cwd=ROOT, timeout=60, stderr=subprocess.DEVNULL).returncode
+    return warm.run("-c", program, str(tmp_path)).returncode
 
 
 def list_steps(tmp_path: pathlib.Path) -> list[int]:

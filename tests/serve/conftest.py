@@ -6,7 +6,6 @@ import dataclasses
 import json
 import pathlib
 import struct
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.patience import wait_until
 from tests.serve.gan_log import write_gan
 from tests.serve.logs import LONG_STEPS, write_logs
 from tests.serve.training_log import Training, train, write_training
@@ -77,14 +77,14 @@ class Client:
 
     def wait(self) -> Client:
         """Wait until TensorBoard has read everything."""
-        until = time.monotonic() + LOADED_SECONDS
-        while time.monotonic() < until:
+
+        def is_loaded() -> bool:
             runs = self.runs()
             steps = runs.get("long", {}).get("tags", {}).get("net", {}).get("steps", ())
-            if len(runs) == 10 and len(steps) == LONG_STEPS:
-                return self
-            time.sleep(0.5)
-        raise AssertionError(f"not loaded after {LOADED_SECONDS} s: {self.runs().keys()}")
+            return len(runs) == 10 and len(steps) == LONG_STEPS
+
+        assert wait_until(is_loaded, LOADED_SECONDS, every_s=0.5), self.runs().keys()
+        return self
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-import time
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +11,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tb_gradgraph.record.event_file import list_event_files
 from tb_gradgraph.record.event_writer import WriterSink
 from tb_gradgraph.record.session import Session
+from tests.patience import wait_until
 from tests.record.samples import make_graph, make_record
 from tests.serve.conftest import Client
 from tests.serve.logs import write_session
@@ -21,13 +21,13 @@ WAIT_SECONDS = 30
 
 def wait_for(client: Client, steps: list[int], run: str = "run") -> None:
     """Wait until exactly ``steps`` are listed; fail at once where others are."""
-    until = time.monotonic() + WAIT_SECONDS
-    listed: list[int] = []
-    while listed != steps and time.monotonic() < until:
+
+    def are_listed() -> bool:
         listed = client.runs().get(run, {}).get("tags", {}).get("net", {}).get("steps", [])
         assert listed == steps[: len(listed)]
-        time.sleep(0.2)
-    assert listed == steps
+        return listed == steps
+
+    assert wait_until(are_listed, WAIT_SECONDS, every_s=0.2)
 
 
 @pytest.fixture(params=[True, False], ids=["rust", "python"])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +13,7 @@ from torch import nn
 from torch._dynamo.utils import counters
 
 import tb_gradgraph
+from tests import warm
 from tests.watch.loops import Bare, Log, run_both, small_net
 
 Forward = Callable[[torch.Tensor], torch.Tensor]
@@ -202,8 +201,8 @@ def test_a_step_with_its_backward_is_compiled_once(tmp_path: pathlib.Path) -> No
 
 def test_a_compiler_that_is_loaded_in_the_first_step(tmp_path: pathlib.Path) -> None:
     """Then torch.compile is heard itself, for the compiler is not there to be heard when the step begins."""
-    command = [sys.executable, "-m", "tests.watch.late_compiler_process", str(tmp_path)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    done = warm.run_cold("-m", "tests.watch.late_compiler_process", str(tmp_path))
+    assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["1", "0"]
     assert {record.step for record in Log(tmp_path).records} == {0, 1, 2}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import pathlib
-import subprocess
 import sys
 
 import pytest
 
+from tests import warm
 from tests.logged import read_one_run
 
 #: Trains three steps, has something happen to the directory, and trains on. TensorBoard's writer
@@ -68,10 +68,7 @@ ERRORS = {
 
 
 def _run(how: str, logdir: pathlib.Path, watched: str) -> list:
-    ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM, how, str(logdir), watched],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    ended = warm.run("-c", PROGRAM, how, str(logdir), watched)
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout)
 

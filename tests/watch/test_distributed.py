@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 import torch
 
+from tests import warm
 from tests.logged import read_tensor
 from tests.watch.distributed_process import STEPS
 from tests.watch.loops import Log, assert_bit_equal, assert_gradient
 
-ROOT = pathlib.Path(__file__).parents[2]
 Seen = tuple[dict[str, Any], dict[str, Any]]
 
 pytestmark = pytest.mark.skipif(
@@ -24,22 +22,10 @@ pytestmark = pytest.mark.skipif(
 
 def _run(kind: str, world: int, directory: pathlib.Path, parts: int) -> list[Seen]:
     """Run a process a rank; give what each has seen, bare and watched."""
-    command = [sys.executable, "-W", "error::UserWarning", "-m", "tests.watch.distributed_process"]
-    processes = [
-        subprocess.Popen(
-            [*command, kind, str(rank), str(world), str(directory), str(parts)],
-            cwd=ROOT, stderr=subprocess.PIPE, text=True,
-        )
-        for rank in range(world)
-    ]  # fmt: skip
-    try:
-        for process in processes:
-            _, told = process.communicate(timeout=240)
-            assert process.returncode == 0, told
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+    program = ("-W", "error::UserWarning", "-m", "tests.watch.distributed_process")
+    ranks = [(kind, str(rank), str(world), str(directory), str(parts)) for rank in range(world)]
+    for ended in warm.run_together([(*program, *rank) for rank in ranks], limit_s=120):
+        assert ended.returncode == 0, ended.stderr
     return [torch.load(directory / f"rank{rank}.pt") for rank in range(world)]
 
 

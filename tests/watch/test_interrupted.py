@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
-import sys
 
 import pytest
 
+from tests import warm
 from tests.watch.loops import Log
 
 PROGRAM = """
@@ -33,10 +32,7 @@ for step in range(10):
 @pytest.mark.parametrize("how", ["exception", "SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("last", [0, 3])
 def test_what_was_recorded_is_on_disk(how: str, last: int, tmp_path: pathlib.Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path), how, str(last)],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    ended = warm.run("-c", PROGRAM, str(tmp_path), how, str(last))
     assert ended.returncode != 0 and "tb_gradgraph" not in ended.stderr
     steps = [(s, stage, 0) for s in range(last) for stage in ("backward", "applied")]
     assert Log(tmp_path).places == [*steps, (last, "backward", 0)]

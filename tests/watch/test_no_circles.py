@@ -6,10 +6,10 @@ A circle would keep tensors of the step alive, and some hundred megabytes of a l
 from __future__ import annotations
 
 import pathlib
-import subprocess
-import sys
 
 import pytest
+
+from tests import warm
 
 # In a process of its own: circles of other tests are none of ours.
 SCRIPT = """
@@ -46,8 +46,6 @@ def test_recorded_steps_leave_no_circles(
     level: str, with_optimizer: bool, tmp_path: pathlib.Path
 ) -> None:
     arguments = [str(tmp_path), level, str(with_optimizer)]
-    finished = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *arguments], capture_output=True, text=True
-    )
+    finished = warm.run("-c", SCRIPT, *arguments)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout.split() == []

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pathlib
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +13,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
+from tests import warm
 from tests.watch.loops import small_net
 
 
@@ -181,7 +180,5 @@ watch = writer.watch(net)
 other(torch.ones(1, 2)).backward()
 {end}
 """
-    ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
-    )
+    ended = warm.run("-c", program)
     assert ("nothing was recorded: 1 backward passes" in ended.stderr) == warns, ended.stderr

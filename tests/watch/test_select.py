@@ -17,6 +17,7 @@ from torch import nn
 
 import tb_gradgraph
 from tests.logged import read_one_run, read_tensor
+from tests.patience import patient
 from tests.watch.loops import assert_gradient, small_net
 
 NAMES = "0.bias, 0.weight, 2.bias, 2.weight"
@@ -96,11 +97,11 @@ def test_what_is_served_does_not_say_that_no_backward_ran(
 ) -> None:
     _train(tmp_path / "run", small_net(), steps=1, exclude="*")
     base = tensorboard_server(tmp_path) + "data/plugin/gradgraph/"
-    with urllib.request.urlopen(base + "runs", timeout=20) as answer:
+    with urllib.request.urlopen(base + "runs", timeout=patient(20)) as answer:
         (run,) = json.load(answer)["runs"]
     (tag,) = run["tags"]
     assert set(tag["has_gradients"]) == {True}
     query = urllib.parse.urlencode({"run": run["run"], "tag": tag["tag"], "step": 0})
-    with urllib.request.urlopen(f"{base}findings?{query}", timeout=20) as answer:
+    with urllib.request.urlopen(f"{base}findings?{query}", timeout=patient(20)) as answer:
         kinds = [finding["kind"] for finding in json.load(answer)["findings"]]
     assert kinds == ["nothing_selected"]
