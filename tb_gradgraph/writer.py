@@ -16,10 +16,12 @@ from tb_gradgraph.gradgraph import GradGraph
 from tb_gradgraph.graph_log import default_tag, graph_log_of
 from tb_gradgraph.mistakes import names_mistakes
 from tb_gradgraph.recorder import GraphRecorder, Request
+from tb_gradgraph.switch import no_graph, no_watch, unless_off
 from tb_gradgraph.training.watch import Watch
 from tb_gradgraph.watching import begin_watch
 
 
+@unless_off(no_graph)
 @names_mistakes("add_grad_graph", 4)
 def add_grad_graph(
     writer: Any,
@@ -82,6 +84,7 @@ def add_grad_graph(
     return _capture(model, input_to_model, loss_fn, grad_outputs, recorder, request.where)
 
 
+@unless_off(no_watch)
 @names_mistakes("watch", 2, "optimizer")
 def watch(
     writer: Any,
@@ -150,6 +153,7 @@ class SummaryWriter(TorchSummaryWriter):
     watch = watch
 
 
+@unless_off(no_graph)
 def capture(
     model: torch.nn.Module | torch.Tensor | Sequence[torch.Tensor],
     input_to_model: Any = None,

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "diagnose": VOCABULARY | {"record"},
     "serve": VOCABULARY | {"record", "diagnose"},
     "training": VOCABULARY | {"autograd", "summarize", "memory"},
-    "integrations": VOCABULARY | {"autograd", "training", "writer"},
+    "integrations": VOCABULARY | {"autograd", "training", "writer", "switch"},
 }
 WITHOUT_TORCH = ("errors", "statistics", "graph", "record", "diagnose", "serve")
 

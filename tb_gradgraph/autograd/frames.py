@@ -12,7 +12,15 @@ from typing import Any
 import torch
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_ROOMS = ("autograd", "training", "writer.py", "watching.py", "recorder.py", "mistakes.py")
+_ROOMS = (
+    "autograd",
+    "training",
+    "writer.py",
+    "watching.py",
+    "recorder.py",
+    "mistakes.py",
+    "switch.py",
+)
 _OURS = tuple(os.path.join(_PACKAGE, room) for room in _ROOMS)
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _MODULE_CALL = torch.nn.Module._call_impl.__code__

@@ -10,6 +10,7 @@ import torch
 
 from tb_gradgraph.errors import WriterError
 from tb_gradgraph.integrations.watching import WatchingCallback
+from tb_gradgraph.switch import is_off
 
 _PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 
@@ -42,12 +43,12 @@ class GradGraphCallback(WatchingCallback, *_callbacks()):
 
     def setup(self, trainer: Any, pl_module: torch.nn.Module, stage: str) -> None:
         """Raise WriterError now if there is no TensorBoardLogger."""
-        if stage == "fit" and not trainer.fast_dev_run:
+        if stage == "fit" and not trainer.fast_dev_run and not is_off():
             _logger_of(trainer)
 
     def on_train_start(self, trainer: Any, pl_module: torch.nn.Module) -> None:
         """Attach; checkpoints are restored by now."""
-        if not trainer.is_global_zero or trainer.fast_dev_run:
+        if not trainer.is_global_zero or trainer.fast_dev_run or is_off():
             return  # a Trainer replaces its loggers in a fast_dev_run
         writer = _logger_of(trainer).experiment
         writer._get_file_writer()  # opens it again if an earlier stage of the Trainer closed it

@@ -12,6 +12,7 @@ from transformers.integrations import TensorBoardCallback
 from tb_gradgraph.autograd.frames import local_variables
 from tb_gradgraph.autograd.spans import is_wrapper
 from tb_gradgraph.integrations.watching import WatchingCallback
+from tb_gradgraph.switch import is_off
 
 
 class GradGraphCallback(WatchingCallback, TrainerCallback):
@@ -39,7 +40,7 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
         **kwargs: Any,
     ) -> None:
         """Attach at the first step, when all callbacks have begun; follow the Trainer's count."""
-        if not state.is_world_process_zero:
+        if not state.is_world_process_zero or is_off():
             return
         step = state.global_step + 1  # what it will be when the Trainer logs this step
         if self.watch is not None:

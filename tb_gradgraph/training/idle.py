@@ -36,6 +36,9 @@ class IdleWatch(Watch):
             raise CaptureError(f"watch.step: expected an integer of at least 0, got {step!r}.")
         self._step = step
 
+    def count_from(self, first: int) -> None:
+        """Do nothing: no step is recorded."""
+
     @property
     def every_n_steps(self) -> int:
         """The cadence asked for."""
