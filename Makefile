@@ -1,5 +1,6 @@
 # make demo   train a small net, log its graph with gradients, start TensorBoard on it
 # make test   everything that CI runs
+# make bits   compare trainings watched and not, bit by bit, over all of torch's operators (an hour)
 # Also: wheel, bench, bench-panel, screenshots, lint, clean.
 #
 # Variables:
@@ -13,7 +14,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint frontend browser bench bench-panel wheel screenshots clean
+.PHONY: demo test bits lint frontend browser bench bench-panel wheel screenshots clean
 
 PYTHON ?= python3
 SERVE ?= 1
@@ -21,6 +22,7 @@ LOGDIR ?= runs/demo
 PORT ?=
 WORKERS ?= 2
 TORCH_INDEX ?=
+BITS ?=
 
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt \
@@ -32,6 +34,10 @@ demo: .venv/installed
 
 test: .venv/installed-test browser lint frontend
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+
+# BITS="--only ^linalg --dtype float32" for a part of it
+bits: .venv/installed-test
+	$(BIN)/python -m tests.bits --processes $(WORKERS) $(BITS)
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .
