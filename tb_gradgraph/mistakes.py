@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -32,6 +33,38 @@ def names_mistakes(
                 raise _no_writer(name, args[0])
             if len(args) > most:
                 raise _not_named(name, args[most], most, first_named)
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def names_inputs(name: str, most: int) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
+    """Have a function that calls a model say where the model's own arguments go.
+
+    Args:
+        name: Of the function.
+        most: How many arguments it takes without their names.
+    """
+
+    def decorate(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
+        own = inspect.signature(function).parameters
+
+        @functools.wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> ResultT:
+            unknown = next((each for each in kwargs if each not in own), None)
+            if unknown is not None:
+                raise CaptureError(
+                    f"{name}(): expected an argument of its own, got {unknown}=. Keyword arguments of "
+                    f"the model go in a dict: kwargs={{{unknown!r}: ...}}."
+                )
+            if len(args) > most:
+                raise CaptureError(
+                    f"{name}(): expected at most {most} arguments without a name, got "
+                    f"{type(args[most]).__name__} as one more. Several arguments of the model go in a "
+                    "tuple: (model, (x, y)); all further arguments have to be named."
+                )
             return function(*args, **kwargs)
 
         return checked

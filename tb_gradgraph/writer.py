@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from tb_gradgraph.autograd.select import Selector
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.gradgraph import GradGraph
 from tb_gradgraph.graph_log import default_tag, graph_log_of
-from tb_gradgraph.mistakes import names_mistakes
+from tb_gradgraph.mistakes import names_inputs, names_mistakes
 from tb_gradgraph.recorder import GraphRecorder, Request
 from tb_gradgraph.switch import no_graph, no_watch, unless_off
 from tb_gradgraph.training.watch import Watch
@@ -23,12 +23,14 @@ from tb_gradgraph.watching import begin_watch
 
 @unless_off(no_graph)
 @names_mistakes("add_grad_graph", 4)
+@names_inputs("add_grad_graph", 4)
 def add_grad_graph(
     writer: Any,
     model: torch.nn.Module | torch.Tensor | Sequence[torch.Tensor],
     input_to_model: Any = None,
     global_step: int | None = None,
     *,
+    kwargs: Mapping[str, Any] | None = None,
     loss_fn: Callable[[Any], torch.Tensor] | None = None,
     grad_outputs: Any = None,
     tag: str | None = None,
@@ -52,6 +54,9 @@ def add_grad_graph(
         model: A module, or one or several tensors that you computed.
         input_to_model: As for ``add_graph``: a tensor; a tuple, positional arguments;
             a dict, keyword arguments; anything else, the one argument.
+        kwargs: Keyword arguments of the model beside ``input_to_model``, which then gives
+            positional ones alone: ``(model, (x, y), kwargs={"mask": mask})``. A dict beside it is
+            the one argument.
         global_step: Step to record. Without it 0, then one more than the last of this tag.
         loss_fn: From the model's output to a scalar. Without it the output itself if it is
             a scalar, its ``.loss`` or ``["loss"]``; else ``grad_outputs`` says the gradient of each
@@ -81,7 +86,7 @@ def add_grad_graph(
         recorder = GraphRecorder(lambda graph: tag or default_tag(owner, graph), owner, request)
     else:
         recorder = log.recorder(owner, tag, global_step, request)
-    return _capture(model, input_to_model, loss_fn, grad_outputs, recorder, request.where)
+    return _capture(model, input_to_model, kwargs, loss_fn, grad_outputs, recorder, request.where)
 
 
 @unless_off(no_watch)
@@ -154,10 +159,12 @@ class SummaryWriter(TorchSummaryWriter):
 
 
 @unless_off(no_graph)
+@names_inputs("capture", 2)
 def capture(
     model: torch.nn.Module | torch.Tensor | Sequence[torch.Tensor],
     input_to_model: Any = None,
     *,
+    kwargs: Mapping[str, Any] | None = None,
     loss_fn: Callable[[Any], torch.Tensor] | None = None,
     grad_outputs: Any = None,
     tag: str | None = None,
@@ -179,37 +186,41 @@ def capture(
     request = Request(select, exclude, retain, level, "capture()")
     owner = model if isinstance(model, torch.nn.Module) else None
     recorder = GraphRecorder(lambda graph: tag or default_tag(owner, graph), owner, request)
-    return _capture(model, input_to_model, loss_fn, grad_outputs, recorder, request.where)
+    return _capture(model, input_to_model, kwargs, loss_fn, grad_outputs, recorder, request.where)
 
 
 def _capture(
     model: Any,
     input_to_model: Any,
+    kwargs: Mapping[str, Any] | None,
     loss_fn: Callable[[Any], torch.Tensor] | None,
     grad_outputs: Any,
     recorder: GraphRecorder,
     where: str,
 ) -> GradGraph:
     if isinstance(model, torch.nn.Module):
-        capture_model(model, input_to_model, loss_fn, grad_outputs, recorder.prepare, where)
+        capture_model(model, input_to_model, kwargs, loss_fn, grad_outputs, recorder.prepare, where)
     else:
-        roots = _as_roots(model, input_to_model, where)
+        roots = _as_roots(model, input_to_model, kwargs, where)
         capture_tensors(roots, user_frame(), recorder.prepare, where)
     if recorder.result is None:
         raise AssertionError("a capture that raises nothing has a result")
     return recorder.result
 
 
-def _as_roots(tensors: Any, input_to_model: Any, where: str) -> tuple[torch.Tensor, ...]:
+def _as_roots(
+    tensors: Any, input_to_model: Any, kwargs: Any, where: str
+) -> tuple[torch.Tensor, ...]:
     roots = (tensors,) if isinstance(tensors, torch.Tensor) else tensors
     if not isinstance(roots, (list, tuple)) or not roots:
         raise CaptureError(_not_a_model(tensors, where))
     if not all(isinstance(root, torch.Tensor) for root in roots):
         raise CaptureError(_not_a_model(tensors, where))
-    if input_to_model is not None:
+    given = input_to_model if kwargs is None else kwargs
+    if given is not None:
         raise CaptureError(
-            f"{where}: expected no input_to_model beside tensors, got "
-            f"{type(input_to_model).__name__}. Pass the model to have it run, or the step as "
+            f"{where}: expected no input_to_model or kwargs beside tensors, got "
+            f"{type(given).__name__}. Pass the model to have it run, or the step as "
             "global_step=."
         )
     return tuple(roots)

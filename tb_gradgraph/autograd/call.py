@@ -9,16 +9,37 @@ import torch
 from torch.utils._pytree import tree_map
 
 from tb_gradgraph.autograd.values import named_tensors
+from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.memory import is_freed
 
 
-def split_input(input_to_model: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Read ``input_to_model``: a tuple is positional, a dict keyword arguments, else one argument."""
+def split_input(
+    input_to_model: Any, kwargs: Mapping[str, Any] | None = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Read what a model is given: positional and keyword arguments.
+
+    Args:
+        input_to_model: A tuple: positional arguments; a dict without ``kwargs`` beside
+            it: keyword arguments; anything else: the one argument.
+        kwargs: Keyword arguments.
+    """
     if isinstance(input_to_model, tuple) and not hasattr(input_to_model, "_fields"):
-        return input_to_model, {}
-    if isinstance(input_to_model, dict) and all(isinstance(key, str) for key in input_to_model):
+        return input_to_model, dict(kwargs or {})
+    names_all = isinstance(input_to_model, dict) and all(isinstance(k, str) for k in input_to_model)
+    if kwargs is None and names_all:
         return (), dict(input_to_model)
-    return (() if input_to_model is None else (input_to_model,)), {}
+    return (() if input_to_model is None else (input_to_model,)), dict(kwargs or {})
+
+
+def check_kwargs(kwargs: Any, where: str) -> None:
+    """Raise CaptureError unless ``kwargs`` is None or a dict with names as its keys."""
+    if kwargs is None:
+        return
+    if not isinstance(kwargs, Mapping) or not all(isinstance(key, str) for key in kwargs):
+        raise CaptureError(
+            f"{where}: expected kwargs to be a dict of keyword arguments for the model, got "
+            f"{type(kwargs).__name__}."
+        )
 
 
 class ModelCall:

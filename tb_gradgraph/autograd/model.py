@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -10,7 +12,8 @@ import torch
 
 from tb_gradgraph.autograd.backward_calls import unheard
 from tb_gradgraph.autograd.build import BuiltGraph, build_graph
-from tb_gradgraph.autograd.call import ModelCall, split_input
+from tb_gradgraph.autograd.call import ModelCall, check_kwargs, split_input
+from tb_gradgraph.autograd.constant_sum import ends_in_constant_sum
 from tb_gradgraph.autograd.engine import HAS_NUMBERS, collector_paused
 from tb_gradgraph.autograd.forward import NamedTensor
 from tb_gradgraph.autograd.frames import user_frame, variables_of
@@ -39,6 +42,7 @@ Prepare = Callable[[BuiltGraph, str], tuple[BackwardObserver, "frozenset[int] | 
 def capture_model(
     model: torch.nn.Module,
     input_to_model: Any,
+    kwargs: Mapping[str, Any] | None,
     loss_fn: Callable[[Any], Any] | None,
     grad_outputs: Any,
     prepare: Prepare,
@@ -50,7 +54,8 @@ def capture_model(
         CaptureError: Nothing of the output can be differentiated.
         Exception: What the model or ``loss_fn`` raises, unchanged.
     """
-    args, kwargs = split_input(input_to_model)
+    check_kwargs(kwargs, where)
+    args, kwargs = split_input(input_to_model, kwargs)
     inputs = [tensor for _, tensor in named_tensors([args, kwargs], "")]
     check_devices(model, inputs, where)
     check_loss_fn(loss_fn, where)
@@ -62,6 +67,8 @@ def capture_model(
         walked, forward = walk_behind_cuts(roots, forward, model.parameters())
         free_in_parts(walked)
         built = build_graph(walked, forward, objective.roots)
+        if loss_fn is None and grad_outputs is None:
+            objective = _told_if_constant(objective, where)
         observer, rows = prepare(built, objective.text)
         accumulates = refuses_inputs(built.node_of)
         observer.attach(built, rows, _seed_rows(built, objective), accumulates)
@@ -71,6 +78,24 @@ def capture_model(
                 _differentiate(objective, built, model if accumulates else None, earlier)
         finally:
             observer.remove()
+
+
+def _told_if_constant(objective: Objective, where: str) -> Objective:
+    """Warn where what is differentiated is a constant, and say so in its words."""
+    if objective.is_own_loss:
+        return objective
+    operation = ends_in_constant_sum([root.tensor for root in objective.roots])
+    if not operation:
+        return objective
+    warnings.warn(
+        f"{where}: the {objective.text} does not depend on the model's input, for the output ends in "
+        f"{operation}: gradients behind that are zero up to rounding. Pass loss_fn=, the loss that is "
+        "trained with.",
+        UserWarning,
+        stacklevel=2,
+    )
+    text = f"{objective.text} (a constant: it ends in {operation})"
+    return dataclasses.replace(objective, text=text)
 
 
 def capture_tensors(

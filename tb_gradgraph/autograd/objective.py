@@ -21,6 +21,7 @@ class Objective:
     roots: tuple[NamedTensor, ...]
     seeds: tuple[torch.Tensor | None, ...]
     text: str
+    is_own_loss: bool = False  # one that the model gives beside its output
 
 
 def choose_objective(
@@ -35,7 +36,7 @@ def choose_objective(
         return _of_loss(loss_fn(output), grad_outputs, where)
     scalar = _own_loss(output)
     if scalar is not None and grad_outputs is None:
-        return Objective((scalar,), (None,), scalar.name)
+        return Objective((scalar,), (None,), scalar.name, scalar.name != "output")
     roots = [root for root in _floating(output, "output") if root.tensor.requires_grad]
     if not roots:
         raise CaptureError(_nothing(output, where))
