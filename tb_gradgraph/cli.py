@@ -14,7 +14,7 @@ from typing import Any
 
 from tb_gradgraph import __version__
 from tb_gradgraph.errors import GradGraphError
-from tb_gradgraph.summary import printable, summarize
+from tb_gradgraph.summary import printable, summarize, warn
 
 #: What a shell says of a program whose reader has left, as ``head`` does.
 _ENDED_BY_SIGPIPE = 128 + 13
@@ -159,6 +159,7 @@ def _run_export(arguments: argparse.Namespace) -> int:
         hash=arguments.graph,
         backward_pass=arguments.backward_pass,
         stage=arguments.stage,
+        told=warn,
     )
     output = arguments.output or arguments.file
     if output is None:
@@ -177,7 +178,7 @@ def _write_html(arguments: argparse.Namespace) -> int:
         message = "expected a file to write, as: tb-gradgraph export --html LOGDIR graph.html"
         print(f"tb-gradgraph export: {message}", file=sys.stderr)
         return 2
-    page = export_html(arguments.logdir, arguments.run_name, arguments.tag)
+    page = export_html(arguments.logdir, arguments.run_name, arguments.tag, told=warn)
     pathlib.Path(output).write_bytes(page)
     print(f"{output}: {len(page) / 1e6:.1f} MB. Any browser opens it, without TensorBoard.")
     return 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 from collections.abc import Iterator, Sequence
 
 from tb_gradgraph import __version__
 from tb_gradgraph.doctor import Finding
+from tb_gradgraph.record.event_file import list_event_files, list_run_directories
 from tb_gradgraph.record.read_logdir import LoggedRun, read_logdir
 from tb_gradgraph.statistics import STAGES
 
@@ -27,12 +29,13 @@ def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Finding]:
         cure = "name the directory that was given to SummaryWriter, or one above it"
         yield Finding("wrong", f"the log directory {root} {what}", cure)
         return
-    files = [path for path in root.rglob("*tfevents*") if path.is_file()]
-    if not files:
+    told: list[str] = []
+    files = [path for run in list_run_directories(root, told.append) for path in _files_of(run)]
+    if not files and not told:
         text = f"there is no event file below {root.resolve()}"
         yield Finding("wrong", text, "is it where the script writes? SummaryWriter(...) says where")
         return
-    size = sum(path.stat().st_size for path in files)
+    size = sum(map(_size_of, files))
     directories = len({path.parent for path in files})
     yield Finding(
         "ok",
@@ -40,6 +43,18 @@ def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Finding]:
         f"{size / 1e3:,.0f} kB",
     )
     yield from _examine_runs(read_logdir(root))
+
+
+def _files_of(run: pathlib.Path) -> list[pathlib.Path]:
+    with contextlib.suppress(OSError):  # gone by now; read_logdir says so
+        return list_event_files(run)
+    return []
+
+
+def _size_of(path: pathlib.Path) -> int:
+    with contextlib.suppress(OSError):
+        return path.stat().st_size
+    return 0
 
 
 def _examine_runs(runs: Sequence[LoggedRun]) -> Iterator[Finding]:

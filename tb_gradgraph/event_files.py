@@ -12,7 +12,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.util import tensor_util
 
 from tb_gradgraph.errors import FormatError
-from tb_gradgraph.record.event_file import list_event_files, read_event_file
+from tb_gradgraph.record.event_file import Told, list_run_directories, read_events, run_name
 from tb_gradgraph.record.tags import PLUGIN_NAME, parse_tag
 
 _SCALARS = "scalars"
@@ -42,11 +42,14 @@ class EventFiles:
             raise FileNotFoundError(f"expected a log directory, got {str(root)!r}, which is none.")
         self._records: dict[str, dict[str, np.ndarray]] = {}
         self._scalars: dict[str, dict[str, list[_Point]]] = {}
-        for directory in sorted({path.parent for path in root.rglob("*tfevents*")}):
-            run = directory.relative_to(root).as_posix()
-            records, scalars = _read_values(directory)
+        told: list[str] = []
+        for directory in list_run_directories(root, told.append):
+            run = run_name(directory, root)
+            records, scalars = _read_values(directory, told.append)
             if records:
                 self._records[run], self._scalars[run] = records, scalars
+        #: What could not be read, one sentence each.
+        self.problems = tuple(dict.fromkeys(told))
 
     def rename(self, run: str, name: str) -> None:
         """Give a run another name."""
@@ -88,20 +91,22 @@ def _thin(points: list[_Point], most: int) -> list[_Point]:
 
 
 def _read_values(
-    directory: pathlib.Path,
+    directory: pathlib.Path, told: Told
 ) -> tuple[dict[str, np.ndarray], dict[str, list[_Point]]]:
     records: dict[str, np.ndarray] = {}
     scalars: dict[str, list[_Point]] = {}
-    for path in list_event_files(directory):
-        try:
-            for event in read_event_file(path):
-                for value in event.summary.value:
-                    if _is_record(value):
-                        records[value.tag] = np.array(list(value.tensor.string_val), dtype=object)
-                    elif (number := _scalar_of(value)) is not None:
-                        scalars.setdefault(value.tag, []).append(_Point(event.step, number))
-        except FormatError:
-            continue  # what came before the damage is kept; ``summary`` warns of it
+    for event in read_events(directory, told):
+        for value in event.summary.value:
+            if _is_record(value):
+                records[value.tag] = np.array(list(value.tensor.string_val), dtype=object)
+                continue
+            try:
+                number = _scalar_of(value)
+            except Exception as error:  # whatever another tool wrote
+                told(f"{directory}, scalar {value.tag[:200]!r}: {error or type(error).__name__}")
+                continue
+            if number is not None:
+                scalars.setdefault(value.tag, []).append(_Point(event.step, number))
     return records, scalars
 
 
@@ -112,10 +117,19 @@ def _is_record(value: Summary.Value) -> bool:
 
 
 def _scalar_of(value: Summary.Value) -> float | None:
-    """Give the number of a scalar, as the old and the new API write it; ``None`` of all else."""
+    """Give the number of a scalar, as the old and the new API write it; ``None`` of all else.
+
+    Raises:
+        Exception: If a scalar's tensor is not one number.
+    """
     if value.HasField("simple_value"):
         return value.simple_value
     if value.metadata.plugin_data.plugin_name != _SCALARS or not value.HasField("tensor"):
         return None
+    sizes = [dim.size for dim in value.tensor.tensor_shape.dim]
+    if any(size != 1 for size in sizes):  # one number may claim to stand for any many
+        raise FormatError(f"expected one number, got a tensor of shape {sizes[:8]}.")
     array = tensor_util.make_ndarray(value.tensor)
-    return float(array) if array.size == 1 and array.dtype.kind in "fiub" else None
+    if array.size != 1 or array.dtype.kind not in "fiub":
+        raise FormatError(f"expected one number, got {array.size} of type {array.dtype}.")
+    return float(array.reshape(-1)[0])

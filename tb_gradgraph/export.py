@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tb_gradgraph.errors import GradGraphError
 from tb_gradgraph.event_files import EventFiles
+from tb_gradgraph.record.event_file import Told
 from tb_gradgraph.serve.export import answer_export
 from tb_gradgraph.serve.index import RunView
 from tb_gradgraph.serve.parameters import Parameters, RequestError
@@ -22,6 +23,7 @@ def export(
     format_name: str,
     run: str | None = None,
     tag: str | None = None,
+    told: Told = lambda text: None,
     **filters: str | None,
 ) -> Iterable[bytes]:
     """Give the bytes of one tag's records, piece by piece.
@@ -31,12 +33,14 @@ def export(
         format_name: ``json``, ``csv`` or ``dot``.
         run: Which run; may be left out where there is one.
         tag: Which tag of the run; may be left out where there is one.
+        told: Called with a sentence for each thing that cannot be read and is not in the export.
         filters: ``step``, ``hash``, ``backward_pass``, ``stage``: only records of these.
 
     Raises:
         ExportError: If there is nothing that fits, or the run or tag is not said.
     """
-    reader = Reader(EventFiles(logdir))
+    source = open_log(logdir, told)
+    reader = Reader(source)
     view = choose_run(reader.runs(), run)
     query = {
         "format": format_name,
@@ -48,7 +52,23 @@ def export(
         content = answer_export(reader, Parameters(query)).content
     except RequestError as error:
         raise ExportError(error.sentence) from None
-    return [content] if isinstance(content, bytes) else content
+    parts = [content] if isinstance(content, bytes) else content
+    return _then_told(parts, reader, view.name, told)
+
+
+def open_log(logdir: str | os.PathLike[str], told: Told) -> EventFiles:
+    """Read the event files below a directory, and tell what could not be read."""
+    source = EventFiles(logdir)
+    for problem in source.problems:
+        told(problem)
+    return source
+
+
+def _then_told(parts: Iterable[bytes], reader: Reader, run: str, told: Told) -> Iterator[bytes]:
+    """Tell at the end which records were damaged: some are found to be as they are read."""
+    yield from parts
+    for warning in reader.runs()[run].warnings:
+        told(warning)
 
 
 def choose_run(runs: Mapping[str, RunView], run: str | None) -> RunView:

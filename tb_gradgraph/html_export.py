@@ -9,9 +9,10 @@ import pathlib
 from collections.abc import Iterator, Mapping
 
 from tb_gradgraph.event_files import EventFiles
-from tb_gradgraph.export import ExportError, choose_run
+from tb_gradgraph.export import ExportError, choose_run, open_log
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.html_page import key_of, make_page
+from tb_gradgraph.record.event_file import Told
 from tb_gradgraph.serve.catalog import answer_graph, answer_runs
 from tb_gradgraph.serve.findings import answer_findings
 from tb_gradgraph.serve.flow import answer_flow
@@ -42,6 +43,7 @@ def export_html(
     tag: str | None = None,
     *,
     most_bytes: int = MOST_BYTES,
+    told: Told = lambda text: None,
 ) -> bytes:
     """Give a file that shows one run's graphs as the panel does, without TensorBoard.
 
@@ -51,11 +53,12 @@ def export_html(
         tag: Only this tag of the run; ``None``: all of them.
         most_bytes: Limit of what the file holds, before compression. Where the run has more, it holds
             every n-th recorded step and the last, and says so.
+        told: Called with a sentence for each file or tag that cannot be read.
 
     Raises:
         ExportError: If there is no such run or tag, or not even its first and last step fit.
     """
-    source = EventFiles(logdir)
+    source = open_log(logdir, told)
     view = choose_run(Reader(source).runs(), run)
     name = _name_of(logdir, view)
     source.rename(view.name, name)

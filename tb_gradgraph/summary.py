@@ -27,7 +27,7 @@ def summarize(logdir: str) -> int:
         print(printable(line))
     for run in runs:
         for warning in run.warnings:
-            print(f"warning: run {run.name}: {warning}", file=sys.stderr)
+            warn(f"run {run.name}: {warning}")
     return 0 if rows else 1
 
 
@@ -76,6 +76,11 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = [printable("  ".join(map(str.ljust, row, widths)).rstrip()) for row in rows]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def warn(text: str) -> None:
+    """Print a warning, beside what the command gives."""
+    print(f"warning: {printable(text)}", file=sys.stderr)
 
 
 def printable(text: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import pathlib
+import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 import google_crc32c
@@ -21,9 +22,68 @@ _LENGTH = struct.Struct("<QI")
 _CHECKSUM = struct.Struct("<I")
 
 
+Told = Callable[[str], None]
+
+
+def list_run_directories(root: pathlib.Path, told: Told) -> list[pathlib.Path]:
+    """List the directories below ``root`` that hold event files, sorted; links are not followed.
+
+    Args:
+        root: A log directory.
+        told: Called with a sentence for each directory that cannot be read.
+    """
+    found = []
+    for directory, _, names in os.walk(root, onerror=lambda error: told(_why(error))):
+        if any("tfevents" in name for name in names):
+            found.append(pathlib.Path(directory))
+    return sorted(found)
+
+
+def run_name(directory: pathlib.Path, root: pathlib.Path) -> str:
+    """Name a run as TensorBoard does; bytes that are no text become question marks."""
+    name = directory.relative_to(root).as_posix()
+    return name.encode(errors="replace").decode()
+
+
+def read_events(directory: str | os.PathLike[str], told: Told) -> Iterator[Event]:
+    """Yield the events of all files of one run in order, as far as they can be read.
+
+    Args:
+        directory: Of the run; it may be gone by now, and so may its files.
+        told: Called with a sentence for each file whose rest, or whole, cannot be read.
+    """
+    try:
+        paths = list_event_files(directory)
+    except OSError as error:
+        told(_why(error))
+        return
+    for path in paths:
+        try:
+            yield from read_event_file(path)
+        except FormatError as error:
+            told(str(error))
+        except OSError as error:
+            told(_why(error))
+
+
+def _why(error: OSError) -> str:
+    return f"{error.filename}: cannot be read: {error.strerror or type(error).__name__}"
+
+
 def list_event_files(directory: str | os.PathLike[str]) -> list[pathlib.Path]:
     """List the event files of one run, oldest first, as TensorBoard orders them."""
-    return sorted(path for path in pathlib.Path(directory).glob("*tfevents*") if path.is_file())
+    with os.scandir(directory) as entries:
+        names = [entry.name for entry in entries if "tfevents" in entry.name]
+    paths = (pathlib.Path(directory, name) for name in names)
+    return sorted(path for path in paths if _may_be_file(path))
+
+
+def _may_be_file(path: pathlib.Path) -> bool:
+    """Whether a path is a file, or something of which only opening it tells why it is none."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return True
 
 
 def read_event_file(path: str | os.PathLike[str]) -> Iterator[Event]:
@@ -38,7 +98,7 @@ def read_event_file(path: str | os.PathLike[str]) -> Iterator[Event]:
     with open(path, "rb") as stream:
         while True:
             at = stream.tell()
-            content = _read_record(stream, f"{path}, byte {at}")
+            content = _read_record(stream, os.fstat(stream.fileno()).st_size, f"{path}, byte {at}")
             if content is None:
                 return
             try:
@@ -49,7 +109,7 @@ def read_event_file(path: str | os.PathLike[str]) -> Iterator[Event]:
                 ) from None
 
 
-def _read_record(stream: BinaryIO, where: str) -> bytes | None:
+def _read_record(stream: BinaryIO, size: int, where: str) -> bytes | None:
     header = stream.read(_LENGTH.size)
     if len(header) < _LENGTH.size:
         return None
@@ -58,6 +118,8 @@ def _read_record(stream: BinaryIO, where: str) -> bytes | None:
         raise FormatError(f"{where}: expected a length with its checksum. Bytes changed.")
     if length > MAX_EVENT_BYTES:
         raise FormatError(f"{where}: expected at most {MAX_EVENT_BYTES} bytes, got {length}.")
+    if length > size:
+        return None  # nothing is allocated for what is not there
     content = stream.read(length)
     footer = stream.read(_CHECKSUM.size)
     if len(content) < length or len(footer) < _CHECKSUM.size:

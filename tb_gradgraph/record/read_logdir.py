@@ -14,7 +14,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record.decode import Manifest, decode_chunk, decode_graph, decode_manifest
-from tb_gradgraph.record.event_file import list_event_files, read_event_file
+from tb_gradgraph.record.event_file import list_run_directories, read_events, run_name
 from tb_gradgraph.record.segment import Segment
 from tb_gradgraph.record.tags import PLUGIN_NAME, RecordTag, parse_tag
 from tb_gradgraph.statistics import STAGES
@@ -70,20 +70,19 @@ def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
     root = pathlib.Path(logdir)
     if not root.is_dir():
         raise FileNotFoundError(f"expected a log directory, got {str(root)!r}, which is none.")
-    directories = sorted({path.parent for path in root.rglob("*tfevents*")})
-    runs = (read_run(path, path.relative_to(root).as_posix()) for path in directories)
+    told: list[str] = []
+    directories = list_run_directories(root, told.append)
+    runs = [read_run(path, run_name(path, root)) for path in directories]
+    if told:
+        runs.append(LoggedRun(".", (), {}, (), tuple(told)))
     return tuple(run for run in runs if run.sessions or run.records or run.warnings)
 
 
 def read_run(directory: str | os.PathLike[str], name: str = ".") -> LoggedRun:
     """Read the event files of one directory; a damaged record costs itself alone."""
     reading = _Reading()
-    for path in list_event_files(directory):
-        try:
-            for event in read_event_file(path):
-                reading.add_event(event)
-        except FormatError as error:
-            reading.warnings.append(str(error))
+    for event in read_events(directory, reading.warnings.append):
+        reading.add_event(event)
     return reading.finish(name)
 
 

@@ -23,7 +23,11 @@ def answer_scalars(reader: Reader, parameters: Parameters) -> Answer:
 def answer_scalar(reader: Reader, parameters: Parameters) -> Answer:
     """Give one scalar over the steps."""
     run, tag = find_run(reader, parameters), parameters.text("tag")
-    points = reader.source.read_scalar(run.name, tag, MAX_POINTS)
+    try:
+        points = reader.source.read_scalar(run.name, tag, MAX_POINTS)
+    except Exception as error:  # TensorBoard's own, of what another tool wrote
+        text = f"Expected a scalar that TensorBoard can read, got {tag[:200]!r}: {error}"
+        raise not_found(text[:1000]) from None
     if not points:
         raise not_found(f"Expected a scalar of run {run.name[:200]!r}, got {tag[:200]!r}.")
     points = sorted(points)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pathlib
+import struct
+import tracemalloc
 
+import google_crc32c
 import pytest
 from torch.utils.tensorboard import SummaryWriter
 
 from tb_gradgraph.errors import FormatError
-from tb_gradgraph.record.event_file import list_event_files, read_event_file
+from tb_gradgraph.record.event_file import _mask, list_event_files, read_event_file
 
 
 @pytest.fixture
@@ -52,6 +55,19 @@ def test_length_beyond_the_limit_is_refused_before_reading(event_file, monkeypat
     monkeypatch.setattr("tb_gradgraph.record.event_file.MAX_EVENT_BYTES", 8)
     with pytest.raises(FormatError, match="expected at most 8 bytes"):
         list(read_event_file(event_file))
+
+
+def test_nothing_is_allocated_for_a_length_that_the_file_does_not_have(event_file: pathlib.Path):
+    whole = len(list(read_event_file(event_file)))
+    length = struct.pack("<Q", 2**29)
+    with open(event_file, "ab") as stream:
+        stream.write(length + struct.pack("<I", _mask(google_crc32c.value(length))) + b"short")
+    tracemalloc.start()
+    try:
+        assert len(list(read_event_file(event_file))) == whole
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 def test_list_event_files_is_sorted_and_skips_other_files(event_file: pathlib.Path):
