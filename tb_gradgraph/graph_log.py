@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from tb_gradgraph.autograd.wrappers import unwrapped
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.gradgraph import BackwardPass, GradGraph
 from tb_gradgraph.graph import Graph, is_step
@@ -53,8 +54,8 @@ def default_tag(model: torch.nn.Module | None, graph: Graph) -> str:
 
 
 def class_name(model: torch.nn.Module) -> str:
-    """Give the name of a model's class."""
-    return type(getattr(model, "_orig_mod", model)).__name__  # not that of torch.compile
+    """Give the name of a model's class, not that of a wrapper."""
+    return type(unwrapped(model)).__name__
 
 
 @dataclasses.dataclass(slots=True)

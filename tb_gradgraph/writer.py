@@ -38,6 +38,7 @@ def add_grad_graph(
     exclude: Selector = (),
     retain: Selector = (),
     level: str = "op",
+    all_ranks: bool = False,
 ) -> GradGraph:
     """Write the graph of ``model`` as autograd ran it, with the gradient of every tensor in it.
 
@@ -70,6 +71,9 @@ def add_grad_graph(
             most 16 elements are always kept, value and gradient.
         level: ``"op"`` for every node, ``"module"`` for module outputs and leaves,
             ``"param"`` for leaves alone.
+        all_ranks: Say that every process of the training makes this call. Without it a model
+            that would wait for other processes is refused; what DistributedDataParallel
+            wraps is run by itself, and gives this process's own gradient.
 
     Returns:
         The graph. If its backward is still to come it fills in as that runs.
@@ -86,7 +90,9 @@ def add_grad_graph(
         recorder = GraphRecorder(lambda graph: tag or default_tag(owner, graph), owner, request)
     else:
         recorder = log.recorder(owner, tag, global_step, request)
-    return _capture(model, input_to_model, kwargs, loss_fn, grad_outputs, recorder, request.where)
+    return _capture(
+        model, input_to_model, kwargs, loss_fn, grad_outputs, recorder, request.where, all_ranks
+    )
 
 
 @unless_off(no_watch)
@@ -172,6 +178,7 @@ def capture(
     exclude: Selector = (),
     retain: Selector = (),
     level: str = "op",
+    all_ranks: bool = False,
 ) -> GradGraph:
     """Give the graph that ``add_grad_graph`` would write, without writing it.
 
@@ -186,7 +193,9 @@ def capture(
     request = Request(select, exclude, retain, level, "capture()")
     owner = model if isinstance(model, torch.nn.Module) else None
     recorder = GraphRecorder(lambda graph: tag or default_tag(owner, graph), owner, request)
-    return _capture(model, input_to_model, kwargs, loss_fn, grad_outputs, recorder, request.where)
+    return _capture(
+        model, input_to_model, kwargs, loss_fn, grad_outputs, recorder, request.where, all_ranks
+    )
 
 
 def _capture(
@@ -197,9 +206,13 @@ def _capture(
     grad_outputs: Any,
     recorder: GraphRecorder,
     where: str,
+    all_ranks: bool,
 ) -> GradGraph:
     if isinstance(model, torch.nn.Module):
-        capture_model(model, input_to_model, kwargs, loss_fn, grad_outputs, recorder.prepare, where)
+        prepare = recorder.prepare
+        capture_model(
+            model, input_to_model, kwargs, loss_fn, grad_outputs, prepare, where, all_ranks
+        )
     else:
         roots = _as_roots(model, input_to_model, kwargs, where)
         capture_tensors(roots, user_frame(), recorder.prepare, where)

@@ -9,21 +9,17 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd.forward import KnownTensor
-from tb_gradgraph.autograd.spans import WRAPPED
 from tb_gradgraph.autograd.values import named_tensors
+from tb_gradgraph.autograd.wrappers import owned_tensors, unwrapped, walk_modules
 from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
 
 
 def names_of_modules(model: torch.nn.Module) -> Mapping[int, str]:
     """Give the qualified name of each module by ``id``; "" is the model itself."""
-    return {id(module): eager_name(name) for name, module in model.named_modules()}
-
-
-def eager_name(name: str) -> str:
-    """Give a qualified name without the wrappers that torch.compile puts in between."""
-    if WRAPPED not in name:
-        return name
-    return ".".join(part for part in name.split(".") if part != WRAPPED)
+    found: dict[int, str] = {}
+    for name, module in walk_modules(model):
+        found.setdefault(id(module), name)
+    return found
 
 
 def known_tensors(
@@ -34,12 +30,8 @@ def known_tensors(
     A tied parameter has several names, the first of ``named_parameters`` first.
     """
     owned: dict[int, tuple[NodeKind, list[str]]] = {}
-    for kind, tensors in (
-        ("parameter", model.named_parameters(remove_duplicate=False)),
-        ("buffer", model.named_buffers(remove_duplicate=False)),
-    ):
-        for name, tensor in tensors:
-            owned.setdefault(id(tensor), (kind, []))[1].append(eager_name(name))
+    for kind, name, tensor in owned_tensors(model):
+        owned.setdefault(id(tensor), (kind, []))[1].append(name)
     for name, tensor in _named_inputs(model, args, kwargs):
         owned.setdefault(id(tensor), ("input", []))[1].append(name)
     return {identity: KnownTensor(kind, tuple(names)) for identity, (kind, names) in owned.items()}
@@ -67,11 +59,7 @@ def _named_inputs(
     model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> list[tuple[str, torch.Tensor]]:
     try:
-        bound = (
-            inspect.signature(getattr(model, WRAPPED, model).forward)
-            .bind(*args, **kwargs)
-            .arguments
-        )
+        bound = inspect.signature(unwrapped(model).forward).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):  # the model's own call will say what is wrong with them
         bound = {f"input{nr}": value for nr, value in enumerate(args)} | dict(kwargs)
     return [found for name, value in bound.items() for found in named_tensors(value, name)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from tb_gradgraph.autograd.alone import run_alone
 from tb_gradgraph.autograd.backward_calls import unheard
 from tb_gradgraph.autograd.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.call import ModelCall, check_kwargs, split_input
@@ -47,11 +48,13 @@ def capture_model(
     grad_outputs: Any,
     prepare: Prepare,
     where: str,
+    all_ranks: bool = False,
 ) -> None:
     """Run ``model`` forward and backward once and let ``prepare``'s observer see it.
 
     Raises:
-        CaptureError: Nothing of the output can be differentiated.
+        CaptureError: Nothing of the output can be differentiated, or the model would wait for
+            other processes (not with ``all_ranks``).
         Exception: What the model or ``loss_fn`` raises, unchanged.
     """
     check_kwargs(kwargs, where)
@@ -59,7 +62,7 @@ def capture_model(
     inputs = [tensor for _, tensor in named_tensors([args, kwargs], "")]
     check_devices(model, inputs, where)
     check_loss_fn(loss_fn, where)
-    with collector_paused(), preserved(model, inputs):
+    with collector_paused(), preserved(model, inputs), run_alone(model, all_ranks, where):
         call = ModelCall(model, args, kwargs)
         watch = watch_forward if HAS_NUMBERS else watch_outputs
         objective, forward = watch(call, loss_fn, grad_outputs, user_frame(), where)

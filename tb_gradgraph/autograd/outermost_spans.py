@@ -12,7 +12,8 @@ import torch
 from tb_gradgraph.autograd.compiled_regions import listen_to_regions
 from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr
 from tb_gradgraph.autograd.idle_calls import EndedCall, marks_of
-from tb_gradgraph.autograd.spans import ModuleSpans, is_wrapper
+from tb_gradgraph.autograd.spans import ModuleSpans
+from tb_gradgraph.autograd.wrappers import is_wrapper
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
 #: Module calls from which on those that led to nothing are looked for.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import torch
 
 from tb_gradgraph.autograd.build import BuiltGraph
-from tb_gradgraph.autograd.known import eager_name
+from tb_gradgraph.autograd.wrappers import walk_modules
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Edge, Graph, Node
 
@@ -166,8 +166,8 @@ def _indices(
 
 
 def _inside(graph: Graph, model: torch.nn.Module | None, part: torch.nn.Module) -> Iterator[int]:
-    named = model.named_modules() if model is not None else ()
-    paths = [eager_name(name) for name, module in named if module is part]
+    named = walk_modules(model) if model is not None else ()
+    paths = list(dict.fromkeys(name for name, module in named if module is part))
     for index, node in enumerate(graph.nodes):
         path = graph.scopes[node.scope].path if node.scope >= 0 else None
         if path is not None and any(path == p or path.startswith(f"{p}.") or not p for p in paths):

@@ -10,15 +10,8 @@ import torch
 from torch.nn.modules import module as torch_module
 
 from tb_gradgraph.autograd.engine import next_sequence_nr
+from tb_gradgraph.autograd.wrappers import is_wrapper
 from tb_gradgraph.graph import NO_SCOPE, Scope
-
-#: Where torch.compile's wrapper of a module keeps it; the wrapper is no call of its own.
-WRAPPED = "_orig_mod"
-
-
-def is_wrapper(module: torch.nn.Module) -> bool:
-    """Whether ``module`` only stands before another that torch.compile took in."""
-    return WRAPPED in module._modules
 
 
 class ModuleSpans:

@@ -12,10 +12,10 @@ from torch.autograd.graph import Node as AutogradNode
 from tb_gradgraph.autograd.engine import HAS_NUMBERS, saved_tensors, sequence_nr, small_copy
 from tb_gradgraph.autograd.forward import Forward, KnownTensor, NamedTensor
 from tb_gradgraph.autograd.frames import variables_of
-from tb_gradgraph.autograd.known import eager_name
 from tb_gradgraph.autograd.orders import second_order
 from tb_gradgraph.autograd.origins import Origin, SlotKey, TracedSource, traced
 from tb_gradgraph.autograd.walk import Walk
+from tb_gradgraph.autograd.wrappers import owned_tensors
 from tb_gradgraph.graph import NO_SCOPE
 
 #: Inputs that an operation saves for its backward, by autograd's names; what else it saves
@@ -92,8 +92,9 @@ def _owned(variables: Mapping[str, Any]) -> dict[int, KnownTensor]:
     for variable, module in variables.items():
         if isinstance(module, torch.nn.Module) and not variable.startswith("_"):
             prefix = "" if variable == "self" else f"{variable}."
-            for name, parameter in module.named_parameters(remove_duplicate=False):
-                names.setdefault(id(parameter), []).append(prefix + eager_name(name))
+            for kind, name, tensor in owned_tensors(module):
+                if kind == "parameter":
+                    names.setdefault(id(tensor), []).append(prefix + name)
     return {identity: KnownTensor("parameter", tuple(found)) for identity, found in names.items()}
 
 
