@@ -10,7 +10,7 @@ import functools
 import gc
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -29,6 +29,10 @@ HAS_NUMBERS = hasattr(torch.autograd, "_get_sequence_nr") and hasattr(
 
 #: Number that the next autograd node made on this thread will be given; 0 where torch tells none.
 next_sequence_nr: Callable[[], int] = torch.autograd._get_sequence_nr if HAS_NUMBERS else int
+
+
+#: A block in which no mode and no subclass of the user's hears that a tensor is looked at.
+functions_not_overridden = torch._C.DisableTorchFunction
 
 
 def call_after_backward(callback: Callable[[], None]) -> None:
@@ -178,25 +182,42 @@ TELLS_PACKED = hasattr(
 )
 
 
-def saved_tensors(node: AutogradNode) -> Iterator[tuple[str, torch.Tensor]]:
-    """Read the tensors that ``node`` saved, by their name in autograd.
+def viewed(tensor: torch.Tensor) -> torch.Tensor:
+    """Give the tensor that ``tensor`` is a view of, itself if of none."""
+    base = tensor._base if tensor._is_view() else None
+    return tensor if base is None else base
+
+
+def saved_tensors(node: AutogradNode, names: Container[str]) -> Iterator[tuple[str, torch.Tensor]]:
+    """Read those of the tensors that ``node`` saved which autograd calls one of ``names``.
 
     Those packed by the user's saved_tensors_hooks (checkpointing, offloading)
     are left alone: to unpack them could recompute a forward. So are all where
     torch does not tell them apart.
     """
-    for attribute in dir(type(node)) if TELLS_PACKED else ():
-        if not attribute.startswith("_raw_saved_"):
+    for name in _names_of_saved(type(node)) if TELLS_PACKED else ():
+        if name not in names:
             continue
-        name = attribute.removeprefix("_raw_saved_")
         try:
-            if getattr(node, attribute).unpack_hook is not None:
+            raw = getattr(node, "_raw_saved_" + name)
+            parts = raw if isinstance(raw, tuple) else (raw,)
+            if any(part.unpack_hook is not None for part in parts):
                 continue
-            tensor = getattr(node, "_saved_" + name)
+            found = getattr(node, "_saved_" + name)
         except (RuntimeError, AttributeError):  # freed, or changed in place since
             continue
-        if isinstance(tensor, torch.Tensor):
-            yield name, tensor
+        for tensor in found if isinstance(found, tuple) else (found,):
+            if isinstance(tensor, torch.Tensor):
+                yield name, tensor
+
+
+@functools.lru_cache(maxsize=4096)
+def _names_of_saved(kind: type) -> tuple[str, ...]:
+    """Give the names of what nodes of a kind save; of a custom Function they are its own business."""
+    prefix = "_raw_saved_"
+    if hasattr(kind, "_forward_cls"):
+        return ()
+    return tuple(name.removeprefix(prefix) for name in dir(kind) if name.startswith(prefix))
 
 
 @contextlib.contextmanager

@@ -74,6 +74,9 @@ class Forward:
     cuts: Mapping[int, AutogradNode] = dataclasses.field(default_factory=dict)
     # Ids of leaves and given tensors that an operation used, with the line of the first.
     seen: Mapping[int, str] | None = dataclasses.field(default_factory=dict)
+    # Where no operation was seen: parameters whose module was called, by id, with the line, and
+    # whether with gradient.
+    called: Mapping[int, tuple[str, bool]] | None = None
     cut_leaves: Mapping[int, WhyNone] = dataclasses.field(default_factory=dict)  # by id
     feeding: Sequence[
         tuple[torch.Tensor, WhyNone]

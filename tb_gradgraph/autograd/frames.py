@@ -29,7 +29,11 @@ _is_users: dict[str, bool] = {}  # by file name, which has its hash at hand; a c
 
 def is_users(code: CodeType) -> bool:
     """Whether ``code`` is the user's: not torch's, not ours, not an import frame."""
-    name = code.co_filename
+    return is_users_file(code.co_filename)
+
+
+def is_users_file(name: str) -> bool:
+    """Whether code of the file ``name`` is the user's."""
     known = _is_users.get(name)
     if known is None:
         known = _is_users[name] = not name.startswith((_TORCH, *_OURS, "<frozen"))
@@ -128,3 +132,38 @@ def local_variables(frame: FrameType) -> dict[str, Any]:
 
 #: The frame's, our variable's, and that of the call that counts.
 _FRAMES_OWN_REFERENCES = 3
+
+
+class Snapshots:
+    """Reads variables of a frame that Python tells an event of, and leaves them in no table after.
+
+    While it tells one, a snapshot may not be emptied (before Python 3.13): it would write
+    that back, and the frame would lose its variables. So it is read anew at the frame's
+    next event, which lets go of what was deleted, and emptied at an event of another frame.
+    """
+
+    def __init__(self) -> None:
+        self._frame = 0  # by ``id``, whose snapshot there is
+        self._snapshot: dict[str, Any] | None = None
+
+    def read(self, frame: FrameType) -> dict[str, Any]:
+        """Give the variables of ``frame``, which an event is of."""
+        variables = frame.f_locals
+        if frame.f_code.co_flags & inspect.CO_OPTIMIZED and isinstance(variables, dict):
+            self._frame, self._snapshot = id(frame), variables
+        return dict(variables)
+
+    def renew(self, frame: FrameType) -> None:
+        """An event is of ``frame``: have the snapshot hold no more than is there."""
+        if self._snapshot is None:
+            return
+        if self._frame == id(frame):
+            frame.f_locals  # noqa: B018  fills it anew
+        else:
+            self.clear()
+
+    def clear(self) -> None:
+        """Empty the snapshot; not at an event of the frame that it is of."""
+        snapshot, self._snapshot = self._snapshot, None
+        if snapshot is not None:
+            snapshot.clear()

@@ -31,13 +31,11 @@ class EndedCall:
     Attributes:
         scopes: The scopes of it and of the calls in it.
         numbers: The sequence numbers that were given in it.
-        sources: Operations without gradient that were traced in it.
         marks: References that die with the nodes of its output; None where those are not known.
     """
 
     scopes: range
     numbers: range
-    sources: range
     marks: list[weakref.ref[_Mark]] | None
 
     @property

@@ -123,9 +123,10 @@ class Origins:
         return origin
 
 
-def traced(tensor: torch.Tensor) -> TracedTensor:
-    """Describe a tensor without gradient, with a copy if it is small."""
+def traced(tensor: torch.Tensor, copies: bool = True) -> TracedTensor:
+    """Describe a tensor without gradient, with a copy if it is small and ``copies`` are made."""
     dtype = dtype_name(tensor.dtype)
     if is_lazy(tensor):  # it has no shape, and may not be asked for one
         return TracedTensor(id(tensor), (), dtype, None)
-    return TracedTensor(id(tensor), plain_shape(tensor.shape), dtype, small_copy(tensor))
+    value = small_copy(tensor) if copies else None
+    return TracedTensor(id(tensor), plain_shape(tensor.shape), dtype, value)

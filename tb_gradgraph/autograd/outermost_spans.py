@@ -10,7 +10,12 @@ from collections.abc import Callable, Mapping
 import torch
 
 from tb_gradgraph.autograd.compiled_regions import listen_to_regions
-from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr
+from tb_gradgraph.autograd.engine import (
+    current_graph_task,
+    functions_not_overridden,
+    next_sequence_nr,
+)
+from tb_gradgraph.autograd.forward_notes import ForwardNotes
 from tb_gradgraph.autograd.idle_calls import EndedCall, marks_of
 from tb_gradgraph.autograd.spans import ModuleSpans
 from tb_gradgraph.autograd.wrappers import is_wrapper
@@ -30,13 +35,13 @@ class OutermostSpans(ModuleSpans):
         self,
         find_names: Callable[[], Mapping[int, str]],
         tell: Callable[[bool], None],
-        count_sources: Callable[[], int],
+        notes: ForwardNotes | None,
     ) -> None:
         super().__init__({})
         self._find_names = find_names
-        self._count_sources = count_sources
+        self._notes = notes
         self._ended: list[EndedCall] = []
-        self._begins = (0, 0, 0)  # scopes, sequence numbers and sources when a call begins
+        self._begins = (0, 0)  # scopes and sequence numbers when a call begins
         self._most = _MOST_SCOPES
         self._tell = tell
         self._ignored = 0
@@ -82,7 +87,7 @@ class OutermostSpans(ModuleSpans):
 
     def release(self) -> None:
         """Let go of those that are told: they hold this object, in a circle."""
-        self._find_names, self._tell, self._count_sources = dict, _ignore, int
+        self._find_names, self._tell, self._notes = dict, _ignore, None
 
     def _is_followed(self) -> bool:
         if torch.compiler.is_compiling():  # else our own code would be compiled too
@@ -92,14 +97,16 @@ class OutermostSpans(ModuleSpans):
     def _enter(self, module: torch.nn.Module, inputs: object) -> None:
         if not is_wrapper(module) and self._is_followed():
             try:
-                self._begin_call(module)
+                with functions_not_overridden():
+                    self._begin_call(module)
             except Exception as error:
                 self._fail(error)
 
     def _leave(self, module: torch.nn.Module, inputs: object, output: object) -> None:
         if not is_wrapper(module) and self._is_followed():
             try:
-                self._end_call(module, output)
+                with functions_not_overridden():
+                    self._end_call(module, output)
             except Exception as error:
                 self._fail(error)
 
@@ -109,7 +116,7 @@ class OutermostSpans(ModuleSpans):
         self.__exit__()
 
     def _at_region(self, begins: bool) -> None:
-        """Make way for code that torch.compile has taken in, hooks and trace included, and come back."""
+        """Make way for code that torch.compile has taken in, hooks and notes included, and come back."""
         if threading.get_ident() != self._thread or self.failure is not None:
             return
         try:
@@ -142,12 +149,16 @@ class OutermostSpans(ModuleSpans):
         self._begin(module)
         if outermost:
             self._tell(True)
+        if self._notes is not None:
+            self._notes.note_call(module)
 
     def _end_call(self, module: torch.nn.Module, output: object) -> None:
         if self._ignored:
             self._ignored -= 1
             return
         followed = bool(self._stack)
+        if followed and self._notes is not None:
+            self._notes.note_output(output)
         self._end(module)
         if followed and not self._stack:
             self._tell(False)
@@ -159,15 +170,14 @@ class OutermostSpans(ModuleSpans):
     def _begin_outermost(self) -> None:
         if self.count >= self._most:
             self._forget_idle()
-        self._begins = (self.count, next_sequence_nr(), self._count_sources())
+        self._begins = (self.count, next_sequence_nr())
 
     def _end_outermost(self, output: object) -> None:
-        scopes, numbers, sources = self._begins
+        scopes, numbers = self._begins
         self._ended.append(
             EndedCall(
                 range(scopes, self.count),
                 range(numbers, next_sequence_nr()),
-                range(sources, self._count_sources()),
                 marks_of(output),
             )
         )

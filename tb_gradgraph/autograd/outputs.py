@@ -16,8 +16,8 @@ from tb_gradgraph.autograd.engine import remove_keyword_hook
 from tb_gradgraph.autograd.forward import Forward
 from tb_gradgraph.autograd.known import in_scopes, known_tensors, names_of_modules
 from tb_gradgraph.autograd.objective import Objective, choose_objective
+from tb_gradgraph.autograd.saved_inputs import saved_inputs
 from tb_gradgraph.autograd.spans import ModuleSpans
-from tb_gradgraph.autograd.unwatched import saved_inputs
 from tb_gradgraph.autograd.values import named_tensors
 from tb_gradgraph.autograd.walk import walk
 from tb_gradgraph.graph import NO_SCOPE
@@ -44,7 +44,7 @@ def watch_outputs(
     owners = spans.owners()
     scopes = [owners.get(node, NO_SCOPE) for node in walked.nodes]
     known = in_scopes(known, spans.scopes)
-    sources, inputs = saved_inputs(walked, known)
+    sources, inputs = saved_inputs(walked, known, place.__getitem__)
     return objective, Forward(
         number_of=place.__getitem__,
         scopes=spans.scopes,

@@ -36,13 +36,6 @@ HELD = 4_194_304
 #: inputs is in it, and the leaves among them.
 Fingerprint = tuple[tuple[type, ...], tuple[int, ...], tuple["int | None", ...]]
 
-#: Kinds of node that torch makes of some reshapes, and what it makes of them while we trace.
-_UNTRACED = {
-    getattr(torch._C._functions, "ReshapeAliasBackward0", None): getattr(
-        torch._C._functions, "ViewBackward0", None
-    )
-}
-
 SlotRows = tuple[tuple[int, ...], ...]
 
 
@@ -83,8 +76,7 @@ def fingerprint(
     order: Sequence[AutogradNode], wiring: Sequence[int], leaves: Sequence[int | None]
 ) -> Fingerprint:
     """Tell structures apart by what ``reach`` gave; ``leaves`` are numbers. Shapes do not count."""
-    kinds = list(map(type, order))
-    return tuple(map(_UNTRACED.get, kinds, kinds)), tuple(wiring), tuple(leaves)
+    return tuple(map(type, order)), tuple(wiring), tuple(leaves)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,18 +8,17 @@ from types import FrameType
 
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.engine import (
-    HAS_NUMBERS,
-    next_sequence_nr,
-    sequence_nr,
-)
+from tb_gradgraph.autograd.anomaly_lines import forget_stacks, line_of
+from tb_gradgraph.autograd.engine import HAS_NUMBERS, next_sequence_nr, sequence_nr
 from tb_gradgraph.autograd.forward import Forward, KnownTensor
+from tb_gradgraph.autograd.forward_notes import ForwardNotes
 from tb_gradgraph.autograd.frame_tensors import variables_with_history, variables_without_history
 from tb_gradgraph.autograd.frames import is_in_module_call
 from tb_gradgraph.autograd.known import in_scopes
 from tb_gradgraph.autograd.outermost_spans import OutermostSpans
-from tb_gradgraph.autograd.trace import ForwardTrace
-from tb_gradgraph.autograd.watched import forward_of, number_from
+from tb_gradgraph.autograd.saved_inputs import saved_inputs
+from tb_gradgraph.autograd.walk import Walk
+from tb_gradgraph.autograd.watched import number_from
 
 
 class TrainingForward:
@@ -29,20 +28,19 @@ class TrainingForward:
     forward again) are not followed, nor anything inside them.
     """
 
-    def __init__(self, find_names: Callable[[], Mapping[int, str]], traces: bool) -> None:
+    def __init__(self, find_names: Callable[[], Mapping[int, str]], notes: bool) -> None:
         """Prepare; ``find_names`` gives those of modules by ``id`` when the first is called.
 
-        A trace also sees source lines, variables and tensors without gradient, at
-        some 30 us an operation.
+        With ``notes`` source lines, variables and what each call led to are seen too.
         """
-        self._spans = OutermostSpans(find_names, self._at_outermost, self._sources)
-        self._trace = ForwardTrace(self._spans, None) if traces and HAS_NUMBERS else None
+        self._notes = ForwardNotes() if notes and HAS_NUMBERS else None
+        self._spans = OutermostSpans(find_names, self._at_outermost, self._notes)
         self._first = next_sequence_nr()
 
     @property
-    def traces(self) -> bool:
-        """Whether source lines, variables and tensors without gradient are seen."""
-        return self._trace is not None
+    def has_notes(self) -> bool:
+        """Whether source lines and variables are seen."""
+        return self._notes is not None
 
     def has_followed(self, order: Sequence[AutogradNode]) -> bool:
         """Whether all nodes were made since ``attach``."""
@@ -56,6 +54,8 @@ class TrainingForward:
 
     def check(self) -> None:
         """Raise a fault of ours that happened within the user's forward."""
+        if self._notes is not None:
+            self._notes.anomaly.settle()
         if self._spans.failure is not None:
             raise self._spans.failure
 
@@ -68,8 +68,8 @@ class TrainingForward:
         if self._spans.is_inside and not is_in_module_call():
             self._spans.abandon()
         self._spans.stop()
-        if self._trace is not None and not self._spans.is_inside:
-            self._trace.close()
+        if self._notes is not None and not self._spans.is_inside:
+            self._notes.close()
         self.release()
 
     def release(self) -> None:
@@ -77,45 +77,64 @@ class TrainingForward:
         if not self._spans.is_inside:
             self._spans.release()
 
-    def so_far(self, owned: Mapping[int, KnownTensor], frame: FrameType | None) -> Forward:
+    def so_far(
+        self, owned: Mapping[int, KnownTensor], frame: FrameType | None, walked: Walk
+    ) -> Forward:
         """Give what is known by now.
 
         Args:
             owned: Parameters and buffers by ``id``.
             frame: Where the backward was called; its variables name what was made
                 outside of modules.
+            walked: What the backward is to run over.
         """
         number_of = number_from(self._first)
         known = in_scopes(owned, self._spans.scopes) | variables_without_history(frame, owned)
         names, values = variables_with_history(frame, number_of)
-        if self._trace is None:
-            return Forward(
-                number_of=number_of,
-                known=known,
-                seen=None,
-                scopes=self._spans.scopes,
-                scope_at=self._spans.scope_at,
-                names=names,
-                used=values,
-            )
-        forward = forward_of(self._trace, known)
-        return dataclasses.replace(
-            forward, names={**names, **forward.names}, used={**values, **forward.used}
+        notes = self._notes
+        if notes is not None:
+            held = notes.names.found_without_gradient().items()
+            known = {key: KnownTensor("constant", (name,)) for key, name in held} | known
+            names = {**names, **notes.names.found()}
+        sources, inputs = saved_inputs(walked, known, number_of, copies=False)
+        forward = Forward(
+            number_of=number_of,
+            known=known,
+            seen=None,
+            scopes=self._spans.scopes,
+            scope_at=self._spans.scope_at,
+            sources=sources,
+            untracked_inputs=inputs,
+            names=names,
+            used=values,
         )
-
-    def _sources(self) -> int:
-        """Count the operations without gradient that were traced."""
-        return 0 if self._trace is None else len(self._trace.origins.sources)
+        return forward if notes is None else _with_notes(forward, notes, walked)
 
     def _at_outermost(self, begins: bool) -> None:
-        trace = self._trace
-        if trace is None:
+        notes = self._notes
+        if notes is None:
             return
         if begins:
             for call in self._spans.take_idle():
-                trace.forget(call.numbers, call.sources)
-            trace.resume()
-            trace.__enter__()
+                notes.forget(call.numbers)
+            notes.begin()
         else:
-            trace.leave()
-            trace.names.close()
+            notes.end()
+
+
+def _with_notes(forward: Forward, notes: ForwardNotes, walked: Walk) -> Forward:
+    """Add lines, and what is known of leaves."""
+    lines = notes.lines
+    if notes.anomaly.is_used:
+        stacks = ((forward.number_of(node), line_of(node)) for node in walked.nodes)
+        lines = {**{number: line for number, line in stacks if line}, **lines}
+        if notes.anomaly.was_ours:
+            forget_stacks(walked.nodes)
+    return dataclasses.replace(
+        forward,
+        lines=lines,
+        leaf_names=notes.names.found_leaves(),
+        seen={leaf: lines.get(number, "") for leaf, number in notes.seen.items()},
+        called=notes.called,
+        hidden_leaves=notes.hidden_leaves,
+    )

@@ -16,6 +16,7 @@ from tb_gradgraph.autograd.model import name_roots
 from tb_gradgraph.autograd.orders import second_order
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.autograd.unreached import walk_behind_cuts
+from tb_gradgraph.autograd.walk import walk
 
 
 def build_training_graph(
@@ -34,7 +35,8 @@ def build_training_graph(
         parameters: Those to draw even where the graph does not reach them.
         frame: Where the backward was called; its variables give names.
     """
-    walked, known = walk_behind_cuts(roots, forward.so_far(owned, frame), parameters)
+    seen = forward.so_far(owned, frame, walk(roots))
+    walked, known = walk_behind_cuts(roots, seen, parameters)
     free_in_parts(walked)
     numbers = (known.number_of(node) for node in walked.nodes)
     second = second_order(number for number in numbers if number >= 0)

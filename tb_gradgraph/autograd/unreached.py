@@ -17,6 +17,9 @@ from tb_gradgraph.graph import NoGradientReason
 
 FROZEN = WhyNone("frozen", "Frozen: it does not require grad.")
 UNUSED = WhyNone("unused", "Unused: no operation of this forward used it.")
+NOT_CALLED = WhyNone(
+    "unused", "Unused, as far as is seen: its module was not called, nor a result of it found."
+)
 NOT_DRAWN = WhyNone("", "No operation of this graph uses it.")
 INSIDE = WhyNone(
     "no_grad",
@@ -162,8 +165,25 @@ def _reason(parameter: torch.Tensor, forward: Forward) -> WhyNone:
         return NOT_DRAWN if parameter.requires_grad else FROZEN
     used = id(parameter) in forward.seen
     if parameter.requires_grad:
-        return _not_in_loss(forward.seen[id(parameter)]) if used else UNUSED
-    return FROZEN if used else WhyNone(FROZEN.reason, f"{FROZEN.note} {UNUSED.note}")
+        if used:
+            return _not_in_loss(forward.seen[id(parameter)])
+        return UNUSED if forward.called is None else _as_called(forward.called.get(id(parameter)))
+    if used or forward.called is not None:
+        return FROZEN
+    return WhyNone(FROZEN.reason, f"{FROZEN.note} {UNUSED.note}")
+
+
+def _as_called(call: tuple[str, bool] | None) -> WhyNone:
+    """Say what is known where operations were not seen, but module calls."""
+    if call is None:
+        return NOT_CALLED
+    line, has_gradient = call
+    place = f" ({line})" if line else ""
+    if has_gradient:
+        return WhyNone(
+            "", f"Not known: its module was called{place}, and no result of it was seen."
+        )
+    return WhyNone("no_grad", f"Its module was called without gradient, under no_grad{place}.")
 
 
 def _not_in_loss(line: str) -> WhyNone:

@@ -9,24 +9,14 @@ from typing import Any
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.engine import HAS_NUMBERS, saved_tensors, sequence_nr, small_copy
+from tb_gradgraph.autograd.engine import HAS_NUMBERS, sequence_nr, small_copy
 from tb_gradgraph.autograd.forward import Forward, KnownTensor, NamedTensor
 from tb_gradgraph.autograd.frames import variables_of
 from tb_gradgraph.autograd.orders import second_order
-from tb_gradgraph.autograd.origins import Origin, SlotKey, TracedSource, traced
+from tb_gradgraph.autograd.origins import SlotKey
+from tb_gradgraph.autograd.saved_inputs import saved_inputs
 from tb_gradgraph.autograd.walk import Walk
 from tb_gradgraph.autograd.wrappers import owned_tensors
-from tb_gradgraph.graph import NO_SCOPE
-
-#: Inputs that an operation saves for its backward, by autograd's names; what else it saves
-#: (results, batch statistics) it has made itself.
-_SAVED_INPUTS = frozenset(
-    (
-        *("self", "other", "input", "weight", "mat1", "mat2", "vec1", "vec2", "batch1", "batch2"),
-        *("tensor1", "tensor2", "target", "indices", "index", "mask", "condition", "exponent"),
-        *("tensors", "query", "key", "value", "attn_mask", "attn_bias"),
-    )
-)
 
 
 def forward_of_frame(
@@ -47,7 +37,7 @@ def forward_of_frame(
     place = {node: index for index, node in enumerate(walked.nodes)}
     made = _by_slot([*roots, *tensors], place)
     known = _owned(variables) | {id(named.tensor): _leaf(named) for named in reversed(tensors)}
-    sources, inputs = saved_inputs(walked, known)
+    sources, inputs = saved_inputs(walked, known, place.__getitem__)
     return Forward(
         number_of=place.__getitem__,
         names={key: named.name for key, named in made.items()},
@@ -96,28 +86,3 @@ def _owned(variables: Mapping[str, Any]) -> dict[int, KnownTensor]:
                 if kind == "parameter":
                     names.setdefault(id(tensor), []).append(prefix + name)
     return {identity: KnownTensor("parameter", tuple(found)) for identity, found in names.items()}
-
-
-def saved_inputs(
-    walked: Walk, known: Mapping[int, KnownTensor]
-) -> tuple[list[TracedSource], dict[int, list[tuple[int, Origin]]]]:
-    """Find the tensors without gradient that operations saved, each once.
-
-    Numbers (``2 * x``) are saved as 0-d tensors too; those without a name are left out.
-    """
-    sources: list[TracedSource] = []
-    inputs: dict[int, list[tuple[int, Origin]]] = {}
-    seen: dict[int, tuple[int, torch.Tensor]] = {}  # by memory; the tensor keeps it taken
-    for number, node in enumerate(walked.nodes):
-        for name, tensor in saved_tensors(node):
-            if name not in _SAVED_INPUTS or tensor.requires_grad:
-                continue
-            place = id(tensor)
-            if tensor.dim() == 0 and place not in known:
-                continue
-            if place not in seen:
-                seen[place] = (len(sources), tensor)
-                sources.append(TracedSource("", NO_SCOPE, "", [traced(tensor)], []))
-            found = inputs.setdefault(number, [])
-            found.append((len(found), ("source", seen[place][0], 0)))
-    return sources, inputs

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 
 import torch
+from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.engine import sequence_nr
 from tb_gradgraph.autograd.frames import is_users, tensors_of
@@ -17,7 +18,52 @@ from tb_gradgraph.autograd.origins import Origin, SlotKey
 _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-class VariableNames:
+class FoundNames:
+    """The best name found so far of each tensor that a variable held."""
+
+    def __init__(self, origin_of: Callable[[torch.Tensor], Origin | None]) -> None:
+        """Prepare; ``origin_of`` tells where a tensor without gradient came from, if that is known."""
+        self._origin_of = origin_of
+        self._names: dict[SlotKey, tuple[int, str]] = {}  # rank (0 best) and name
+        self._source_names: dict[SlotKey, tuple[int, str]] = {}
+        self._leaf_names: dict[int, tuple[weakref.ref[torch.Tensor], str]] = {}
+        self._code: dict[int, CodeType] = {}
+
+    def made_in(self, number: int, code: CodeType) -> None:
+        """Note in whose code a node was made: names given there are preferred."""
+        self._code[number] = code
+
+    def found(self) -> dict[SlotKey, str]:
+        """Give the best name found for each slot."""
+        return {key: name for key, (_, name) in self._names.items()}
+
+    def found_sources(self) -> dict[tuple[int, int], str]:
+        """Give the best name found for each output of a traced source."""
+        return {key: name for key, (_, name) in self._source_names.items()}
+
+    def found_leaves(self) -> dict[int, str]:
+        """Give the first name found of each leaf that is still there, by ``id``."""
+        return {key: name for key, (alive, name) in self._leaf_names.items() if alive() is not None}
+
+    def offer(self, name: str, tensor: torch.Tensor, code: CodeType) -> None:
+        """Take in that a variable of ``code`` holds ``tensor``."""
+        node = self._made_by(tensor)
+        if node is not None:
+            number = sequence_nr(node)
+            rank = 0 if self._code.get(number) is code else 1
+            _keep_best(self._names, (number, tensor.output_nr), rank, name)
+        elif tensor.requires_grad:
+            self._leaf_names.setdefault(id(tensor), (weakref.ref(tensor), name))
+        else:
+            origin = self._origin_of(tensor)
+            if origin is not None and origin[0] == "source":
+                _keep_best(self._source_names, origin[1:], 0, name)
+
+    def _made_by(self, tensor: torch.Tensor) -> AutogradNode | None:
+        return tensor.grad_fn
+
+
+class VariableNames(FoundNames):
     """Reads the variables of the user's frames at every operation, and once more when they end.
 
     A frame that is held keeps its variables after it has returned. So the user's
@@ -36,13 +82,9 @@ class VariableNames:
             outermost: Where the user asked for the capture; ``None`` if not from his code.
             origin_of: Where a tensor without gradient came from, if that is known.
         """
+        super().__init__(origin_of)
         self._outermost = outermost
-        self._origin_of = origin_of
         self._held: list[_HeldFrame] = []
-        self._names: dict[SlotKey, tuple[int, str]] = {}  # rank (0 best) and name
-        self._source_names: dict[SlotKey, tuple[int, str]] = {}
-        self._leaf_names: dict[int, tuple[weakref.ref[torch.Tensor], str]] = {}
-        self._code: dict[int, CodeType] = {}
 
     def read(self, frame: FrameType, called: FrameType | None) -> None:
         """Read the frame that an operation came from, and those that ended before it.
@@ -61,22 +103,6 @@ class VariableNames:
                 self._look(held[-1])
         elif frame is not self._outermost:
             self._look(_HeldFrame(frame))
-
-    def made_in(self, number: int, code: CodeType) -> None:
-        """Note in whose code a node was made: names given there are preferred."""
-        self._code[number] = code
-
-    def found(self) -> dict[SlotKey, str]:
-        """Give the best name found for each slot."""
-        return {key: name for key, (_, name) in self._names.items()}
-
-    def found_sources(self) -> dict[tuple[int, int], str]:
-        """Give the best name found for each output of a traced source."""
-        return {key: name for key, (_, name) in self._source_names.items()}
-
-    def found_leaves(self) -> dict[int, str]:
-        """Give the first name found of each leaf that is still there, by ``id``."""
-        return {key: name for key, (alive, name) in self._leaf_names.items() if alive() is not None}
 
     def close(self) -> None:
         """Read what the last frames were left with, and let go of them."""
@@ -109,20 +135,7 @@ class VariableNames:
             state = (id(tensor), tensor._version if tensor.requires_grad else -1)
             if seen.get(name) != state:
                 seen[name] = state
-                self._offer(name, tensor, held.frame.f_code)
-
-    def _offer(self, name: str, tensor: torch.Tensor, code: CodeType) -> None:
-        node = tensor.grad_fn
-        if node is not None:
-            number = sequence_nr(node)
-            rank = 0 if self._code.get(number) is code else 1
-            _keep_best(self._names, (number, tensor.output_nr), rank, name)
-        elif tensor.requires_grad:
-            self._leaf_names.setdefault(id(tensor), (weakref.ref(tensor), name))
-        else:
-            origin = self._origin_of(tensor)
-            if origin is not None and origin[0] == "source":
-                _keep_best(self._source_names, origin[1:], 0, name)
+                self.offer(name, tensor, held.frame.f_code)
 
 
 class _HeldFrame:

@@ -115,7 +115,8 @@ def _has_multiplied(scaler: Any, roots: Sequence[Any]) -> bool:
 
 def _multiplies_by(node: Any, scaler: Any, scale: torch.Tensor) -> bool:
     if TELLS_PACKED:
-        factors = (factor for _, factor in saved_tensors(node) if has_memory(factor))
+        saved = saved_tensors(node, ("self", "other"))
+        factors = (factor for _, factor in saved if has_memory(factor))
         return any(factor.data_ptr() == scale.data_ptr() for factor in factors)
     thread = threading.get_ident()
     return HAS_NUMBERS and any(

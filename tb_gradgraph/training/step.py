@@ -75,13 +75,13 @@ class RecordedStep:
         self._reached: list[int] = []  # leaves behind the running backward, by ``id``
         self._before: dict[int, OptimizerReading] = {}
         self._within: _WithinBackward | None = None  # while a backward runs
-        wants_trace = setting.structures.wants_trace
+        wants_notes = setting.structures.wants_notes
         may_follow = are_regions_heard()  # else what we put on would be compiled too
         self.forward = TrainingForward(
-            setting.parameters.read_modules, traces=wants_trace and may_follow
+            setting.parameters.read_modules, notes=wants_notes and may_follow
         )
         follows = setting.follows_modules and not setting.structures.is_settled
-        self._is_followed = may_follow and (wants_trace or follows)
+        self._is_followed = may_follow and (wants_notes or follows)
         self._has_tensor_hooks = False
         self._stop_listening = listen_for_hooks(self._note_tensor_hook)
         if self._is_followed:

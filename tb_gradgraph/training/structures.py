@@ -35,7 +35,7 @@ class Structure:
     parameter_rows: Mapping[int, int]  # by ``id``, those to read
     root_rows: tuple[int, ...]
     whole_rows: frozenset[int]  # of tensors kept whole
-    is_traced: bool
+    is_noted: bool
     tries: int  # how often it was built
 
     @property
@@ -84,7 +84,7 @@ class Structures:
         self._found: dict[Hashable, Structure] = {}
         self._known_in_a_row = 0
         self._enough = _SETTLED
-        self.wants_trace = True
+        self.wants_notes = True
 
     @property
     def is_settled(self) -> bool:
@@ -106,8 +106,8 @@ class Structures:
             return None
         key = fingerprint(order, wiring, self._parameters.numbers_of(leaves))
         found = self._found.get(key)
-        if found is not None and (found.is_traced or not forward.traces):
-            self.wants_trace = False
+        if found is not None and (found.is_noted or not forward.has_notes):
+            self.wants_notes = False
             if self.is_settled or forward.calls >= MANY_CALLS:
                 self._known_in_a_row += 1
             return Met(found, order, leaves)
@@ -116,8 +116,8 @@ class Structures:
     def _meet_parameters(self, roots: Sequence[Any], forward: TrainingForward) -> Met | None:
         key = self._parameters.signature()
         found = self._found.get(key)
-        if found is not None and (found.is_traced or not forward.traces):
-            self.wants_trace = False
+        if found is not None and (found.is_noted or not forward.has_notes):
+            self.wants_notes = False
             return Met(found)
         order, leaves, _ = reach(roots)
         if not any(id(leaf) in self._parameters.known for leaf in leaves):
@@ -134,7 +134,7 @@ class Structures:
         forward: TrainingForward,
     ) -> Met | None:
         if len(self._found) >= MOST_GRAPHS or not all(isinstance(r, torch.Tensor) for r in roots):
-            self.wants_trace = False
+            self.wants_notes = False
             last = next(reversed(self._found.values()), None)
             return None if last is None else Met(last)
         if self.is_settled:
@@ -144,7 +144,7 @@ class Structures:
         tries = 1 if before is None else before.tries + 1
         built = self._build(roots, forward)
         structure = self._structure(built, order, leaves, forward, tries)
-        self.wants_trace = not structure.is_traced
+        self.wants_notes = not structure.is_noted
         self._found[key] = structure
         return Met(structure, order, leaves, True)
 
@@ -168,5 +168,5 @@ class Structures:
         roots = tuple(offsets[index] for index, node in nodes if node.kind == "root")
         replay = Replay(built, order, leaves, wanted)
         # A part that was there before, as a hidden state that goes on, always lacks its names.
-        is_traced = forward.traces and (tries >= _TRIES or forward.has_followed(order))
-        return Structure(replay, rows, roots, whole, is_traced, tries)
+        is_noted = forward.has_notes and (tries >= _TRIES or forward.has_followed(order))
+        return Structure(replay, rows, roots, whole, is_noted, tries)

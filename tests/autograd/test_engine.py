@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import gc
+import inspect
 import pathlib
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +17,7 @@ from torch import nn
 from torch.nn.modules import module as torch_module
 
 from tb_gradgraph.autograd import engine
+from tb_gradgraph.autograd.anomaly_lines import AnomalyLines, forget_stacks, line_of
 from tests.autograd.models import Doubled
 
 ROOM = pathlib.Path(engine.__file__).parent
@@ -35,6 +38,8 @@ def _node() -> torch.autograd.graph.Node:
 
 #: Every private name that engine.py asks torch for, where it is, and what stands on it.
 PRIVATE = {
+    "_is_view": (lambda: torch.ones(1), "what a tensor is a view of"),
+    "_base": (lambda: torch.ones(1), "what a tensor is a view of"),
     "_get_sequence_nr": (lambda: torch.autograd, "scopes, lines, names, orders"),
     "_sequence_nr": (_node, "scopes, lines, names, orders"),
     "_current_graph_task_id": (lambda: torch._C, "keeping backward passes apart"),
@@ -53,7 +58,6 @@ ELSEWHERE = {
     "_saved_alpha": (lambda: (torch.ones(2, requires_grad=True) + torch.ones(2)).grad_fn,
                      "watch: additions that pass a gradient on as it is"),
     "_call_impl": (lambda: nn.Module, "watch: gradients that a forward asks for"),
-    "_functions": (lambda: torch._C, "watch: two names of a reshape are one"),
     "_is_functional_tensor": (lambda: torch, "tensors without memory are not read"),
     "_is_zerotensor": (lambda: torch.ones(1), "tensors without memory are not read"),
 }  # fmt: skip
@@ -178,14 +182,58 @@ def test_names_leaves_metadata_and_classes_of_nodes() -> None:
 def test_saved_tensors_are_read_unless_packed_or_freed() -> None:
     w, x = torch.ones(2, requires_grad=True), torch.full((2,), 3.0)
     y = w * x
-    assert [(name, t.tolist()) for name, t in engine.saved_tensors(y.grad_fn)] == [
+    names = ("self", "other")
+    assert [(name, t.tolist()) for name, t in engine.saved_tensors(y.grad_fn, names)] == [
         ("other", [3.0, 3.0])
     ]
+    assert list(engine.saved_tensors(y.grad_fn, ("self",))) == []
     y.sum().backward()
-    assert list(engine.saved_tensors(y.grad_fn)) == []
+    assert list(engine.saved_tensors(y.grad_fn, names)) == []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         packed = w * x
-    assert list(engine.saved_tensors(packed.grad_fn)) == []
+    assert list(engine.saved_tensors(packed.grad_fn, names)) == []
+
+
+def test_saved_lists_of_tensors_are_read() -> None:
+    w, places = torch.ones(3, requires_grad=True), torch.tensor([2, 0])
+    (found,) = engine.saved_tensors(w[places].grad_fn, ("indices",))
+    assert found[0] == "indices" and found[1] is places
+
+
+def test_what_a_view_is_of() -> None:
+    base = torch.ones(4)
+    assert engine.viewed(base[1:]) is base and engine.viewed(base) is base
+
+
+def test_nobody_hears_that_a_tensor_is_looked_at() -> None:
+    class Heard(torch.overrides.TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            heard.append(func)
+            return func(*args, **(kwargs or {}))
+
+    heard: list[Any] = []
+    with Heard():
+        with engine.functions_not_overridden():
+            assert torch.ones(1).grad_fn is None
+        assert not heard
+        torch.ones(1)
+    assert heard
+
+
+def test_anomaly_mode_keeps_the_stack_of_a_node() -> None:
+    w = torch.ones(1, requires_grad=True)
+    notes = AnomalyLines()
+    notes.begin()
+    made = w * 2
+    notes.end()
+    line = inspect.currentframe().f_lineno - 2
+    assert line_of(made.grad_fn).endswith(
+        f"test_engine.py:{line} in {inspect.currentframe().f_code.co_name}"
+    )
+    forget_stacks([made.grad_fn])
+    assert line_of(made.grad_fn) == line_of((w * 2).grad_fn) == ""
 
 
 def test_memory_is_known_by_views_and_not_given_away() -> None:
@@ -230,6 +278,8 @@ def test_private_names_are_used_in_engine_alone() -> None:
             if isinstance(node, ast.ImportFrom) and "._" in (node.module or ""):
                 found.setdefault(path.name, set()).add(node.module)
     assert found == {
+        "forward_notes.py": {"_getframe"},
+        "monitoring_events.py": {"_getframe"},  # whose event it is
         "trace.py": {"torch.utils._python_dispatch", "_getframe"},  # torch documents modes there
         "call.py": {"torch.utils._pytree"},  # tree_map has no public place
         "idle_calls.py": {"torch.utils._pytree"},
@@ -237,6 +287,6 @@ def test_private_names_are_used_in_engine_alone() -> None:
         # There is nothing public.
         "compiled_regions.py": {"_maybe_set_eval_frame", "_getframe", "_callback_from_stance"},
         "backward_calls.py": {"_engine_run_backward"},  # replaced there, and put back
-        "replay.py": {"_saved_alpha", "_input_metadata", "_C", "_functions"},
+        "replay.py": {"_saved_alpha", "_input_metadata"},
         "functions.py": {"_getframe"},
     }

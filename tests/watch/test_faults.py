@@ -14,7 +14,7 @@ from torch import nn
 
 import tb_gradgraph
 from tb_gradgraph.autograd import outermost_spans
-from tb_gradgraph.autograd.trace import ForwardTrace
+from tb_gradgraph.autograd.forward_notes import ForwardNotes
 from tb_gradgraph.record.chunk_writer import ChunkWriter
 from tb_gradgraph.training import applied, batches, reading, records, step, structures, watch
 from tests.logged import read_one_run
@@ -54,7 +54,9 @@ PLACES = {
     "a module call begins": (outermost_spans.OutermostSpans, "_begin_outermost"),
     "a module call ends": (outermost_spans.OutermostSpans, "_end_outermost"),
     "the output of a call is marked": (outermost_spans, "marks_of"),
-    "an operation is traced": (ForwardTrace, "_note"),
+    "a line is noted": (ForwardNotes, "_note"),
+    "a module call is noted": (ForwardNotes, "note_call"),
+    "the output of a call is noted": (ForwardNotes, "note_output"),
     "names of modules are read": (step.Parameters, "read_modules"),
     "parameters are read": (step.Parameters, "refresh"),
     "the backward is asked for": (watch, "recorded"),
