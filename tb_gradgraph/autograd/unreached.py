@@ -180,9 +180,8 @@ def _as_called(call: tuple[str, bool] | None) -> WhyNone:
     line, has_gradient = call
     place = f" ({line})" if line else ""
     if has_gradient:
-        return WhyNone(
-            "", f"Not known: its module was called{place}, and no result of it was seen."
-        )
+        text = f"its module was called{place}, and nothing that was seen to come of it uses this."
+        return WhyNone("unused", f"Unused, as far as is seen: {text}")
     return WhyNone("no_grad", f"Its module was called without gradient, under no_grad{place}.")
 
 
