@@ -31,7 +31,9 @@ MOST_BYTES = 96 * 2**20
 _ROW_BYTES = 3 * 4 * len(STATISTICS) + 64 + 40
 
 _COUNTS = ("nan", "posinf", "neginf")
-_SHOWN = tuple(name for name in STATISTICS if name != "numel" and name not in OF_PARAMETERS)
+_SHOWN = tuple(
+    name for name in STATISTICS if name != "numel" and name not in (*OF_PARAMETERS, "update_spread")
+)
 _MOST_SEARCHED = 1_000_000  # numbers of a series that the panel looks through
 
 Question = tuple[str, Route, dict[str, object]]

@@ -22,6 +22,7 @@ STATISTICS = (
     "weight_norm",
     "update_norm",
     "update_ratio",
+    "update_spread",
 )
 
 #: Numbers of a parameter beside its gradient; only records of an optimizer's step have them.
@@ -60,7 +61,8 @@ class Statistics:
 
     Of a parameter at an optimizer's step there are also the l2 norms of the weight
     before the step and of what the step added, and their ratio (``None`` where the
-    weight is zero).
+    weight is zero). Where what it added is an estimate, ``update_spread`` is the
+    standard error of its norm, else ``None``.
     """
 
     numel: int
@@ -78,6 +80,7 @@ class Statistics:
     weight_norm: float | None = None
     update_norm: float | None = None
     update_ratio: float | None = None
+    update_spread: float | None = None
 
     @property
     def nonfinite(self) -> int:

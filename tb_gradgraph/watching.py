@@ -48,6 +48,7 @@ def begin_watch(
     tag: str | None,
     request: Request,
     budget: float | None,
+    update_memory: int,
     strict: bool,
 ) -> Watch:
     """Attach a watch to a training; see ``watch``. Without a log it is one that records nothing.
@@ -58,6 +59,7 @@ def begin_watch(
     _check_model(model)
     optimizers = _optimizers(optimizer)
     _check_numbers(every_n_steps, budget)
+    _check_memory(update_memory)
     if request.level not in LEVELS:
         raise CaptureError(f"{WHERE}: expected level to be one of {LEVELS}, got {request.level!r}.")
     for selector in (request.select, request.exclude, request.retain):
@@ -84,6 +86,7 @@ def begin_watch(
         is_open=lambda: log.session.is_open,
         write_graph=log.session.write_graph,
         write_later=log.session.write_later,
+        update_memory=update_memory,
     )
     watch = Watch(setting, model, optimizers, Cadence(every_n_steps, budget), strict)
     log.watches.append(watch)
@@ -201,6 +204,14 @@ def _check_numbers(every_n_steps: Any, budget: Any) -> None:
         raise CaptureError(
             f"{WHERE}: expected budget to be a share of the time between 0 and 1, as 0.02, got "
             f"{budget!r}."
+        )
+
+
+def _check_memory(update_memory: Any) -> None:
+    if isinstance(update_memory, bool) or not isinstance(update_memory, int) or update_memory < 0:
+        raise CaptureError(
+            f"{WHERE}: expected update_memory to be a number of bytes, as 256 * 2**20, or 0, got "
+            f"{update_memory!r}."
         )
 
 

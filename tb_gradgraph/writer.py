@@ -17,6 +17,7 @@ from tb_gradgraph.graph_log import default_tag, graph_log_of
 from tb_gradgraph.mistakes import names_inputs, names_mistakes
 from tb_gradgraph.recorder import GraphRecorder, Request
 from tb_gradgraph.switch import no_graph, no_watch, unless_off
+from tb_gradgraph.training.room import UPDATE_MEMORY
 from tb_gradgraph.training.watch import Watch
 from tb_gradgraph.watching import begin_watch
 
@@ -110,6 +111,7 @@ def watch(
     exclude: Selector = (),
     retain: Selector = (),
     budget: float | None = None,
+    update_memory: int = UPDATE_MEMORY,
     strict: bool = False,
 ) -> Watch:
     """Record every n-th step of a training loop, in which nothing else changes.
@@ -139,6 +141,9 @@ def watch(
         retain: Whose whole gradient to keep, as for ``add_grad_graph``.
         budget: Share of the time that recording may take, as 0.02; the cadence is
             lengthened to stay below it.
+        update_memory: Bytes that copies of weights may take while an optimizer steps in a
+            recorded step, on an accelerator at most 5 % of what is free. How far the step moved
+            a weight is exact where a copy fits, else an estimate, and recorded as one.
         strict: Raise a fault of the recording itself at the next use of the result. The
             training is never interrupted.
 
@@ -153,7 +158,16 @@ def watch(
     request = Request(select, exclude, retain, level, "watch()")
     log = graph_log_of(writer, request.where)
     return begin_watch(
-        log, model, optimizer, grad_scaler, every_n_steps, tag, request, budget, strict
+        log,
+        model,
+        optimizer,
+        grad_scaler,
+        every_n_steps,
+        tag,
+        request,
+        budget,
+        update_memory,
+        strict,
     )
 
 

@@ -15,8 +15,9 @@ from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 USUAL = (1e-4, 1e-2)
 FAR = 10.0
 
-_GRADIENT, _WEIGHT, _UPDATE, _RATIO = (
-    STATISTICS.index(name) for name in ("l2_norm", "weight_norm", "update_norm", "update_ratio")
+_GRADIENT, _WEIGHT, _UPDATE, _RATIO, _SPREAD = (
+    STATISTICS.index(name)
+    for name in ("l2_norm", "weight_norm", "update_norm", "update_ratio", "update_spread")
 )
 
 _TOO_LARGE = "The learning rate may be too high."
@@ -33,6 +34,11 @@ def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
     known = updates[~np.isnan(updates)]
     if len(known) and not known.any():
         text = "No weight changed in this step. Is the learning rate 0?"
+        if not np.isnan(table.values[:, _SPREAD]).all():
+            text = (
+                "No weight is seen to have changed in this step. Of those that update_memory= had "
+                "no room to copy some rows and a sample were looked at."
+            )
         yield Finding("note", "no_update", None, "", text)
         return
     ratios = table.values[:, _RATIO]

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd.select import Selector
+from tb_gradgraph.training.room import UPDATE_MEMORY
 from tb_gradgraph.training.watch import Watch
 from tb_gradgraph.writer import watch
 
@@ -29,6 +30,7 @@ class WatchingCallback:
         exclude: Selector = (),
         retain: Selector = (),
         budget: float | None = None,
+        update_memory: int = UPDATE_MEMORY,
         strict: bool = False,
     ) -> None:
         """Take the arguments of ``tb_gradgraph.watch``."""
@@ -42,6 +44,7 @@ class WatchingCallback:
             "exclude": exclude,
             "retain": retain,
             "budget": budget,
+            "update_memory": update_memory,
             "strict": strict,
         }
 

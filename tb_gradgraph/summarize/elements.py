@@ -44,6 +44,11 @@ def stored(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.coalesce().values() if tensor.layout == torch.sparse_coo else tensor.values()
 
 
+def is_computed(dtype: torch.dtype) -> bool:
+    """Whether torch computes in a type on every device."""
+    return dtype in _COMPUTED
+
+
 def computable(values: torch.Tensor) -> torch.Tensor:
     """Give the elements in a type that torch computes in: those of complex32, float8 and the like widened.
 

@@ -73,7 +73,11 @@ class OptimizerReading:
     """One step of an optimizer, from before it to ``finish`` after it."""
 
     def __init__(
-        self, optimizer: torch.optim.Optimizer, last: PassNumbers | None, reads: bool
+        self,
+        optimizer: torch.optim.Optimizer,
+        last: PassNumbers | None,
+        reads: bool,
+        update_memory: int,
     ) -> None:
         """Read weights, and gradients if they were changed.
 
@@ -81,6 +85,7 @@ class OptimizerReading:
             optimizer: It is about to step.
             last: The backward before; None if it is to come, from a closure, or is running.
             reads: Whether gradients are to be read though they do not seem to have changed.
+            update_memory: Bytes that copies of weights may take.
         """
         self._parameters = [
             parameter
@@ -90,7 +95,7 @@ class OptimizerReading:
         ]
         self._last = last
         self._reads = reads
-        self._weights = WeightReading(self._parameters)
+        self._weights = WeightReading(self._parameters, update_memory)
         self._gradients: Numbers | None = None
         self._was_read = False
         self._seems_same = False

@@ -17,15 +17,16 @@ from tb_gradgraph.autograd.tensor_hooks import listen_for_hooks
 from tb_gradgraph.autograd.threads import gate
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.training.applied import AppliedPart, HiddenChanges, OptimizerReading
-from tb_gradgraph.training.batches import add_now, new_batch
-from tb_gradgraph.training.numbers import Numbers, differing
+from tb_gradgraph.training.applied import HiddenChanges, OptimizerReading
+from tb_gradgraph.training.numbers import differing
 from tb_gradgraph.training.parameters import Parameters
 from tb_gradgraph.training.reading import PassNumbers, PassReading
 from tb_gradgraph.training.records import LossScale, Pass, StepPlace, StepRecords
+from tb_gradgraph.training.room import UPDATE_MEMORY
 from tb_gradgraph.training.scalers import loss_scale, scaler_of
-from tb_gradgraph.training.structures import Met, Structure, Structures
+from tb_gradgraph.training.structures import Met, Structures
 from tb_gradgraph.training.unused import UnusedPasses
+from tb_gradgraph.training.within import WithinBackward
 
 #: Backward passes of one step that get a record each; of further ones (a great many
 #: micro-batches) only what they accumulated to is kept.
@@ -47,6 +48,7 @@ class Setting:
     hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)
     recorded: int = 0  # steps
     shared: int = 0  # passes left out, for another thread ran over the same
+    update_memory: int = UPDATE_MEMORY  # bytes that copies of weights may take in a step
     told: set[str] = dataclasses.field(default_factory=set)  # nodes told of as not read
 
 
@@ -74,7 +76,7 @@ class RecordedStep:
         self._unused = UnusedPasses()
         self._reached: list[int] = []  # leaves behind the running backward, by ``id``
         self._before: dict[int, OptimizerReading] = {}
-        self._within: _WithinBackward | None = None  # while a backward runs
+        self._within: WithinBackward | None = None  # while a backward runs
         wants_notes = setting.structures.wants_notes
         may_follow = are_regions_heard()  # else what we put on would be compiled too
         self.forward = TrainingForward(
@@ -115,7 +117,7 @@ class RecordedStep:
         shares = not self._has_tensor_hooks
         with gate:
             reading = PassReading(met, setting.parameters.tensors, call, objective, shares)
-        self._within = _WithinBackward(met.structure)
+        self._within = WithinBackward(met.structure)
         return reading
 
     def end_pass(self, reading: PassReading, well: bool) -> bool:
@@ -146,7 +148,9 @@ class RecordedStep:
         if within is None:
             self._look_for_cleared()
         before = None if within is not None or last is None else last.numbers
-        reading = OptimizerReading(optimizer, before, self._setting.hidden.are_sought)
+        setting = self._setting
+        reads, memory = setting.hidden.are_sought, setting.update_memory
+        reading = OptimizerReading(optimizer, before, reads, memory)
         if within is not None:
             within.read(reading.parameters)
         self._before[id(optimizer)] = reading
@@ -256,32 +260,6 @@ class RecordedStep:
     def _hold(self, of: Pass | None, make: Callable[[], Sequence[Record]]) -> None:
         size = 0 if of is None else of.numbers.structure.size
         self._held.append(_Held(of, make, size))
-
-
-class _WithinBackward:
-    """Optimizers that step while the backward runs, each when its parameters' gradients are there."""
-
-    def __init__(self, structure: Structure) -> None:
-        self._structure = structure
-        self._batch = new_batch(structure)
-        self._parts: list[AppliedPart] = []
-
-    @torch.no_grad()
-    def read(self, parameters: Sequence[torch.Tensor]) -> None:
-        """Read what an optimizer is about to see."""
-        for parameter in parameters:
-            row = self._structure.parameter_rows.get(id(parameter))
-            if row is not None and parameter.grad is not None:
-                add_now(self._batch, row, parameter.grad, self._structure.whole_rows)
-
-    def add(self, reading: OptimizerReading) -> None:
-        """Take in an optimizer that has stepped."""
-        self._parts.append(reading.finish_within(self._structure))
-
-    def finish(self) -> list[AppliedPart]:
-        """Give what they did."""
-        numbers = Numbers(self._batch.reduce())
-        return [dataclasses.replace(part, gradients=numbers) for part in self._parts]
 
 
 def _nothing() -> None:

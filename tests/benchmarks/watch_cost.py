@@ -62,6 +62,7 @@ OURS: Mapping[str, Attach] = {
     "param": ours("param"),
     "param with optimizer": ours("param", with_optimizer=True),
     "module": ours("module"),
+    "module with optimizer": ours("module", with_optimizer=True),
     "op": ours("op"),
     "not recorded": ours("op", every_n_steps=10**6),
 }

@@ -1,0 +1,45 @@
+"""How much memory copies of weights may take, on the host and on accelerators."""
+
+from __future__ import annotations
+
+import torch
+
+#: Bytes on the host, and at most on an accelerator.
+UPDATE_MEMORY = 256 * 2**20
+
+_OF_FREE = 0.05  # of an accelerator's memory
+
+
+class Room:
+    """What is left to copy weights into, while an optimizer steps."""
+
+    def __init__(self, limit: int) -> None:
+        """Begin with ``limit`` bytes, on an accelerator less where little is free."""
+        self._limit = limit
+        self._left: dict[torch.device, int] = {}
+
+    def take(self, device: torch.device, size: int) -> bool:
+        """Take ``size`` bytes if there are so many."""
+        if device not in self._left:
+            free = self._limit if device.type == "cpu" else int(_OF_FREE * _free_bytes(device))
+            self._left[device] = min(self._limit, free)
+        if size > self._left[device]:
+            return False
+        self._left[device] -= size
+        return True
+
+    def close(self, device: torch.device) -> None:
+        """Give nothing more: an allocation has failed."""
+        self._left[device] = 0
+
+
+def _free_bytes(device: torch.device) -> int:
+    """Give what an accelerator has free; 0 where it does not say, or may not be asked."""
+    accelerator = getattr(torch, device.type, None)
+    capturing = getattr(accelerator, "is_current_stream_capturing", None)
+    try:
+        if capturing is not None and capturing():  # into a CUDA graph
+            return 0
+        return int(accelerator.mem_get_info(device)[0])
+    except (AttributeError, NotImplementedError, RuntimeError):
+        return 0
