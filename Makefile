@@ -32,8 +32,8 @@ INPUTS := setup.cfg pyproject.toml constraints.txt setup.py $(wildcard tb_gradgr
 demo: .venv/installed
 	$(BIN)/tb-gradgraph demo --logdir $(LOGDIR) $(if $(PORT),--port $(PORT)) $(if $(filter 0,$(SERVE)),--no-serve)
 
-test: .venv/installed-test browser lint frontend
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+test: .venv/installed-test browser
+	WORKERS=$(WORKERS) .ci/test
 
 # BITS="--only ^linalg --dtype float32" for a part of it
 bits: .venv/installed-test

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests import order, spent
 from tests.browser.find_chromium import find_chromium
 from tests.demo.run_demo import run_demo
 from tests.tensorboard_process import run_tensorboard
@@ -102,5 +103,8 @@ class _SkipsAreFailures:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(order)
+    if os.environ.get("SPENT"):
+        config.pluginmanager.register(spent.Meter())
     if os.environ.get("CI") == "true":
         config.pluginmanager.register(_SkipsAreFailures())

@@ -94,6 +94,28 @@ def start(
         return Process(asked, [stream.fileno() for stream in (source, stdout, stderr)])
 
 
+class Talk:
+    """A program that is talked with: ``stdin`` and ``stdout`` are its own, as text."""
+
+    def __init__(self, *arguments: str, stderr: IO[Any], **options: Any) -> None:
+        source, told = os.pipe()
+        heard, target = os.pipe()
+        with open(source, "rb") as stdin, open(target, "wb") as stdout:
+            self.process = start(*arguments, stdin=stdin, stdout=stdout, stderr=stderr, **options)
+        self.stdin, self.stdout = os.fdopen(told, "w"), os.fdopen(heard)
+
+    def say(self, line: str) -> None:
+        """Give it a line."""
+        self.stdin.write(line + "\n")
+        self.stdin.flush()
+
+    def close(self) -> None:
+        """Kill it if it has not ended; leave nothing behind."""
+        self.process.kill()
+        self.stdin.close()
+        self.stdout.close()
+
+
 def run(*arguments: str, limit_s: float = LIMIT_S, **options: Any) -> Ended:
     """Run ``python ARGUMENTS`` to its end; give what it printed, and its status."""
     (ended,) = run_together([arguments], limit_s=limit_s, **options)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -21,29 +21,19 @@ class Training:
     """A process that trains when it is told to."""
 
     def __init__(self, logdir: pathlib.Path) -> None:
-        source, steps = os.pipe()
-        answers, target = os.pipe()
-        with open(source, "rb") as stdin, open(target, "wb") as stdout:
-            program = ("-m", "tests.browser.live_training", str(logdir))
-            self.process = warm.start(*program, stdin=stdin, stdout=stdout, stderr=stdout)
-        self._steps, self._answers = os.fdopen(steps, "w"), os.fdopen(answers)
+        program = ("-m", "tests.browser.live_training", str(logdir))
+        self._talk = warm.Talk(*program, stderr=sys.__stderr__)
+        self.close = self._talk.close
 
     def go_on(self, steps: int) -> str:
         """Train that many steps and wait until they are on disk; gives the last one."""
-        self._steps.write(f"{steps}\n")
-        self._steps.flush()
-        return self._answers.readline().strip()
+        self._talk.say(str(steps))
+        return self._talk.stdout.readline().strip()
 
     def end(self) -> None:
         """Let the loop end, and its writer close."""
-        self._steps.close()
-        assert self.process.wait() == 0, self._answers.read()
-
-    def close(self) -> None:
-        """Leave nothing behind."""
-        self.process.kill()
-        self._steps.close()
-        self._answers.close()
+        self._talk.stdin.close()
+        assert self._talk.process.wait() == 0
 
 
 @pytest.fixture

@@ -65,8 +65,16 @@ def unfold(panel: Panel, run: str) -> dict[str, Item]:
 
 
 @pytest.mark.parametrize("run", GRAPHS)
-def test_it_opens_folded_and_says_how_much_is_inside(run: str, address: str, page) -> None:
+def test_it_opens_folded_answers_and_opens_as_far_as_fits(run: str, address: str, page) -> None:
+    """In one page: it takes as long to open as all that is asked of it."""
     panel = open_panel(page, address, run)
+    says_how_much_is_inside(panel, run)
+    controls_answer(panel)
+    parts_open_one_in_another_as_far_as_fits(panel)
+
+
+def says_how_much_is_inside(panel: Panel, run: str) -> None:
+    """Look at it as it opens, and at what its run of equal parts opens to."""
     items = panel.items()
     assert RUNS[run] in panel.list_names()
     assert counted(panel) >= GRAPHS[run][1]
@@ -76,23 +84,27 @@ def test_it_opens_folded_and_says_how_much_is_inside(run: str, address: str, pag
     assert ranges[0].startswith("1–") and ranges[-1].endswith(("–2000", "–100000"))
 
 
-@pytest.mark.parametrize("run", GRAPHS)
-def test_controls_answer(run: str, address: str, page) -> None:
-    panel = open_panel(page, address, run)
+def controls_answer(panel: Panel) -> None:
+    """Turn the drawing and back, choose a statistic, and find an operation."""
     now = panel.control("direction").get_attribute("data-value")
     other = "forward" if now == "backward" else "backward"
-    panel.control(f"direction-{other}").click()
-    panel.wait_until(lambda: panel.control("direction").get_attribute("data-value") == other)
+    for direction in (other, now):
+        panel.control(f"direction-{direction}").click()
+        panel.wait_until(
+            lambda direction=direction: (
+                panel.control("direction").get_attribute("data-value") == direction
+            )
+        )
     panel.control("statistic").select_option("abs_max")
-    panel.wait_until(lambda: "p.gradgraph.stat=abs_max" in page.evaluate("location.hash"))
+    panel.wait_until(lambda: "p.gradgraph.stat=abs_max" in panel.page.evaluate("location.hash"))
     panel.control("find").fill("mul")
     panel.control("found").get_by_role("option").first.wait_for()
+    panel.control("find").fill("")
 
 
-@pytest.mark.parametrize("run", GRAPHS)
-def test_parts_open_one_in_another_as_far_as_fits(run: str, address: str, page) -> None:
-    panel = open_panel(page, address, run)
-    first = next(k for k, item in unfold(panel, run).items() if item.name.startswith("1–"))
+def parts_open_one_in_another_as_far_as_fits(panel: Panel) -> None:
+    """Open the first part, then everything, and close it all again."""
+    first = next(key for key, item in panel.items().items() if item.name.startswith("1–"))
     panel.toggle(first)
     panel.wait_until(lambda: len(panel.items()) > START)
     assert len(panel.items()) <= MOST

@@ -7,14 +7,13 @@ import os
 import pathlib
 import selectors
 import socket
-import subprocess
-import sys
-import time
 
-ROOT = pathlib.Path(__file__).parents[2]
+from tests import warm
+from tests.patience import Limit
+
 WORLD = 2
-#: Seconds for one check; gloo gives up before.
-LIMIT = 300.0
+#: Seconds of an idle machine for one check.
+LIMIT_S = 100.0
 
 
 class Pair:
@@ -22,7 +21,7 @@ class Pair:
 
     def __init__(self, directory: pathlib.Path) -> None:
         self._directory = directory
-        self._processes: list[subprocess.Popen[str]] = []
+        self._processes: list[warm.Talk] = []
         self._starts = 0
 
     def run(self, check: str, directory: pathlib.Path) -> None:
@@ -33,8 +32,7 @@ class Pair:
         if not self._processes:
             self._start()
         for process in self._processes:
-            process.stdin.write(json.dumps([check, str(directory)]) + "\n")
-            process.stdin.flush()
+            process.say(json.dumps([check, str(directory)]))
         answers = self._wait()
         told = [f"rank {rank}: {answer}" for rank, answer in answers.items() if answer]
         if told or len(answers) < WORLD:
@@ -45,10 +43,7 @@ class Pair:
     def close(self) -> None:
         """End the processes."""
         for process in self._processes:
-            process.kill()
-            process.wait()
-            process.stdin.close()
-            process.stdout.close()
+            process.close()
         self._processes = []
 
     def _start(self) -> None:
@@ -61,29 +56,22 @@ class Pair:
             ours = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": WORLD, "MASTER_PORT": port}
             environment = {key: str(value) for key, value in ours.items()}
             with open(f"{told}_{rank}", "w", encoding="utf-8") as errors:
-                process = subprocess.Popen(
-                    [sys.executable, "-m", "tests.distributed.process"],
-                    cwd=ROOT,
-                    env={**os.environ, **environment, "MASTER_ADDR": "127.0.0.1"},
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                    text=True,
-                )
-            self._processes.append(process)
+                environment = {**os.environ, **environment, "MASTER_ADDR": "127.0.0.1"}
+                program = ("-m", "tests.distributed.process")
+                self._processes.append(warm.Talk(*program, stderr=errors, env=environment))
 
     def _wait(self) -> dict[int, str]:
         """Give what each rank answers, "" where all is well, as far as they do in time."""
         answers: dict[int, str] = {}
-        deadline = time.monotonic() + LIMIT
+        limit = Limit(LIMIT_S)
         with selectors.DefaultSelector() as selector:
             for rank, process in enumerate(self._processes):
                 selector.register(process.stdout, selectors.EVENT_READ, rank)
-            while len(answers) < WORLD and (left := deadline - time.monotonic()) > 0:
-                for key, _ in selector.select(left):
+            while len(answers) < WORLD and not limit.is_over():
+                for key, _ in selector.select(1.0):
                     selector.unregister(key.fileobj)
                     line = key.fileobj.readline()
                     answers[key.data] = json.loads(line) if line else "ended"
-                if any(answers.values()):
-                    deadline = min(deadline, time.monotonic() + 10)  # the other may wait for it
+                    if answers[key.data]:
+                        limit = Limit(5)  # the other may wait for it
         return answers

@@ -17,8 +17,10 @@ from collections.abc import Callable
 import torch
 import torch.distributed as dist
 
-#: Seconds until a collective that the other rank does not take part in raises.
-PATIENCE = 120
+from tests.patience import patient
+
+#: Seconds of an idle machine until a collective that the other rank does not take part in raises.
+PATIENCE_S = 60
 
 
 def run(check: Callable[[pathlib.Path], None], directory: pathlib.Path) -> str:
@@ -44,7 +46,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=PATIENCE))
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=patient(PATIENCE_S)))
     for line in sys.stdin:
         name, directory = json.loads(line)
         module, _, function = name.rpartition(".")

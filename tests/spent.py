@@ -1,0 +1,168 @@
+"""What the tests cost, area by area, beside what they may: ``make test`` ends with this table.
+
+Processor time is that of the process that runs a test and of all that it started (TensorBoard, Chromium,
+trainings), so it says the same on a busy machine as on an idle one. Nothing fails by it.
+
+    python -m tests.spent               print the table of the last run
+    python -m tests.spent AREA COMMAND  run a command and note its time as that of an area
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterator
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+NOTES = ROOT / ".spent"
+
+#: Seconds of a processor. All of it goes through two of them, in 10 minutes with what is not evenly shared.
+BUDGETS = {
+    "autograd": 110,
+    "bits": 45,
+    "browser": 250,
+    "cases": 90,
+    "demo": 60,
+    "diagnose": 15,
+    "distributed": 60,
+    "frontend": 110,
+    "golden": 20,
+    "integrations": 60,
+    "lint": 10,
+    "package": 45,
+    "record": 30,
+    "serve": 60,
+    "summarize": 30,
+    "watch": 130,
+}
+#: Files that are an area of their own, by the beginning of their path in tests/.
+APART = {
+    "watch/test_distributed": "distributed",
+}
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_PROC = pathlib.Path("/proc")
+
+
+def area_of(nodeid: str) -> str:
+    """Give the area that a test counts to: mostly its directory."""
+    path = nodeid.partition("::")[0].removeprefix("tests/")
+    for beginning, area in APART.items():
+        if path.startswith(beginning):
+            return area
+    directory, slash, _ = path.partition("/")
+    return directory if slash else "package"
+
+
+def processor_s() -> float:
+    """Give what this process and all below it have had of processors, ended ones included."""
+    own = os.times()
+    total = own.user + own.system + own.children_user + own.children_system
+    return total + sum(_list_spent(os.getpid()))
+
+
+def _list_spent(pid: int) -> Iterator[float]:
+    """Yield what each living process below ``pid`` has had, with what it has waited for."""
+    for child in _list_children(pid):
+        try:
+            fields = (_PROC / str(child) / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile
+        yield sum(map(int, fields[11:15])) / _TICKS
+        yield from _list_spent(child)
+
+
+def _list_children(pid: int) -> list[int]:
+    try:
+        threads = list((_PROC / str(pid) / "task").iterdir())
+        return [
+            int(child) for thread in threads for child in (thread / "children").read_text().split()
+        ]
+    except OSError:
+        return []
+
+
+class Meter:
+    """Adds up, by area, what the tests of this process, or of its workers, cost."""
+
+    def __init__(self) -> None:
+        self._seen = processor_s(), time.perf_counter()
+        self.areas: dict[str, list[float]] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Put into a test's last report what it cost; reports go from worker to controller."""
+        report = yield
+        if call.when != "teardown":
+            return report
+        now = processor_s(), time.perf_counter()
+        # What ended unwaited for is missing afterwards: no cost is negative.
+        report.spent = [max(0.0, after - before) for before, after in zip(self._seen, now)]
+        self._seen = now
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add what a report brings."""
+        total = self.areas.setdefault(area_of(report.nodeid), [0.0, 0.0])
+        for index, value in enumerate(getattr(report, "spent", (0.0, 0.0))):
+            total[index] += value
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Note it for the table, where this is the whole suite's controller."""
+        if not hasattr(session.config, "workerinput"):
+            for area, (processor, wall) in self.areas.items():
+                note(area, processor, wall)
+
+
+def note(area: str, processor: float, wall: float) -> None:
+    """Keep a line for the table."""
+    if NOTES.parent.is_dir():
+        with NOTES.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([area, round(processor, 1), round(wall, 1)]) + "\n")
+
+
+def format_table(lines: Iterator[str]) -> str:
+    """Lay out the notes of one run; an area beyond its budget is marked."""
+    spent: dict[str, list[float]] = {}
+    for line in lines:
+        area, *times = json.loads(line)
+        spent[area] = [a + b for a, b in zip(spent.get(area, [0.0, 0.0]), times)]
+    rows = [
+        f"{'area':<16}{'budget':>8}{'spent':>8}{'wall':>8}   seconds of a processor, and by the clock"
+    ]
+    for area in sorted({*BUDGETS, *spent}):
+        processor, wall = spent.get(area, [0.0, 0.0])
+        budget = BUDGETS.get(area)
+        over = "" if budget is not None and processor <= budget else "   <-- MORE THAN ITS BUDGET"
+        rows.append(f"{area:<16}{budget or '-':>8}{processor:>8.0f}{wall:>8.0f}{over}")
+    total = [sum(times[index] for times in spent.values()) for index in (0, 1)]
+    rows.append(f"{'all':<16}{sum(BUDGETS.values()):>8}{total[0]:>8.0f}{total[1]:>8.0f}")
+    return "\n".join(rows)
+
+
+def _run(area: str, command: list[str]) -> int:
+    start = time.perf_counter()
+    status = subprocess.run(command).returncode
+    own = os.times()
+    note(area, own.children_user + own.children_system, time.perf_counter() - start)
+    return status
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table, or run a command as an area."""
+    if arguments:
+        return _run(arguments[0], arguments[1:])
+    with NOTES.open(encoding="utf-8") as file:
+        print(format_table(iter(file)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
