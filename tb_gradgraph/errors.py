@@ -24,6 +24,9 @@ class NewerFormatError(FormatError):
 #: Begins the sentence of every node that was to be read and could not be.
 NOT_READ = "not read: "
 
+#: Of what flows within a backward that is compiled, in which nothing of ours may be.
+COMPILED = NOT_READ + "the backward was compiled"
+
 
 def reason_of(error: BaseException) -> str:
     """Say in short why something was not read, whatever its message is."""

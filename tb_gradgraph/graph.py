@@ -32,9 +32,6 @@ NO_GRADIENT_REASONS: tuple[NoGradientReason, ...] = (
 
 NO_SCOPE = -1
 
-#: Among the rows of ``Record.unread``: every row without a number and a reason of its own.
-ALL_UNREAD = -1
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Slot:
@@ -201,5 +198,5 @@ class Record:
     cost: float = (
         0.0  # share of the time since the last recorded step that recording took; 0: unknown
     )
-    #: Rows that were to be read and could not be, and why; ALL_UNREAD: all that have no number.
+    #: Rows that were to be read and could not be, and why.
     unread: Mapping[int, str] = dataclasses.field(default_factory=dict)

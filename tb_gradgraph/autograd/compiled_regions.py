@@ -8,7 +8,7 @@ import importlib
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any
 
@@ -56,6 +56,21 @@ def listen_to_regions(listener: Listener) -> Callable[[], None]:
 def are_regions_heard() -> bool:
     """Whether torch has the places by which compiled code is heard, if its compiler is there at all."""
     return _COMPILER not in sys.modules or _places() is not None
+
+
+def is_backward_compiled() -> bool:
+    """Whether a backward that begins now is compiled itself: it would take in what is on."""
+    compiler = sys.modules.get(f"{_COMPILER}.compiled_autograd")
+    return bool(getattr(compiler, "compiled_autograd_enabled", False))
+
+
+@contextlib.contextmanager
+def backward_eager() -> Iterator[None]:
+    """Have a backward in the block run as it is, where the user has backwards compiled."""
+    compiler = sys.modules.get(f"{_COMPILER}.compiled_autograd")
+    disable = getattr(compiler, "_disable", getattr(compiler, "disable", None))
+    with disable() if disable and is_backward_compiled() else contextlib.nullcontext():
+        yield
 
 
 def stop_compiling() -> Callable[[], Any] | None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tb_gradgraph.errors import NOT_READ, reason_of
+from tb_gradgraph.errors import COMPILED, NOT_READ, reason_of
 from tb_gradgraph.graph import Graph
 
 _NAMED = 5  # nodes in one warning
@@ -75,7 +75,7 @@ def warn_of_unread(graph: Graph, unread: Mapping[int, str], told: set[str] | Non
     """
     told = set() if told is None else told
     names = {name_of_row(graph, row): why for row, why in unread.items() if row >= 0}
-    new = {name: why for name, why in names.items() if name not in told}
+    new = {n: why for n, why in names.items() if n not in told and why != COMPILED}
     if not new:
         return
     told.update(new)

@@ -14,11 +14,13 @@ from tb_gradgraph.autograd.alone import run_alone
 from tb_gradgraph.autograd.backward_calls import unheard
 from tb_gradgraph.autograd.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.call import ModelCall, check_kwargs, split_input
+from tb_gradgraph.autograd.compiled_regions import backward_eager
 from tb_gradgraph.autograd.constant_sum import ends_in_constant_sum
 from tb_gradgraph.autograd.engine import HAS_NUMBERS, collector_paused
 from tb_gradgraph.autograd.forward import NamedTensor
 from tb_gradgraph.autograd.frames import user_frame, variables_of
 from tb_gradgraph.autograd.functions import refuses_inputs
+from tb_gradgraph.autograd.giving_way import make_way_for_compiled
 from tb_gradgraph.autograd.long_chains import free_in_parts
 from tb_gradgraph.autograd.objective import (
     Objective,
@@ -77,7 +79,7 @@ def capture_model(
         observer.attach(built, rows, _seed_rows(built, objective), accumulates)
         try:
             earlier = not HAS_NUMBERS or any(forward.number_of(n) < 0 for n in built.node_of)
-            with unheard():
+            with unheard(), backward_eager():
                 _differentiate(objective, built, model if accumulates else None, earlier)
         finally:
             observer.remove()
@@ -117,6 +119,7 @@ def capture_tensors(
         built = build_graph(walked, forward_of_frame(walked, frame, named), named)
         observer, rows = prepare(built, "the user's own backward")
         observer.attach(built, rows)
+        make_way_for_compiled(observer, where)
 
 
 def _differentiate(

@@ -113,6 +113,11 @@ class BackwardObserver:
         except Exception as error:
             self._unhooked.update(dict.fromkeys(rows, error))
 
+    @property
+    def is_armed(self) -> bool:
+        """Whether it still reads."""
+        return self._armed
+
     def remove(self) -> None:
         """Take every hook away. Harmless when done twice."""
         self._armed = False

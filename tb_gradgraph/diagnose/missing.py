@@ -10,7 +10,8 @@ import numpy as np
 from tb_gradgraph.diagnose.by_module import fold_by_module, tell_many
 from tb_gradgraph.diagnose.finding import Finding, describe_node
 from tb_gradgraph.diagnose.zero_origin import find_zero_origins
-from tb_gradgraph.graph import ALL_UNREAD, Graph, Node
+from tb_gradgraph.errors import COMPILED
+from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
 _ABS_MAX, _NUMEL = STATISTICS.index("abs_max"), STATISTICS.index("numel")
@@ -34,8 +35,7 @@ def find_missing(
         reasons = {
             row: node.note or who_gave_none(graph, table, row) or "No gradient arrived at it."
             for row, node in missing
-            if node.requires_grad == needs_gradient
-            and not (needs_gradient and (row in unread or ALL_UNREAD in unread))
+            if node.requires_grad == needs_gradient and not (needs_gradient and row in unread)
         }
         severity = "warning" if needs_gradient else "note"
         kind = "no_gradient" if needs_gradient else "frozen"
@@ -70,16 +70,13 @@ def find_unread(graph: Graph, unread: Mapping[int, str]) -> Iterator[Finding]:
     for row, reason in sorted(unread.items()):
         by_reason.setdefault(reason, []).append(row)
     for reason, rows in by_reason.items():
-        if ALL_UNREAD in rows:
-            text = f"Of all nodes without a number: {reason}."
-            yield Finding("note", "not_read", None, "", text)
-            continue
         nodes = (graph.nodes[int(np.searchsorted(graph.slot_offsets, row, "right")) - 1]
                  for row in rows if row < graph.slot_count)  # fmt: skip
         names = list(dict.fromkeys(node.name for node in nodes)) or ["shares of gradients"]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         text = f"{', '.join(names[:_NAMED])}{more}: {reason}."
-        yield Finding("warning", "not_read", rows[0], names[0], text)
+        severity = "note" if reason == COMPILED else "warning"
+        yield Finding(severity, "not_read", rows[0], names[0], text)
 
 
 def find_zero(graph: Graph, table: StatisticsTable, but: Collection[int] = ()) -> Iterator[Finding]:

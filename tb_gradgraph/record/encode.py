@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tb_gradgraph.graph import ALL_UNREAD, Graph, Node, Record
+from tb_gradgraph.graph import Graph, Node, Record
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record import limits
 from tb_gradgraph.record.columns import (
@@ -140,7 +140,7 @@ def _encode_unread(segment: pb.Segment, records: Sequence[Record], table: _Strin
     for number, record in enumerate(records):
         for row, reason in record.unread.items():
             segment.unread_record.append(number)
-            segment.unread_row.append(segment.rows if row == ALL_UNREAD else row)
+            segment.unread_row.append(row)
             segment.unread_reason.append(table.index(reason))
 
 

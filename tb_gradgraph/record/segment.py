@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from tb_gradgraph.errors import FormatError
-from tb_gradgraph.graph import ALL_UNREAD
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record import limits
 from tb_gradgraph.record.columns import decode_column, decompress
@@ -147,10 +146,10 @@ def _read_unread(message: pb.Segment, records: int) -> tuple[Mapping[int, str], 
     found: list[dict[int, str] | None] = [None] * records
     try:
         for record, row, reason in zip(*columns, strict=True):
-            if row > message.rows:
+            if row >= message.rows:
                 raise IndexError
             of_record = found[record] = found[record] or {}
-            of_record[ALL_UNREAD if row == message.rows else row] = message.strings[reason]
+            of_record[row] = message.strings[reason]
     except (IndexError, ValueError):
         raise FormatError(
             "segment: expected records, rows and reasons of it, got others."

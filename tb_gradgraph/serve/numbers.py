@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tb_gradgraph.graph import ALL_UNREAD
 from tb_gradgraph.serve.answer import BINARY, Answer
 from tb_gradgraph.serve.cancelled import list_cancelled
 from tb_gradgraph.serve.find import find_entry, find_graph, find_records, find_run, with_stage
@@ -45,7 +44,7 @@ def answer_step(reader: Reader, parameters: Parameters) -> Answer:
         "cost": entry.cost,
         "rows": entry.rows,
         "has_gradients": entry.has_gradients,
-        "unread": unread_of(entry.unread, present),
+        "unread": sorted(entry.unread.items()),
         "no_optimizer": rows_without_optimizer(reader, run, entry),
         "statistics": STATISTICS,
         "whole": [{name: item[name] for name in item if name != "record"} for item in whole],
@@ -54,14 +53,6 @@ def answer_step(reader: Reader, parameters: Parameters) -> Answer:
         },
     }
     return Answer(encode_frame(header, {"values": np.stack(columns), "present": present}), BINARY)
-
-
-def unread_of(unread: Mapping[int, str], present: np.ndarray) -> list[tuple[int, str]]:
-    """List the rows of a record that could not be read, with the reason."""
-    every = unread.get(ALL_UNREAD)
-    found = {} if every is None else dict.fromkeys(np.flatnonzero(~present).tolist(), every)
-    found.update({row: why for row, why in unread.items() if row >= 0})
-    return sorted(found.items())
 
 
 def answer_series(reader: Reader, parameters: Parameters) -> Answer:

@@ -11,10 +11,12 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd.backward_calls import BackwardCall
+from tb_gradgraph.autograd.compiled_regions import is_backward_compiled
 from tb_gradgraph.autograd.engine import small_copy
 from tb_gradgraph.autograd.hooks import Attached, detach
 from tb_gradgraph.autograd.replay import SlotRows
 from tb_gradgraph.autograd.threads import Passage
+from tb_gradgraph.errors import COMPILED
 from tb_gradgraph.training.batches import add_all, add_now, new_batch, read_grads
 from tb_gradgraph.training.numbers import Numbers
 from tb_gradgraph.training.parameters import GradState, grad_states
@@ -78,7 +80,10 @@ class PassReading:
         self._of_nodes_that_go: list[Any] = []  # handles, to be removed only if need be
         self._before = grad_states(parameters)
         self._passage = Passage(met.order, met.leaves, parameters)
-        if self._passage.is_shared:
+        self._is_compiled = is_backward_compiled()
+        if self._is_compiled:
+            self._leave_out_what_flows()
+        if self._passage.is_shared or self._is_compiled:
             return
         try:
             self._attach_to_nodes()
@@ -147,7 +152,16 @@ class PassReading:
     def _has_reached(self, states: Sequence[GradState]) -> bool:
         """Whether a parameter of ours got a gradient."""
         own = self._met.structure.parameter_rows.values()
+        if self._is_compiled and not self._call.accumulates:
+            return True  # as its graph says; what it gave is not seen
         return states != self._before or any(self._by_row.get(row) is not None for row in own)
+
+    def _leave_out_what_flows(self) -> None:
+        """Put no hook anywhere: it would be compiled too. What ``.grad`` does not tell is not read."""
+        places = self._met.structure.replay.rows_at.values() if self._met.order else ()
+        rows = [row for of_slots in places for of_slot in of_slots for row in of_slot]
+        rows += [row for row, _ in self._leaves_to_hook()]
+        self._batch.unread.update(dict.fromkeys(rows, COMPILED))
 
     def _attach_to_nodes(self) -> None:
         met, call = self._met, self._call
@@ -224,7 +238,8 @@ class PassReading:
         structure = self._met.structure
         of_leaves = [(row, given) for row, given in self._by_row.items() if given is not None]
         self._add([*self._of_nodes(), *of_leaves, *self._of_fresh(states)])
-        gradients = Numbers(self._batch.reduce(scale), structure.replay.shared)
+        shared = None if self._is_compiled else structure.replay.shared
+        gradients = Numbers(self._batch.reduce(scale), shared)
         accumulated = gradients if self._call.accumulates else None
         if accumulated is not None and any(before is not None for before in self._before):
             accumulated = read_grads(structure, self._parameters, scale)

@@ -132,7 +132,7 @@ class RecordedStep:
         keeps = records.own_count < MOST_PASSES
         found = records.add(numbers, scale)
         self._unused.add(self._reached, numbers)
-        if not numbers.structure.replay.is_checked:
+        if not numbers.structure.replay.is_checked and not numbers.gradients.unread:
             _check_sharing(numbers)
         self._setting.write_graph(self._setting.tag, numbers.structure.graph)
         if keeps:

@@ -51,7 +51,7 @@ def _loop(run: Bare) -> Any:
 #: Holder, name, when it raises, and the names of the nodes that are not read.
 AT_ONE_NODE: dict[str, tuple[Any, str, Callable[..., bool], set[str]]] = {
     "a gradient's elements": (batches, "elements_of", _is_bias, {"4.bias"}),
-    "whether it has memory": (batch, "has_memory", _is_odd, {"2.weight", "2/t"}),
+    "whether it has memory": (batch, "has_memory", _is_odd, {"2.weight"}),
     "a node refuses a hook": (replay, "prehook_of", _is_tanh, {"3/tanh"}),
     "a node does not say its size": (replay, "_most_held", _is_tanh, set()),
     "a node does not say its name": (build, "operation_of", _is_tanh, set()),
@@ -69,8 +69,7 @@ def test_a_fault_at_one_node(
     is_told = place != "a node does not say its size"  # that costs nothing
     with pytest.warns() if is_told else _nothing() as warned:
         log = run_both(_loop, tmp_path / "found", level="op")
-    # What shares the numbers of a weight is told of at the first step at which it does.
-    assert len(warned) == is_told + ("2/t" in unread), [str(one.message) for one in warned]
+    assert len(warned) == is_told, [str(one.message) for one in warned]
     assert all("a fault" in str(one.message) for one in warned)
     assert log.places == expected.places
     for own, other in zip(log.records, expected.records, strict=True):

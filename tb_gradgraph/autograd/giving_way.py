@@ -1,0 +1,42 @@
+"""Hooks on a graph make way for a backward over it that is compiled: it would take them in."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+
+from tb_gradgraph.autograd.backward_calls import BackwardCall, listen
+from tb_gradgraph.autograd.compiled_regions import is_backward_compiled
+from tb_gradgraph.autograd.faults import warn_quietly
+from tb_gradgraph.autograd.observe import BackwardObserver
+
+
+def make_way_for_compiled(observer: BackwardObserver, where: str) -> None:
+    """Have ``observer`` removed, with a warning, when a backward begins that is compiled itself.
+
+    Where the compiler is not loaded there is none, and nobody listens.
+    """
+    if "torch._dynamo" in sys.modules:
+        stop = listen(_Way(weakref.ref(observer), where))
+        weakref.finalize(observer, stop).atexit = False
+
+
+class _Way:
+    """Hears of backwards for an observer, which it does not keep."""
+
+    is_awake = True
+
+    def __init__(self, observer: weakref.ref[BackwardObserver], where: str) -> None:
+        self._observer = observer
+        self._where = where
+
+    def on_backward(self, call: BackwardCall) -> None:
+        """Look whether it is compiled."""
+        observer = self._observer()
+        if observer is not None and observer.is_armed and is_backward_compiled():
+            observer.remove()
+            warn_quietly(
+                f"{self._where}: no gradient is recorded, for the backward is compiled "
+                "(torch._dynamo.compiled_autograd): hooks would become a part of it. Run it uncompiled "
+                "once, or use watch(), which reads the parameters' .grad."
+            )
