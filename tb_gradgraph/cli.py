@@ -101,6 +101,11 @@ def _add_summary(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     text = "Read event files, without TensorBoard, and list the graphs and steps recorded in them."
     summary = commands.add_parser("summary", help="list what was recorded", description=text)
     summary.add_argument("logdir", help="directory of a run, or of several")
+    summary.add_argument(
+        "--all-sessions",
+        action="store_true",
+        help="also list each session whose records a later one of the run hides, as a run",
+    )
     summary.set_defaults(run=_run_summary)
 
 
@@ -134,7 +139,9 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--html", dest="format", action="store_const", const="html", help="--format html"
     )
     export.add_argument(
-        "--run", dest="run_name", help="which run, as 'summary' lists it, if there are several"
+        "--run",
+        dest="run_name",
+        help="which run, as 'summary' (--all-sessions) lists it, if there are several",
     )
     export.add_argument("--tag", help="which tag of the run, if it has several")
     export.add_argument("--step", help="only records of this step")
@@ -226,7 +233,7 @@ def _serve(logdir: str, port: int | None) -> int:
 
 
 def _run_summary(arguments: argparse.Namespace) -> int:
-    return summarize(arguments.logdir)
+    return summarize(arguments.logdir, arguments.all_sessions)
 
 
 def _run_doctor(arguments: argparse.Namespace) -> int:

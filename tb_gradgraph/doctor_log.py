@@ -11,6 +11,7 @@ from tb_gradgraph import __version__
 from tb_gradgraph.doctor import Finding
 from tb_gradgraph.record.event_file import list_event_files, list_run_directories
 from tb_gradgraph.record.read_logdir import LoggedRun, read_logdir
+from tb_gradgraph.record.sessions import CURE
 from tb_gradgraph.statistics import STAGES
 
 _MOST_RUNS = 20
@@ -92,6 +93,12 @@ def _examine_run(run: LoggedRun) -> Iterator[Finding]:
 def _examine_records(run: LoggedRun) -> Iterator[Finding]:
     sessions = _count(len(run.sessions), "session")
     yield Finding("ok", f"run {run.name}: {sessions} ({_versions(run)})")
+    for some in run.hidden[:_MOST_WARNINGS]:
+        cure = f"{CURE}; 'summary --all-sessions' and the panel show what is hidden"
+        yield Finding("note", f"run {run.name}: {some.text}", cure)
+    if len(run.hidden) > _MOST_WARNINGS:
+        more = _count(len(run.hidden) - _MOST_WARNINGS, "further session")
+        yield Finding("note", f"run {run.name}: {more} with hidden records")
     for tag in sorted({record.tag for record in run.records}):
         records = [record for record in run.records if record.tag == tag]
         steps = sorted({record.step for record in records})

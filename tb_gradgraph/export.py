@@ -41,7 +41,7 @@ def export(
     """
     source = open_log(logdir, told)
     reader = Reader(source)
-    view = choose_run(reader.runs(), run)
+    view = choose_run(reader.runs(all_sessions=run is not None), run)
     query = {
         "format": format_name,
         "run": view.name,
@@ -67,7 +67,7 @@ def open_log(logdir: str | os.PathLike[str], told: Told) -> EventFiles:
 def _then_told(parts: Iterable[bytes], reader: Reader, run: str, told: Told) -> Iterator[bytes]:
     """Tell at the end which records were damaged: some are found to be as they are read."""
     yield from parts
-    for warning in reader.runs()[run].warnings:
+    for warning in reader.runs(all_sessions=True)[run].warnings:
         told(warning)
 
 

@@ -61,10 +61,13 @@ def export_html(
         ExportError: If there is no such run or tag, or not even its first and last step fit.
     """
     source = open_log(logdir, told)
-    view = choose_run(Reader(source).runs(), run)
-    name = _name_of(logdir, view)
-    source.rename(view.name, name)
-    view = dataclasses.replace(view, name=name)
+    view = choose_run(Reader(source).runs(all_sessions=run is not None), run)
+    if view.stored_in is None:
+        name = _name_of(logdir, view)
+        source.rename(view.name, name)
+        view = dataclasses.replace(view, name=name)
+    told_of = tuple(some.text for some in view.hidden)
+    view = dataclasses.replace(view, hidden=(), warnings=(*view.warnings, *told_of))
     if tag is not None and tag not in view.records:
         raise ExportError(f"expected --tag with one of {', '.join(view.records)}; got {tag!r}.")
     tags = {name: view.records[name] for name in view.records if tag in (None, name)}
@@ -96,7 +99,7 @@ class _Excerpt(Reader):
         super().runs()
         self._view = view
 
-    def runs(self) -> dict[str, RunView]:
+    def runs(self, all_sessions: bool = False) -> dict[str, RunView]:
         return {self._view.name: self._view}
 
 

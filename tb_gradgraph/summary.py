@@ -8,12 +8,16 @@ from collections.abc import Iterable, Sequence
 from tb_gradgraph.diagnose import fold_by_module, tell_many
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.record.read_logdir import LoggedRun, read_logdir
+from tb_gradgraph.record.sessions import CURE
 from tb_gradgraph.statistics import STAGES
 
 
-def summarize(logdir: str) -> int:
-    """Print it; give the exit status."""
+def summarize(logdir: str, all_sessions: bool = False) -> int:
+    """Print it, with ``all_sessions`` also of what later sessions hide; give the exit status."""
     runs = read_logdir(logdir)
+    hidden = [(run.name, some) for run in runs for some in run.hidden]
+    if all_sessions:
+        runs = tuple(one for run in runs for one in (run, *run.earlier))
     rows = [row for run in runs for row in _summarize_run(run)]
     if rows:
         header = (
@@ -25,6 +29,10 @@ def summarize(logdir: str) -> int:
         print(f"No graph was recorded below {logdir}.")
     for line in _list_unreached(runs):
         print(printable(line))
+    for name, some in hidden:
+        print(printable(f"run {name}: {some.text}"))
+    if hidden and not all_sessions:
+        print(f"--all-sessions lists them too. Should they not be hidden: {CURE}.")
     for run in runs:
         for warning in run.warnings:
             warn(f"run {run.name}: {warning}")

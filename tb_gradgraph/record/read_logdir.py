@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Iterator, Mapping
 
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
@@ -16,10 +15,8 @@ from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record.decode import Manifest, decode_chunk, decode_graph, decode_manifest
 from tb_gradgraph.record.event_file import list_run_directories, read_events, run_name
 from tb_gradgraph.record.segment import Segment
+from tb_gradgraph.record.sessions import HiddenRecords, find_hidden, join_sessions, session_run
 from tb_gradgraph.record.tags import PLUGIN_NAME, RecordTag, parse_tag
-from tb_gradgraph.statistics import STAGES
-
-_STAGE_ORDER = {stage: number for number, stage in enumerate(STAGES)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +30,8 @@ class LoggedRun:
         records: Sorted by tag, step, stage and backward pass; where a restarted session
             repeats steps of an earlier one, the later session's.
         warnings: What could not be read, one sentence each.
+        hidden: Which records of earlier sessions are not among ``records``.
+        earlier: Each session of which some are hidden, by itself.
     """
 
     name: str
@@ -40,25 +39,8 @@ class LoggedRun:
     graphs: Mapping[str, Graph]
     records: tuple[Record, ...]
     warnings: tuple[str, ...]
-
-
-class Locatable(Protocol):
-    """What says of which tag, step and backward pass it is."""
-
-    @property
-    def tag(self) -> str: ...  # noqa: D102
-
-    @property
-    def step(self) -> int: ...  # noqa: D102
-
-    @property
-    def backward_pass(self) -> int: ...  # noqa: D102
-
-    @property
-    def stage(self) -> str: ...  # noqa: D102
-
-
-Located = TypeVar("Located", bound=Locatable)
+    hidden: tuple[HiddenRecords, ...] = ()
+    earlier: tuple[LoggedRun, ...] = ()
 
 
 def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
@@ -119,42 +101,25 @@ class _Reading:
     def finish(self, name: str) -> LoggedRun:
         """Join the sessions."""
         records = join_sessions([self.records[session] for session in sorted(self.records)])
+        hidden = find_hidden(self.records)
+        numbers = {some.session: some.number for some in hidden}
         return LoggedRun(
             name,
             tuple(self.manifests[session] for session in sorted(self.manifests)),
             self.graphs,
             tuple(records),
             tuple(self.warnings),
+            tuple(hidden),
+            tuple(self._session(name, session, number) for session, number in numbers.items()),
         )
 
-
-def join_sessions(sessions: Iterable[Sequence[Located]]) -> list[Located]:
-    """Sort the records of several sessions, oldest session first, each in the order of writing.
-
-    Within a step they come in the order of its stages, and of the passes within a stage.
-
-    From its first step of a tag on, a later session replaces an earlier one: it
-    is a training started again from a checkpoint. Within a session, what is said
-    of one backward pass and stage again replaces what was said before: first
-    the structure is written, then the gradients.
-    """
-    kept: dict[str, dict[tuple[int, int, str], Located]] = {}
-    for session in sessions:
-        first: dict[str, int] = {}
-        for record in session:
-            first[record.tag] = min(record.step, first.get(record.tag, record.step))
-        for tag, step in first.items():
-            earlier = kept.get(tag, {})
-            kept[tag] = {key: record for key, record in earlier.items() if record.step < step}
-        for record in session:
-            kept[record.tag][record.step, record.backward_pass, record.stage] = record
-    every = [record for records in kept.values() for record in records.values()]
-    return sorted(every, key=_place)
-
-
-def _place(record: Located) -> tuple[str, int, int, int]:
-    stage = _STAGE_ORDER.get(record.stage, len(STAGES))
-    return record.tag, record.step, stage, record.backward_pass
+    def _session(self, name: str, session: str, number: int) -> LoggedRun:
+        """Give one session as a run."""
+        manifests = (self.manifests[session],) if session in self.manifests else ()
+        records = tuple(join_sessions([self.records[session]]))
+        used = {record.graph_hash for record in records}
+        graphs = {key: graph for key, graph in self.graphs.items() if key in used}
+        return LoggedRun(session_run(name, number), manifests, graphs, records, ())
 
 
 def _read_records(segment: Segment) -> Iterator[Record]:

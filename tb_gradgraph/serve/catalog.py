@@ -8,10 +8,11 @@ from typing import Any
 
 from tb_gradgraph import __version__
 from tb_gradgraph.graph import Graph
+from tb_gradgraph.record.sessions import CURE, HiddenRecords, session_run
 from tb_gradgraph.serve.answer import JSON, Answer
 from tb_gradgraph.serve.find import find_graph, find_run
 from tb_gradgraph.serve.frames import to_json
-from tb_gradgraph.serve.index import Entry
+from tb_gradgraph.serve.index import Entry, RunView
 from tb_gradgraph.serve.parameters import Parameters
 from tb_gradgraph.serve.reader import Reader
 from tb_gradgraph.serve.structure import graph_columns
@@ -19,15 +20,29 @@ from tb_gradgraph.serve.structure import graph_columns
 
 def answer_runs(reader: Reader, parameters: Parameters) -> Answer:
     """List runs, tags, graphs and steps."""
+    all_sessions = parameters.optional_text("sessions") == "all"
     runs = [
         {
             "run": run.name,
             "warnings": list(run.warnings),
+            "hidden": [_hidden(run, some) for some in run.hidden],
             "tags": [_tag_columns(tag, entries) for tag, entries in run.records.items()],
         }
-        for run in reader.runs().values()
+        for run in reader.runs(all_sessions).values()
     ]
     return Answer(to_json({"version": __version__, "runs": runs}).encode(), JSON)
+
+
+def _hidden(run: RunView, some: HiddenRecords) -> dict[str, Any]:
+    return {
+        "run": session_run(run.name, some.number),
+        "tag": some.tag,
+        "records": some.records,
+        "steps": list(some.steps),
+        "from_step": some.from_step,
+        "text": some.text,
+        "cure": CURE,
+    }
 
 
 def _tag_columns(tag: str, entries: Sequence[Entry]) -> dict[str, Any]:

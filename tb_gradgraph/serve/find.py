@@ -13,7 +13,7 @@ from tb_gradgraph.serve.reader import Reader
 def find_run(reader: Reader, parameters: Parameters) -> RunView:
     """Find the run called ``run``; 404 if it has no records of ours."""
     name = parameters.text("run")
-    run = reader.runs().get(name)
+    run = reader.runs(all_sessions=True).get(name)
     if run is None:
         raise not_found(f"Expected a run with recorded graphs, got {name[:200]!r}.")
     return run

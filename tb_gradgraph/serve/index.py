@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tb_gradgraph.errors import FormatError, NewerFormatError
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.record.decode import Chunk, decode_chunk, decode_graph, decode_manifest
-from tb_gradgraph.record.read_logdir import join_sessions
+from tb_gradgraph.record.sessions import HiddenRecords, find_hidden, join_sessions, session_run
 from tb_gradgraph.record.tags import RecordTag, parse_tag
 
 MAX_WARNINGS = 20
@@ -49,12 +49,21 @@ class RunView:
         warnings: One sentence each, for the panel to show.
         graphs: TensorBoard's tag of each graph, by hash.
         records: By tag; sorted by step, stage and backward pass, restarts resolved.
+        hidden: Which records of earlier sessions are left out for that.
+        stored_in: TensorBoard's name of the run that they lie in, where this is one session of it.
     """
 
     name: str
     warnings: tuple[str, ...]
     graphs: Mapping[str, str]
     records: Mapping[str, tuple[Entry, ...]]
+    hidden: tuple[HiddenRecords, ...] = ()
+    stored_in: str | None = None
+
+    @property
+    def stored_name(self) -> str:
+        """TensorBoard's name of the run whose records these are."""
+        return self.name if self.stored_in is None else self.stored_in
 
 
 class RunIndex:
@@ -68,6 +77,7 @@ class RunIndex:
         self._problems: dict[str, str] = {}
         self._newer = 0
         self._view: RunView | None = None
+        self._earlier: tuple[RunView, ...] = ()
 
     def list_new(self, tags: Iterable[str]) -> list[str]:
         """List the tags that were not added yet."""
@@ -113,6 +123,11 @@ class RunIndex:
             self._view = self._make_view()
         return self._view
 
+    def earlier(self) -> tuple[RunView, ...]:
+        """Give each session of which later ones hide records, by itself."""
+        self.view()
+        return self._earlier
+
     def _decode(self, tag: str, name: RecordTag, strings: Sequence[bytes]) -> Graph | Chunk | None:
         if name.kind == "manifest":
             decode_manifest(strings)
@@ -137,13 +152,22 @@ class RunIndex:
                     fitting.append(entry)
                 else:
                     misfits.add(entry.chunk)
-        records: dict[str, list[Entry]] = {}
-        for entry in join_sessions(sessions[session] for session in sorted(sessions)):
-            records.setdefault(entry.tag, []).append(entry)
         graphs = {graph_hash: tag for tag, (graph_hash, _) in self._graphs.items()}
-        by_tag = {tag: tuple(entries) for tag, entries in records.items()}
+        by_tag = _by_tag([sessions[session] for session in sorted(sessions)])
         warnings = tuple(self._list_warnings(misfits, by_tag, graphs))
-        return RunView(self._name, warnings, graphs, by_tag)
+        hidden = tuple(find_hidden(sessions))
+        self._earlier = tuple(
+            RunView(
+                session_run(self._name, number),
+                (),
+                graphs,
+                _by_tag([sessions[session]]),
+                (),
+                self._name,
+            )
+            for session, number in dict.fromkeys((some.session, some.number) for some in hidden)
+        )
+        return RunView(self._name, warnings, graphs, by_tag, hidden)
 
     def _list_warnings(
         self,
@@ -175,6 +199,14 @@ class RunIndex:
                 "Upgrade tb_gradgraph where TensorBoard runs."
             )
         return warnings
+
+
+def _by_tag(sessions: Sequence[Sequence[Entry]]) -> dict[str, tuple[Entry, ...]]:
+    """Give the records of some sessions that count, by tag."""
+    records: dict[str, list[Entry]] = {}
+    for entry in join_sessions(sessions):
+        records.setdefault(entry.tag, []).append(entry)
+    return {tag: tuple(entries) for tag, entries in records.items()}
 
 
 def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:

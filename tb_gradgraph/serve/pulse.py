@@ -21,7 +21,7 @@ def answer_pulse(reader: Reader, parameters: Parameters) -> Answer:
 
 def _list_states(runs: Iterable[RunView]) -> Iterable[str]:
     for run in runs:
-        yield repr((run.name, run.warnings))
+        yield repr((run.name, run.warnings, run.hidden))
         for tag, entries in run.records.items():
             last = max(entries, key=lambda entry: entry.wall_time)
             yield repr((tag, len(entries), entries[-1].step, last.wall_time))

@@ -50,22 +50,31 @@ class Reader:
         self._listed_at: float | None = None
         self._lock = threading.Lock()
 
-    def runs(self) -> dict[str, RunView]:
-        """List all runs that hold records of ours, at most LISTING_SECONDS old."""
+    def runs(self, all_sessions: bool = False) -> dict[str, RunView]:
+        """List all runs that hold records of ours, at most LISTING_SECONDS old.
+
+        With ``all_sessions`` also each session whose records a later one hides, as a run.
+        """
         with self._lock:
             now = self._clock()
             if self._listed_at is None or now - self._listed_at > LISTING_SECONDS:
                 self._refresh()
                 self._listed_at = now
-            return {run: index.view() for run, index in sorted(self._indices.items())}
+            views = [index.view() for _, index in sorted(self._indices.items())]
+            found = {view.name: view for view in views}
+            if all_sessions:
+                indices = self._indices.values()
+                earlier = {view.name: view for index in indices for view in index.earlier()}
+                found = dict(sorted({**earlier, **found}.items()))
+            return found
 
     def graph(self, run: RunView, graph_hash: str) -> Graph:
         """Read a graph; KeyError if the run has none of that hash."""
         tag = run.graphs[graph_hash]
-        with self._dropping_damaged(run.name, tag):
+        with self._dropping_damaged(run.stored_name, tag):
             return self._cache.get(
-                (run.name, tag),
-                lambda: decode_graph(self._read(run.name, tag), graph_hash),
+                (run.stored_name, tag),
+                lambda: decode_graph(self._read(run.stored_name, tag), graph_hash),
                 _graph_bytes,
             )
 
@@ -136,10 +145,12 @@ class Reader:
         """Decode a part of the entry's segment, or take it from the cache."""
 
         def make() -> Value:
-            return decode(self._chunk(run.name, entry.chunk).segments[entry.segment])
+            return decode(self._chunk(run.stored_name, entry.chunk).segments[entry.segment])
 
-        with self._dropping_damaged(run.name, entry.chunk):
-            return self._cache.get((run.name, entry.chunk, entry.segment, name), make, size_of)
+        with self._dropping_damaged(run.stored_name, entry.chunk):
+            return self._cache.get(
+                (run.stored_name, entry.chunk, entry.segment, name), make, size_of
+            )
 
     @contextlib.contextmanager
     def _dropping_damaged(self, run: str, tag: str) -> Iterator[None]:

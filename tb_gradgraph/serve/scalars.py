@@ -17,14 +17,14 @@ MAX_POINTS = 20_000
 def answer_scalars(reader: Reader, parameters: Parameters) -> Answer:
     """List the tags of all scalars of a run."""
     run = find_run(reader, parameters)
-    return Answer(to_json({"tags": reader.source.list_scalar_tags(run.name)}).encode(), JSON)
+    return Answer(to_json({"tags": reader.source.list_scalar_tags(run.stored_name)}).encode(), JSON)
 
 
 def answer_scalar(reader: Reader, parameters: Parameters) -> Answer:
     """Give one scalar over the steps."""
     run, tag = find_run(reader, parameters), parameters.text("tag")
     try:
-        points = reader.source.read_scalar(run.name, tag, MAX_POINTS)
+        points = reader.source.read_scalar(run.stored_name, tag, MAX_POINTS)
     except Exception as error:  # TensorBoard's own, of what another tool wrote
         text = f"Expected a scalar that TensorBoard can read, got {tag[:200]!r}: {error}"
         raise not_found(text[:1000]) from None

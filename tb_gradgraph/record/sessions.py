@@ -1,0 +1,143 @@
+"""Sessions of one run: which records count where they repeat each other's steps, and which are hidden."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from tb_gradgraph.statistics import STAGES
+
+_STAGE_ORDER = {stage: number for number, stage in enumerate(STAGES)}
+
+#: What to do about records that are hidden and should not be.
+CURE = (
+    "a script that resumes a training sets watch.step = n before its loop; a training that begins "
+    "anew gets a directory of its own"
+)
+
+
+class Locatable(Protocol):
+    """What says of which tag, step and backward pass it is."""
+
+    @property
+    def tag(self) -> str: ...  # noqa: D102
+
+    @property
+    def step(self) -> int: ...  # noqa: D102
+
+    @property
+    def backward_pass(self) -> int: ...  # noqa: D102
+
+    @property
+    def stage(self) -> str: ...  # noqa: D102
+
+
+Located = TypeVar("Located", bound=Locatable)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HiddenRecords:
+    """Records of one tag and session that a later session of the run stands in the place of.
+
+    Attributes:
+        tag: Of the records.
+        session: Name of the session.
+        number: Which session of the run it is, from 1 on.
+        by: Which session hides them.
+        from_step: The step at which that began.
+        records: How many are hidden.
+        steps: Which steps they are of, each once, ascending.
+    """
+
+    tag: str
+    session: str
+    number: int
+    by: int
+    from_step: int
+    records: int
+    steps: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """Say it in a sentence."""
+        first, last = self.steps[0], self.steps[-1]
+        span = (
+            f"step {first}" if first == last else f"{len(self.steps):,} steps, {first} to {last},"
+        )
+        records = "1 record" if self.records == 1 else f"{self.records:,} records"
+        return (
+            f"{records} of tag {self.tag} at {span} of session {self.number} ({_began(self.session)}) "
+            f"are hidden: session {self.by} began at step {self.from_step} in the same directory."
+        )
+
+
+def session_run(run: str, number: int) -> str:
+    """Name one session of a run, where it is shown by itself."""
+    return f"{run} (session {number})"
+
+
+def find_hidden(sessions: Mapping[str, Sequence[Located]]) -> list[HiddenRecords]:
+    """Find what ``join_sessions`` leaves out, by tag and session; sessions by name."""
+    names = sorted(sessions)
+    firsts = [_first_steps(sessions[name]) for name in names]
+    found = []
+    for at, name in enumerate(names):
+        for tag in firsts[at]:
+            later = {by: firsts[by][tag] for by in range(at + 1, len(names)) if tag in firsts[by]}
+            if not later:
+                continue
+            by = min(later, key=later.__getitem__)
+            hidden = {
+                (record.step, record.backward_pass, record.stage)
+                for record in sessions[name]
+                if record.tag == tag and record.step >= later[by]
+            }
+            if hidden:
+                steps = tuple(sorted({step for step, _, _ in hidden}))
+                found.append(
+                    HiddenRecords(tag, name, at + 1, by + 1, later[by], len(hidden), steps)
+                )
+    return found
+
+
+def join_sessions(sessions: Iterable[Sequence[Located]]) -> list[Located]:
+    """Sort the records of several sessions, oldest session first, each in the order of writing.
+
+    Within a step they come in the order of its stages, and of the passes within a stage.
+
+    From its first step of a tag on, a later session replaces an earlier one: it
+    is a training started again from a checkpoint. Within a session, what is said
+    of one backward pass and stage again replaces what was said before: first
+    the structure is written, then the gradients.
+    """
+    kept: dict[str, dict[tuple[int, int, str], Located]] = {}
+    for session in sessions:
+        for tag, step in _first_steps(session).items():
+            earlier = kept.get(tag, {})
+            kept[tag] = {key: record for key, record in earlier.items() if record.step < step}
+        for record in session:
+            kept[record.tag][record.step, record.backward_pass, record.stage] = record
+    every = [record for records in kept.values() for record in records.values()]
+    return sorted(every, key=_place)
+
+
+def _first_steps(session: Sequence[Locatable]) -> dict[str, int]:
+    first: dict[str, int] = {}
+    for record in session:
+        first[record.tag] = min(record.step, first.get(record.tag, record.step))
+    return first
+
+
+def _place(record: Locatable) -> tuple[str, int, int, int]:
+    stage = _STAGE_ORDER.get(record.stage, len(STAGES))
+    return record.tag, record.step, stage, record.backward_pass
+
+
+def _began(session: str) -> str:
+    """Say when a session began, which its name tells."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(int(session[:14], 16) / 1e6))
+    except (ValueError, OverflowError, OSError):
+        return "begun at an unknown time"
