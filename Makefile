@@ -1,6 +1,7 @@
 # make demo   train a small net, log its graph with gradients, start TensorBoard on it
 # make test   everything that CI runs
 # make bits   compare trainings watched and not, bit by bit, over all of torch's operators (an hour)
+# make compat  run with other versions, some hours; see tests/compat/run.py
 # Also: wheel, bench, bench-panel, screenshots, lint, clean.
 #
 # Variables:
@@ -8,13 +9,14 @@
 #   SERVE=0              make demo without starting TensorBoard
 #   LOGDIR=runs/demo     where make demo writes
 #   PORT=8000            where make demo serves; without it 6006 or the next free one
+#   ROWS="2.8 newest"    of tests/compat/versions.csv, for make compat; TESTS=all for more tests
 #   WORKERS=4            processes that make test runs tests in, for more than 2 cores
 #   TORCH_INDEX=URL      further package index to find torch in, as that of its CPU builds
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bits lint frontend browser bench bench-panel wheel screenshots clean
+.PHONY: demo test bits compat lint frontend browser bench bench-panel wheel screenshots clean
 
 PYTHON ?= python3
 SERVE ?= 1
@@ -23,10 +25,10 @@ PORT ?=
 WORKERS ?= 2
 TORCH_INDEX ?=
 BITS ?=
+ROWS ?=
+TESTS ?=
 
 BIN := .venv/bin
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt \
-	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 INPUTS := setup.cfg pyproject.toml constraints.txt setup.py $(wildcard tb_gradgraph/summarize/csrc/*)
 
 demo: .venv/installed
@@ -38,6 +40,9 @@ test: .venv/installed-test browser
 # BITS="--only ^linalg --dtype float32" for a part of it
 bits: .venv/installed-test
 	$(BIN)/python -m tests.bits --processes $(WORKERS) $(BITS)
+
+compat: .venv/installed-test
+	$(BIN)/python -m tests.compat.run $(ROWS) $(if $(TESTS),--tests $(TESTS))
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .
@@ -74,9 +79,9 @@ clean:
 	touch $@
 
 .venv/installed: $(INPUTS) | .venv/created
-	$(PIP_INSTALL) --editable .
+	.ci/install_package . $(TORCH_INDEX)
 	touch $@
 
 .venv/installed-test: $(INPUTS) | .venv/created
-	$(PIP_INSTALL) --editable '.[test,integrations]'
+	.ci/install_package '.[test,integrations]' $(TORCH_INDEX)
 	touch .venv/installed $@

@@ -39,7 +39,7 @@ def examine() -> Iterator[Finding]:
 def _versions() -> Iterator[Finding]:
     yield Finding("ok", f"Python {sys.version.split()[0]} at {sys.executable}")
     yield Finding("ok", f"tb_gradgraph {__version__} at {pathlib.Path(__file__).parent}")
-    for name, least in (("torch", "2.4"), ("tensorboard", "2.16"), ("protobuf", "3.20")):
+    for name, least in (("torch", "2.6"), ("tensorboard", "2.16"), ("protobuf", "3.20")):
         version = _find_version(name)
         if version is None:
             state = "note" if name == "torch" else "wrong"  # looking at logs needs no torch
@@ -125,6 +125,12 @@ def _checksum() -> Iterator[Finding]:
         yield Finding("note", text, "pip install --force-reinstall google-crc32c")
 
 
+def _torch_side() -> Iterator[Finding]:
+    from tb_gradgraph.doctor_torch import examine_torch
+
+    yield from examine_torch()
+
+
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     _versions,
     _setuptools_for_old_tensorboard,
@@ -134,6 +140,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     _panel_is_there,
     _data_server,
     _checksum,
+    _torch_side,
 )
 
 

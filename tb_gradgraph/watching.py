@@ -14,6 +14,7 @@ import torch
 
 from tb_gradgraph.autograd.build import BuiltGraph
 from tb_gradgraph.autograd.frames import user_frame
+from tb_gradgraph.autograd.private import check_parts
 from tb_gradgraph.autograd.select import (
     LEVELS,
     check_selector,
@@ -56,6 +57,7 @@ def begin_watch(
     Raises:
         CaptureError: An argument is not as it should be; then nothing is attached.
     """
+    check_parts("watch", WHERE)
     _check_model(model)
     optimizers = _optimizers(optimizer)
     _check_numbers(every_n_steps, budget)

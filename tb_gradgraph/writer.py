@@ -10,6 +10,7 @@ from torch.utils.tensorboard import SummaryWriter as TorchSummaryWriter
 
 from tb_gradgraph.autograd.frames import user_frame
 from tb_gradgraph.autograd.model import capture_model, capture_tensors
+from tb_gradgraph.autograd.private import check_parts
 from tb_gradgraph.autograd.select import Selector
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.gradgraph import GradGraph
@@ -222,7 +223,9 @@ def _capture(
     where: str,
     all_ranks: bool,
 ) -> GradGraph:
-    if isinstance(model, torch.nn.Module):
+    is_model = isinstance(model, torch.nn.Module)
+    check_parts("model" if is_model else "tensors", where)
+    if is_model:
         prepare = recorder.prepare
         capture_model(
             model, input_to_model, kwargs, loss_fn, grad_outputs, prepare, where, all_ranks

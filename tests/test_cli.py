@@ -102,7 +102,7 @@ def test_doctor_warns_of_another_tensorboard_on_the_path(monkeypatch, tmp_path, 
 @pytest.mark.parametrize(
     ("versions", "text"),
     [
-        ({"torch": "2.3.1"}, "torch 2.3.1 is older than 2.4"),
+        ({"torch": "2.5.1"}, "torch 2.5.1 is older than 2.6"),
         ({"tensorboard": None}, "tensorboard is not installed"),
         ({"torch": None}, "note   torch is not installed"),
         ({"tensorboard": "2.20.0", "setuptools": "82.0.1"}, "needs pkg_resources"),

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import torch
 from torch import distributed
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from tb_gradgraph.autograd.engine import DispatchMode
 from tb_gradgraph.autograd.sharded import is_distributed, kinds_of
 from tb_gradgraph.autograd.wrappers import owned_tensors, walk_modules
 from tb_gradgraph.errors import CaptureError
@@ -109,7 +109,7 @@ class _Inner:
         return self._module(*args, **kwargs)
 
 
-class _Guard(TorchDispatchMode):
+class _Guard(DispatchMode):
     """Refuses the first operation that would wait for other processes."""
 
     def __init__(self, where: str) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
 
+from tb_gradgraph.autograd.trees import tree_map
 from tb_gradgraph.autograd.values import named_tensors
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.memory import is_freed

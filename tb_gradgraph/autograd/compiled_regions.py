@@ -120,7 +120,7 @@ def _places() -> tuple[Replaced[None], ...] | None:
     begins = [Replaced(owner, "set_eval_frame", _told_begin)] * hasattr(owner, "set_eval_frame")
     return (
         *begins,
-        Replaced(owner, _SWITCH, _told_switch),
+        Replaced(owner, "_maybe_set_eval_frame", _told_switch),
         Replaced(owner.OptimizedModule, "__call__", _told_call),
     )
 

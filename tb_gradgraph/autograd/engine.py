@@ -22,9 +22,20 @@ from tb_gradgraph.autograd.without_numbers import TaskOfThread
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import WHOLE_LIMIT
 
-#: Whether torch tells the numbers of nodes; what is done otherwise is in outputs.py.
-HAS_NUMBERS = hasattr(torch.autograd, "_get_sequence_nr") and hasattr(
-    torch.autograd.Function, "_sequence_nr"
+try:
+    from torch.utils import _python_dispatch as modes  # that see operations as they are executed
+except ImportError:
+    modes = None
+
+#: What sees operations as they are executed; where torch has no such modes, a block that sees none.
+DispatchMode: Any = getattr(modes, "TorchDispatchMode", contextlib.nullcontext)
+
+#: Whether torch tells the numbers of nodes while operations are seen; what is done otherwise is in
+#: outputs.py.
+HAS_NUMBERS = (
+    hasattr(torch.autograd, "_get_sequence_nr")
+    and hasattr(torch.autograd.Function, "_sequence_nr")
+    and hasattr(modes, "TorchDispatchMode")
 )
 
 #: Number that the next autograd node made on this thread will be given; 0 where torch tells none.
@@ -32,7 +43,7 @@ next_sequence_nr: Callable[[], int] = torch.autograd._get_sequence_nr if HAS_NUM
 
 
 #: A block in which no mode and no subclass of the user's hears that a tensor is looked at.
-functions_not_overridden = torch._C.DisableTorchFunction
+functions_not_overridden: Any = getattr(torch._C, "DisableTorchFunction", contextlib.nullcontext)
 
 
 def call_after_backward(callback: Callable[[], None]) -> None:
@@ -49,7 +60,8 @@ current_graph_task: Callable[[], int] = getattr(
 def remove_keyword_hook(handle: RemovableHandle) -> None:
     """Remove a global forward hook ``with_kwargs``; torch's handle (2.13) leaves an entry behind."""
     handle.remove()
-    torch.nn.modules.module._global_forward_hooks_with_kwargs.pop(handle.id, None)
+    module = torch.nn.modules.module
+    getattr(module, "_global_forward_hooks_with_kwargs", {}).pop(handle.id, None)
 
 
 def accumulated_leaf(node: AutogradNode) -> torch.Tensor | None:
@@ -111,10 +123,17 @@ def plain_shape(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(size if type(size) is int else _plain_size(size) for size in shape)
 
 
+#: What tells whether a tensor is one of vmap's.
+_BATCHED: tuple[Callable[[torch.Tensor], bool], ...] = tuple(
+    getattr(torch._C._functorch, name)
+    for name in ("is_batchedtensor", "is_legacy_batchedtensor")
+    if hasattr(getattr(torch._C, "_functorch", None), name)
+)
+
+
 def stands_for_many(tensor: torch.Tensor) -> bool:
     """Whether a tensor is what ``vmap`` shows of one: nothing of it can be read."""
-    kinds = torch._C._functorch
-    return kinds.is_batchedtensor(tensor) or kinds.is_legacy_batchedtensor(tensor)
+    return any(is_of_kind(tensor) for is_of_kind in _BATCHED)
 
 
 def is_small(tensor: torch.Tensor) -> bool:

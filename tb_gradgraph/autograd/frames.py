@@ -23,7 +23,7 @@ _ROOMS = (
 )
 _OURS = tuple(os.path.join(_PACKAGE, room) for room in _ROOMS)
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
-_MODULE_CALL = torch.nn.Module._call_impl.__code__
+_MODULE_CALL = getattr(getattr(torch.nn.Module, "_call_impl", None), "__code__", None)
 _is_users: dict[str, bool] = {}  # by file name, which has its hash at hand; a code object has not
 
 

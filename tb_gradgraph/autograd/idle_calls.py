@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
 
 from tb_gradgraph.autograd.forward import Forward
 from tb_gradgraph.autograd.known import in_scopes
+from tb_gradgraph.autograd.trees import tree_leaves
 from tb_gradgraph.autograd.walk import Walk
 from tb_gradgraph.graph import NO_SCOPE, Scope
 

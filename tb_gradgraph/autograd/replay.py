@@ -162,7 +162,9 @@ class Replay:
 
     def _hands_on(self, order: Sequence[AutogradNode]) -> bool:
         """Whether additions and expansions hand their gradient on unchanged in this graph too."""
-        return all(order[place]._saved_alpha == 1 for place in self._additions) and all(
+        return all(
+            getattr(order[place], "_saved_alpha", None) == 1 for place in self._additions
+        ) and all(
             order[made]._input_metadata[0].shape == order[given]._input_metadata[slot].shape
             for made, given, slot in self._broadcasts
         )

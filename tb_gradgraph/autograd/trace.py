@@ -8,13 +8,15 @@ from types import CodeType, FrameType
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import (
-    TorchDispatchMode,
-    _get_current_dispatch_mode,
-    _get_current_dispatch_mode_stack,
-)
 
-from tb_gradgraph.autograd.engine import current_graph_task, is_small, next_sequence_nr, sequence_nr
+from tb_gradgraph.autograd.engine import (
+    DispatchMode,
+    current_graph_task,
+    is_small,
+    modes,
+    next_sequence_nr,
+    sequence_nr,
+)
 from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.autograd.frames import source_line, user_call
 from tb_gradgraph.autograd.functions import RunningFunction, running_function
@@ -26,7 +28,7 @@ from tb_gradgraph.autograd.variables import VariableNames
 _TRANSPARENT = frozenset({"lift_fresh", "lift", "alias"})
 
 
-class ForwardTrace(TorchDispatchMode):
+class ForwardTrace(DispatchMode):
     """Watch every operation of a forward on this thread while the ``with`` block runs.
 
     It sees operations below autograd, as they are executed, and changes none.
@@ -74,15 +76,15 @@ class ForwardTrace(TorchDispatchMode):
 
     def leave(self) -> None:
         """End the ``with`` block out of turn, where another mode may have begun since; if it is on."""
-        if self not in _get_current_dispatch_mode_stack():
+        if self not in modes._get_current_dispatch_mode_stack():
             return
         above = []
-        while (top := _get_current_dispatch_mode()) is not self:
+        while (top := modes._get_current_dispatch_mode()) is not self:
             above.append(top)
-            TorchDispatchMode.__exit__(top, None, None, None)  # in turn: each keeps what was before
+            DispatchMode.__exit__(top, None, None, None)  # in turn: each keeps what was before
         self.__exit__(None, None, None)
         for mode in reversed(above):
-            TorchDispatchMode.__enter__(mode)
+            DispatchMode.__enter__(mode)
 
     def forget(self, numbers: range, sources: range) -> None:
         """Let go of what was noted while ``numbers`` were given, and of values of ``sources``."""

@@ -117,8 +117,7 @@ def in_memory_order(values: torch.Tensor) -> torch.Tensor:
 
 def flattened(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """Copy tensors of one type end to end, each in row-major order."""
-    flat = torch._utils._flatten_dense_tensors(list(tensors))
-    return flat.clone() if len(tensors) == 1 else flat  # of one tensor it is a view
+    return torch.cat([tensor.reshape(-1) for tensor in tensors])
 
 
 def laid_end_to_end(

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import torch
 
 from tb_gradgraph.autograd.backward_calls import BackwardCall
-from tb_gradgraph.autograd.compiled_regions import are_regions_heard
 from tb_gradgraph.autograd.frames import user_frame, variables_of
 from tb_gradgraph.autograd.model import name_roots
+from tb_gradgraph.autograd.private import may_follow_forwards
 from tb_gradgraph.autograd.tensor_hooks import listen_for_hooks
 from tb_gradgraph.autograd.threads import gate
 from tb_gradgraph.autograd.training_forward import TrainingForward
@@ -78,7 +78,7 @@ class RecordedStep:
         self._before: dict[int, OptimizerReading] = {}
         self._within: WithinBackward | None = None  # while a backward runs
         wants_notes = setting.structures.wants_notes
-        may_follow = are_regions_heard()  # else what we put on would be compiled too
+        may_follow = may_follow_forwards()  # else what we put on would be compiled too
         self.forward = TrainingForward(
             setting.parameters.read_modules, notes=wants_notes and may_follow
         )

@@ -52,7 +52,7 @@ def _is_compiler_heard() -> bool:
     if compiler is None:
         return False
     replaced = (
-        compiler.set_eval_frame,
+        getattr(compiler, "set_eval_frame", None),  # from torch 2.7 on
         compiler._maybe_set_eval_frame,
         compiler.OptimizedModule.__call__,
     )
