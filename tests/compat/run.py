@@ -36,11 +36,11 @@ FOR_TESTS = (
 PARTNERS = ("torch", "tensorboard", "protobuf", "numpy")
 #: Sets of tests by name. None needs a browser or Node.
 TESTS = {
-    "few": ("tests/watch/test_steps.py", "tests/watch/test_scaler.py"),
+    "few": ("tests/watch/test_steps.py", "tests/watch/test_scaler_found.py"),
     "some": (
         *("tests/autograd/test_engine.py", "tests/autograd/test_functions.py"),
         *("tests/autograd/test_private.py", "tests/autograd/test_sources.py"),
-        *("tests/watch/test_steps.py", "tests/watch/test_scaler.py"),
+        *("tests/watch/test_steps.py", "tests/watch/test_scaler_found.py"),
         *("tests/watch/test_regions.py", "tests/summarize/test_native.py"),
         "tests/record/test_round_trip.py",
     ),

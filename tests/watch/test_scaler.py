@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pathlib
 import pickle
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -220,52 +219,6 @@ def test_one_scaler_of_two_watched_trainings(tmp_path: pathlib.Path) -> None:
         for tag in "ab"
     }
     assert skipped == {"a": [True, False], "b": [True, False, False]}
-
-
-def test_a_scaler_that_scales_another_loss(tmp_path: pathlib.Path) -> None:
-    """A scaler among the variables is not taken for that of this training."""
-
-    def loop(run: Bare) -> Any:
-        net, other = small_net(), small_net()
-        optimizer = torch.optim.SGD(net.parameters(), 0.1)
-        others = torch.optim.SGD(other.parameters(), 0.1)
-        scaler = torch.amp.GradScaler("cpu", init_scale=FACTOR)
-        run.watch(net, optimizer=optimizer)
-        for step in range(2):
-            others.zero_grad()
-            scaler.scale(other(torch.ones(4, 3)).sum()).backward()
-            scaler.step(others)
-            scaler.update()
-            optimizer.zero_grad()
-            net(torch.ones(4, 3)).square().mean().backward()
-            run.note(step, "backward", net)
-            run.note(step, "applied", net)
-            optimizer.step()
-        return state_of(net, optimizer)
-
-    log = run_both(loop, tmp_path)
-    assert {record.loss_scale for record in log.records} == {1.0}
-
-
-@pytest.mark.parametrize("is_held", [False, True], ids=["variable", "attribute"])
-def test_a_scaler_without_an_optimizer_given(is_held: bool, tmp_path: pathlib.Path) -> None:
-    def loop(run: Bare) -> Any:
-        net = small_net()
-        holder = types.SimpleNamespace(scaler=torch.amp.GradScaler("cpu", init_scale=FACTOR))
-        scaler = None if is_held else holder.scaler
-        optimizer = torch.optim.SGD(net.parameters(), 0.1)
-        run.watch(net)
-        for step in range(2):
-            optimizer.zero_grad()
-            loss = net(torch.ones(4, 3)).square().mean()
-            run.note_parts(step, loss, net)
-            (scaler or holder.scaler).scale(loss).backward()
-            holder.scaler.step(optimizer)
-            holder.scaler.update()
-        return state_of(net, optimizer)
-
-    log = run_both(loop, tmp_path)
-    assert {record.loss_scale for record in log.records} == {FACTOR}
 
 
 def test_a_scaler_is_copied_and_pickled_without_us(tmp_path: pathlib.Path) -> None:
