@@ -2,7 +2,7 @@
 # make test   everything that CI runs
 # make bits   compare trainings watched and not, bit by bit, over all of torch's operators (an hour)
 # make compat  run with other versions, some hours; see tests/compat/run.py
-# Also: wheel, bench, bench-panel, screenshots, lint, clean.
+# Also: slow, wheel, bench, bench-panel, screenshots, lint, clean.
 #
 # Variables:
 #   PYTHON=python3.12    interpreter that .venv is made from
@@ -16,7 +16,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bits compat lint frontend browser bench bench-panel wheel screenshots clean
+.PHONY: demo test bits slow compat lint frontend browser bench bench-panel wheel screenshots clean
 
 PYTHON ?= python3
 SERVE ?= 1
@@ -41,7 +41,11 @@ test: .venv/installed-test browser
 bits: .venv/installed-test
 	$(BIN)/python -m tests.bits --processes $(WORKERS) $(BITS)
 
-compat: .venv/installed-test
+# Tests that are dear and rarely broken; each is marked, with the reason.
+slow: .venv/installed-test browser
+	$(BIN)/python -m pytest -m slow --numprocesses $(WORKERS) --dist loadfile
+
+compat: slow
 	$(BIN)/python -m tests.compat.run $(ROWS) $(if $(TESTS),--tests $(TESTS))
 
 lint: .venv/installed-test

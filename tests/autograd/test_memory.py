@@ -47,7 +47,11 @@ def test_memory_is_flat_without_the_collector(form: str) -> None:
     assert not net[0].weight._backward_hooks
 
 
-@pytest.mark.parametrize("form", ["model", "loss", "writer"])
+@pytest.mark.parametrize(
+    "form",
+    # A writer's captures are captures of models.
+    [*(pytest.param(form, marks=pytest.mark.slow) for form in ("model", "loss")), "writer"],
+)
 def test_a_thousand_captures_leave_nothing(form: str) -> None:
     """In a process of its own: live tensors, our objects, reference cycles, resident memory.
 

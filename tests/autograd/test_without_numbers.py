@@ -46,7 +46,6 @@ def found() -> dict[str, Any]:
     program = f"""
 import json
 from tb_gradgraph.autograd import engine
-from tests import warm
 from tests.autograd.described import describe
 from tests.autograd.models import CASES
 assert not engine.HAS_NUMBERS
@@ -94,7 +93,9 @@ print(engine.HAS_NUMBERS)
         (["_current_graph_task_id"], ["test_passes.py", "test_tensors.py"], ""),
         # Orders are told by numbers.
         (["_get_sequence_nr"], ["test_passes.py"], "not double_backward"),
-        (["_get_sequence_nr"], ["test_nothing_left_behind.py"], ""),
+        pytest.param(
+            *(["_get_sequence_nr"], ["test_nothing_left_behind.py"], ""), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_passes_and_traces_are_as_elsewhere(parts: list[str], tests: list[str], but: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.record import generate_proto
 
 
+@pytest.mark.slow  # installs a generator; only a changed .proto can break it
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="the generator has no wheel for it")
 def test_generated_code_is_fresh(tmp_path):
     try:
