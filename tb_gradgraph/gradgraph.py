@@ -30,7 +30,7 @@ class TensorView:
     node: Node
     slot: Slot
     scope: Scope | None
-    statistics: Statistics | None  # of the gradient; None where none arrived
+    statistics: Statistics | None  # of the gradient (complex: of ``|g|``); None where none arrived
     gradient: np.ndarray | None  # where it is kept whole
     value: np.ndarray | None  # where it is kept whole
     ran: bool  # whether a backward ran

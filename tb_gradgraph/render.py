@@ -38,7 +38,11 @@ def html_table(graph: GradGraph) -> str:
 def _headline(graph: GradGraph) -> str:
     passes = len(graph.backward_passes)
     ran = f"{passes} backward pass{'' if passes == 1 else 'es'}" if passes else "no backward yet"
-    return f"{graph.tag}: {len(graph.nodes)} nodes, {len(graph.edges)} edges, {ran}"
+    complex_ones = any(
+        slot.dtype.startswith("complex") for node in graph.nodes for slot in node.slots
+    )
+    of_magnitudes = "; of complex gradients the mean is that of |g|" if complex_ones else ""
+    return f"{graph.tag}: {len(graph.nodes)} nodes, {len(graph.edges)} edges, {ran}{of_magnitudes}"
 
 
 def _cut(graph: GradGraph) -> list[str]:

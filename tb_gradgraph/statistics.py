@@ -55,7 +55,7 @@ class Statistics:
 
     ``None`` means that there is no such number: no finite element, or for
     ``std`` (with Bessel's correction, as ``torch.std``) fewer than two.
-    Of a complex tensor the numbers are those of the magnitude.
+    Of a complex tensor ``mean``, ``std``, ``min`` and ``max`` are those of the magnitudes ``|g|``.
     ``nan``, ``posinf`` and ``neginf`` count elements, ``zero_fraction`` is of all
     elements; ``histogram`` counts a sample by log2 of the magnitude.
 

@@ -15,8 +15,38 @@ from torch.autograd.graph import Node as AutogradNode
 from tb_gradgraph.autograd.engine import custom_function, node_name
 from tb_gradgraph.autograd.frames import local_variables, shown_path, user_frame
 
+_RECURRENT = "A fused recurrent layer: all its steps are one kernel, and one node here."
+_CELL = "A fused recurrent cell: its gates are one kernel, and one node here."
+_ATTENTION = (
+    "Fused attention: scores, softmax and what they weigh are one kernel, and one node here."
+)
+#: Nodes that stand for a great deal, by their names without the number at the end.
 _OPAQUE = {
     "DifferentiableGraphBackward": "TorchScript: what it runs as one is one node here.",
+    **dict.fromkeys(
+        ("MkldnnRnnLayerBackward", "CudnnRnnBackward", "MiopenRnnBackward", "LstmMpsBackward"),
+        _RECURRENT,
+    ),
+    **dict.fromkeys(("ThnnFusedLstmCellBackward", "ThnnFusedGruCellBackward"), _CELL),
+    **dict.fromkeys(
+        (
+            *(
+                "ScaledDotProductFlashAttentionBackward",
+                "ScaledDotProductFlashAttentionForCpuBackward",
+            ),
+            *(
+                "ScaledDotProductEfficientAttentionBackward",
+                "ScaledDotProductCudnnAttentionBackward",
+            ),
+            "ScaledDotProductFusedAttentionOverrideableBackward",
+            *("FlashAttentionBackward", "EfficientAttentionBackward", "CudnnAttentionBackward"),
+        ),
+        _ATTENTION,
+    ),
+    **dict.fromkeys(
+        ("CtcLossBackward", "CudnnCtcLossBackward", "MiopenCtcLossBackward"),
+        "CTC loss: all alignments are summed in one kernel, and are one node here.",
+    ),
 }
 #: How deep below ``apply`` the first operation of a forward is looked for.
 _DEPTH_LIMIT = 64
@@ -27,7 +57,7 @@ def operation_of(node: AutogradNode) -> tuple[str, str]:
     cls = custom_function(node)
     if cls is None:
         name = node_name(node)
-        return name, _OPAQUE.get(name, "")
+        return name, _OPAQUE.get(name.rstrip("0123456789"), "")
     if _asks_the_engine(cls):
         return cls.__name__, "reentrant checkpoint: what it recomputes in its backward is not drawn"
     place = defined_at(cls)

@@ -28,7 +28,7 @@ Tables = Iterator[tuple[Entry, np.ndarray]]
 _COMPUTED = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001
 
 _FORMATS = ("json", "csv", "dot")
-_LABELS = ("name", "operation", "key")
+_LABELS = ("name", "operation", "key", "dtype")
 _RECORD_COLUMNS = (
     *("tag", "hash", "step", "backward_pass", "stage", "wall_time"),
     *("loss_scale", "skipped", "every_n_steps", "cost"),
@@ -125,19 +125,20 @@ def _csv_lines(run: str, graphs: Graphs, records: Tables) -> Iterator[bytes]:
 
 
 def row_labels(graph: Graph) -> list[tuple[str, ...]]:
-    """Give name, operation and key of each row; of an edge's share, the names of both ends."""
+    """Give name, operation, key and type of each row; of an edge's share, the names of both ends."""
     names = [
-        (slot.name or node.name, node.operation or node.kind)
+        (slot.name or node.name, node.operation or node.kind, slot.dtype)
         for node in graph.nodes
         for slot in node.slots
     ]
     starts = graph.slot_offsets.tolist()
-    names += [("", "")] * (graph.row_count - graph.slot_count)
+    names += [("", "", "")] * (graph.row_count - graph.slot_count)
     for edge, row in zip(graph.edges, graph.edge_rows.tolist()):
         if row >= graph.slot_count:
-            source = names[starts[edge.source] + edge.source_slot][0]
-            names[row] = (f"{source} -> {graph.nodes[edge.target].name}", "share of an edge")
-    return [(*label, key) for label, key in zip(names, graph.row_keys)]
+            source, _, dtype = names[starts[edge.source] + edge.source_slot]
+            shown = f"{source} -> {graph.nodes[edge.target].name}"
+            names[row] = (shown, "share of an edge", dtype)
+    return [(name, made, key, dtype) for (name, made, dtype), key in zip(names, graph.row_keys)]
 
 
 def _csv_text(rows: Iterable[Sequence[Any]]) -> bytes:

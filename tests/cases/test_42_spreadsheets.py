@@ -14,7 +14,7 @@ from tests.logged import read_one_run, read_record
 
 NAMES = ["=HYPERLINK('x')", "@SUM(1+1)", "-2+3", "+1", "\t=1", "\r=1", "＝1", "-7", "0"]
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001
-TEXTS = ("run", "tag", "hash", "stage", "name", "operation", "key")
+TEXTS = ("run", "tag", "hash", "stage", "name", "operation", "key", "dtype")
 
 
 def test_no_cell_is_a_formula_and_every_number_is_one(tmp_path: pathlib.Path, capfdbinary) -> None:

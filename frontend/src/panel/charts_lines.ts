@@ -4,6 +4,7 @@ import type { NodeSeries } from "../api/parse";
 import type { Result } from "../base/result";
 import { lineColor, lineDash } from "../draw/line_colors";
 import type { Theme } from "../draw/theme";
+import { spokenIn } from "../model/complex";
 import { calledAgain } from "../model/hierarchy";
 import { BACKWARD, STAGES } from "../model/run";
 import { chartedPins, nodeOfPin } from "../state/charts";
@@ -31,7 +32,7 @@ export interface Overlaid {
 }
 
 export function drawnLines(store: Store, series: ReadonlyMap<string, Result<NodeSeries>>, theme: Theme): Overlaid {
-  const [pins, runs, tag, statistic] = [chartedPins(store), drawnRuns(store), store.tag.value?.tag ?? "", store.statistic.value];
+  const [pins, runs, tag, statistic] = [chartedPins(store), drawnRuns(store), store.tag.value?.tag ?? "", spokenIn(store.statistic.value, store.hierarchy.value?.graph)];
   const options = optionsFor(store);
   const of = (options.find(({ id }) => id === store.charts.of.value) ?? options.find(({ id }) => id === store.ref.value?.stage) ?? options[0])!.id;
   const weights = !STAGES.includes(of);
@@ -54,7 +55,7 @@ export function drawnLines(store: Store, series: ReadonlyMap<string, Result<Node
 export function savedLines(store: Store, { lines, runs, of, log, axis }: Overlaid): SavedChart {
   const nameOf = ({ pin, run }: OverlaidLine): string => `${nameOfPin(store, pin)}${runs.length > 1 ? ` (${run || "."})` : ""}`;
   const option = optionsFor(store).find(({ id }) => id === of)?.text ?? of;
-  const number = STAGES.includes(of) ? `: ${axis || store.statistic.value.label}` : "";
+  const number = STAGES.includes(of) ? `: ${axis || spokenIn(store.statistic.value, store.hierarchy.value?.graph).label}` : "";
   return {
     name: of, title: `${option[0]!.toUpperCase()}${option.slice(1)}${number}${log ? " (log)" : ""}`, log,
     lines: lines.map((line) => ({ ...line, label: nameOf(line) })), columns: lines.map(nameOf),

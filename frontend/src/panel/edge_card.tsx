@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { formatNumber, formatShape } from "../base/format";
+import { isComplex } from "../model/complex";
 import { edgesOut, slotRowOf, type Graph } from "../model/graph";
 import { rowBehind } from "../model/line_rows";
 import { currentRecord, numberAt, scalarOf, type RecordedStep } from "../model/record";
@@ -75,7 +76,7 @@ function OneEdge({ session, graph, record, edge, select }: {
       <p class="faint" data-testid="edge-share">
         {users > 1 ? `What comes back along this line: one of ${users} shares that make up the gradient.` : "What comes back along this line: the whole gradient, for nothing else uses it."}
       </p>
-      <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={undefined} there={thereOf(session, edge)} />
+      <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={undefined} there={thereOf(session, edge)} complex={isComplex(graph, slot)} />
     </>
   );
 }

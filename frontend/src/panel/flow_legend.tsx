@@ -5,6 +5,7 @@ import { formatCount, formatNumber } from "../base/format";
 import { rampOf } from "../draw/color_scale";
 import { ratioColor, ratioStops } from "../draw/ratio_scale";
 import type { Theme } from "../draw/theme";
+import { spokenIn } from "../model/complex";
 import { isCompared, type ComparedFlow } from "../model/flow_compared";
 import { BACKWARD } from "../model/run";
 import type { Place } from "../state/compare";
@@ -22,7 +23,7 @@ export function FlowLegend({ store, drawing, flowing }: {
   const theme = drawing.theme.value;
   const there = store.compare.place.value;
   if (flowing.flow.value !== undefined && isCompared(flowing.flow.value) && there !== undefined) return <ComparedLegend store={store} theme={theme} there={there} flow={flowing.flow.value} />;
-  const [statistic, flow] = [store.statistic.value, flowing.flow.value];
+  const [statistic, flow] = [spokenIn(store.statistic.value, store.hierarchy.value?.graph), flowing.flow.value];
   const scale = flowing.scale.value;
   const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
   const stage = flow === undefined || flow.stage === BACKWARD ? "" : `, ${flow.stage}`;

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { formatAmount, formatCount, plainNumber } from "../base/format";
 import { valueText } from "../draw/caption";
+import { spokenIn } from "../model/complex";
 import { relateGroup } from "../model/comparison";
 import { calledAgain, type Hierarchy } from "../model/hierarchy";
 import { State, type StepValues } from "../model/values";
@@ -62,7 +63,7 @@ function Summary({ store, values, group, inside }: {
   readonly group: number;
   readonly inside: readonly number[];
 }): JSX.Element {
-  const statistic = store.statistic.value;
+  const statistic = spokenIn(store.statistic.value, store.hierarchy.value?.graph);
   const state = values.groups.state[group]! as State;
   const value = values.groups.value[group]!;
   const count = (wanted: State): number => inside.filter((node) => values.nodes.state[node] === wanted).length;

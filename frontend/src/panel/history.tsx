@@ -7,6 +7,7 @@ import type { Result } from "../base/result";
 import { lineColor } from "../draw/line_colors";
 import { THIN_PX } from "../draw/paint_chart";
 import { BACKWARD } from "../model/run";
+import type { Statistic } from "../model/statistics";
 import { goToStep } from "../state/actions";
 import { Section } from "./card_parts";
 import { Chart } from "./chart";
@@ -24,16 +25,17 @@ interface HistoryProps {
   readonly session: Session;
   readonly drawing: Drawing;
   readonly reply: Result<NodeSeries> | undefined;
+  readonly statistic: Statistic; // as it is of this tensor
 }
 
-export function History({ session, drawing, reply }: HistoryProps): JSX.Element {
+export function History({ session, drawing, reply, statistic }: HistoryProps): JSX.Element {
   const { store } = session;
   const [chosen, choose] = useState<string | undefined>(undefined);
   const ref = store.ref.value;
   if (reply === undefined) return <Section title="Over steps"><p class="faint">Loading…</p></Section>;
   if (!reply.ok) return <Section title="Over steps"><p class="faint" data-testid="chart-error">{reply.error}</p></Section>;
   const series = reply.value;
-  const bundles = bundlesOf(series, store.statistic.value);
+  const bundles = bundlesOf(series, statistic);
   const bundle = bundles.find(({ id }) => id === chosen) ?? bundles.find(({ id }) => id === ref?.stage) ?? bundles[0];
   // Until the numbers of a step that just came are here, those of the one before it stay.
   const behind = ref !== undefined && ref.step > (series.steps.at(-1) ?? ref.step);
@@ -41,7 +43,7 @@ export function History({ session, drawing, reply }: HistoryProps): JSX.Element 
   const counts = series.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
   return (
     <>
-      {bundle && <OverSteps session={session} drawing={drawing} series={series} bundles={bundles} bundle={bundle} choose={choose} />}
+      {bundle && <OverSteps session={session} drawing={drawing} statistic={statistic} series={series} bundles={bundles} bundle={bundle} choose={choose} />}
       {counts.some((count) => count > 0) && (
         <Section title="Elements by magnitude" id="histogram-section">
           <Histogram counts={counts} low={series.histogramLow} width={series.histogramWidth} />
@@ -52,15 +54,15 @@ export function History({ session, drawing, reply }: HistoryProps): JSX.Element 
   );
 }
 
-function OverSteps({ session: { store }, drawing, series, bundles, bundle, choose }: {
+function OverSteps({ session: { store }, drawing, statistic, series, bundles, bundle, choose }: {
   readonly session: Session;
   readonly drawing: Drawing;
+  readonly statistic: Statistic;
   readonly series: NodeSeries;
   readonly bundles: readonly Bundle[];
   readonly bundle: Bundle;
   readonly choose: (id: string) => void;
 }): JSX.Element | null {
-  const statistic = store.statistic.value;
   const [scale, setScale] = useState<{ readonly of: string; readonly log: boolean } | undefined>(undefined);
   const [pointed, pointAt] = useState<number | undefined>(undefined);
   const ref = store.ref.value;

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { formatNumber } from "../base/format";
 import { rampOf, type ColorScale } from "../draw/color_scale";
+import { spokenIn } from "../model/complex";
 import { isOfParameters } from "../model/record";
 import type { Store } from "../state/store";
 import { Chip } from "./chip";
@@ -30,7 +31,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
   const there = store.compare.place.value;
   if (there !== undefined) return <CompareLegend store={store} drawing={drawing} there={there} />;
   const theme = drawing.theme.value;
-  const statistic = store.statistic.value;
+  const statistic = spokenIn(store.statistic.value, store.hierarchy.value?.graph);
   const stage = store.record.value?.stage;
   const ramp = rampOf(theme.dark, theme.ramp);
   const scale = drawing.scale.value;

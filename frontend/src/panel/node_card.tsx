@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { formatShape, shortenPaths } from "../base/format";
 import { nameOfNode } from "../draw/caption";
+import { isComplex, spoken } from "../model/complex";
 import { isSeed, stopsGradient, whyNone } from "../model/gradient_flow";
 import { calledAgain } from "../model/hierarchy";
 import { edgesOut, type Graph } from "../model/graph";
@@ -47,11 +48,11 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       {slots > 0 && (
         <>
           <WholeArrays client={session.client} record={record} series={series?.ok ? series.value : undefined} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
-          <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={whyNone(graph, node, row, record)} there={thereOf(session, row)} />
-          <Stages session={session} reply={series} />
+          <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={whyNone(graph, node, row, record)} there={thereOf(session, row)} complex={isComplex(graph, row)} />
+          <Stages session={session} reply={series} complex={isComplex(graph, row)} />
           <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
           <LoopProfile {...props} />
-          <History session={session} drawing={props.drawing} reply={series} />
+          <History session={session} drawing={props.drawing} reply={series} statistic={spoken(session.store.statistic.value, isComplex(graph, row))} />
         </>
       )}
       <Neighbors {...props} />

@@ -5,6 +5,7 @@ import { rampOf, type ColorScale } from "../draw/color_scale";
 import { footerHeight, paintFooter, type Footer } from "../draw/paint_footer";
 import { ratioColor } from "../draw/ratio_scale";
 import type { Theme } from "../draw/theme";
+import { spokenIn } from "../model/complex";
 import { BACKWARD } from "../model/run";
 import type { Store } from "../state/store";
 import { saveFile } from "./download";
@@ -66,7 +67,7 @@ async function pngOf({ width, height }: Size, paint: View["paint"]): Promise<Blo
 
 function footerOf(store: Store, drawing: Drawing, scale: ColorScale): Footer {
   const theme = drawing.theme.peek();
-  const [statistic, ref] = [store.statistic.peek(), store.ref.peek()];
+  const [statistic, ref] = [spokenIn(store.statistic.peek(), store.hierarchy.peek()?.graph), store.ref.peek()];
   const stage = ref === undefined || ref.stage === BACKWARD ? "" : `, ${ref.stage}`;
   const step = ref === undefined || store.view.peek() === "flow" ? stage : `, step ${ref.step}${stage}`;
   const of = `${[store.run.peek()?.run, store.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ")}${step}`;

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import type { NodeSeries } from "../api/parse";
 import { formatNumber, plainNumber } from "../base/format";
 import type { Result } from "../base/result";
+import { labelOf } from "../model/complex";
 import { BACKWARD } from "../model/run";
 import { chooseStage } from "../state/actions";
 import { Facts, Section } from "./card_parts";
@@ -14,8 +15,9 @@ const COLUMNS: readonly (readonly [string, string])[] = [
   ["l2_norm", "L2 norm"], ["mean", "mean"], ["std", "std"], ["abs_max", "abs max"],
 ];
 
-export function Stages({ session: { store }, reply }: {
+export function Stages({ session: { store }, reply, complex }: {
   readonly session: Session;
+  readonly complex: boolean;
   readonly reply: Result<NodeSeries> | undefined;
 }): JSX.Element | null {
   const ref = store.ref.value;
@@ -31,7 +33,7 @@ export function Stages({ session: { store }, reply }: {
       {stages.size > 1 && (
         <Section title="Gradient at each stage of this step" id="stages">
           <table class="numbers stages">
-            <thead><tr><td /> {COLUMNS.map(([name, label]) => <th key={name} scope="col">{label}</th>)}</tr></thead>
+            <thead><tr><td /> {COLUMNS.map(([name, label]) => <th key={name} scope="col">{labelOf(name, label, complex)}</th>)}</tr></thead>
             <tbody>
               {here.map((i) => {
                 const [stage, pass] = [series.stages[i]!, series.backwardPasses[i]!];

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { formatCount, formatNumber, plainNumber } from "../base/format";
+import { labelOf } from "../model/complex";
 import { isOfParameters, numberAt, type RecordedStep } from "../model/record";
 import { OF_WEIGHTS, type Statistic } from "../model/statistics";
 import { Section } from "./card_parts";
@@ -24,6 +25,7 @@ interface TableProps {
   readonly row: number;
   readonly statistic: Statistic;
   readonly why: string | undefined; // there is no gradient
+  readonly complex: boolean;
   readonly there?: There | undefined;
 }
 
@@ -38,7 +40,7 @@ export function StatisticsTable(props: TableProps): JSX.Element {
         <table class="numbers two">
           <tbody>
             {listed(record).map((name) => (
-              <Line key={name} name={name} value={numberAt(record, name, row)} marked={props.statistic.columns.includes(name)} />
+              <Line key={name} name={name} complex={props.complex} value={numberAt(record, name, row)} marked={props.statistic.columns.includes(name)} />
             ))}
           </tbody>
         </table>
@@ -51,20 +53,21 @@ function listed(record: RecordedStep): readonly string[] {
   return record.statistics.filter((name) => !OF_WEIGHTS.includes(name));
 }
 
-function Line({ name, value, marked }: {
+function Line({ name, complex, value, marked }: {
   readonly name: string;
+  readonly complex: boolean;
   readonly value: number | undefined;
   readonly marked: boolean;
 }): JSX.Element {
   return (
     <tr class={marked ? "marked" : ""} data-statistic={name} data-value={plain(value)}>
-      <th scope="row">{NAMES[name] ?? name}</th>
+      <th scope="row">{labelOf(name, NAMES[name] ?? name, complex)}</th>
       <td class={isBad(name, value) ? "bad" : ""}>{spelt(name, value)}</td>
     </tr>
   );
 }
 
-function Compared({ record, row, statistic, there }: TableProps & { readonly there: There }): JSX.Element {
+function Compared({ record, row, statistic, complex, there }: TableProps & { readonly there: There }): JSX.Element {
   if (there.row === -1) return <p class="faint" data-testid="only-here">Only here: what it is compared with has no such tensor.</p>;
   return (
     <table class="numbers compared">
@@ -76,7 +79,7 @@ function Compared({ record, row, statistic, there }: TableProps & { readonly the
           return (
             <tr key={name} class={statistic.columns.includes(name) ? "marked" : ""} data-statistic={name}
               data-value={plain(here)} data-there={plain(other)} data-ratio={plainRatio(related)}>
-              <th scope="row">{NAMES[name] ?? name}</th>
+              <th scope="row">{labelOf(name, NAMES[name] ?? name, complex)}</th>
               <td class={isBad(name, here) ? "bad" : ""}>{spelt(name, here)}</td>
               <td class={isBad(name, other) ? "bad" : ""}>{spelt(name, other)}</td>
               <td>{ratioOf(related)}</td>
