@@ -9,7 +9,7 @@ import torch
 from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.engine import sequence_nr
-from tb_gradgraph.autograd.origins import Origin, SlotKey, TracedSource
+from tb_gradgraph.autograd.origins import Cut, Origin, SlotKey, TracedSource
 from tb_gradgraph.graph import NO_SCOPE, NodeKind, NoGradientReason, Scope
 
 
@@ -77,6 +77,8 @@ class Forward:
     # Where no operation was seen: parameters whose module was called, by id, with the line, and
     # whether with gradient.
     called: Mapping[int, tuple[str, bool]] | None = None
+    # There too: leaves behind what was cut off from gradients, by id, with the cuts.
+    taken_off: Mapping[int, Sequence[Cut]] = dataclasses.field(default_factory=dict)
     cut_leaves: Mapping[int, WhyNone] = dataclasses.field(default_factory=dict)  # by id
     feeding: Sequence[
         tuple[torch.Tensor, WhyNone]

@@ -8,9 +8,16 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+import torch
+
+from tb_gradgraph.autograd.taking_off import taken_off
+
 _monitoring: Any = getattr(sys, "monitoring", None)
 #: Ids that Python leaves to whoever comes; 0, 1, 2 and 5 are for debuggers, coverage, profilers, optimizers.
 _IDS = (4, 3)
+
+
+Tell = Callable[[str, FrameType, "torch.Tensor | None"], None]
 
 
 class _Heard:
@@ -21,11 +28,11 @@ class _Heard:
         self.threads: set[int] = set()
         self.tool: int | None = None
         self.codes: dict[int, CodeType] = {}  # whose lines are heard, by ``id``
-        self.tell: Callable[[str, FrameType], None] = _nothing
+        self.tell: Tell = _nothing
         self.is_heard: Callable[[CodeType], bool] = _never
 
 
-def begin(tell: Callable[[str, FrameType], None], is_heard: Callable[[CodeType], bool]) -> bool:
+def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
     """Have ``tell`` told of frames entered from now on on this thread; whether that can be."""
     with _heard.lock:
         if _heard.tool is None and not _begin_tool():
@@ -74,6 +81,7 @@ def _callbacks() -> dict[int, Callable[..., Any]]:
         **dict.fromkeys((events.PY_RETURN, events.PY_YIELD), _at_return),
         events.PY_UNWIND: _at_unwinding,
         events.LINE: _at_line,
+        events.CALL: _at_method,
     }
 
 
@@ -82,7 +90,7 @@ def _at_call(code: CodeType, *_arguments: Any) -> None:
     if threading.get_ident() in _heard.threads and _heard.is_heard(code):
         if id(code) not in _heard.codes:
             _hear_lines(code)
-        _heard.tell("call", sys._getframe(1))
+        _heard.tell("call", sys._getframe(1), None)
 
 
 def _hear_lines(code: CodeType) -> None:
@@ -91,26 +99,35 @@ def _hear_lines(code: CodeType) -> None:
         if _heard.tool is not None:
             _heard.codes[id(code)] = code
             _monitoring.set_local_events(
-                _heard.tool, code, events.LINE | events.PY_RETURN | events.PY_YIELD
+                _heard.tool,
+                code,
+                events.LINE | events.PY_RETURN | events.PY_YIELD | events.CALL,
             )
 
 
 def _at_line(_code: CodeType, _line: int) -> None:
     if threading.get_ident() in _heard.threads:
-        _heard.tell("line", sys._getframe(1))
+        _heard.tell("line", sys._getframe(1), None)
+
+
+def _at_method(_code: CodeType, _offset: int, function: Any, first: Any) -> None:
+    if threading.get_ident() in _heard.threads:
+        tensor = taken_off(function, first)
+        if tensor is not None:
+            _heard.tell(function.__name__, sys._getframe(1), tensor)
 
 
 def _at_return(_code: CodeType, *_arguments: Any) -> None:
     if threading.get_ident() in _heard.threads:
-        _heard.tell("return", sys._getframe(1))
+        _heard.tell("return", sys._getframe(1), None)
 
 
 def _at_unwinding(code: CodeType, *_arguments: Any) -> None:
     if id(code) in _heard.codes and threading.get_ident() in _heard.threads:
-        _heard.tell("return", sys._getframe(1))
+        _heard.tell("return", sys._getframe(1), None)
 
 
-def _nothing(_event: str, _frame: FrameType) -> None:
+def _nothing(_event: str, _frame: FrameType, _about: torch.Tensor | None) -> None:
     """Do nothing."""
 
 

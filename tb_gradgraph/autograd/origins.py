@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import weakref
+from typing import NamedTuple
 
 import torch
 from torch.autograd.graph import Node as AutogradNode
@@ -45,6 +46,14 @@ class TracedSource:
     inputs: list[tuple[int, Origin]]  # position among the tensor arguments, where it came from
 
 
+class Cut(NamedTuple):
+    """A tensor that went on without gradient."""
+
+    number: int  # of the node that made it
+    operation: str
+    line: str
+
+
 class Origins:
     """Knows the origin of every tensor that an operation was given or made.
 
@@ -76,11 +85,16 @@ class Origins:
             # A view of a leaf made under no_grad says that it requires grad, but has none.
         return self.known(tensor) or self._given(tensor, scope)
 
+    def known_object(self, tensor: torch.Tensor) -> Origin | None:
+        """Give the origin of this very tensor, ``None`` if it was not seen yet."""
+        found = self._by_id.get(id(tensor))
+        return found[1] if found is not None and found[0]() is tensor else None
+
     def known(self, tensor: torch.Tensor) -> Origin | None:
         """Give the origin of a tensor without gradient, ``None`` if it was not seen yet."""
-        found = self._by_id.get(id(tensor))
-        if found is not None and found[0]() is tensor:
-            return found[1]
+        found = self.known_object(tensor)
+        if found is not None:
+            return found
         storage = storage_ref(tensor)
         held = None if storage is None else self._by_storage.get(storage.cdata)
         return None if held is None else held[1]
@@ -90,6 +104,13 @@ class Origins:
         for nr, tensor in enumerate(outputs):
             self.put(tensor, ("source", len(self.sources), nr))
         self.sources.append(source)
+
+    def add_memory(self, source: TracedSource, tensor: torch.Tensor) -> None:
+        """Note an operation whose one output is to have the memory of ``tensor``."""
+        storage = storage_ref(tensor)
+        if storage is not None:
+            self._by_storage[storage.cdata] = (storage, ("source", len(self.sources), 0))
+            self.sources.append(source)
 
     def put(self, tensor: torch.Tensor, origin: Origin) -> None:
         """Note where ``tensor``, and any view of it, comes from."""

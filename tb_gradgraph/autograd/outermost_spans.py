@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import threading
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 
@@ -40,6 +41,8 @@ class OutermostSpans(ModuleSpans):
         super().__init__({})
         self._find_names = find_names
         self._notes = notes
+        if notes is not None:
+            notes.scope = self._get_current
         self._ended: list[EndedCall] = []
         self._begins = (0, 0)  # scopes and sequence numbers when a call begins
         self._most = _MOST_SCOPES
@@ -78,6 +81,11 @@ class OutermostSpans(ModuleSpans):
         self._ended = [call for call in self._ended if call not in idle]
         return idle
 
+    @property
+    def has_ended_calls(self) -> bool:
+        """Whether there is an outermost call that has ended and led to something."""
+        return bool(self._ended)
+
     def stop(self) -> None:
         """Follow no further call; the one that is running is followed to its end."""
         self._stopped = True
@@ -87,26 +95,32 @@ class OutermostSpans(ModuleSpans):
 
     def release(self) -> None:
         """Let go of those that are told: they hold this object, in a circle."""
-        self._find_names, self._tell, self._notes = dict, _ignore, None
+        self._find_names, self._tell = dict, _ignore
+        notes, self._notes = self._notes, None
+        if notes is not None:
+            notes.scope = int
+
+    def _get_current(self) -> int:
+        return self.current
 
     def _is_followed(self) -> bool:
         if torch.compiler.is_compiling():  # else our own code would be compiled too
             return False
         return threading.get_ident() == self._thread and self.failure is None
 
-    def _enter(self, module: torch.nn.Module, inputs: object) -> None:
+    def _enter(self, module: torch.nn.Module, inputs: Any) -> None:
         if not is_wrapper(module) and self._is_followed():
             try:
                 with functions_not_overridden():
-                    self._begin_call(module)
+                    self._begin_call(module, inputs)
             except Exception as error:
                 self._fail(error)
 
-    def _leave(self, module: torch.nn.Module, inputs: object, output: object) -> None:
+    def _leave(self, module: torch.nn.Module, inputs: Any, output: Any) -> None:
         if not is_wrapper(module) and self._is_followed():
             try:
                 with functions_not_overridden():
-                    self._end_call(module, output)
+                    self._end_call(module, inputs, output)
             except Exception as error:
                 self._fail(error)
 
@@ -139,7 +153,7 @@ class OutermostSpans(ModuleSpans):
         with contextlib.suppress(Exception):
             self._tell(False)
 
-    def _begin_call(self, module: torch.nn.Module) -> None:
+    def _begin_call(self, module: torch.nn.Module, inputs: Any) -> None:
         outermost = not self._stack
         if self._ignored or (outermost and not _makes_nodes()):
             self._ignored += 1
@@ -150,15 +164,15 @@ class OutermostSpans(ModuleSpans):
         if outermost:
             self._tell(True)
         if self._notes is not None:
-            self._notes.note_call(module)
+            self._notes.note_call(module, inputs, self.current)
 
-    def _end_call(self, module: torch.nn.Module, output: object) -> None:
+    def _end_call(self, module: torch.nn.Module, inputs: Any, output: Any) -> None:
         if self._ignored:
             self._ignored -= 1
             return
         followed = bool(self._stack)
         if followed and self._notes is not None:
-            self._notes.note_output(output)
+            self._notes.note_output(module, inputs, output, self.current)
         self._end(module)
         if followed and not self._stack:
             self._tell(False)

@@ -8,21 +8,32 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+import torch
+
+from tb_gradgraph.autograd.taking_off import TAKES_OFF, taken_off
+
+Tell = Callable[[str, FrameType, "torch.Tensor | None"], None]
+
+#: In 3.10 to hear of methods would change what code sees that asks for its own variables.
+_HEARS_METHODS = sys.version_info >= (3, 11)
+
 
 class _Here(threading.local):
-    tell: Callable[[str, FrameType], None] | None = None
+    tell: Tell | None = None
     is_heard: Callable[[CodeType], bool] | None = None
 
 
 _here = _Here()
 
 
-def begin(tell: Callable[[str, FrameType], None], is_heard: Callable[[CodeType], bool]) -> bool:
+def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
     """Have ``tell`` told of frames entered from now on on this thread; whether that can be."""
     if sys.gettrace() not in (None, _at_call):
         return False
     _here.tell, _here.is_heard = tell, is_heard
     sys.settrace(_at_call)
+    if _HEARS_METHODS and sys.getprofile() is None:
+        sys.setprofile(_at_method)
     return True
 
 
@@ -35,6 +46,8 @@ def end() -> None:
 def _take_off() -> None:
     if sys.gettrace() is _at_call:
         sys.settrace(None)
+    if sys.getprofile() is _at_method:
+        sys.setprofile(None)
 
 
 def _at_call(frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
@@ -54,6 +67,18 @@ def _within(frame: FrameType, event: str, _argument: Any) -> Callable[..., Any] 
     return _within
 
 
+def _at_method(frame: FrameType, event: str, function: Any) -> None:
+    """Hear of a method of C that is called; of all other calls no more than that."""
+    if event != "c_call":
+        return
+    if _here.is_heard is None:
+        _take_off()
+    elif function.__name__ in TAKES_OFF and _here.is_heard(frame.f_code):
+        tensor = taken_off(function, None)
+        if tensor is not None and _here.tell is not None:
+            _here.tell(function.__name__, frame, tensor)
+
+
 def _tell(event: str, frame: FrameType) -> None:
     if _here.tell is not None:
-        _here.tell(event, frame)
+        _here.tell(event, frame, None)

@@ -69,7 +69,7 @@ class TrainingForward:
             self._spans.abandon()
         self._spans.stop()
         if self._notes is not None and not self._spans.is_inside:
-            self._notes.close()
+            self._notes.release()
         self.release()
 
     def release(self) -> None:
@@ -96,7 +96,8 @@ class TrainingForward:
             held = notes.names.found_without_gradient().items()
             known = {key: KnownTensor("constant", (name,)) for key, name in held} | known
             names = {**names, **notes.names.found()}
-        sources, inputs = saved_inputs(walked, known, number_of, copies=False)
+        seen = None if notes is None else notes.sources
+        sources, inputs = saved_inputs(walked, known, number_of, copies=False, seen=seen)
         forward = Forward(
             number_of=number_of,
             known=known,
@@ -117,6 +118,8 @@ class TrainingForward:
         if begins:
             for call in self._spans.take_idle():
                 notes.forget(call.numbers)
+            if not self._spans.has_ended_calls:
+                notes.forget_sources()
             notes.begin()
         else:
             notes.end()
@@ -133,8 +136,10 @@ def _with_notes(forward: Forward, notes: ForwardNotes, walked: Walk) -> Forward:
     return dataclasses.replace(
         forward,
         lines=lines,
+        source_names=notes.names.found_sources(),
         leaf_names=notes.names.found_leaves(),
         seen={leaf: lines.get(number, "") for leaf, number in notes.seen.items()},
         called=notes.called,
+        taken_off=notes.taken_off(),
         hidden_leaves=notes.hidden_leaves,
     )

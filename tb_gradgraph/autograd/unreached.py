@@ -11,7 +11,7 @@ from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.engine import accumulated_leaf
 from tb_gradgraph.autograd.forward import Forward, WhyNone
-from tb_gradgraph.autograd.origins import Origin, TracedSource
+from tb_gradgraph.autograd.origins import Cut, Origin, TracedSource
 from tb_gradgraph.autograd.walk import Walk, walk
 from tb_gradgraph.graph import NoGradientReason
 
@@ -165,6 +165,8 @@ def _reason(parameter: torch.Tensor, forward: Forward) -> WhyNone:
         return NOT_DRAWN if parameter.requires_grad else FROZEN
     used = id(parameter) in forward.seen
     if parameter.requires_grad:
+        if id(parameter) in forward.taken_off:
+            return _taken_off(forward.taken_off[id(parameter)])
         if used:
             return _not_in_loss(forward.seen[id(parameter)])
         return UNUSED if forward.called is None else _as_called(forward.called.get(id(parameter)))
@@ -183,6 +185,13 @@ def _as_called(call: tuple[str, bool] | None) -> WhyNone:
         text = f"its module was called{place}, and nothing that was seen to come of it uses this."
         return WhyNone("unused", f"Unused, as far as is seen: {text}")
     return WhyNone("no_grad", f"Its module was called without gradient, under no_grad{place}.")
+
+
+def _taken_off(cuts: Sequence[Cut]) -> WhyNone:
+    told = [f"{cut.operation} ({cut.line})" if cut.line else cut.operation for cut in cuts]
+    places = " and by ".join(told[:3]) + (f" and {len(told) - 3} more" if len(told) > 3 else "")
+    text = f"What was computed from it was cut off by {places}, and is no other part of the loss."
+    return WhyNone("cut", text)
 
 
 def _not_in_loss(line: str) -> WhyNone:

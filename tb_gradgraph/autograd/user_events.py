@@ -7,12 +7,14 @@ import threading
 from collections.abc import Callable
 from types import CodeType, FrameType
 
+import torch
+
 from tb_gradgraph.autograd import monitoring_events, trace_events
 from tb_gradgraph.autograd.frames import is_users
 
-#: Told "call", "line" (before it runs) or "return" (also: yields, raises), and of which frame.
-#: Must not raise.
-Listener = Callable[[str, FrameType], None]
+#: Told "call", "line" (before it runs) or "return" (also: yields, raises), and of which frame;
+#: or the name of a method in ``TAKES_OFF`` that is about to be called, with its tensor. Must not raise.
+Listener = Callable[[str, FrameType, "torch.Tensor | None"], None]
 
 #: Names by which code gets hold of its own variables.
 _LOOK_AT_VARIABLES = frozenset({"locals", "vars", "_getframe", "currentframe"})
@@ -63,9 +65,9 @@ def _is_heard(code: CodeType) -> bool:
     return not _HEARING_FILLS or may_read_variables(code)
 
 
-def _tell(event: str, frame: FrameType) -> None:
+def _tell(event: str, frame: FrameType, about: torch.Tensor | None = None) -> None:
     for listener in _here.listeners:
-        listener(event, frame)
+        listener(event, frame, about)
 
 
 _source = monitoring_events if sys.version_info >= (3, 12) else trace_events

@@ -45,6 +45,10 @@ class FoundNames:
         """Give the first name found of each leaf that is still there, by ``id``."""
         return {key: name for key, (alive, name) in self._leaf_names.items() if alive() is not None}
 
+    def forget_sources(self) -> None:
+        """Let go of the names of traced sources, which are others from now on."""
+        self._source_names.clear()
+
     def offer(self, name: str, tensor: torch.Tensor, code: CodeType) -> None:
         """Take in that a variable of ``code`` holds ``tensor``."""
         node = self._made_by(tensor)

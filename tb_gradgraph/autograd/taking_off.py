@@ -1,0 +1,27 @@
+"""Methods of tensors whose result needs no gradient, as Python tells of their calls."""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, MethodDescriptorType
+from typing import Any
+
+import torch
+
+#: Their names.
+TAKES_OFF = frozenset({"detach", "detach_", "argmax", "argmin"})
+
+
+def taken_off(function: Any, first: Any) -> torch.Tensor | None:
+    """Give the tensor with gradient that a call is about to take off; ``None`` if it is no such call.
+
+    Args:
+        function: What is called: a method of C, bound or not, or a function of torch's.
+        first: Its first argument, where that is known.
+    """
+    if not isinstance(function, (BuiltinFunctionType, MethodDescriptorType)):
+        return None
+    if function.__name__ not in TAKES_OFF:
+        return None
+    given = function.__self__ if isinstance(function, BuiltinFunctionType) else first
+    given = given if isinstance(given, torch.Tensor) else first
+    return given if isinstance(given, torch.Tensor) else None
