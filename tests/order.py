@@ -1,42 +1,41 @@
 """Which tests share a process under pytest-xdist, and which begin: what takes longest, and together.
 
-All that uses the browser or the demos' logs goes to one process, so that Chromium, its page, the
-demos and the TensorBoards that serve them are there once. All else is shared out file by file.
+What uses the demos' logs goes to one process, what else uses the browser to one, serve to one, so that logs,
+Chromium, its page and each TensorBoard are there once. All else is shared out file by file.
 """
 
 from __future__ import annotations
 
 import pytest
 
-#: Beginnings of paths in tests/ whose files share a process.
-TOGETHER = ("browser/", "demo/", "test_cli.py", "test_html_export.py", "cases/test_07")
-#: Beginnings of paths of what is begun first, after those; each takes 20 s or more.
-LONG = (
-    "watch/test_compiled.py",
-    "serve/",
-    "autograd/",
-    "integrations/",
-    "watch/",
-)
+#: Beginnings of paths in tests/ whose files share a process; the first that fits counts.
+GROUPS = {
+    "demos": (
+        "browser/test_panel",
+        "browser/test_documents",
+        "browser/test_take",
+        "demo/",
+        "test_cli",
+    ),
+    "browser": ("browser/", "test_html_export", "cases/test_07"),
+    "serve": ("serve/",),
+}
+#: Groups, and beginnings of paths, in the order in which they begin; each takes 20 s or more.
+LONG = ("browser", "demos", "watch/test_compiled", "serve", "autograd/", "integrations/", "watch/")
 
 
 def group_of(nodeid: str) -> str:
-    """Name what a test has to share a process with."""
-    path = _path_of(nodeid)
-    return "browser" if path.startswith(TOGETHER) else path
+    """Name what a test has to share a process with: a group, or the file itself."""
+    path = nodeid.partition("::")[0].removeprefix("tests/")
+    found = (group for group, beginnings in GROUPS.items() if path.startswith(beginnings))
+    return next(found, path)
 
 
 def place_of(nodeid: str) -> int:
-    """Give the place of a test's file among those that begin."""
-    path = _path_of(nodeid)
-    if path.startswith(TOGETHER):
-        return 0
-    found = (place for place, beginning in enumerate(LONG, 1) if path.startswith(beginning))
-    return next(found, len(LONG) + 1)
-
-
-def _path_of(nodeid: str) -> str:
-    return nodeid.partition("::")[0].removeprefix("tests/")
+    """Give the place of a test's group among those that begin."""
+    group = group_of(nodeid)
+    found = (place for place, beginning in enumerate(LONG) if group.startswith(beginning))
+    return next(found, len(LONG))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -40,9 +40,10 @@ def test_every_area_that_there_is_has_a_budget_and_all_fit_into_ten_minutes():
     assert sum(spent.BUDGETS.values()) <= 2 * 600 * 0.95
 
 
-def test_what_shares_a_page_shares_a_process_and_begins():
-    tests = [f"tests/{path}::test" for path in ("golden/test_a.py", "demo/b.py", "browser/c.py")]
+def test_what_shares_logs_or_a_page_shares_a_process_and_begins():
+    paths = ("golden/test_a.py", "demo/b.py", "browser/test_panel.py", "browser/test_c.py")
+    tests = [f"tests/{path}::test" for path in paths]
     groups = [order.group_of(test) for test in tests]
-    assert groups == ["golden/test_a.py", "browser", "browser"]
-    assert [order.place_of(test) for test in tests][1:] == [0, 0]
-    assert order.place_of(tests[0]) > order.place_of("tests/serve/test_a.py") > 0
+    assert groups == ["golden/test_a.py", "demos", "demos", "browser"]
+    places = [order.place_of(test) for test in tests]
+    assert places[3] < places[2] == places[1] < order.place_of("tests/serve/a.py") < places[0]
