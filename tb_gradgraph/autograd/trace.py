@@ -197,11 +197,21 @@ class ForwardTrace(DispatchMode):
         name = func.overloadpacket.__name__
         read = () if _reads_no_elements(name) else _tensors(arguments)
         inputs = [(nr, self.origins.of(tensor, scope)) for nr, tensor in enumerate(read)]
-        if name in _TRANSPARENT and inputs and inputs[0][1][0] == "source":
+        if inputs and inputs[0][1][0] == "source" and self._is_transparent(name, inputs[0][1], line):
             self.origins.put(outputs[0], inputs[0][1])
             return
         source = TracedSource(name, scope, line, [traced(t) for t in outputs], inputs)
         self.origins.add(source, outputs)
+
+
+    def _is_transparent(self, name: str, given: Origin, line: str) -> bool:
+        """Whether an operation's result is as good as what it was given.
+
+        Before torch 2.7 a ``detach`` shows as two, the second of the first one's result.
+        """
+        source = self.origins.sources[given[1]]
+        is_second = name == "detach" and (source.operation, source.source) == (name, line)
+        return name in _TRANSPARENT or is_second
 
 
 def _reads_no_elements(operation: str) -> bool:

@@ -184,9 +184,9 @@ def test_saved_tensors_are_read_unless_packed_or_freed() -> None:
     w, x = torch.ones(2, requires_grad=True), torch.full((2,), 3.0)
     y = w * x
     names = ("self", "other")
-    assert [(name, t.tolist()) for name, t in engine.saved_tensors(y.grad_fn, names)] == [
-        ("other", [3.0, 3.0])
-    ]
+    expected = [("other", [3.0, 3.0])] if engine.TELLS_PACKED else []  # before torch 2.9 none
+    found = [(name, t.tolist()) for name, t in engine.saved_tensors(y.grad_fn, names)]
+    assert found == expected
     assert list(engine.saved_tensors(y.grad_fn, ("self",))) == []
     y.sum().backward()
     assert list(engine.saved_tensors(y.grad_fn, names)) == []

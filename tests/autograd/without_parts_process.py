@@ -143,6 +143,8 @@ def _delete(owner: Any, name: str) -> Callable[[], None]:
 
 
 def _delete_of_type(kind: type, name: str) -> None:
+    if not hasattr(kind, name):  # of an older torch
+        return
     gc.get_referents(kind.__dict__)[0].pop(name)
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
@@ -233,7 +235,7 @@ TAKE_AWAY: dict[str, Callable[[], Any]] = {
     "_global_forward_hooks_with_kwargs": _rename_global(
         torch.nn.modules.module, "_global_forward_hooks_with_kwargs"
     ),
-    "__dlpack_c_exchange_api__": lambda: delattr(torch.Tensor, "__dlpack_c_exchange_api__"),
+    "__dlpack_c_exchange_api__": lambda: _delete_of_type(torch.Tensor, "__dlpack_c_exchange_api__"),
 }
 
 if __name__ == "__main__":

@@ -28,15 +28,18 @@ ROOT = pathlib.Path(__file__).parents[2]
 VERSIONS = pathlib.Path(__file__).with_name("versions.csv")
 TABLE = ROOT / "docs/compatibility.md"
 WHERE = ROOT / "build/compat"
-#: For the tests alone; setuptools for pkg_resources, which TensorBoard before 2.21 imports.
 FOR_TESTS = (
-    *("pytest", "pytest-xdist", "networkx", "packaging", "scikit-learn", "setuptools<82"),
-    *("tensorboardX", "expecttest"),
+    *("pytest", "pytest-xdist", "networkx", "packaging", "scikit-learn", "tensorboardX"),
+    *("expecttest", "setuptools"),
 )
 PARTNERS = ("torch", "tensorboard", "protobuf", "numpy")
 #: Sets of tests by name. None needs a browser or Node.
 TESTS = {
-    "few": ("tests/watch/test_steps.py", "tests/watch/test_scaler_found.py"),
+    "few": (
+        *("tests/autograd/test_functions.py", "tests/autograd/test_sources.py"),
+        *("tests/watch/test_steps.py", "tests/watch/test_scaler_found.py"),
+        "tests/watch/test_regions.py",
+    ),
     "some": (
         *("tests/autograd/test_engine.py", "tests/autograd/test_functions.py"),
         *("tests/autograd/test_private.py", "tests/autograd/test_sources.py"),
@@ -69,9 +72,10 @@ class Row(NamedTuple):
 
     @property
     def requirements(self) -> list[str]:
-        """What is installed before the package."""
+        """What is installed beside the package; TensorBoard before 2.21 imports pkg_resources."""
         pinned = [f"{name}=={getattr(self, name)}" for name in PARTNERS]
-        return [*pinned, *self.more.split()]
+        has_resources = ["setuptools<82"] if minor(self.tensorboard) < (2, 21) else []
+        return [*pinned, *has_resources, *self.more.split()]
 
 
 def main() -> int:
@@ -143,7 +147,9 @@ def run_row(row: Row, tests: str, keeps: bool) -> tuple[str, str, str, str]:
     try:
         if not (keeps and python.exists()):
             shutil.rmtree(folder, ignore_errors=True)
-            subprocess.run([uv(), "venv", "--quiet", "--python", row.python, folder], check=True)
+            subprocess.run(
+                [uv(), "venv", "--quiet", "--python", interpreter(row.python), folder], check=True
+            )
         install = [uv(), "pip", "install", "--quiet", "--python", python]
         # The package as users get it, built and not editable, with what it needs alone at first.
         subprocess.run([*install, *row.requirements, ROOT], check=True)
@@ -245,6 +251,12 @@ def read_table() -> tuple[list[str], dict[str, tuple[str, ...]], list[str]]:
         tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines[first:last]
     ]
     return lines[:first], {cells[0]: cells for cells in rows[2:]}, lines[last:]
+
+
+def interpreter(version: str) -> str:
+    """Give pyenv's newest Python of a version, where it has one; else what uv is to look for."""
+    found = pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
+    return str(max(found, default=version, key=lambda path: minor(path.parts[-3])))
 
 
 def uv() -> str:
