@@ -30,8 +30,9 @@ const MOST_SEARCHED = 1_000_000;
 export class Client {
   constructor(private readonly base = "./", private readonly answer: Fetch = (url) => fetch(url, { credentials: "same-origin" })) {}
 
-  async runs(): Promise<Result<readonly Run[]>> {
-    const reply = await this.json<RunsReply>("runs", {});
+  // With `allSessions` also what later sessions of a run hide, as runs.
+  async runs(allSessions = false): Promise<Result<readonly Run[]>> {
+    const reply = await this.json<RunsReply>("runs", allSessions ? { sessions: "all" } : {});
     return reply.ok ? success(parseRuns(reply.value)) : reply;
   }
 

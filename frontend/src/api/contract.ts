@@ -16,9 +16,20 @@ export interface TagReply {
   readonly costs: readonly WireNumber[];
 }
 
+export interface HiddenReply {
+  readonly run: string; // under which it can be asked for
+  readonly tag: string;
+  readonly records: number;
+  readonly steps: readonly number[];
+  readonly from_step: number;
+  readonly text: string;
+  readonly cure: string;
+}
+
 export interface RunReply {
   readonly run: string;
   readonly warnings: readonly string[];
+  readonly hidden?: readonly HiddenReply[];
   readonly tags: readonly TagReply[];
 }
 

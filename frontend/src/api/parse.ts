@@ -24,9 +24,10 @@ export interface NodeSeries {
 export const HISTOGRAM_BINS = 32;
 
 export function parseRuns(reply: RunsReply): readonly Run[] {
-  return reply.runs.map(({ run, warnings, tags }) => ({
+  return reply.runs.map(({ run, warnings, hidden, tags }) => ({
     run,
     warnings: warnings ?? [],
+    hidden: (hidden ?? []).map(({ run: name, text, cure }) => ({ run: name, text, cure })),
     tags: tags.map((tag) => ({ tag: tag.tag, hashes: tag.hashes, records: parseRecords(tag) })),
   }));
 }

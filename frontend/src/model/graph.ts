@@ -1,6 +1,7 @@
 // One graph as columns, checked once when it arrives and never changed after.
 
 import { failure, success, type Result } from "../base/result";
+import { withUncalled } from "./uncalled";
 
 export type NodeKind = "operation" | "parameter" | "leaf" | "input" | "buffer" | "constant" | "root";
 
@@ -74,7 +75,8 @@ export interface Graph {
   readonly inEdges: Int32Array;
 }
 
-export function parseGraph(columns: GraphColumns): Result<Graph> {
+export function parseGraph(answer: GraphColumns): Result<Graph> {
+  const columns = withUncalled(answer);
   const { nodes, edges, scopes } = columns;
   const nodeCount = nodes.key.length;
   const edgeSource = Int32Array.from(edges.source);

@@ -24,9 +24,17 @@ export interface Tag {
   readonly records: readonly RecordRef[]; // by step, then stage, then backward pass
 }
 
+// Records of an earlier session, which a later one stands in the place of.
+export interface HiddenSession {
+  readonly run: string; // that shows it, where sessions are shown
+  readonly text: string;
+  readonly cure: string;
+}
+
 export interface Run {
   readonly run: string;
   readonly warnings: readonly string[];
+  readonly hidden?: readonly HiddenSession[];
   readonly tags: readonly Tag[];
 }
 

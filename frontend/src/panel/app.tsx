@@ -12,7 +12,7 @@ import type { Drawing } from "./drawing";
 import type { Flowing } from "./flow_data";
 import { FlowView } from "./flow_view";
 import { GraphView, type CanvasRef } from "./graph_view";
-import { Empty, Failure, Loading, NothingRecorded, Notice, Waiting, Warnings } from "./messages";
+import { Empty, Failure, HiddenSessions, Loading, NothingRecorded, Notice, Waiting, Warnings } from "./messages";
 import type { Session } from "./session";
 import { Steps } from "./steps";
 import { Toolbar } from "./toolbar";
@@ -43,6 +43,7 @@ function content(session: Session, drawing: Drawing, flowing: Flowing, charting:
       <Toolbar session={session} drawing={drawing} flowing={flowing} charting={charting} canvas={canvas} select={select} />
       <Waiting store={store} />
       <Warnings store={store} />
+      <HiddenSessions store={store} />
       {failure || (store.ref.value === undefined ? <NothingRecorded run={store.run.value?.run ?? ""} /> : (
         view === "charts" ? <ChartsView store={store} drawing={drawing} charting={charting} /> :
         view === "flow" ? <FlowView store={store} drawing={drawing} flowing={flowing} /> :

@@ -91,6 +91,27 @@ export function Warnings({ store }: { readonly store: Store }): JSX.Element | nu
   );
 }
 
+// Records of earlier sessions that are not shown, or are as runs of their own.
+export function HiddenSessions({ store }: { readonly store: Store }): JSX.Element | null {
+  const hidden = store.run.value?.hidden ?? [];
+  const { allSessions, alone } = store;
+  if (hidden.length === 0 && !allSessions.value) return null;
+  const turn = (
+    <button type="button" class="link" data-testid="all-sessions" aria-pressed={allSessions.value}
+      onClick={() => (allSessions.value = !allSessions.value)}>
+      {allSessions.value ? "Leave out hidden sessions" : "Show hidden sessions as runs"}
+    </button>
+  );
+  const [first, ...others] = hidden;
+  return (
+    <div class="warnings" data-testid="hidden" role="status">
+      {first !== undefined && <span title={`Should they not be hidden: ${first.cure}.`}>{first.text} </span>}
+      {others.length > 0 && <details><summary>and {others.length} more</summary><ul>{others.map(({ text }) => <li key={text}>{text}</li>)}</ul></details>}
+      {!alone && turn}
+    </div>
+  );
+}
+
 export function NoGradients({ store }: { readonly store: Store }): JSX.Element | null {
   const record = store.record.value;
   if (record === undefined || record.hasGradients) return null;

@@ -38,6 +38,12 @@ export class Session {
   async start(wanted: Address): Promise<void> {
     this.wanted = wanted;
     await this.reload();
+    let shown = this.store.allSessions.peek();
+    this.disposer.add(effect(() => {
+      const wants = this.store.allSessions.value;
+      if (wants !== shown) void this.reload();
+      shown = wants;
+    }));
     this.disposer.add(effect(() => this.followGraph()));
     this.disposer.add(effect(() => this.followRecord()));
     this.disposer.add(effect(() => this.followMagnitudes()));
@@ -55,7 +61,7 @@ export class Session {
   // New records appear. What is shown stays what it was, unless the latest is followed. Tells whether there was an answer.
   async reload(): Promise<boolean> {
     const { store } = this;
-    const reply = await this.client.runs();
+    const reply = await this.client.runs(store.allSessions.peek());
     if (!reply.ok) {
       // A failed refresh does not take away what is on the screen.
       if (store.runs.peek().length === 0) store.phase.value = { kind: "error", sentence: reply.error };

@@ -68,17 +68,22 @@ function Cell({ name, value, nonfinite }: { readonly name: string; readonly valu
   );
 }
 
+// There was no room to copy the weight: of most of it a sample was read.
+function Estimate({ update, spread }: { readonly update: JSX.Element; readonly spread: number }): JSX.Element {
+  return <span data-testid="estimate" title="An estimate and its standard error: update_memory= of watch() had no room to copy this weight.">≈ {update} ± {formatNumber(spread)}</span>;
+}
+
 // Norms of the weight before the step and of what the step added to it.
 function Weight({ series, record }: { readonly series: NodeSeries; readonly record: number | undefined }): JSX.Element | null {
   if (record === undefined) return null;
-  const [weight, update, ratio] = ["weight_norm", "update_norm", "update_ratio"].map((name) => numberIn(series, name, record));
+  const [weight, update, ratio, spread] = ["weight_norm", "update_norm", "update_ratio", "update_spread"].map((name) => numberIn(series, name, record));
   if (weight === undefined && update === undefined) return null;
   const text = (value: number | undefined): JSX.Element => (
     <span data-value={value === undefined ? "none" : plainNumber(value)}>{value === undefined ? "–" : formatNumber(value)}</span>
   );
   return (
     <Section title="Weight at this step, L2 norms" id="weight">
-      <Facts facts={[["weight before", text(weight)], ["update", text(update)], ["update / weight", text(ratio)]]} />
+      <Facts facts={[["weight before", text(weight)], ["update", spread === undefined ? text(update) : <Estimate update={text(update)} spread={spread} />], ["update / weight", text(ratio)]]} />
     </Section>
   );
 }

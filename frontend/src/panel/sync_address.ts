@@ -31,6 +31,7 @@ function applyLook(store: Store, address: Address): void {
     store.scalarTag.value = address.scalar;
     store.ramp.value = rampNamed(address.colors) ?? keptRamp() ?? DEFAULT_RAMP;
     store.follow.value = address.follow ?? false;
+    store.allSessions.value = address.sessions ?? false;
     if (address.stat !== undefined) setStatistic(store, address.stat);
     if (address.dir !== undefined) store.direction.value = address.dir;
     applyVersus(store.compare, address.vs);
@@ -61,6 +62,7 @@ export function addressOf(store: Store): Address {
     charts: chartedOf(store.charts),
     colors: store.ramp.value === DEFAULT_RAMP ? undefined : store.ramp.value,
     follow: follow || undefined,
+    sessions: store.allSessions.value || undefined,
     ...(awaited && { run, tag, step, pass, stage, hash, sel, open, turned }),
   };
 }

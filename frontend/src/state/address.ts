@@ -23,6 +23,7 @@ export interface Address {
   readonly scalar?: string | undefined;
   readonly colors?: string | undefined;
   readonly follow?: boolean | undefined; // then the step is the last one
+  readonly sessions?: boolean | undefined; // those that later ones hide are shown too
   readonly vs?: Versus | undefined;
   readonly charts?: Charted | undefined;
 }
@@ -73,6 +74,7 @@ export function parseAddress(hash: string): Address {
     scalar: values.get("scalar"),
     colors: values.get("colors"),
     follow: values.get("follow") === "1" ? true : undefined,
+    sessions: values.get("sessions") === "all" ? true : undefined,
     vs: versusOf(values),
     charts: chartsOf(values),
   };
@@ -98,6 +100,7 @@ export function formatAddress(hash: string, address: Address): string {
     ["scalar", address.scalar],
     ["colors", address.colors],
     ["follow", address.follow === true ? 1 : undefined],
+    ["sessions", address.sessions === true ? "all" : undefined],
     ...versusEntries(address.vs),
     ...chartsEntries(address.charts),
   ];

@@ -23,6 +23,7 @@ export interface Store {
   readonly alone: boolean; // the panel is a file of its own: no TensorBoard is around it
   readonly phase: Signal<Phase>;
   readonly runs: Signal<readonly Run[]>;
+  readonly allSessions: Signal<boolean>; // whether sessions that later ones hide are among them
   readonly runName: Signal<string | undefined>;
   readonly tagName: Signal<string | undefined>;
   readonly awaited: Signal<Address | undefined>; // a link to a run that is still to come
@@ -93,6 +94,7 @@ export function createStore(alone = false): Store {
     alone,
     phase: signal<Phase>({ kind: "loading" }),
     runs, runName, tagName, recordIndex, statistic, open, hierarchy, record, run, tag, openGroups,
+    allSessions: signal(false),
     awaited: signal<Address | undefined>(undefined),
     direction: signal<Direction>("backward"),
     stage: signal(BACKWARD),

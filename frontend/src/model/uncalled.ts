@@ -1,0 +1,44 @@
+// Modules that were not called, as boxes of their own where many parameters lie in such: of a model that uses one
+// of a thousand parts there is one row a module, and not one a parameter.
+
+import { NO_SCOPE, type GraphColumns } from "./graph";
+
+// Fewer are drawn one by one.
+export const UNCALLED_FROM = 17;
+
+export const NOT_CALLED = "not called";
+
+export function withUncalled(columns: GraphColumns): GraphColumns {
+  const { nodes, scopes, edges } = columns;
+  const used = new Set(edges.source);
+  const called = new Map<string, number>();
+  scopes.path.forEach((path, scope) => called.has(path) || called.set(path, scope));
+  const apart = nodes.name.flatMap((name, node) => (
+    nodes.kind[node] === "parameter" && !used.has(node) && name.includes(".") && !called.has(ownerOf(name)) ? [node] : []
+  ));
+  if (apart.length < UNCALLED_FROM) return columns;
+  const path = [...scopes.path], parent = [...scopes.parent], scope = [...nodes.scope];
+  const scopeOf = (module: string): number => {
+    const known = called.get(module);
+    if (known !== undefined || module === "") return known ?? NO_SCOPE;
+    const outer = scopeOf(ownerOf(module));
+    parent.push(outer);
+    called.set(module, path.push(module) - 1);
+    return path.length - 1;
+  };
+  for (const node of apart) scope[node] = scopeOf(ownerOf(nodes.name[node]!));
+  const more = path.length - scopes.path.length;
+  return {
+    ...columns,
+    nodes: { ...nodes, scope },
+    scopes: {
+      path, parent,
+      call: [...scopes.call, ...Array<number>(more).fill(0)],
+      module: [...scopes.module, ...Array<string>(more).fill(NOT_CALLED)],
+    },
+  };
+}
+
+function ownerOf(name: string): string {
+  return name.slice(0, Math.max(0, name.lastIndexOf(".")));
+}
