@@ -10,7 +10,9 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tb_gradgraph import __version__
 from tb_gradgraph.graph import Graph, Record, is_step
 from tb_gradgraph.record import gradgraph_pb2 as pb
+from tb_gradgraph.record.check_graph import check_graph_size
 from tb_gradgraph.record.chunks import ChunkSchedule
+from tb_gradgraph.record.decode import check_chunk
 from tb_gradgraph.record.encode import encode_chunk, encode_graph, shorten
 from tb_gradgraph.record.envelope import Strings, seal
 from tb_gradgraph.record.graph_def import encode_run_metadata
@@ -124,7 +126,9 @@ class ChunkWriter:
     def _seal(self, records: list[Record]) -> Iterator[tuple[list[Record], Strings]]:
         """Give the chunk of all records, or several where one of them cannot be stored."""
         try:
-            strings = seal(encode_chunk(records, self._schedule.stride))
+            chunk = encode_chunk(records, self._schedule.stride)
+            check_chunk(chunk)
+            strings = seal(chunk)
         except Exception as error:
             if len(records) == 1:
                 self.lose(_named(error), records[0])
@@ -153,7 +157,9 @@ class ChunkWriter:
         try:
             if graph_hash not in self._graphs_written:
                 self._graphs_written.add(graph_hash)
-                strings = seal(encode_graph(graph))
+                message = encode_graph(graph)
+                check_graph_size(message)
+                strings = seal(message)
                 self._schedule.spend(self._put(graph_tag(self.session, graph_hash), strings, 0))
             self._publish_graph(record, graph)
         except SinkError:

@@ -54,8 +54,8 @@ def decompress(content: bytes, size: int, where: str) -> bytes:
     Raises:
         FormatError: If the stream is broken, of another length, or above the limit.
     """
-    if size > limits.MAX_UNCOMPRESSED_BYTES:
-        limit = limits.MAX_UNCOMPRESSED_BYTES
+    if size > limits.MAX_CHUNK_BYTES:
+        limit = limits.MAX_CHUNK_BYTES
         raise FormatError(f"{where}: expected at most {limit} bytes uncompressed, got {size}.")
     stream = zlib.decompressobj()
     try:

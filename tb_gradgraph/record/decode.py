@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import (
     NO_GRADIENT_REASONS,
-    NO_SCOPE,
-    NODE_KINDS,
     Edge,
     Graph,
     Node,
@@ -19,8 +17,9 @@ from tb_gradgraph.graph import (
 )
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record import limits
+from tb_gradgraph.record.check_graph import check_graph
 from tb_gradgraph.record.envelope import unseal
-from tb_gradgraph.record.segment import Segment, decode_segment
+from tb_gradgraph.record.segment import Segment, decode_segment, decoded_bytes
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,18 +52,55 @@ def decode_manifest(strings: Sequence[bytes]) -> Manifest:
 def decode_chunk(strings: Sequence[bytes]) -> Chunk:
     """Read the index of a chunk; FormatError if it is none."""
     message = unseal(strings, pb.StatisticsChunk)
-    if len(message.segments) > limits.MAX_SEGMENTS:
-        most = limits.MAX_SEGMENTS
-        raise FormatError(f"chunk: expected at most {most} segments, got {len(message.segments)}.")
-    return Chunk(tuple(map(decode_segment, message.segments)), max(1, message.stride))
+    check_chunk(message)
+    return Chunk(tuple(map(_decode_named, message.segments)), max(1, message.stride))
+
+
+def _decode_named(message: pb.Segment) -> Segment:
+    """Read the index of a segment; a FormatError says which records are lost."""
+    try:
+        return decode_segment(message)
+    except FormatError as error:
+        raise FormatError(f"{_which(message)}: {error}") from None
+
+
+def _which(message: pb.Segment) -> str:
+    steps = f"steps {min(message.step)} to {max(message.step)}" if message.step else "no step"
+    return f"tag {message.tag[:80]!r}, {steps}"
+
+
+def check_chunk(message: pb.StatisticsChunk) -> None:
+    """Check how large a chunk is as a whole, before anything in it is decompressed.
+
+    Raises:
+        FormatError: If it is larger than readers take.
+    """
+    for what, got, most in (
+        ("segments", len(message.segments), limits.MAX_SEGMENTS),
+        ("records", sum(len(one.step) for one in message.segments), limits.MAX_RECORDS),
+        ("bytes of numbers", sum(map(decoded_bytes, message.segments)), limits.MAX_CHUNK_BYTES),
+    ):
+        if got > most:
+            which = _which(next(iter(message.segments)))
+            raise FormatError(f"{which}: chunk: expected at most {most} {what}, got {got}.")
+
+
+def count_rows(strings: Sequence[bytes], graph_hash: str) -> int:
+    """Check a graph as ``decode_graph`` does, in a hundredth of its time; give its number of rows."""
+    return check_graph(_unseal_graph(strings, graph_hash))
+
+
+def _unseal_graph(strings: Sequence[bytes], graph_hash: str) -> pb.GraphRecord:
+    message = unseal(strings, pb.GraphRecord)
+    if message.hash != graph_hash:
+        raise FormatError(f"graph: expected hash {graph_hash}, got {message.hash[:40]!r}.")
+    return message
 
 
 def decode_graph(strings: Sequence[bytes], graph_hash: str) -> Graph:
     """Read a graph; FormatError if it is none, or another than ``graph_hash``."""
-    message = unseal(strings, pb.GraphRecord)
-    if message.hash != graph_hash:
-        raise FormatError(f"graph: expected hash {graph_hash}, got {message.hash[:40]!r}.")
-    _check_lengths(message)
+    message = _unseal_graph(strings, graph_hash)
+    check_graph(message)
     texts = _Texts(message.strings)
     scopes = tuple(
         Scope(path, call, module, parent)
@@ -87,53 +123,18 @@ def decode_graph(strings: Sequence[bytes], graph_hash: str) -> Graph:
             ),
         )
     )
-    _check_references(nodes, edges, scopes)
     return Graph(nodes, edges, scopes)
 
 
 class _Texts:
-    """The string table, checked."""
+    """The string table."""
 
     def __init__(self, strings: Sequence[str]) -> None:
-        if len(strings) > limits.MAX_STRINGS:
-            raise FormatError(f"graph: expected at most {limits.MAX_STRINGS} texts.")
-        if any(len(text) > limits.MAX_TEXT_BYTES for text in strings):
-            raise FormatError(f"graph: expected texts of at most {limits.MAX_TEXT_BYTES} bytes.")
         self._strings = list(strings)
 
     def read(self, indices: Iterable[int]) -> list[str]:
         """Give the texts at ``indices``."""
-        try:
-            return [self._strings[index] for index in indices]
-        except IndexError:
-            raise FormatError("graph: expected texts in the string table, got others.") from None
-
-
-def _check_lengths(message: pb.GraphRecord) -> None:
-    tables = {
-        "scope": ("path", "call", "module", "parent"),
-        "node": (
-            *("key", "name", "kind", "operation", "scope", "is_leaf", "source", "order"),
-            *("note", "alias_count", "slot_count"),
-        ),
-        "slot": ("name", "dtype", "rank", "requires_grad", "retains_grad"),
-        "edge": ("source", "source_slot", "target", "target_input"),
-    }
-    for table, columns in tables.items():
-        lengths = {len(getattr(message, f"{table}_{column}")) for column in columns}
-        if len(lengths) != 1 or max(lengths) > limits.MAX_ROWS:
-            raise FormatError(f"graph: expected {table} columns of one length, got {lengths}.")
-    if len(message.node_reason) not in (0, len(message.node_key)):
-        raise FormatError("graph: expected a reason a node or none, got others.")
-    for what, counts, total in (
-        ("aliases", message.node_alias_count, len(message.node_alias)),
-        ("slots", message.node_slot_count, len(message.slot_name)),
-        ("sizes", message.slot_rank, len(message.slot_size)),
-    ):
-        if sum(counts) != total:
-            raise FormatError(f"graph: expected {sum(counts)} {what}, got {total}.")
-    if max(message.slot_rank, default=0) > limits.MAX_RANK:
-        raise FormatError(f"graph: expected ranks of at most {limits.MAX_RANK}.")
+        return [self._strings[index] for index in indices]
 
 
 def _decode_slots(message: pb.GraphRecord, texts: _Texts) -> list[Slot]:
@@ -181,21 +182,3 @@ def _read_reasons(message: pb.GraphRecord, texts: _Texts) -> list[str]:
     """Give the code of each node, "" for those that a newer writer made up."""
     codes = texts.read(message.node_reason) or [""] * len(message.node_key)
     return [code if code in NO_GRADIENT_REASONS else "" for code in codes]
-
-
-def _check_references(
-    nodes: Sequence[Node], edges: Sequence[Edge], scopes: Sequence[Scope]
-) -> None:
-    for node in nodes:
-        if node.kind not in NODE_KINDS:
-            raise FormatError(f"graph: expected a known kind of node, got {node.kind[:40]!r}.")
-        if not NO_SCOPE <= node.scope < len(scopes):
-            raise FormatError(f"graph: expected a scope below {len(scopes)}, got {node.scope}.")
-    for index, scope in enumerate(scopes):
-        if not NO_SCOPE <= scope.parent < index:
-            raise FormatError(f"graph: expected a parent before scope {index}, got {scope.parent}.")
-    for edge in edges:
-        if edge.source >= len(nodes) or edge.target >= len(nodes):
-            raise FormatError(f"graph: expected edges between {len(nodes)} nodes, got {edge}.")
-        if edge.source_slot >= len(nodes[edge.source].slots):
-            raise FormatError(f"graph: expected an existing slot, got {edge}.")

@@ -29,10 +29,10 @@ def seal(message: Message) -> Strings:
     """
     content = message.SerializeToString(deterministic=True)
     payload = compress(content) if isinstance(message, pb.GraphRecord) else content
-    if len(payload) > limits.MAX_PAYLOAD_BYTES or len(content) > limits.MAX_UNCOMPRESSED_BYTES:
-        limit = limits.MAX_PAYLOAD_BYTES
+    limit = limits.MAX_PAYLOAD_BYTES if payload is content else limits.MAX_MESSAGE_BYTES
+    if len(content) > limit:
         raise FormatError(
-            f"record: expected at most {limit} bytes, got {len(payload)}. "
+            f"record: expected at most {limit} bytes, got {len(content)}. "
             "Retain fewer whole tensors."
         )
     header = pb.Header(
@@ -59,6 +59,9 @@ def unseal(strings: Sequence[bytes], message_type: type[Message]) -> Message:
     if header.kind != _KINDS[message_type]:
         raise FormatError(f"record: expected a {message_type.__name__}, got kind {header.kind}.")
     _check_payload(header, payload)
+    if header.uncompressed_bytes > limits.MAX_MESSAGE_BYTES:
+        limit, got = limits.MAX_MESSAGE_BYTES, header.uncompressed_bytes
+        raise FormatError(f"record: expected at most {limit} bytes uncompressed, got {got}.")
     if header.uncompressed_bytes:
         payload = decompress(payload, header.uncompressed_bytes, "record")
     return _parse(payload, message_type)

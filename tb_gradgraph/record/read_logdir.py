@@ -7,6 +7,7 @@ import os
 import pathlib
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -14,8 +15,10 @@ from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record.decode import Manifest, decode_chunk, decode_graph, decode_manifest
 from tb_gradgraph.record.event_file import list_run_directories, read_events, run_name
+from tb_gradgraph.record.limits import MAX_RUN_RECORDS, MAX_RUN_WHOLE_BYTES
 from tb_gradgraph.record.segment import Segment
 from tb_gradgraph.record.sessions import HiddenRecords, find_hidden, join_sessions, session_run
+from tb_gradgraph.record.stored_table import LastColumns, StoredTable
 from tb_gradgraph.record.tags import PLUGIN_NAME, RecordTag, parse_tag
 
 
@@ -76,6 +79,9 @@ class _Reading:
         self.graphs: dict[str, Graph] = {}
         self.records: dict[str, list[Record]] = {}
         self.warnings: list[str] = []
+        self._columns = LastColumns()
+        self._count = 0
+        self._whole_bytes = 0
 
     def add_event(self, event: Event) -> None:
         """Take in what an event holds of ours; the rest is skipped."""
@@ -95,8 +101,26 @@ class _Reading:
             self.graphs[tag.name] = decode_graph(strings, tag.name)
         else:
             segments = decode_chunk(strings).segments
-            records = [record for segment in segments for record in _read_records(segment)]
-            self.records.setdefault(tag.session, []).extend(records)
+            self._check_room(sum(map(len, segments)))
+            of_session = self.records.setdefault(tag.session, [])
+            records = [record for segment in segments for record in self._read_segment(segment)]
+            of_session.extend(records)
+            self._count += len(records)
+
+    def _check_room(self, records: int) -> None:
+        if self._count + records > MAX_RUN_RECORDS:
+            raise FormatError(f"expected at most {MAX_RUN_RECORDS} records in a run, got more.")
+
+    def _read_segment(self, segment: Segment) -> list[Record]:
+        self._whole_bytes += segment.message.whole.uncompressed_bytes
+        has_room = self._whole_bytes <= MAX_RUN_WHOLE_BYTES
+        if not has_room and segment.message.whole.record:
+            text = (
+                f"expected at most {MAX_RUN_WHOLE_BYTES} bytes of whole tensors in a run, got more"
+            )
+            which = f"tag {segment.tag!r}, steps {min(segment.steps)} to {max(segment.steps)}"
+            self.warnings.append(f"{which}: {text}; the statistics alone are given.")
+        return list(_read_records(segment, self._columns, has_room))
 
     def finish(self, name: str) -> LoggedRun:
         """Join the sessions."""
@@ -122,9 +146,12 @@ class _Reading:
         return LoggedRun(session_run(name, number), manifests, graphs, records, ())
 
 
-def _read_records(segment: Segment) -> Iterator[Record]:
-    gradients, values = segment.whole()
-    for index, table in enumerate(segment.tables()):
+def _read_records(segment: Segment, columns: LastColumns, with_whole: bool) -> Iterator[Record]:
+    """Give the records of a segment, all of which is checked; tables are laid out when looked at."""
+    nothing: list[dict[int, np.ndarray]] = [{}] * len(segment)
+    gradients, values = segment.whole() if with_whole else (nothing, nothing)
+    columns.check(segment)
+    for index in range(len(segment)):
         yield Record(
             tag=segment.tag,
             graph_hash=segment.graph_hash,
@@ -132,7 +159,7 @@ def _read_records(segment: Segment) -> Iterator[Record]:
             wall_time=segment.wall_times[index],
             backward_pass=segment.backward_passes[index],
             objective=segment.objectives[index],
-            table=table,
+            table=StoredTable(columns, segment, index),
             gradients=gradients[index],
             values=values[index],
             stage=segment.stages[index],

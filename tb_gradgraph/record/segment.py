@@ -10,8 +10,9 @@ import numpy as np
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record import limits
-from tb_gradgraph.record.columns import decode_column, decompress
+from tb_gradgraph.record.columns import DTYPES, decode_column
 from tb_gradgraph.record.encode import COUNTS, HISTOGRAM, STEP_DEFAULTS
+from tb_gradgraph.record.stored import Presence, StoredColumn, read_presence
 from tb_gradgraph.record.whole import decode_whole
 from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS, StatisticsTable
 
@@ -46,62 +47,88 @@ class Segment:
         """Count the records."""
         return len(self.steps)
 
-    def present(self) -> np.ndarray:
-        """Read where a gradient arrived: bool ``[records, rows]``."""
-        size = len(self) * self.rows
-        content = decompress(self.message.present, (size + 7) // 8, "column 'present'")
-        bits = np.unpackbits(np.frombuffer(content, np.uint8), count=size, bitorder="little")
-        return bits.astype(bool).reshape(len(self), self.rows)
+    def presence(self) -> Presence:
+        """Read where a gradient arrived."""
+        return read_presence(self.message.present, self.present_rows, self.rows)
 
-    def statistic(self, name: str) -> np.ndarray:
-        """Read one statistic: float32 or wider ``[records, rows]``, NaN where there is no number.
+    def column(self, name: str, presence: Presence) -> StoredColumn:
+        """Read one statistic: float32 or wider, NaN where there is no number.
 
         A statistic that the writer did not know is NaN throughout.
         """
-        column = self._column(name)
-        if column is None:
-            return np.full((len(self), self.rows), np.nan, np.float32)
-        values = self._decode(column)
-        if values.dtype.kind not in "fu":
+        values = self._decode(self._column(name), presence)
+        if values is not None and values.dtype.kind not in "fu":
             raise FormatError(f"column {name!r}: expected real numbers, got {values.dtype}.")
-        if name not in COUNTS:
-            return values
-        return np.where(self.present(), values.astype(np.float64), np.nan)
+        return StoredColumn(presence, values, np.full((), np.nan, np.float32), name in COUNTS)
+
+    def histograms(self, presence: Presence) -> StoredColumn:
+        """Read the histograms: uint16 of HISTOGRAM_BINS a row."""
+        counts = self._decode(self._column(HISTOGRAM), presence, HISTOGRAM_BINS)
+        if counts is not None and counts.dtype != np.uint16:
+            raise FormatError(f"column {HISTOGRAM!r}: expected uint16, got {counts.dtype}.")
+        return StoredColumn(presence, counts, np.zeros(HISTOGRAM_BINS, np.uint16))
+
+    def present(self) -> np.ndarray:
+        """Lay out where a gradient arrived: bool ``[records, rows]``."""
+        presence = self.presence()
+        found = [presence.record(index) for index in range(len(self))]
+        return np.array(found, bool).reshape(len(self), self.rows)
+
+    def statistic(self, name: str) -> np.ndarray:
+        """Lay out one statistic: ``[records, rows]``."""
+        column = self.column(name, self.presence())
+        found = [column.record(index) for index in range(len(self))]
+        return np.stack(found) if found else np.zeros((0, self.rows), np.float32)
 
     def histogram(self) -> np.ndarray:
-        """Read the histograms: uint16 ``[records, rows, HISTOGRAM_BINS]``."""
-        column = self._column(HISTOGRAM)
-        if column is None:
-            return np.zeros((len(self), self.rows, HISTOGRAM_BINS), np.uint16)
-        counts = self._decode(column, HISTOGRAM_BINS)
-        if counts.dtype != np.uint16:
-            raise FormatError(f"column {HISTOGRAM!r}: expected uint16, got {counts.dtype}.")
-        return counts
+        """Lay out the histograms: uint16 ``[records, rows, HISTOGRAM_BINS]``."""
+        column = self.histograms(self.presence())
+        found = [column.record(index) for index in range(len(self))]
+        return np.array(found, np.uint16).reshape(len(self), self.rows, HISTOGRAM_BINS)
 
     def tables(self) -> list[StatisticsTable]:
-        """Read all statistics, one table a record."""
-        values = np.stack([self.statistic(name).astype(np.float64) for name in STATISTICS], axis=2)
-        present, histogram = self.present(), self.histogram()
-        return [StatisticsTable(*parts) for parts in zip(values, present, histogram)]
+        """Lay out all statistics, one table a record."""
+        presence = self.presence()
+        columns = [self.column(name, presence) for name in STATISTICS]
+        histograms = self.histograms(presence)
+        return [
+            StatisticsTable(
+                np.stack([column.record(at).astype(np.float64) for column in columns], axis=1),
+                presence.record(at),
+                histograms.record(at),
+            )
+            for at in range(len(self))
+        ]
 
     def whole(self) -> tuple[list[WholeByRow], list[WholeByRow]]:
         """Read the gradients and values kept whole, one mapping from row to array a record."""
         return decode_whole(self.message.whole, len(self), self.rows)
 
-    def _decode(self, column: pb.Column, width: int = 1) -> np.ndarray:
-        """Read a column of ``[records, rows, width]``, NaN or 0 where no number is stored."""
+    def _decode(
+        self, column: pb.Column | None, presence: Presence, width: int = 1
+    ) -> np.ndarray | None:
+        """Read a column of ``[n, width]`` or ``[records, rows, width]``, None if it is not there."""
+        if column is None:
+            return None
         wide = (width,) if width > 1 else ()
-        shape = (len(self), self.rows, *wide)
-        if not self.message.only_present:
-            return decode_column(column, shape, width)
-        present = self.present()
-        stored = decode_column(column, (int(present.sum()), *wide), width)
-        values = np.full(shape, np.nan if stored.dtype.kind in "fc" else 0, stored.dtype)
-        values[present] = stored
-        return values
+        only_present = self.message.only_present
+        count = (int(presence.starts[-1]),) if only_present else (len(self), self.rows)
+        return decode_column(column, (*count, *wide), width)
 
     def _column(self, name: str) -> pb.Column | None:
         return next((column for column in self.message.columns if column.name == name), None)
+
+
+def decoded_bytes(message: pb.Segment) -> int:
+    """Give how many bytes the numbers of a segment are once they are decompressed."""
+    bits = len(message.step) * message.rows
+    numbers = sum(message.present_rows) if message.only_present else bits
+    widths = sum(
+        (column.width or 1) * DTYPES[column.type].itemsize
+        for column in message.columns
+        if column.type in DTYPES
+    )
+    return bits // 8 + numbers * widths + message.whole.uncompressed_bytes
 
 
 def decode_segment(message: pb.Segment) -> Segment:
@@ -166,10 +193,13 @@ def _check_limits(message: pb.Segment, records: int) -> None:
     for what, got, most in (
         ("records", records, limits.MAX_RECORDS),
         ("rows", message.rows, limits.MAX_ROWS),
-        ("numbers", records * message.rows, limits.MAX_UNCOMPRESSED_BYTES // 8),
+        ("numbers", records * message.rows, limits.MAX_NUMBERS),
         ("bytes of tag", len(message.tag.encode()), limits.MAX_TAG_BYTES),
         ("bytes of graph hash", len(message.graph_hash), 16),
         ("texts", len(message.strings), 2 * limits.MAX_RECORDS),
+        ("columns", len(message.columns), limits.MAX_COLUMNS),
+        ("tensors kept whole", len(message.whole.record), limits.MAX_WHOLE),
+        ("rows not read", len(message.unread_record), limits.MAX_WHOLE),
         ("characters of text", max(map(len, message.strings), default=0), limits.MAX_TEXT_BYTES),
     ):
         if got > most:

@@ -94,6 +94,6 @@ def _entries(
                 f"of at most {limits.MAX_RANK}, got {record}, {row} and {rank}."
             )
         shape = tuple(next(sizes) for _ in range(rank))
-        if math.prod(shape) * DTYPES[pb.COMPLEX128].itemsize > 16 * limits.MAX_UNCOMPRESSED_BYTES:
+        if math.prod(shape) * DTYPES[pb.COMPLEX128].itemsize > 16 * limits.MAX_CHUNK_BYTES:
             raise FormatError(f"whole tensors: expected a tensor that fits, got shape {shape}.")
         yield (record, row, is_value), dtype_of(number, "whole tensors"), shape

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, TypeVar
 
 Value = TypeVar("Value")
@@ -13,7 +14,8 @@ Value = TypeVar("Value")
 class ByteBoundedCache:
     """Keeps what was used last, up to so many bytes; safe for several threads.
 
-    Two threads that miss the same key both make its value; the later is kept.
+    Of two threads that miss the same key one makes its value while the other waits; those that
+    miss another key do not.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -22,18 +24,44 @@ class ByteBoundedCache:
         self._entries: collections.OrderedDict[Hashable, tuple[Any, int]]
         self._entries = collections.OrderedDict()
         self._lock = threading.Lock()
+        self._making: dict[Hashable, tuple[threading.Lock, int]] = {}  # and how many want it
 
     def get(
         self, key: Hashable, make: Callable[[], Value], size_of: Callable[[Value], int]
     ) -> Value:
         """Give the value kept under ``key``, else make and keep it; a value above the limit is not kept."""
+        found = self._find(key)
+        if found is not None:
+            return found[0]
+        with self._alone(key):
+            found = self._find(key)
+            if found is not None:
+                return found[0]
+            value = make()
+            self.put(key, value, size_of(value))
+            return value
+
+    def _find(self, key: Hashable) -> tuple[Any] | None:
         with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-                return self._entries[key][0]
-        value = make()
-        self.put(key, value, size_of(value))
-        return value
+            if key not in self._entries:
+                return None
+            self._entries.move_to_end(key)
+            return (self._entries[key][0],)
+
+    @contextlib.contextmanager
+    def _alone(self, key: Hashable) -> Iterator[None]:
+        """Let one thread at a time make the value of a key."""
+        with self._lock:
+            lock, wanted = self._making.get(key, (threading.Lock(), 0))
+            self._making[key] = (lock, wanted + 1)
+        try:
+            with lock:
+                yield
+        finally:
+            with self._lock:
+                lock, wanted = self._making.pop(key)
+                if wanted > 1:
+                    self._making[key] = (lock, wanted - 1)
 
     def put(self, key: Hashable, value: Any, size: int) -> None:
         """Keep a value of ``size`` bytes and drop what was used least recently."""

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from tb_gradgraph.errors import FormatError, NewerFormatError
-from tb_gradgraph.graph import Graph
-from tb_gradgraph.record.decode import Chunk, decode_chunk, decode_graph, decode_manifest
+from tb_gradgraph.record.decode import Chunk, count_rows, decode_chunk, decode_manifest
+from tb_gradgraph.record.limits import MAX_RUN_RECORDS
 from tb_gradgraph.record.sessions import HiddenRecords, find_hidden, join_sessions, session_run
 from tb_gradgraph.record.tags import RecordTag, parse_tag
 
@@ -70,11 +70,12 @@ class RunIndex:
     """Grows as a run does; records never change once they are there. Not thread-safe."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
         self._seen: set[str] = set()
         self._graphs: dict[str, tuple[str, int]] = {}  # tag -> hash, number of rows
         self._chunks: dict[str, tuple[str, list[Entry], int]] = {}  # tag -> session, .., stride
         self._problems: dict[str, str] = {}
+        self._records = 0
         self._newer = 0
         self._view: RunView | None = None
         self._earlier: tuple[RunView, ...] = ()
@@ -87,13 +88,12 @@ class RunIndex:
         """Forget records that TensorBoard no longer holds."""
         gone = self._seen.difference(tags)
         for tag in gone:
-            self._graphs.pop(tag, None)
-            self._chunks.pop(tag, None)
+            self._forget(tag)
         if gone:
             self._seen -= gone
             self._view = None
 
-    def add(self, tag: str, strings: Sequence[bytes]) -> Graph | Chunk | None:
+    def add(self, tag: str, strings: Sequence[bytes]) -> Chunk | None:
         """Take in a record, a damaged one as a warning, and give what was decoded of it."""
         self._seen.add(tag)
         self._view = None
@@ -105,17 +105,21 @@ class RunIndex:
         except NewerFormatError as error:
             self._newer += 1
             if self._newer == 1:
-                _logger.warning("tb_gradgraph: run %s, %s: %s", self._name, tag, error)
+                _logger.warning("tb_gradgraph: run %s, %s: %s", self.name, tag, error)
         except FormatError as error:
             self._problems[tag] = str(error)
         return None
 
     def discard(self, tag: str, error: FormatError) -> None:
         """Drop a graph or chunk that turned out to be damaged."""
-        self._graphs.pop(tag, None)
-        self._chunks.pop(tag, None)
+        self._forget(tag)
         self._problems[tag] = str(error)
         self._view = None
+
+    def _forget(self, tag: str) -> None:
+        self._graphs.pop(tag, None)
+        chunk = self._chunks.pop(tag, None)
+        self._records -= 0 if chunk is None else len(chunk[1])
 
     def view(self) -> RunView:
         """Give the state of now."""
@@ -128,15 +132,18 @@ class RunIndex:
         self.view()
         return self._earlier
 
-    def _decode(self, tag: str, name: RecordTag, strings: Sequence[bytes]) -> Graph | Chunk | None:
+    def _decode(self, tag: str, name: RecordTag, strings: Sequence[bytes]) -> Chunk | None:
         if name.kind == "manifest":
             decode_manifest(strings)
             return None
         if name.kind == "graph":
-            graph = decode_graph(strings, name.name)
-            self._graphs[tag] = (name.name, graph.row_count)
-            return graph
+            self._graphs[tag] = (name.name, count_rows(strings, name.name))
+            return None
         chunk = decode_chunk(strings)
+        records = sum(map(len, chunk.segments))
+        if self._records + records > MAX_RUN_RECORDS:
+            raise FormatError(f"expected at most {MAX_RUN_RECORDS} records in a run, got more.")
+        self._records += records
         self._chunks[tag] = (name.session, list(_list_entries(tag, chunk)), chunk.stride)
         return chunk
 
@@ -158,16 +165,16 @@ class RunIndex:
         hidden = tuple(find_hidden(sessions))
         self._earlier = tuple(
             RunView(
-                session_run(self._name, number),
+                session_run(self.name, number),
                 (),
                 graphs,
                 _by_tag([sessions[session]]),
                 (),
-                self._name,
+                self.name,
             )
             for session, number in dict.fromkeys((some.session, some.number) for some in hidden)
         )
-        return RunView(self._name, warnings, graphs, by_tag, hidden)
+        return RunView(self.name, warnings, graphs, by_tag, hidden)
 
     def _list_warnings(
         self,

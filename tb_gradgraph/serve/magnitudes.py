@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tb_gradgraph.record.stored import StoredColumn
+
 #: Of each octave: how finely it is told where most numbers lie.
 _BINS = 8
 #: Left out at either end, as xarray's ``robust=True`` does; of ten or more numbers at least one.
@@ -29,16 +31,31 @@ class Magnitudes(NamedTuple):
     counts: np.ndarray
 
 
-def magnitudes_of(values: np.ndarray, aside: Sequence[int] = ()) -> Magnitudes | None:
-    """Look at many numbers ``[..., rows]``; ``None`` where none of them is finite and not zero.
+def magnitudes_of_column(column: StoredColumn, aside: Sequence[int] = ()) -> Magnitudes | None:
+    """Look at the numbers of a column; ``None`` where none of them is finite and not zero.
 
     Those of rows ``aside`` do not count to where most lie, unless there are no others.
     """
+    if column.values is None:
+        return None
+    is_aside = np.zeros(column.values.shape, bool)
+    if column.is_whole:
+        is_aside[:, list(aside)] = True
+    elif aside:
+        presence = column.presence
+        rows = [np.flatnonzero(presence.record(at)) for at in range(presence.records)]
+        is_aside[:] = np.isin(np.concatenate([*rows, np.zeros(0, np.int64)]), list(aside))
+    return magnitudes_of(column.values, is_aside)
+
+
+def magnitudes_of(values: np.ndarray, is_aside: np.ndarray | None = None) -> Magnitudes | None:
+    """Look at many numbers; those that are aside do not count to where most lie."""
     counts_for = np.isfinite(values) & (values != 0)
     found = np.abs(values[counts_for])
     if not len(found):
         return None
-    counts_for[..., list(aside)] = False
+    if is_aside is not None:
+        counts_for &= ~is_aside
     most = np.abs(values[counts_for]) if counts_for.any() else found
     bins, counts = np.unique(np.floor(np.log2(most) * _BINS).astype(np.int32), return_counts=True)
     return Magnitudes(float(found.min()), float(found.max()), bins, counts)

@@ -26,6 +26,9 @@ from tb_gradgraph.serve.whole import answer_tensor
 
 Route = Callable[[Reader, Parameters], Answer]
 
+#: Seconds that an answer waits for runs whose records take long to read; they come with a later one.
+PATIENCE = 5.0
+
 #: Damaged chunks that one request may come upon before it gives up.
 _ATTEMPTS = 16
 
@@ -53,7 +56,7 @@ class GradGraphPlugin(base_plugin.TBPlugin):
     plugin_name = PLUGIN_NAME
 
     def __init__(self, context: base_plugin.TBContext) -> None:
-        self._reader = Reader(context.data_provider)
+        self._reader = Reader(context.data_provider, patience=PATIENCE)
 
     def is_active(self) -> bool:
         """Say no: TensorBoard asks only where it knows of no records, and waits for the answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -15,9 +16,11 @@ from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.record.decode import Chunk, decode_chunk, decode_graph
 from tb_gradgraph.record.segment import Segment
+from tb_gradgraph.record.stored import Presence, StoredColumn
 from tb_gradgraph.serve.cache import ByteBoundedCache
 from tb_gradgraph.serve.index import Entry, RunIndex, RunView
-from tb_gradgraph.serve.magnitudes import Magnitudes, magnitudes_of
+from tb_gradgraph.serve.magnitudes import Magnitudes, magnitudes_of_column
+from tb_gradgraph.serve.refreshing import run_all, seconds
 from tb_gradgraph.serve.source import RecordSource
 from tb_gradgraph.statistics import NONFINITE, STATISTICS, StatisticsTable
 
@@ -26,6 +29,7 @@ LISTING_SECONDS = 2.0
 CACHE_BYTES = 384 * 2**20
 
 _NODE_BYTES = 1000  # a node with its slots and edges, roughly
+_RECORD_BYTES = 500  # what a segment says of a record
 
 Value = TypeVar("Value")
 
@@ -40,33 +44,42 @@ class Reader:
     Args:
         provider: TensorBoard's, the only way in.
         clock: Monotonic seconds.
+        patience: Seconds that ``runs`` waits for those that take long to read; None: until they are.
     """
 
-    def __init__(self, provider: DataProvider, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        provider: DataProvider,
+        clock: Callable[[], float] = time.monotonic,
+        patience: float | None = None,
+    ) -> None:
         self.source = RecordSource(provider)
         self._clock = clock
+        self._patience = patience
         self._cache = ByteBoundedCache(CACHE_BYTES)
-        self._indices: dict[str, RunIndex] = {}
+        self._runs: dict[str, _Run] = {}
         self._listed_at: float | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of the two above; never held while something is decoded
 
     def runs(self, all_sessions: bool = False) -> dict[str, RunView]:
         """List all runs that hold records of ours, at most LISTING_SECONDS old.
 
-        With ``all_sessions`` also each session whose records a later one hides, as a run.
+        With ``all_sessions`` also each session whose records a later one hides, as a run. One that
+        takes longer to read than this waits is as it was before, and is not there at first.
         """
         with self._lock:
             now = self._clock()
             if self._listed_at is None or now - self._listed_at > LISTING_SECONDS:
-                self._refresh()
+                self._list()
                 self._listed_at = now
-            views = [index.view() for _, index in sorted(self._indices.items())]
-            found = {view.name: view for view in views}
-            if all_sessions:
-                indices = self._indices.values()
-                earlier = {view.name: view for index in indices for view in index.earlier()}
-                found = dict(sorted({**earlier, **found}.items()))
-            return found
+            runs = dict(sorted(self._runs.items()))
+        stale = [run for run in runs.values() if run.listed is not None]
+        run_all([functools.partial(self._refresh, run) for run in stale], self._patience)
+        found = {name: run.view for name, run in runs.items() if run.view is not None}
+        if all_sessions:
+            earlier = {view.name: view for run in runs.values() for view in run.earlier}
+            found = dict(sorted({**earlier, **found}.items()))
+        return found
 
     def graph(self, run: RunView, graph_hash: str) -> Graph:
         """Read a graph; KeyError if the run has none of that hash."""
@@ -84,15 +97,19 @@ class Reader:
 
     def statistic(self, run: RunView, entry: Entry, name: str) -> np.ndarray:
         """Read one statistic of all rows of one record; NaN where there is no number."""
-        return self._column(run, entry, name, lambda segment: segment.statistic(name))
+        column = self._column(run, entry, name)
+        with self._dropping_damaged(run.stored_name, entry.chunk, entry):
+            return column.record(entry.position)
 
     def present(self, run: RunView, entry: Entry) -> np.ndarray:
         """Read for which rows of one record a gradient arrived."""
-        return self._column(run, entry, "present", Segment.present)
+        return self._presence(run, entry).record(entry.position)
 
     def histogram(self, run: RunView, entry: Entry) -> np.ndarray:
         """Read the histograms of all rows of one record."""
-        return self._column(run, entry, "histogram", Segment.histogram)
+        presence = self._presence(run, entry)
+        found = self._part(run, entry, "histogram", lambda one: one.histograms(presence), _nbytes)
+        return found.record(entry.position)
 
     def table(self, run: RunView, entry: Entry) -> StatisticsTable:
         """Read all numbers of one record."""
@@ -116,23 +133,33 @@ class Reader:
 
         Rows ``aside``, the same at every call for one graph, do not count to where most lie.
         """
+        presence = self._presence(run, entry)
         return self._part(
             run,
             entry,
             f"magnitudes {name}",
-            lambda part: magnitudes_of(part.statistic(name), aside),
+            lambda part: magnitudes_of_column(part.column(name, presence), aside),
             lambda found: 200 if found is None else 200 + found.bins.nbytes + found.counts.nbytes,
         )
 
     def is_nonfinite(self, run: RunView, entry: Entry) -> bool:
         """Tell whether any gradient of a record holds NaN or infinity."""
-        bad = self._part(run, entry, "nonfinite", _nonfinite, lambda array: array.nbytes)
+        presence = self._presence(run, entry)
+        bad = self._part(
+            run,
+            entry,
+            "nonfinite",
+            lambda one: _nonfinite(one, presence),
+            lambda found: found.nbytes,
+        )
         return bool(bad[entry.position])
 
-    def _column(
-        self, run: RunView, entry: Entry, name: str, decode: Callable[[Segment], np.ndarray]
-    ) -> np.ndarray:
-        return self._part(run, entry, name, decode, lambda array: array.nbytes)[entry.position]
+    def _presence(self, run: RunView, entry: Entry) -> Presence:
+        return self._part(run, entry, "presence", Segment.presence, _nbytes)
+
+    def _column(self, run: RunView, entry: Entry, name: str) -> StoredColumn:
+        presence = self._presence(run, entry)
+        return self._part(run, entry, name, lambda one: one.column(name, presence), _nbytes)
 
     def _part(
         self,
@@ -147,21 +174,24 @@ class Reader:
         def make() -> Value:
             return decode(self._chunk(run.stored_name, entry.chunk).segments[entry.segment])
 
-        with self._dropping_damaged(run.stored_name, entry.chunk):
+        with self._dropping_damaged(run.stored_name, entry.chunk, entry):
             return self._cache.get(
                 (run.stored_name, entry.chunk, entry.segment, name), make, size_of
             )
 
     @contextlib.contextmanager
-    def _dropping_damaged(self, run: str, tag: str) -> Iterator[None]:
+    def _dropping_damaged(self, run: str, tag: str, entry: Entry | None = None) -> Iterator[None]:
         """Drop a record from the index if it cannot be decoded after all."""
         try:
             yield
         except FormatError as error:
+            where = "" if entry is None else f"tag {entry.tag!r}, step {entry.step}: "
+            named = FormatError(f"{where}{error}")
             with self._lock:
-                if run in self._indices:
-                    self._indices[run].discard(tag, error)
-            raise DamagedRecordError(str(error)) from error
+                found = self._runs.get(run)
+            if found is not None:
+                found.discard(tag, named)
+            raise DamagedRecordError(str(named)) from error
 
     def _chunk(self, run: str, tag: str) -> Chunk:
         return self._cache.get((run, tag), lambda: decode_chunk(self._read(run, tag)), _chunk_bytes)
@@ -169,23 +199,67 @@ class Reader:
     def _read(self, run: str, tag: str) -> tuple[bytes, ...]:
         return next((strings for _, strings in self.source.read(run, [tag])), ())
 
-    def _refresh(self) -> None:
+    def _list(self) -> None:
         listed = self.source.list_tags()
-        self._indices = {run: self._indices.get(run) or RunIndex(run) for run in listed}
-        for run, tags in listed.items():
-            index = self._indices[run]
-            index.keep_only(tags)
-            for tag, strings in self.source.read(run, index.list_new(tags)):
-                content = index.add(tag, strings)
-                if isinstance(content, Graph):
-                    self._cache.put((run, tag), content, _graph_bytes(content))
-                elif isinstance(content, Chunk):
-                    self._cache.put((run, tag), content, _chunk_bytes(content))
+        self._runs = {name: self._runs.get(name) or _Run(name) for name in listed}
+        for name, tags in listed.items():
+            self._runs[name].listed = tags
+
+    def _refresh(self, run: _Run) -> None:
+        """Take in what is new of one run; another thread that does so already is waited for."""
+        if not run.lock.acquire(timeout=seconds(self._patience)):
+            return
+        try:
+            tags = run.listed
+            if tags is None:
+                return
+            run.index.keep_only(tags)
+            for tag, strings in self.source.read(run.index.name, run.index.list_new(tags)):
+                chunk = run.index.add(tag, strings)
+                if chunk is not None:
+                    self._cache.put((run.index.name, tag), chunk, _chunk_bytes(chunk))
+            run.look()
+            with self._lock:
+                if run.listed is tags:  # else there is more by now
+                    run.listed = None
+        finally:
+            run.lock.release()
 
 
-def _nonfinite(segment: Segment) -> np.ndarray:
+class _Run:
+    """One run: what is known of it, and what TensorBoard has listed since."""
+
+    def __init__(self, name: str) -> None:
+        self.index = RunIndex(name)
+        self.lock = threading.RLock()  # of the index
+        self.view: RunView | None = None  # the index as it was when it was last looked at
+        self.earlier: tuple[RunView, ...] = ()  # of sessions that later ones hide
+        self.listed: Sequence[str] | None = None
+
+    def discard(self, tag: str, error: FormatError) -> None:
+        """Drop a record that is damaged."""
+        with self.lock:
+            self.index.discard(tag, error)
+            self.look()
+
+    def look(self) -> None:
+        """Note how the index is now; its lock is held."""
+        self.view, self.earlier = self.index.view(), self.index.earlier()
+
+
+def _nonfinite(segment: Segment, presence: Presence) -> np.ndarray:
     """Tell it of each record of a segment."""
-    return np.any([(segment.statistic(n) > 0).any(axis=1) for n in NONFINITE], axis=0)
+    found = np.zeros(len(segment), bool)
+    for name in NONFINITE:
+        column = segment.column(name, presence)
+        for at in range(len(segment)):
+            counts = column.of_record(at)
+            found[at] |= counts is not None and bool((counts > 0).any())
+    return found
+
+
+def _nbytes(found: Presence | StoredColumn) -> int:
+    return found.nbytes
 
 
 def _graph_bytes(graph: Graph) -> int:
@@ -193,7 +267,8 @@ def _graph_bytes(graph: Graph) -> int:
 
 
 def _chunk_bytes(chunk: Chunk) -> int:
-    return sum(segment.message.ByteSize() for segment in chunk.segments) + 1000
+    sizes = (one.message.ByteSize() + _RECORD_BYTES * len(one) + 1000 for one in chunk.segments)
+    return sum(sizes) + 1000
 
 
 def _whole_bytes(records: list[dict[int, np.ndarray]]) -> int:

@@ -34,7 +34,8 @@ class RecordSource:
         for start in range(0, len(tags), _GROUP):
             group = tags[start : start + _GROUP]
             try:
-                yield from list(self._read_group(run, group))
+                found = dict(self._read_group(run, group))  # in whatever order
+                yield from [(tag, found[tag]) for tag in group if tag in found]
             except Exception:  # too large together, or one of them cannot be converted
                 for tag in group:
                     yield tag, self._read_alone(run, tag)

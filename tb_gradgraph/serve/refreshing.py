@@ -1,0 +1,71 @@
+"""Work for several runs, none of which waits for another that takes long."""
+
+from __future__ import annotations
+
+import logging
+import math
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+#: Seconds after which those that wait behind a job get a thread of their own.
+_LONG = 0.25
+
+_logger = logging.getLogger(__name__)
+
+Job = Callable[[], None]
+
+
+def run_all(jobs: Sequence[Job], patience: float | None) -> None:
+    """Run jobs; what one raises is logged.
+
+    Args:
+        jobs: In the order in which they are begun.
+        patience: Seconds after which this returns; what runs goes on. ``None``: they run here, one
+            after the other, however long that takes.
+    """
+    if patience is None:
+        for job in jobs:
+            _run(job)
+    elif jobs:
+        _run_aside(jobs, time.monotonic() + patience)
+
+
+def _run_aside(jobs: Sequence[Job], deadline: float) -> None:
+    waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
+    for job in jobs:
+        waiting.put(job)
+    done = threading.Semaphore(0)
+    _start_lane(waiting, done)
+    for _ in jobs:
+        while not done.acquire(timeout=max(0.0, min(_LONG, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline:
+                return
+            if not waiting.empty():
+                _start_lane(waiting, done)
+
+
+def _start_lane(waiting: queue.SimpleQueue[Job], done: threading.Semaphore) -> None:
+    def work() -> None:
+        while True:
+            try:
+                job = waiting.get_nowait()
+            except queue.Empty:
+                return
+            _run(job)
+            done.release()
+
+    threading.Thread(target=work, name="tb_gradgraph_reader", daemon=True).start()
+
+
+def _run(job: Job) -> None:
+    try:
+        job()
+    except Exception:
+        _logger.exception("tb_gradgraph: a run could not be read")
+
+
+def seconds(patience: float | None) -> float:
+    """Give a time to wait as ``Lock.acquire`` takes it."""
+    return -1 if patience is None or math.isinf(patience) else patience
