@@ -10,6 +10,7 @@ import shutil
 import site
 import subprocess
 import sys
+import tarfile
 import urllib.request
 import zipfile
 from collections.abc import Mapping
@@ -27,10 +28,12 @@ STATIC_LIMIT_BYTES = 2_500_000
 WHEEL = ("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir")
 
 
-def run_pip(*arguments: str, env: Mapping[str, str] | None = None) -> None:
+def run_pip(*arguments: str, env: Mapping[str, str] | None = None, succeeds: bool = True) -> str:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
     finished = subprocess.run(command, capture_output=True, text=True, env=env)
-    assert finished.returncode == 0, finished.stdout + finished.stderr
+    printed = finished.stdout + finished.stderr
+    assert (finished.returncode == 0) == succeeds, printed
+    return printed
 
 
 @pytest.fixture
@@ -42,7 +45,10 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def copy_sources(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     sources = tmp_path_factory.mktemp("sources") / "tb_gradgraph"
     sources.mkdir()
-    for name in ("setup.cfg", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
+    for name in (
+        *("setup.cfg", "setup.py", "pyproject.toml", "MANIFEST.in"),
+        *("README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"),
+    ):
         shutil.copy(ROOT / name, sources)
     ignored = shutil.ignore_patterns("__pycache__", "_native.*")
     shutil.copytree(ROOT / "tb_gradgraph", sources / "tb_gradgraph", ignore=ignored)
@@ -107,11 +113,43 @@ def test_compiled_code_is_in_the_wheel_and_used(installed_python: str):
 
 def test_package_is_built_without_a_compiler(sources: pathlib.Path, tmp_path: pathlib.Path):
     # Stands for a machine without one: setuptools calls what CC names.
-    run_pip(*WHEEL, str(tmp_path), str(sources), env={**os.environ, "CC": "no-such-compiler"})
-    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as archive:
+    environment = {**os.environ, "CC": "no-such-compiler"}
+    told = run_pip("-v", *WHEEL, str(tmp_path), str(sources), env=environment)
+    assert "this build has no compiled statistics" in " ".join(told.split())
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl"), "it is no binary one"
+    with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
+        (about,) = (name for name in names if name.endswith(".dist-info/WHEEL"))
+        assert b"Root-Is-Purelib: true" in archive.read(about)
     assert "tb_gradgraph/summarize/native.py" in names
     assert not any(name.endswith((".so", ".pyd")) for name in names)
+
+
+def test_a_build_that_requires_compiled_code_fails_without(
+    sources: pathlib.Path, tmp_path: pathlib.Path
+):
+    environment = {**os.environ, "CC": "no-such-compiler", "TB_GRADGRAPH_REQUIRE_NATIVE": "1"}
+    told = run_pip("-v", *WHEEL, str(tmp_path), str(sources), env=environment, succeeds=False)
+    assert "Install a C compiler and Python's headers" in " ".join(told.split())
+    assert not list(tmp_path.glob("*.whl"))
+
+
+def test_the_source_distribution_holds_all_that_a_build_needs(
+    sources: pathlib.Path, tmp_path: pathlib.Path
+):
+    # setuptools before 80 leaves out what only ``depends`` names: so does this build.
+    text = (sources / "setup.py").read_text(encoding="utf-8")
+    (sources / "setup.py").write_text(text.replace("for name in HEADERS", "for name in ()"))
+    script = "import sys, setuptools.build_meta as b; b.build_sdist(sys.argv[1])"
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    finished = subprocess.run(command, capture_output=True, text=True, cwd=sources)
+    assert finished.returncode == 0, finished.stderr
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    code = {path.relative_to(sources).as_posix() for path in sources.rglob("csrc/*.[ch]")}
+    assert len(code) > 10 and code <= held
+    assert {"setup.py", "SECURITY.md", "tb_gradgraph/static/index.js"} <= held
 
 
 def test_notices_name_every_package_that_the_panel_ships():
