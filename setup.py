@@ -6,6 +6,7 @@ TB_GRADGRAPH_REQUIRE_NATIVE=1 that is an error.
 
 import os
 import sys
+import sysconfig
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -51,6 +52,10 @@ class TaggedWheel(bdist_wheel):
         return super().get_tag()
 
 
+#: Of a Python without the global lock there is no limited API before 3.15, and to import an
+#: extension that does not say that it can do without would turn the lock on for all threads.
+HAS_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")
+
 setup(
     ext_modules=[
         Extension(
@@ -62,7 +67,9 @@ setup(
             py_limited_api=True,
             optional=True,
         )
-    ],
+    ]
+    if HAS_LOCK
+    else [],
     cmdclass={"build_ext": BuildNative, "bdist_wheel": TaggedWheel},
-    options={"bdist_wheel": {"py_limited_api": "cp310"}},
+    options={"bdist_wheel": {"py_limited_api": "cp310"}} if HAS_LOCK else {},
 )

@@ -14,6 +14,7 @@ from tb_gradgraph.autograd.alone import run_alone
 from tb_gradgraph.autograd.backward_calls import unheard
 from tb_gradgraph.autograd.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.call import ModelCall, check_kwargs, split_input
+from tb_gradgraph.autograd.circumstances import check_circumstances
 from tb_gradgraph.autograd.compiled_regions import backward_eager
 from tb_gradgraph.autograd.constant_sum import ends_in_constant_sum
 from tb_gradgraph.autograd.engine import HAS_NUMBERS, collector_paused
@@ -59,6 +60,7 @@ def capture_model(
             other processes (not with ``all_ranks``).
         Exception: What the model or ``loss_fn`` raises, unchanged.
     """
+    check_circumstances(where)
     check_kwargs(kwargs, where)
     args, kwargs = split_input(input_to_model, kwargs)
     inputs = [tensor for _, tensor in named_tensors([args, kwargs], "")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import random
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -25,9 +26,10 @@ def preserved(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> Iterato
     to them is not undone.
     """
     tensors = [*model.parameters(), *model.buffers(), *inputs]
-    devices = {tensor.device.index for tensor in tensors if tensor.device.type == "cuda"}
+    devices = {tensor.device for tensor in tensors}
     with (
-        torch.random.fork_rng(devices=sorted(devices)),
+        torch.random.fork_rng(devices=[]),
+        device_random_state(devices),
         _host_random_state(),
         torch.inference_mode(False),
         torch.enable_grad(),
@@ -40,6 +42,24 @@ def preserved(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> Iterato
             yield
         finally:
             torch.clear_autocast_cache()
+
+
+@contextlib.contextmanager
+def device_random_state(devices: Iterable[torch.device]) -> Iterator[None]:
+    """Give back the random state of each device, as far as torch lets it be read."""
+    kept = []
+    for device in sorted(set(devices), key=str):
+        module = getattr(torch, device.type, None)
+        read, write = (getattr(module, f"{verb}_rng_state", None) for verb in ("get", "set"))
+        if device.type not in ("cpu", "meta") and read is not None and write is not None:
+            place = () if device.index is None else (device.index,)
+            places = place if len(inspect.signature(read).parameters) else ()
+            kept.append((write, read(*places), places))
+    try:
+        yield
+    finally:
+        for write, state, places in kept:
+            write(state, *places)
 
 
 @contextlib.contextmanager

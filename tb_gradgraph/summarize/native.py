@@ -6,6 +6,7 @@ Nothing depends on it but time: what it does not take is reduced by torch's kern
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence, Set
 from typing import Any
 
@@ -17,8 +18,10 @@ from tb_gradgraph.summarize.moments import COLUMNS
 from tb_gradgraph.summarize.pending import Part
 
 try:
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        raise ImportError("to import it would turn the global lock on again, for all threads")
     from tb_gradgraph.summarize import _native
-except ImportError:  # there was no compiler where the package was built
+except ImportError:  # there was no compiler where the package was built, or Python has no lock
     _native = None
 
 #: Set to 0 to do without the compiled code.

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from tb_gradgraph.autograd.circumstances import is_capturing
 from tb_gradgraph.training.followed import followed, reference_to, takes_hooks
 from tb_gradgraph.training.scalers import listen_to_scalers, note_scalings
 from tb_gradgraph.training.step_calls import follow_calls
@@ -87,11 +88,14 @@ class OptimizerHooks:
 
     def _before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         self._stepped = True
+        if is_capturing():
+            return  # nothing runs yet
         if self._listener.is_awake or len(self._ours) > 1:  # whose turn it is has to be known
             self._listener.before_step(optimizer)
 
     def _after(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
-        self._listener.after_step(optimizer)
+        if not is_capturing():
+            self._listener.after_step(optimizer)
 
     def _after_any(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         if self._listener.is_awake and not self._is_ours(optimizer):

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from tb_gradgraph.autograd.circumstances import captured_so_far
+
 
 @dataclasses.dataclass(slots=True)
 class Seen:
@@ -20,6 +22,7 @@ class Seen:
     recorded: int = 0  # steps
     shared: int = 0  # passes left out, for another thread ran over the same parameters
     first: int | None = None  # number of the step in which the first backward ran
+    captured_before: int = dataclasses.field(default_factory=captured_so_far)
     others: set[str] = dataclasses.field(default_factory=set)  # kinds of others that stepped ours
 
     def counting(
@@ -55,6 +58,11 @@ def find_mistake(
     """
     if seen.recorded:
         return _of_optimizers(seen)
+    if captured_so_far() > seen.captured_before:
+        return (
+            "nothing was recorded: its backward was captured into a graph of the device's "
+            "(torch.cuda.graph), and what replays that calls nothing of Python. Watch a run without it."
+        )
     if not seen.backwards:
         return _without_backward(seen)
     if not seen.due:
