@@ -165,7 +165,9 @@ def rnn_cell() -> nn.Module:
 
 
 def with_spectral_norm() -> nn.Module:
-    return nn.Sequential(parametrizations.spectral_norm(nn.Linear(3, 3)), nn.LayerNorm(3))
+    return nn.Sequential(
+        parametrizations.spectral_norm(nn.Linear(3, 3)), nn.LayerNorm(3), nn.Tanh()
+    )
 
 
 def with_orthogonal() -> nn.Module:

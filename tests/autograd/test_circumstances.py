@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pathlib
+import runpy
 import sys
+import sysconfig
 import types
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import setuptools
 import torch
 from torch import nn
 
@@ -151,6 +154,22 @@ def test_without_the_global_lock_the_compiled_code_is_left_alone(
     exec(compile(source, native.__file__, "exec"), vars(copy))  # noqa: S102  our own, once more
     assert vars(copy)["_native"] is None and not copy.is_available()
     assert native._native is was and importlib.util.find_spec("tb_gradgraph.summarize.native")
+
+
+@pytest.mark.parametrize("has_lock", [True, False])
+def test_without_the_global_lock_nothing_is_compiled(
+    has_lock: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What setup.py asks for, where its Python says that it was built with the lock or without."""
+    asked: dict[str, Any] = {}
+    own = sysconfig.get_config_var
+    monkeypatch.setattr(setuptools, "setup", lambda **arguments: asked.update(arguments))
+    monkeypatch.setattr(
+        sysconfig, "get_config_var",
+        lambda name: int(not has_lock) if name == "Py_GIL_DISABLED" else own(name),
+    )  # fmt: skip
+    runpy.run_path(str(pathlib.Path(__file__).parents[2] / "setup.py"))
+    assert len(asked["ext_modules"]) == has_lock and bool(asked["options"]) == has_lock
 
 
 def test_tensors_without_values_are_refused() -> None:
