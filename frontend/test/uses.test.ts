@@ -76,6 +76,7 @@ test("the heat map of a graph that was turned asks for no number again", async (
   const row = (): HTMLElement | null => stage.place.querySelector(`[role=row][data-key="${WEIGHT}"]`);
   const level = (): string | null | undefined => row()?.getAttribute("aria-level");
   await waitFor(() => expect(level()).toBe("4"));
+  await waitFor(() => expect(row()!.dataset.value).toBe("1000")); // else leaving breaks off the one request
   press("g");
   await stage.drawn(WEIGHT);
   press("u");
@@ -83,7 +84,9 @@ test("the heat map of a graph that was turned asks for no number again", async (
   press("g");
   await waitFor(() => expect(level()).toBe("2"));
   expect(row()!.dataset.value).toBe("1000");
-  expect(stage.asked.filter((url) => url.includes("/flow?"))).toHaveLength(1);
+  // On a slow machine 5 seconds have passed meanwhile, and it has looked for steps after the last.
+  const froms = stage.asked.filter((url) => url.includes("/flow?")).map((url) => url.split("&from=")[1]);
+  expect(froms.filter((from) => from !== "3")).toEqual(["0"]);
 });
 
 test("a link opens it turned; another tensor has nothing to turn", async () => {
