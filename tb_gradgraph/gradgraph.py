@@ -87,6 +87,14 @@ class TensorView:
         return self.slot.retains_grad
 
     @property
+    def placement(self) -> str:
+        """Where the gradient lies among processes, as ``fsdp:S0``; "" where this one has all of it.
+
+        Unless it is, statistics are of the part that this process has.
+        """
+        return self.slot.placement
+
+    @property
     def source(self) -> str:
         """Line of the user's code that made the tensor, as ``file.py:12 in forward``."""
         return self.node.source

@@ -42,6 +42,12 @@ class Slot:
     dtype: str  # torch's name without "torch."
     requires_grad: bool = True
     retains_grad: bool = False
+    placement: str = ""  # where its gradient lies among processes; "" where this one has all of it
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the numbers are of a part of its gradient, that which this process has."""
+        return any(how.rpartition(":")[2] != "R" for how in self.placement.split(",") if how)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -141,6 +147,25 @@ class Graph:
         for edge in self.edges:
             found.setdefault(offsets[edge.source] + edge.source_slot, []).append(edge.target)
         return found
+
+    def placed(self, placements: Mapping[int, str]) -> Graph:
+        """Give the graph with ``Slot.placement`` set, by row."""
+        nodes = list(self.nodes)
+        offsets = self.slot_offsets.tolist()
+        for index, (node, first) in enumerate(zip(self.nodes, offsets)):
+            slots = tuple(
+                dataclasses.replace(slot, placement=placements.get(first + nr, slot.placement))
+                for nr, slot in enumerate(node.slots)
+            )
+            if slots != node.slots:
+                nodes[index] = dataclasses.replace(node, slots=slots)
+        return dataclasses.replace(self, nodes=tuple(nodes))
+
+    @functools.cached_property
+    def part_rows(self) -> frozenset[int]:
+        """Rows of slots of whose gradient this process has a part."""
+        slots = (slot for node in self.nodes for slot in node.slots)
+        return frozenset(row for row, slot in enumerate(slots) if slot.is_part)
 
     @functools.cached_property
     def row_keys(self) -> tuple[str, ...]:

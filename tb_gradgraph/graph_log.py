@@ -7,6 +7,7 @@ import dataclasses
 import operator
 import warnings
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from tb_gradgraph.autograd.wrappers import unwrapped
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.gradgraph import BackwardPass, GradGraph
 from tb_gradgraph.graph import Graph, is_step
+from tb_gradgraph.processes import describe_process
 from tb_gradgraph.record.event_writer import WriterSink
 from tb_gradgraph.record.limits import MAX_TAG_BYTES
 from tb_gradgraph.record.session import Session
@@ -88,9 +90,17 @@ class GraphLog:
             self._session, self._closed = self._new_session(), False
 
     def _new_session(self) -> Session:
-        return Session(
+        session = Session(
             self._sink.add_summary, flush_writer=self._sink.flush, torch_version=torch.__version__
         )
+        self._mesh: dict[str, tuple[int, int]] = {}
+        session.describe(describe_process({}))
+        return session
+
+    def describe(self, mesh: Mapping[str, tuple[int, int]]) -> None:
+        """Have it known on which process, and where in a mesh, this is recorded."""
+        self._mesh.update(mesh)
+        self._session.describe(describe_process(self._mesh))
 
     def recorder(
         self,

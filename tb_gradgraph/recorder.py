@@ -108,11 +108,14 @@ class _PassSink:
         self._retained = retained
         self._on_pass = on_pass
         self._batch = StatisticsBatch(result.graph.row_count)
+        self._placements: dict[int, str] = {}
 
-    def add(self, row: int, gradient: torch.Tensor) -> None:
-        """Reduce one gradient; copy it where it is kept whole."""
+    def add(self, row: int, gradient: torch.Tensor, placement: str = "") -> None:
+        """Reduce one gradient; copy it where it is kept whole, and this process has all of it."""
         limit = RETAIN_LIMIT if row in self._retained else WHOLE_LIMIT
-        self._batch.add(row, gradient, keep=gradient.numel() <= limit)
+        if placement:
+            self._placements[row] = placement
+        self._batch.add(row, gradient, keep=gradient.numel() <= limit and not placement)
 
     def leave_out(self, row: int, error: Exception) -> None:
         """Note that a gradient could not be read."""
@@ -123,6 +126,8 @@ class _PassSink:
         pending = self._batch.reduce()
         found = BackwardPass(*pending.collect(), pending.unread)
         warn_of_unread(self._result.graph, found.unread)
+        if self._placements:
+            self._result.graph = self._result.graph.placed(self._placements)
         self._result.backward_passes.append(found)
         if self._on_pass is not None:
             self._on_pass(self._result, self._number, found)

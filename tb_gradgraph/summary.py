@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tb_gradgraph.diagnose import fold_by_module, tell_many
 from tb_gradgraph.graph import Graph
+from tb_gradgraph.record.process import tell_part
 from tb_gradgraph.record.read_logdir import LoggedRun, read_logdir
 from tb_gradgraph.record.sessions import CURE
 from tb_gradgraph.statistics import STAGES
@@ -27,7 +28,7 @@ def summarize(logdir: str, all_sessions: bool = False) -> int:
         print(format_table([header, *rows]))
     else:
         print(f"No graph was recorded below {logdir}.")
-    for line in _list_unreached(runs):
+    for line in (*_list_parts(runs), *_list_unreached(runs)):
         print(printable(line))
     for name, some in hidden:
         print(printable(f"run {name}: {some.text}"))
@@ -58,6 +59,22 @@ def _summarize_run(run: LoggedRun) -> Iterable[tuple[str, ...]]:
             ",".join(stage for stage in STAGES if stage in {record.stage for record in records}),
             str(len({record.step for record in records if record.skipped})),
         )
+
+
+def _list_parts(runs: Iterable[LoggedRun]) -> Iterable[str]:
+    """Tell of the graphs of whose parameters a part was recorded, that of one process."""
+    for run in runs:
+        process = run.sessions[-1].process if run.sessions else None
+        used = {record.graph_hash for record in run.records}
+        for graph_hash, graph in run.graphs.items():
+            owned = [node for node in graph.nodes if node.kind == "parameter"]
+            parts = [node.slots[0].placement for node in owned if node.slots[0].is_part]
+            if parts and graph_hash in used:
+                which = ", ".join(sorted({tell_part(placement, process) for placement in parts}))
+                yield (
+                    f"run {run.name}, graph {graph_hash}: of {len(parts)} of {len(owned)} parameters "
+                    f"this process's part is recorded ({which}); they are in no total."
+                )
 
 
 def _list_unreached(runs: Iterable[LoggedRun]) -> Iterable[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import math
 import operator
@@ -22,12 +23,14 @@ from tb_gradgraph.autograd.select import (
     selected_rows,
     warn_of_nothing,
 )
+from tb_gradgraph.autograd.sharded import mesh_of
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.autograd.training_graph import build_training_graph
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.graph_log import GraphLog, class_name
 from tb_gradgraph.recorder import Request, warn_of_large
+from tb_gradgraph.shards import placement_in, warn_of_parts
 from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT
 from tb_gradgraph.training.cadence import Cadence
 from tb_gradgraph.training.followed import followed, why_not_followed
@@ -74,36 +77,48 @@ def begin_watch(
     for earlier in [watch for watch in log.watches if watch.tag == name]:
         earlier.end()
         log.watches.remove(earlier)
-    parameters = Parameters(model, optimizers, frame)
+    placement = placement_in(model)  # where it has one, an optimizer steps copies of parameters
+    parameters = Parameters(model, [] if placement else optimizers, frame)
     if not parameters.tensors:
         raise CaptureError(f"{WHERE}: expected a model with parameters, got one without any.")
-    _warn_of_strangers(model, optimizers)
-    _warn_of_shards(model)
+    if not placement:  # else optimizers may well hold parts of its own making
+        _warn_of_strangers(model, optimizers)
+    warn_of_parts(model, WHERE, 5)
     setting = Setting(
         tag=name,
         parameters=parameters,
-        structures=_structures(parameters, model, request),
+        structures=_structures(parameters, model, request, placement),
         follows_modules=request.level != "param",
         scaler=scaler,
         is_open=lambda: log.session.is_open,
         write_graph=log.session.write_graph,
         write_later=log.session.write_later,
         update_memory=update_memory,
+        is_opaque=bool(placement),
     )
     watch = Watch(setting, model, optimizers, Cadence(every_n_steps, budget), strict)
+    log.describe(mesh_of(parameters.tensors))
     log.watches.append(watch)
     log.session.add_holder(watch)
     return watch
 
 
-def _structures(parameters: Parameters, model: torch.nn.Module, request: Request) -> Structures:
+def _structures(
+    parameters: Parameters, model: torch.nn.Module, request: Request, placement: str
+) -> Structures:
     alive = weakref.ref(model)
     warned = False
 
     def build(roots: Sequence[Any], forward: TrainingForward) -> BuiltGraph:
-        return build_training_graph(
+        built = build_training_graph(
             roots, forward, parameters.known, parameters.tensors, user_frame()
         )
+        if not placement:
+            return built
+        owned = {index for of, index in built.drawn.items() if of in parameters.known}
+        offsets = built.graph.slot_offsets
+        rows = {int(offsets[index]): placement for index in owned}
+        return dataclasses.replace(built, graph=built.graph.placed(rows))
 
     def select(built: BuiltGraph) -> tuple[frozenset[int] | None, frozenset[int]]:
         nonlocal warned
@@ -179,18 +194,6 @@ def _warn_of_strangers(model: torch.nn.Module, optimizers: Sequence[torch.optim.
                 UserWarning,
                 stacklevel=4,
             )
-
-
-def _warn_of_shards(model: torch.nn.Module) -> None:
-    kinds = {kind.__name__ for module in model.modules() for kind in type(module).__mro__}
-    if "FSDPModule" in kinds:
-        warnings.warn(
-            f"{WHERE}: the model is sharded by fully_shard, which puts other tensors in the place of its "
-            "parameters for every forward and backward. What those get is not seen: of sharded "
-            "parameters nothing is recorded. The training is not affected.",
-            UserWarning,
-            stacklevel=4,
-        )
 
 
 def _check_numbers(every_n_steps: Any, budget: Any) -> None:

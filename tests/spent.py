@@ -42,9 +42,7 @@ BUDGETS = {
     "watch": 130,
 }
 #: Files that are an area of their own, by the beginning of their path in tests/.
-APART = {
-    "watch/test_distributed": "distributed",
-}
+APART: dict[str, str] = {}
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _PROC = pathlib.Path("/proc")
 

@@ -147,15 +147,16 @@ class _AutogradNodes:
         name = self._forward.leaf_names.get(id(leaf), "leaf")
         known = self._forward.known.get(id(leaf)) or KnownTensor("leaf", (name,))
         faults = NodeFaults()
-        slot = faults.instead(Slot("", (), UNKNOWN_DTYPE), slot_of, leaf)
-        value = faults.instead(None, self._draft.copy_small, leaf)
+        drawn = leaf if known.stands_for is None else known.stands_for
+        slot = faults.instead(Slot("", (), UNKNOWN_DTYPE), slot_of, drawn)
+        value = faults.instead(None, self._draft.copy_small, drawn)
         if note := self.faults.take(known.names[0], faults):
             why_none = WhyNone(why_none.reason, why_none.note or note)
         index = self._draft.add_tensor(
             known.kind, known.names, slot, known.scope, leaf.is_leaf, why_none
         )
         self._draft.keep_value(index, 0, value)
-        self.drawn[id(leaf)] = index
+        self.drawn[id(leaf)] = self.drawn[id(drawn)] = index
         return index
 
 
@@ -178,6 +179,8 @@ def _add_root(
     made = draft.nodes[source].slots[slot]
     index = draft.add_tensor("root", (root.name,), made, NO_SCOPE, False)
     draft.add_edge(source, slot, index, 0)
+    if not isinstance(root.tensor, torch.Tensor):
+        return  # torch's GradientEdge has no value
     value = faults.instead(None, draft.copy_small, root.tensor, name=root.name)
     draft.keep_value(index, 0, value)
     draft.keep_value(source, slot, value)

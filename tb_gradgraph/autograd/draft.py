@@ -10,6 +10,7 @@ import torch
 from tb_gradgraph.autograd.engine import dtype_name, plain_shape, small_copy
 from tb_gradgraph.autograd.forward import NOT_KNOWN, WhyNone
 from tb_gradgraph.autograd.naming import NodeNames
+from tb_gradgraph.autograd.sharded import placement_of
 from tb_gradgraph.graph import Edge, Graph, Node, NodeKind, Scope, Slot
 
 
@@ -92,4 +93,5 @@ class GraphDraft:
 def slot_of(tensor: torch.Tensor) -> Slot:
     """Describe a tensor; its name is given when it is added."""
     dtype, shape = dtype_name(tensor.dtype), plain_shape(tensor.shape)
-    return Slot("", shape, dtype, tensor.requires_grad, tensor.retains_grad)
+    placement = placement_of(tensor)
+    return Slot("", shape, dtype, tensor.requires_grad, tensor.retains_grad, placement)

@@ -40,6 +40,7 @@ class KnownTensor:
     names: tuple[str, ...]
     scope: int = NO_SCOPE
     is_owned: bool = True  # by the model, in whose modules it is drawn
+    stands_for: torch.Tensor | None = None  # the parameter in whose place it is for a while
 
 
 def _nowhere(_sequence_nr: int) -> int:

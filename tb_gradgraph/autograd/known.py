@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -50,7 +51,7 @@ def in_scopes(
             return tensor
         owners = (name.rpartition(".")[0] for name in tensor.names)
         scope = next((first[owner] for owner in owners if owner in first), NO_SCOPE)
-        return KnownTensor(tensor.kind, tensor.names, scope)
+        return dataclasses.replace(tensor, scope=scope)
 
     return {identity: place(tensor) for identity, tensor in known.items()}
 

@@ -23,13 +23,17 @@ from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.autograd.hooks import Attached, EdgeHook, EndOfPass, LeafHook, SlotHook, detach
 from tb_gradgraph.autograd.orders import note_backward
 from tb_gradgraph.autograd.rows import rows_of_leaves, rows_of_nodes
+from tb_gradgraph.autograd.sharded import placement_of
 
 
 class GradientSink(Protocol):
     """What takes the gradients of one backward pass; a new one is made for each pass."""
 
-    def add(self, row: int, gradient: torch.Tensor) -> None:
-        """Take in the gradient of ``row``, on the autograd thread that computed it."""
+    def add(self, row: int, gradient: torch.Tensor, placement: str = "") -> None:
+        """Take in the gradient of ``row``, on the autograd thread that computed it.
+
+        ``placement`` says where it lies, if this process has a part of it (``Slot.placement``).
+        """
 
     def leave_out(self, row: int, error: Exception) -> None:
         """Note that the gradient of ``row`` could not be read."""
@@ -201,8 +205,9 @@ def _add(sink: GradientSink, rows: Iterable[int], gradient: torch.Tensor) -> Non
     try:
         elements = elements_of(gradient)
         if elements is not None:
+            placement = placement_of(gradient)
             for row in rows:
-                sink.add(row, elements)
+                sink.add(row, elements, placement)
     except Exception as error:
         for row in rows:
             sink.leave_out(row, error)

@@ -115,7 +115,7 @@ class Replay:
         leaves: Sequence[torch.Tensor],
         wanted: frozenset[int] | None,
     ) -> None:
-        self.graph: Graph = built.graph
+        self.graph: Graph = built.graph  # as it is placed, once gradients were seen
         slots = frozenset(range(built.graph.slot_count))
         rows = slots if wanted is None else slots & wanted
         places = {node: place for place, node in enumerate(order)}
@@ -146,6 +146,11 @@ class Replay:
             for first, *others in filter(None, node.rows):
                 self.same.update(dict.fromkeys(others, self.same.get(first, first)))
         self._set_shared()
+
+    def place(self, placements: Mapping[int, str]) -> None:
+        """Note where gradients lie of which this process has a part, by row."""
+        if placements:
+            self.graph = self.graph.placed(placements)
 
     def forget_sharing(self, row: int) -> None:
         """Read ``row`` by itself from now on: its numbers were not those that it was to share."""

@@ -197,12 +197,15 @@ class ForwardTrace(DispatchMode):
         name = func.overloadpacket.__name__
         read = () if _reads_no_elements(name) else _tensors(arguments)
         inputs = [(nr, self.origins.of(tensor, scope)) for nr, tensor in enumerate(read)]
-        if inputs and inputs[0][1][0] == "source" and self._is_transparent(name, inputs[0][1], line):
+        if (
+            inputs
+            and inputs[0][1][0] == "source"
+            and self._is_transparent(name, inputs[0][1], line)
+        ):
             self.origins.put(outputs[0], inputs[0][1])
             return
         source = TracedSource(name, scope, line, [traced(t) for t in outputs], inputs)
         self.origins.add(source, outputs)
-
 
     def _is_transparent(self, name: str, given: Origin, line: str) -> bool:
         """Whether an operation's result is as good as what it was given.

@@ -145,6 +145,8 @@ def _missing(
     """Give the parameters that are not in the graph."""
     leaves = (accumulated_leaf(node) for node in walked.nodes)
     drawn = {id(leaf) for leaf in leaves if leaf is not None}
+    stand_ins = (forward.known[leaf].stands_for for leaf in drawn & forward.known.keys())
+    drawn |= {id(parameter) for parameter in stand_ins if parameter is not None}
     for number in map(forward.number_of, walked.nodes):
         drawn.update(forward.hidden_leaves.get(number, ()))
     return [parameter for parameter in parameters if id(parameter) not in drawn]

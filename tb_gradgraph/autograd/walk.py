@@ -7,8 +7,8 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch
+from torch.autograd.graph import GradientEdge, get_gradient_edge
 from torch.autograd.graph import Node as AutogradNode
-from torch.autograd.graph import get_gradient_edge
 
 from tb_gradgraph.autograd.engine import HAS_NUMBERS, sequence_nr
 from tb_gradgraph.autograd.without_numbers import numbers_by_use
@@ -37,9 +37,10 @@ def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) 
     """Visit every node that a backward from ``tensors``, or from ``further`` nodes, could reach.
 
     A leaf is placed just before the first operation that uses it. About 1 us a
-    node; no recursion, so the length of a chain is bounded by memory only.
+    node; no recursion, so the length of a chain is bounded by memory only. What a
+    backward begins with may also be torch's ``GradientEdge``, as in pipelines.
     """
-    roots = tuple((edge.node, edge.output_nr) for edge in map(get_gradient_edge, tensors))
+    roots = tuple((edge.node, edge.output_nr) for edge in map(_edge_of, tensors))
     pending = list(dict.fromkeys([*(node for node, _ in roots), *further]))
     seen = dict.fromkeys(pending)  # in the order found: nodes of several threads share numbers
     numbers = None if HAS_NUMBERS else numbers_by_use(pending)
@@ -56,6 +57,10 @@ def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) 
     if numbers is None:
         numbers = {node: sequence_nr(node) for node in seen}
     return Walk(_forward_order(numbers, edges), tuple(edges), roots)
+
+
+def _edge_of(root: torch.Tensor | GradientEdge) -> GradientEdge:
+    return root if isinstance(root, GradientEdge) else get_gradient_edge(root)
 
 
 def _forward_order(

@@ -19,11 +19,16 @@ _NONFINITE = [STATISTICS.index(name) for name in ("nan", "posinf", "neginf")]
 _NAMED = 5  # nodes in one text
 
 
-def parameter_rows(graph: Graph) -> Iterator[tuple[int, Node]]:
-    """Yield row and node of each parameter, and of other leaves that the user asked gradients of."""
+def parameter_rows(graph: Graph, parts: bool = False) -> Iterator[tuple[int, Node]]:
+    """Yield row and node of each parameter, and of other leaves that the user asked gradients of.
+
+    Those of which this process has a part are left out unless asked for by ``parts``:
+    of a part's numbers nothing follows for the whole, save NaN and infinity.
+    """
     for index, node in enumerate(graph.nodes):
         if node.kind in ("parameter", "leaf") and node.slots:
-            yield int(graph.slot_offsets[index]), node
+            if parts or not node.slots[0].is_part:
+                yield int(graph.slot_offsets[index]), node
 
 
 def find_missing(

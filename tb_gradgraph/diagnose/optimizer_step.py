@@ -62,11 +62,11 @@ def find_nonfinite_parameters(
 
 def _nonfinite_parameters(graph: Graph, table: StatisticsTable) -> list[tuple[int, Node]]:
     bad = table.present & (table.values[:, _NONFINITE] > 0).any(axis=1)
-    return [(row, node) for row, node in parameter_rows(graph) if bad[row]]
+    return [(row, node) for row, node in parameter_rows(graph, parts=True) if bad[row]]
 
 
 def _count_of(some: Sequence[object], graph: Graph, table: StatisticsTable) -> str:
-    every = sum(bool(table.present[row]) for row, _ in parameter_rows(graph))
+    every = sum(bool(table.present[row]) for row, _ in parameter_rows(graph, parts=True))
     return f"{len(some)} of {every} parameters' gradients"
 
 
@@ -134,7 +134,9 @@ def _find_clipped(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterat
 def _global_norms(
     graph: Graph, before: StatisticsTable, after: StatisticsTable
 ) -> tuple[float, float] | None:
-    """Give the norm over the parameters that both have; ``None`` where some are not finite."""
+    """Give the norm over the parameters that both have; ``None`` where some are not finite, or parts."""
+    if any(node.slots[0].is_part for _, node in parameter_rows(graph, parts=True)):
+        return None
     rows = [row for row, _ in parameter_rows(graph) if before.present[row] and after.present[row]]
     if any((table.values[rows][:, _NONFINITE] > 0).any() for table in (before, after)):
         return None

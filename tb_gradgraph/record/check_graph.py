@@ -23,6 +23,7 @@ _TABLES = {
 _TEXTS = (
     *("scope_path", "scope_module", "node_key", "node_name", "node_kind", "node_operation"),
     *("node_source", "node_note", "node_reason", "node_alias", "slot_name", "slot_dtype"),
+    "slot_placement",
 )
 
 
@@ -63,6 +64,8 @@ def _check_lengths(message: pb.GraphRecord) -> None:
         lengths = {len(getattr(message, f"{table}_{column}")) for column in columns}
         if len(lengths) != 1:
             raise FormatError(f"graph: expected {table} columns of one length, got {lengths}.")
+    if len(message.slot_placement) not in (0, len(message.slot_name)):
+        raise FormatError("graph: expected a placement a slot or none, got others.")
     if len(message.node_reason) not in (0, len(message.node_key)):
         raise FormatError("graph: expected a reason a node or none, got others.")
     for what, counts, total in (

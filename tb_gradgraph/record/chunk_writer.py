@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -17,6 +18,7 @@ from tb_gradgraph.record.encode import encode_chunk, encode_graph, shorten
 from tb_gradgraph.record.envelope import Strings, seal
 from tb_gradgraph.record.graph_def import encode_run_metadata
 from tb_gradgraph.record.limits import MAX_TAG_BYTES
+from tb_gradgraph.record.process import Process
 from tb_gradgraph.record.summaries import dashboard_summary, record_summary
 from tb_gradgraph.record.tags import create_session, graph_tag, manifest_tag, statistics_tag
 
@@ -50,6 +52,7 @@ class ChunkWriter:
     ) -> None:
         self._add_summary = add_summary
         self._torch_version = torch_version
+        self.process = Process()  # for the manifest
         self._clock = clock
         self._start_time = clock()
         self.session = create_session(self._start_time)
@@ -145,6 +148,7 @@ class ChunkWriter:
             writer_version=__version__,
             torch_version=self._torch_version,
             start_time=self._start_time,
+            **_columns_of(self.process),
         )
         self._put(manifest_tag(self.session), seal(manifest), 0)
         self._started = True
@@ -190,3 +194,18 @@ class ChunkWriter:
 
 def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _columns_of(process: Process) -> dict[str, Any]:
+    """Give the manifest's columns; none of a process that is the only one."""
+    if process == Process():
+        return {}
+    names, sizes, places = zip(*process.mesh) if process.mesh else ((), (), ())
+    return {
+        "rank": process.rank,
+        "world_size": process.world_size,
+        "run_id": shorten(process.run_id, MAX_TAG_BYTES),
+        "mesh_name": names,
+        "mesh_size": sizes,
+        "mesh_place": places,
+    }

@@ -19,6 +19,7 @@ from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record import limits
 from tb_gradgraph.record.check_graph import check_graph
 from tb_gradgraph.record.envelope import unseal
+from tb_gradgraph.record.process import Process
 from tb_gradgraph.record.segment import Segment, decode_segment, decoded_bytes
 
 
@@ -30,6 +31,7 @@ class Manifest:
     writer_version: str
     torch_version: str
     start_time: float  # seconds since the epoch
+    process: Process = Process()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,9 +46,23 @@ def decode_manifest(strings: Sequence[bytes]) -> Manifest:
     """Read the manifest of a session; FormatError if it is none."""
     message = unseal(strings, pb.Manifest)
     texts = (message.session, message.writer_version, message.torch_version)
-    if any(len(text) > limits.MAX_TAG_BYTES for text in texts):
+    if any(
+        len(text) > limits.MAX_TAG_BYTES for text in (*texts, message.run_id, *message.mesh_name)
+    ):
         raise FormatError(f"manifest: expected texts of at most {limits.MAX_TAG_BYTES} bytes.")
-    return Manifest(*texts, message.start_time)
+    return Manifest(*texts, message.start_time, _decode_process(message))
+
+
+def _decode_process(message: pb.Manifest) -> Process:
+    columns = message.mesh_name, message.mesh_size, message.mesh_place
+    lengths = set(map(len, columns))
+    if len(lengths) != 1 or max(lengths) > limits.MAX_RANK:
+        raise FormatError(f"manifest: expected mesh columns of one length, got {sorted(lengths)}.")
+    mesh = tuple(zip(*columns))
+    world = max(1, message.world_size)
+    if message.rank >= world or any(place >= size for _, size, place in mesh):
+        raise FormatError("manifest: expected a process within its mesh, got another.")
+    return Process(message.rank, world, message.run_id, mesh)
 
 
 def decode_chunk(strings: Sequence[bytes]) -> Chunk:
@@ -149,6 +165,7 @@ def _decode_slots(message: pb.GraphRecord, texts: _Texts) -> list[Slot]:
                 texts.read(message.slot_dtype),
                 message.slot_requires_grad,
                 message.slot_retains_grad,
+                texts.read(message.slot_placement) or itertools.repeat(""),
             ),
         )
     )

@@ -99,6 +99,8 @@ def _encode_slots(message: pb.GraphRecord, nodes: Sequence[Node], table: _String
     message.slot_size.extend(size for slot in slots for size in slot.shape)
     message.slot_requires_grad.extend(slot.requires_grad for slot in slots)
     message.slot_retains_grad.extend(slot.retains_grad for slot in slots)
+    if any(slot.placement for slot in slots):
+        message.slot_placement.extend(table.indices(slot.placement for slot in slots))
 
 
 def encode_chunk(records: Sequence[Record], stride: int = 1) -> pb.StatisticsChunk:

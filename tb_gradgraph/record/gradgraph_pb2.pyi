@@ -55,19 +55,31 @@ class Header(_message.Message):
     def __init__(self, format_version: _Optional[int] = ..., kind: _Optional[_Union[Kind, str]] = ..., payload_bytes: _Optional[int] = ..., payload_crc32: _Optional[int] = ..., uncompressed_bytes: _Optional[int] = ...) -> None: ...
 
 class Manifest(_message.Message):
-    __slots__ = ("session", "writer_version", "torch_version", "start_time")
+    __slots__ = ("session", "writer_version", "torch_version", "start_time", "rank", "world_size", "run_id", "mesh_name", "mesh_size", "mesh_place")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     WRITER_VERSION_FIELD_NUMBER: _ClassVar[int]
     TORCH_VERSION_FIELD_NUMBER: _ClassVar[int]
     START_TIME_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    WORLD_SIZE_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    MESH_NAME_FIELD_NUMBER: _ClassVar[int]
+    MESH_SIZE_FIELD_NUMBER: _ClassVar[int]
+    MESH_PLACE_FIELD_NUMBER: _ClassVar[int]
     session: str
     writer_version: str
     torch_version: str
     start_time: float
-    def __init__(self, session: _Optional[str] = ..., writer_version: _Optional[str] = ..., torch_version: _Optional[str] = ..., start_time: _Optional[float] = ...) -> None: ...
+    rank: int
+    world_size: int
+    run_id: str
+    mesh_name: _containers.RepeatedScalarFieldContainer[str]
+    mesh_size: _containers.RepeatedScalarFieldContainer[int]
+    mesh_place: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, session: _Optional[str] = ..., writer_version: _Optional[str] = ..., torch_version: _Optional[str] = ..., start_time: _Optional[float] = ..., rank: _Optional[int] = ..., world_size: _Optional[int] = ..., run_id: _Optional[str] = ..., mesh_name: _Optional[_Iterable[str]] = ..., mesh_size: _Optional[_Iterable[int]] = ..., mesh_place: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class GraphRecord(_message.Message):
-    __slots__ = ("hash", "strings", "scope_path", "scope_call", "scope_module", "scope_parent", "node_key", "node_name", "node_kind", "node_operation", "node_scope", "node_is_leaf", "node_source", "node_order", "node_note", "node_alias_count", "node_alias", "node_slot_count", "node_reason", "slot_name", "slot_dtype", "slot_rank", "slot_size", "slot_requires_grad", "slot_retains_grad", "edge_source", "edge_source_slot", "edge_target", "edge_target_input")
+    __slots__ = ("hash", "strings", "scope_path", "scope_call", "scope_module", "scope_parent", "node_key", "node_name", "node_kind", "node_operation", "node_scope", "node_is_leaf", "node_source", "node_order", "node_note", "node_alias_count", "node_alias", "node_slot_count", "node_reason", "slot_name", "slot_dtype", "slot_rank", "slot_size", "slot_requires_grad", "slot_retains_grad", "slot_placement", "edge_source", "edge_source_slot", "edge_target", "edge_target_input")
     HASH_FIELD_NUMBER: _ClassVar[int]
     STRINGS_FIELD_NUMBER: _ClassVar[int]
     SCOPE_PATH_FIELD_NUMBER: _ClassVar[int]
@@ -93,6 +105,7 @@ class GraphRecord(_message.Message):
     SLOT_SIZE_FIELD_NUMBER: _ClassVar[int]
     SLOT_REQUIRES_GRAD_FIELD_NUMBER: _ClassVar[int]
     SLOT_RETAINS_GRAD_FIELD_NUMBER: _ClassVar[int]
+    SLOT_PLACEMENT_FIELD_NUMBER: _ClassVar[int]
     EDGE_SOURCE_FIELD_NUMBER: _ClassVar[int]
     EDGE_SOURCE_SLOT_FIELD_NUMBER: _ClassVar[int]
     EDGE_TARGET_FIELD_NUMBER: _ClassVar[int]
@@ -122,11 +135,12 @@ class GraphRecord(_message.Message):
     slot_size: _containers.RepeatedScalarFieldContainer[int]
     slot_requires_grad: _containers.RepeatedScalarFieldContainer[bool]
     slot_retains_grad: _containers.RepeatedScalarFieldContainer[bool]
+    slot_placement: _containers.RepeatedScalarFieldContainer[int]
     edge_source: _containers.RepeatedScalarFieldContainer[int]
     edge_source_slot: _containers.RepeatedScalarFieldContainer[int]
     edge_target: _containers.RepeatedScalarFieldContainer[int]
     edge_target_input: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, hash: _Optional[str] = ..., strings: _Optional[_Iterable[str]] = ..., scope_path: _Optional[_Iterable[int]] = ..., scope_call: _Optional[_Iterable[int]] = ..., scope_module: _Optional[_Iterable[int]] = ..., scope_parent: _Optional[_Iterable[int]] = ..., node_key: _Optional[_Iterable[int]] = ..., node_name: _Optional[_Iterable[int]] = ..., node_kind: _Optional[_Iterable[int]] = ..., node_operation: _Optional[_Iterable[int]] = ..., node_scope: _Optional[_Iterable[int]] = ..., node_is_leaf: _Optional[_Iterable[bool]] = ..., node_source: _Optional[_Iterable[int]] = ..., node_order: _Optional[_Iterable[int]] = ..., node_note: _Optional[_Iterable[int]] = ..., node_alias_count: _Optional[_Iterable[int]] = ..., node_alias: _Optional[_Iterable[int]] = ..., node_slot_count: _Optional[_Iterable[int]] = ..., node_reason: _Optional[_Iterable[int]] = ..., slot_name: _Optional[_Iterable[int]] = ..., slot_dtype: _Optional[_Iterable[int]] = ..., slot_rank: _Optional[_Iterable[int]] = ..., slot_size: _Optional[_Iterable[int]] = ..., slot_requires_grad: _Optional[_Iterable[bool]] = ..., slot_retains_grad: _Optional[_Iterable[bool]] = ..., edge_source: _Optional[_Iterable[int]] = ..., edge_source_slot: _Optional[_Iterable[int]] = ..., edge_target: _Optional[_Iterable[int]] = ..., edge_target_input: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, hash: _Optional[str] = ..., strings: _Optional[_Iterable[str]] = ..., scope_path: _Optional[_Iterable[int]] = ..., scope_call: _Optional[_Iterable[int]] = ..., scope_module: _Optional[_Iterable[int]] = ..., scope_parent: _Optional[_Iterable[int]] = ..., node_key: _Optional[_Iterable[int]] = ..., node_name: _Optional[_Iterable[int]] = ..., node_kind: _Optional[_Iterable[int]] = ..., node_operation: _Optional[_Iterable[int]] = ..., node_scope: _Optional[_Iterable[int]] = ..., node_is_leaf: _Optional[_Iterable[bool]] = ..., node_source: _Optional[_Iterable[int]] = ..., node_order: _Optional[_Iterable[int]] = ..., node_note: _Optional[_Iterable[int]] = ..., node_alias_count: _Optional[_Iterable[int]] = ..., node_alias: _Optional[_Iterable[int]] = ..., node_slot_count: _Optional[_Iterable[int]] = ..., node_reason: _Optional[_Iterable[int]] = ..., slot_name: _Optional[_Iterable[int]] = ..., slot_dtype: _Optional[_Iterable[int]] = ..., slot_rank: _Optional[_Iterable[int]] = ..., slot_size: _Optional[_Iterable[int]] = ..., slot_requires_grad: _Optional[_Iterable[bool]] = ..., slot_retains_grad: _Optional[_Iterable[bool]] = ..., slot_placement: _Optional[_Iterable[int]] = ..., edge_source: _Optional[_Iterable[int]] = ..., edge_source_slot: _Optional[_Iterable[int]] = ..., edge_target: _Optional[_Iterable[int]] = ..., edge_target_input: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StatisticsChunk(_message.Message):
     __slots__ = ("segments", "stride")

@@ -12,6 +12,7 @@ from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record import shutdown
 from tb_gradgraph.record.chunk_writer import AddSummary, ChunkWriter
 from tb_gradgraph.record.chunks import record_bytes
+from tb_gradgraph.record.process import Process
 from tb_gradgraph.record.session_thread import SessionThread
 
 
@@ -60,6 +61,10 @@ class Session:
     def name(self) -> str:
         """The session's part of its tags."""
         return self._writer.session
+
+    def describe(self, process: Process) -> None:
+        """Say whose session it is, for its manifest: before the first record."""
+        self._writer.process = process
 
     @property
     def failure(self) -> Exception | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tb_gradgraph import __version__
 from tb_gradgraph.graph import Graph
+from tb_gradgraph.record.process import Process
 from tb_gradgraph.record.sessions import CURE, HiddenRecords, session_run
 from tb_gradgraph.serve.answer import JSON, Answer
 from tb_gradgraph.serve.find import find_graph, find_run
@@ -71,10 +72,13 @@ def answer_graph(reader: Reader, parameters: Parameters) -> Answer:
     graph_hash = parameters.text("hash")
     content = reader.keep(
         (run.name, graph_hash, "json"),
-        lambda: _graph_json(find_graph(reader, run, graph_hash), graph_hash),
+        lambda: _graph_json(
+            find_graph(reader, run, graph_hash), graph_hash, run.processes.get(graph_hash)
+        ),
     )
     return Answer(content, JSON, is_gzip=True)
 
 
-def _graph_json(graph: Graph, graph_hash: str) -> bytes:
-    return gzip.compress(to_json(graph_columns(graph, graph_hash)).encode(), 5, mtime=0)
+def _graph_json(graph: Graph, graph_hash: str, process: Process | None) -> bytes:
+    columns = graph_columns(graph, graph_hash, process)
+    return gzip.compress(to_json(columns).encode(), 5, mtime=0)

@@ -53,7 +53,8 @@ def answer_export(reader: Reader, parameters: Parameters) -> Answer:
         lines = _csv_lines(run.name, graphs, records)
         return Answer(lines, "text/csv; charset=utf-8", file_name="gradgraph.csv")
     head = {"version": __version__, "run": run.name, "tag": entries[0].tag}
-    return Answer(_json_parts(head, graphs, records), JSON, file_name="gradgraph.json")
+    columns = {of: graph_columns(graphs[of], of, run.processes.get(of)) for of in graphs}
+    return Answer(_json_parts(head, columns, records), JSON, file_name="gradgraph.json")
 
 
 def _choose(entries: Sequence[Entry], parameters: Parameters) -> list[Entry]:
@@ -90,8 +91,9 @@ def _dot(reader: Reader, run: RunView, entries: Sequence[Entry]) -> str:
     return to_dot(graph, reader.statistic(run, entry, "l2_norm"))
 
 
-def _json_parts(head: dict[str, str], graphs: Graphs, records: Tables) -> Iterator[bytes]:
-    columns = {graph_hash: graph_columns(graph, graph_hash) for graph_hash, graph in graphs.items()}
+def _json_parts(
+    head: dict[str, str], columns: Mapping[str, object], records: Tables
+) -> Iterator[bytes]:
     yield to_json({**head, "graphs": columns})[:-1].encode() + b',"records":['
     for index, (entry, values) in enumerate(records):
         yield b"," * (index > 0) + to_json(_json_record(entry, values)).encode()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tb_gradgraph.errors import FormatError, NewerFormatError
 from tb_gradgraph.record.decode import Chunk, count_rows, decode_chunk, decode_manifest
 from tb_gradgraph.record.limits import MAX_RUN_RECORDS
+from tb_gradgraph.record.process import Process
 from tb_gradgraph.record.sessions import HiddenRecords, find_hidden, join_sessions, session_run
 from tb_gradgraph.record.tags import RecordTag, parse_tag
 
@@ -51,6 +52,7 @@ class RunView:
         records: By tag; sorted by step, stage and backward pass, restarts resolved.
         hidden: Which records of earlier sessions are left out for that.
         stored_in: TensorBoard's name of the run that they lie in, where this is one session of it.
+        processes: Which process wrote each graph, by hash.
     """
 
     name: str
@@ -59,6 +61,7 @@ class RunView:
     records: Mapping[str, tuple[Entry, ...]]
     hidden: tuple[HiddenRecords, ...] = ()
     stored_in: str | None = None
+    processes: Mapping[str, Process] = dataclasses.field(default_factory=dict)
 
     @property
     def stored_name(self) -> str:
@@ -74,6 +77,7 @@ class RunIndex:
         self._seen: set[str] = set()
         self._graphs: dict[str, tuple[str, int]] = {}  # tag -> hash, number of rows
         self._chunks: dict[str, tuple[str, list[Entry], int]] = {}  # tag -> session, .., stride
+        self._processes: dict[str, Process] = {}  # by session
         self._problems: dict[str, str] = {}
         self._records = 0
         self._newer = 0
@@ -134,7 +138,7 @@ class RunIndex:
 
     def _decode(self, tag: str, name: RecordTag, strings: Sequence[bytes]) -> Chunk | None:
         if name.kind == "manifest":
-            decode_manifest(strings)
+            self._processes[name.session] = decode_manifest(strings).process
             return None
         if name.kind == "graph":
             self._graphs[tag] = (name.name, count_rows(strings, name.name))
@@ -162,6 +166,7 @@ class RunIndex:
         graphs = {graph_hash: tag for tag, (graph_hash, _) in self._graphs.items()}
         by_tag = _by_tag([sessions[session] for session in sorted(sessions)])
         warnings = tuple(self._list_warnings(misfits, by_tag, graphs))
+        processes = self._writers(graphs)
         hidden = tuple(find_hidden(sessions))
         self._earlier = tuple(
             RunView(
@@ -171,10 +176,18 @@ class RunIndex:
                 _by_tag([sessions[session]]),
                 (),
                 self.name,
+                processes,
             )
             for session, number in dict.fromkeys((some.session, some.number) for some in hidden)
         )
-        return RunView(self.name, warnings, graphs, by_tag, hidden)
+        return RunView(self.name, warnings, graphs, by_tag, hidden, None, processes)
+
+    def _writers(self, graphs: Mapping[str, str]) -> dict[str, Process]:
+        """Give the process that wrote each graph, by hash, where a manifest says it."""
+        names = {graph_hash: parse_tag(tag) for graph_hash, tag in graphs.items()}
+        sessions = {graph_hash: name.session for graph_hash, name in names.items() if name}
+        known = self._processes
+        return {of: known[session] for of, session in sessions.items() if session in known}
 
     def _list_warnings(
         self,

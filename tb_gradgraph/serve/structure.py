@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from tb_gradgraph.graph import Graph
+from tb_gradgraph.graph import Graph, Slot
 from tb_gradgraph.record.graph_def import dashboard_names
+from tb_gradgraph.record.process import Process, tell_part
 
 
-def graph_columns(graph: Graph, graph_hash: str) -> dict[str, Any]:
-    """Give what the ``graph`` route answers."""
+def graph_columns(graph: Graph, graph_hash: str, process: Process | None = None) -> dict[str, Any]:
+    """Give what the ``graph`` route answers; ``process`` wrote the graph."""
     slots = [slot for node in graph.nodes for slot in node.slots]
     return {
         "hash": graph_hash,
@@ -25,6 +27,7 @@ def graph_columns(graph: Graph, graph_hash: str) -> dict[str, Any]:
             "dtype": [slot.dtype for slot in slots],
             "requires_grad": [slot.requires_grad for slot in slots],
             "retains_grad": [slot.retains_grad for slot in slots],
+            **_part_columns(slots, process),
         },
         "edges": {
             "source": [edge.source for edge in graph.edges],
@@ -33,6 +36,16 @@ def graph_columns(graph: Graph, graph_hash: str) -> dict[str, Any]:
             "target_input": [edge.target_input for edge in graph.edges],
             "row": graph.edge_rows.tolist(),
         },
+    }
+
+
+def _part_columns(slots: Sequence[Slot], process: Process | None) -> dict[str, list[str]]:
+    """Say of which slots a part is recorded; nothing where all are whole."""
+    if not any(slot.placement for slot in slots):
+        return {}
+    return {
+        "placement": [slot.placement for slot in slots],
+        "part": [tell_part(slot.placement, process) for slot in slots],
     }
 
 

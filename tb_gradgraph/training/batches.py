@@ -7,6 +7,7 @@ from collections.abc import Sequence, Set
 import torch
 
 from tb_gradgraph.autograd.engine import elements_of
+from tb_gradgraph.autograd.sharded import is_distributed
 from tb_gradgraph.statistics import RETAIN_LIMIT
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.training.numbers import Numbers
@@ -47,7 +48,8 @@ def add_now(batch: StatisticsBatch, row: int, tensor: torch.Tensor, whole: Set[i
     """Add one tensor, that may change afterwards."""
     elements = elements_of(tensor)
     if elements is not None:
-        batch.add(row, elements, keep=row in whole and elements.numel() <= RETAIN_LIMIT)
+        keeps = row in whole and elements.numel() <= RETAIN_LIMIT and not is_distributed(tensor)
+        batch.add(row, elements, keeps)
 
 
 def read_grads(

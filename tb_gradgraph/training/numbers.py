@@ -15,6 +15,9 @@ from tb_gradgraph.summarize import PendingStatistics
 _NORM = STATISTICS.index("l2_norm")
 _LINEAR = [STATISTICS.index(name) for name in ("l2_norm", "mean", "std", "min", "max", "abs_max")]
 
+#: A norm that falls by more than this between backward and step was clipped.
+_CLIPPED = 1 - 1e-4
+
 Whole = Mapping[int, np.ndarray]
 
 
@@ -100,3 +103,15 @@ def total_norm(table: StatisticsTable) -> float:
     """Give the norm over all rows together, of their finite elements."""
     norms = table.values[table.present, _NORM]
     return float(np.sqrt(np.nansum(np.square(norms))))
+
+
+def was_clipped(before: StatisticsTable, after: StatisticsTable, passes: int) -> bool:
+    """Whether gradients fell between backward and step otherwise than to the mean of the passes.
+
+    A pipeline's schedule divides by their number, and so does many a loop that accumulates.
+    """
+    if total_norm(after) >= _CLIPPED * total_norm(before):
+        return False
+    rows = after.present & before.present
+    mean, total = after.values[rows, _NORM] * passes, before.values[rows, _NORM]
+    return passes < 2 or not np.allclose(mean, total, rtol=1e-5, atol=0, equal_nan=True)

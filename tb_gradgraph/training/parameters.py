@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
 from collections.abc import Mapping, Sequence
 from types import FrameType
@@ -12,6 +13,8 @@ import torch
 from tb_gradgraph.autograd.forward import KnownTensor
 from tb_gradgraph.autograd.frames import variables_of
 from tb_gradgraph.autograd.known import known_tensors, names_of_modules
+from tb_gradgraph.autograd.sharded import kinds_of
+from tb_gradgraph.autograd.sharded import stand_ins as gathered_for
 from tb_gradgraph.training.followed import reference_to
 
 #: What a ``.grad`` was: the tensor's identity and version; None where there was none.
@@ -50,6 +53,10 @@ class Parameters:
         self._tables: list[Mapping[str, torch.Tensor | None]] = []  # parameters of each module
         self._tree: list[Mapping[str, torch.nn.Module | None]] = []  # children of each module
         self._children = [0]  # their ids; no module's yet
+        self._gathering: list[torch.nn.Module] = []  # modules that fully_shard took in
+        self._stand_ins: Mapping[
+            int, torch.Tensor
+        ] = {}  # parameters by ``id`` of what stands for them
         self.refresh()
 
     def refresh(self) -> None:
@@ -63,15 +70,23 @@ class Parameters:
             self._tree = [module._modules for module in modules]
             self._children = _ids_of(self._tree)
             self._ids = ()
-        owned = {id(p): p for table in self._tables for p in table.values() if p is not None}
+            self._gathering = [module for module in modules if "FSDPModule" in kinds_of(module)]
+        stand_ins = gathered_for(self._gathering) if self._gathering else {}
+        owned = {
+            id(own): own
+            for table in self._tables
+            for p in table.values()
+            if (own := stand_ins.get(id(p), p)) is not None
+        }
         outside = self._outside(owned)
         before, self.tensors = self.tensors, [*owned.values(), *outside]
         ids = tuple(map(id, self.tensors))
-        if ids != self._ids:
-            self._ids = ids
+        if ids != self._ids or stand_ins.keys() != self._stand_ins.keys():
+            self._ids, self._stand_ins = ids, stand_ins
             self._number_anew(before)
             self.modules = names_of_modules(model)
-            self.known = {**known_tensors(model, (), {}), **self._names(outside)}
+            known = _as_sharded(known_tensors(model, (), {}), stand_ins)
+            self.known = {**known, **self._names(outside)}
 
     def read_modules(self) -> Mapping[int, str]:
         """Give the names of modules as they are now, by ``id``."""
@@ -83,6 +98,19 @@ class Parameters:
         self.tensors, self.known, self.modules, self._ids = [], {}, {}, ()
         self._numbers = {}
         self._tables, self._tree, self._children = [], [], []
+        self._gathering, self._stand_ins = [], {}
+
+    def late(self, left: Mapping[int, GradState]) -> frozenset[int]:
+        """Give the gathered parameters, by ``id``, that a pass left without ``.grad``: it comes later.
+
+        Under ``set_requires_gradient_sync(False)`` it adds up where it is not seen.
+        """
+        gathered = {id(parameter) for parameter in self._stand_ins.values()}
+        return frozenset(of for of in gathered if left.get(of, 0) is None)
+
+    def is_gathered(self, leaves: Sequence[torch.Tensor]) -> bool:
+        """Whether one of ``leaves`` stands in the place of a parameter of ours."""
+        return any(id(leaf) in self._stand_ins for leaf in leaves)
 
     def signature(self) -> tuple[tuple[int, ...], tuple[bool, ...]]:
         """Give what changes when a parameter is added, replaced, frozen or unfrozen."""
@@ -91,7 +119,8 @@ class Parameters:
     def may_be_among(self, inputs: Sequence[Any]) -> bool:
         """Whether a backward of ``inputs`` alone (none: of all leaves) may reach one of ours."""
         return not inputs or any(
-            id(given) in self._numbers or not isinstance(given, torch.Tensor) for given in inputs
+            id(self.own(given)) in self._numbers or not isinstance(given, torch.Tensor)
+            for given in inputs
         )
 
     def numbers_of(self, leaves: Sequence[torch.Tensor]) -> tuple[int | None, ...]:
@@ -99,7 +128,13 @@ class Parameters:
 
         Unlike an ``id`` it is never given again, when a layer is replaced.
         """
-        return tuple([self._numbers.get(id(leaf)) for leaf in leaves])
+        if not self._stand_ins:
+            return tuple([self._numbers.get(id(leaf)) for leaf in leaves])
+        return tuple([self._numbers.get(id(self.own(leaf))) for leaf in leaves])
+
+    def own(self, tensor: Any) -> Any:
+        """Give the parameter that a tensor stands for, or the tensor."""
+        return self._stand_ins.get(id(tensor), tensor)
 
     def _number_anew(self, before: Sequence[torch.Tensor]) -> None:
         kept = {id(tensor): self._numbers[id(tensor)] for tensor in before}
@@ -132,6 +167,19 @@ class Parameters:
             if alive() is tensor:
                 names[id(tensor)] = name
         return {id(t): KnownTensor("parameter", (names[id(t)],), is_owned=False) for t in outside}
+
+
+def _as_sharded(
+    known: Mapping[int, KnownTensor], stand_ins: Mapping[int, torch.Tensor]
+) -> dict[int, KnownTensor]:
+    """Name parameters and what stands for them, whichever of them a model holds just now."""
+    named = dict(known)
+    for identity, parameter in stand_ins.items():
+        found = known.get(id(parameter)) or known.get(identity) or named.get(id(parameter))
+        if found is not None:
+            named[id(parameter)] = found
+            named[identity] = dataclasses.replace(found, stands_for=parameter)
+    return named
 
 
 def _ids_of(tree: Sequence[Mapping[str, torch.nn.Module | None]]) -> list[int]:

@@ -15,6 +15,7 @@ from tb_gradgraph.autograd.compiled_regions import is_backward_compiled
 from tb_gradgraph.autograd.engine import small_copy
 from tb_gradgraph.autograd.hooks import Attached, detach
 from tb_gradgraph.autograd.replay import SlotRows
+from tb_gradgraph.autograd.sharded import placement_of
 from tb_gradgraph.autograd.threads import Passage
 from tb_gradgraph.errors import COMPILED
 from tb_gradgraph.training.batches import add_all, add_now, new_batch, read_grads
@@ -36,6 +37,7 @@ class PassNumbers:
         state_of: What each parameter's ``.grad`` was afterwards, by ``id`` of the parameter.
         values: Copies of small roots, by row.
         objective: What was differentiated.
+        placements: Of gradients of which this process has a part where they lie, by row.
     """
 
     structure: Structure
@@ -44,6 +46,7 @@ class PassNumbers:
     state_of: Mapping[int, GradState]
     values: Mapping[int, torch.Tensor]
     objective: str
+    placements: Mapping[int, str]
 
 
 class PassReading:
@@ -56,6 +59,8 @@ class PassReading:
         call: BackwardCall,
         objective: str,
         shares: bool = True,
+        late: frozenset[int] = frozenset(),
+        is_gathered: bool = False,
     ) -> None:
         """Attach; either all or nothing. Under ``threads.gate``.
 
@@ -65,7 +70,11 @@ class PassReading:
             call: What the backward was asked for.
             objective: What is differentiated.
             shares: Whether nothing is known to change gradients on their way.
+            late: Parameters, by ``id``, whose ``.grad`` will be what earlier passes gave, too.
+            is_gathered: Whether parameters may get their ``.grad`` in a later pass.
         """
+        self._late, self._is_gathered = late, is_gathered
+        self._placements: dict[int, str] = {}
         self._objective = objective
         self._shares = shares and not any(leaf._backward_hooks for leaf in met.leaves)
         self._met = met
@@ -122,7 +131,7 @@ class PassReading:
         try:
             if self._fault is not None:
                 raise self._fault
-            if not well or not self._has_reached(states):
+            if not well or not (self._is_gathered or self._has_reached(states)):
                 return None
             with torch.no_grad():
                 found = self._reduce(states, scale)
@@ -206,6 +215,7 @@ class PassReading:
             for rows, gradient in zip(slot_rows, gradients):
                 if rows and gradient is not None:
                     try:
+                        self._note_place(rows[0], gradient)
                         add_now(self._batch, rows[0], gradient, whole)
                     except Exception as error:
                         self._batch.unread.note(rows[0], error)
@@ -232,6 +242,8 @@ class PassReading:
 
     def _add(self, pairs: Sequence[tuple[int, torch.Tensor]]) -> None:
         rows, tensors = [row for row, _ in pairs], [tensor for _, tensor in pairs]
+        for row, tensor in pairs:
+            self._note_place(row, tensor)
         add_all(self._batch, rows, tensors, self._met.structure.whole_rows)
 
     def _reduce(self, states: Sequence[GradState], scale: torch.Tensor | None) -> PassNumbers:
@@ -241,12 +253,18 @@ class PassReading:
         shared = None if self._is_compiled else structure.replay.shared
         gradients = Numbers(self._batch.reduce(scale), shared)
         accumulated = gradients if self._call.accumulates else None
-        if accumulated is not None and any(before is not None for before in self._before):
+        adds_up = bool(self._late) or any(before is not None for before in self._before)
+        if accumulated is not None and adds_up:
             accumulated = read_grads(structure, self._parameters, scale)
         state_of = dict(zip(map(id, self._parameters), states))
         return PassNumbers(
-            structure, gradients, accumulated, state_of, self._roots(), self._objective
+            *(structure, gradients, accumulated, state_of, self._roots(), self._objective),
+            self._placements,
         )
+
+    def _note_place(self, row: int, gradient: torch.Tensor) -> None:
+        if type(gradient) is not torch.Tensor and (place := placement_of(gradient)):
+            self._placements[row] = place
 
     def _of_nodes(self) -> Iterator[tuple[int, torch.Tensor]]:
         rows_at = self._met.structure.replay.rows_at
@@ -259,7 +277,7 @@ class PassReading:
         """Give each ``.grad`` that this pass began."""
         rows = self._met.structure.parameter_rows
         for leaf, before, after in zip(self._parameters, self._before, states):
-            if before is None and after is not None:
+            if before is None and after is not None and id(leaf) not in self._late:
                 row = rows.get(id(leaf))
                 if row is not None and self._by_row.get(row) is None and leaf.grad is not None:
                     yield row, leaf.grad

@@ -17,12 +17,9 @@ from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_WIDTH, StatisticsT
 from tb_gradgraph.summarize.transfer import Transfer
 from tb_gradgraph.summarize.whole import whole_arrays
 from tb_gradgraph.training.applied import AppliedPart, HiddenChanges
-from tb_gradgraph.training.numbers import Numbers, Whole, divided, joined, only, total_norm
+from tb_gradgraph.training.numbers import Numbers, Whole, divided, joined, only, was_clipped
 from tb_gradgraph.training.reading import PassNumbers
 from tb_gradgraph.training.unused import Cleared
-
-#: A norm that falls by more than this between backward and step was clipped.
-_CLIPPED = 1 - 1e-4
 
 #: Beside the objective of a pass whose gradient was gone before an optimizer of ours stepped.
 CLEARED = " (cleared before an optimizer stepped)"
@@ -205,7 +202,7 @@ class StepRecords:
                 same = [row for part in parts if part.seems_same for row in part.rows]
                 self.hidden.compare(before, only(table, same))
             clipped = only(table, seen)  # what is gone from .grad was not clipped
-            if total_norm(clipped) < _CLIPPED * total_norm(only(before, seen)):
+            if was_clipped(only(before, seen), clipped, self.own_count):
                 records.append(self._record(end.last, "clipped", clipped, whole, end.scale, unread))
         for part in parts:
             part.weights.write_to(table)

@@ -23,6 +23,7 @@ class Seen:
     shared: int = 0  # passes left out, for another thread ran over the same parameters
     first: int | None = None  # number of the step in which the first backward ran
     captured_before: int = dataclasses.field(default_factory=captured_so_far)
+    is_opaque: bool = False  # whether the model computes with other tensors than its parameters
     others: set[str] = dataclasses.field(default_factory=set)  # kinds of others that stepped ours
 
     def counting(
@@ -82,8 +83,8 @@ def find_mistake(
             "ran backward over the same parameters meanwhile. Of such passes it is unknown whose "
             "gradients are whose."
         )
-    if any(hasattr(parameter, "to_local") for parameter in parameters):
-        return None  # sharded: watch() has said so
+    if seen.is_opaque:
+        return None  # watch() has said so
     if not any(parameter.requires_grad for parameter in parameters):
         return "nothing was recorded: none of its parameters requires a gradient, all are frozen."
     return (

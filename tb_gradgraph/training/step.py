@@ -46,6 +46,7 @@ class Setting:
     write_graph: Callable[[str, Graph], None]
     write_later: Callable[[Callable[[], Sequence[Record]], int], None]
     hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)
+    is_opaque: bool = False  # whether the model computes with other tensors than its parameters
     recorded: int = 0  # steps
     shared: int = 0  # passes left out, for another thread ran over the same
     update_memory: int = UPDATE_MEMORY  # bytes that copies of weights may take in a step
@@ -110,15 +111,26 @@ class RecordedStep:
         if setting.scaler is None and not setting.recorded:
             setting.scaler = scaler_of(call.roots, variables_of(frame))
         self._look_for_cleared()
-        self._reached = list(map(id, met.leaves))
+        self._reached = [id(setting.parameters.own(leaf)) for leaf in met.leaves]
         if self._records.own_count >= MOST_PASSES:
             met = Met(met.structure)
         objective = ", ".join(root.name for root in name_roots(call.roots, frame))
         shares = not self._has_tensor_hooks
         with gate:
-            reading = PassReading(met, setting.parameters.tensors, call, objective, shares)
+            reading = PassReading(
+                *(met, setting.parameters.tensors, call, objective, shares),
+                late=self._late(),
+                is_gathered=setting.parameters.is_gathered(met.leaves),
+            )
         self._within = WithinBackward(met.structure)
         return reading
+
+    def _late(self) -> frozenset[int]:
+        """Give the gathered parameters, by ``id``, whose gradient of an earlier pass is still to come."""
+        last, ends = self._records.last, self._records.ends
+        if last is None or (ends and ends[-1].last is last):
+            return frozenset()
+        return self._setting.parameters.late(last.numbers.state_of)
 
     def end_pass(self, reading: PassReading, well: bool) -> bool:
         """Take the hooks away; whether a pass over our model was recorded."""
@@ -132,6 +144,8 @@ class RecordedStep:
         keeps = records.own_count < MOST_PASSES
         found = records.add(numbers, scale)
         self._unused.add(self._reached, numbers)
+        if not numbers.structure.replay.is_checked:
+            numbers.structure.replay.place(numbers.placements)
         if not numbers.structure.replay.is_checked and not numbers.gradients.unread:
             _check_sharing(numbers)
         self._setting.write_graph(self._setting.tag, numbers.structure.graph)

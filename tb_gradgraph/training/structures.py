@@ -133,7 +133,7 @@ class Structures:
         leaves: Sequence[torch.Tensor],
         forward: TrainingForward,
     ) -> Met | None:
-        if len(self._found) >= MOST_GRAPHS or not all(isinstance(r, torch.Tensor) for r in roots):
+        if len(self._found) >= MOST_GRAPHS:
             self.wants_notes = False
             last = next(reversed(self._found.values()), None)
             return None if last is None else Met(last)

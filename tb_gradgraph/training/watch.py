@@ -138,6 +138,7 @@ class Watch:
         if self.failure is None and self._setting.is_open():
             tensors = self._setting.parameters.tensors
             self._seen.shared = self._setting.shared
+            self._seen.is_opaque = self._setting.is_opaque
             self._mistake = find_mistake(self._seen, self._step, self.every_n_steps, tensors)
         self._setting.parameters.forget()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import importlib
 import inspect
 import pathlib
 from typing import Any
@@ -58,6 +59,8 @@ ELSEWHERE = {
     "_saved_alpha": (lambda: (torch.ones(2, requires_grad=True) + torch.ones(2)).grad_fn,
                      "watch: additions that pass a gradient on as it is"),
     "_call_impl": (lambda: nn.Module, "watch: gradients that a forward asks for"),
+    "_get_fsdp_state": (lambda: importlib.import_module("torch.distributed.fsdp").FSDPModule,
+                        "watch: parameters of fully_shard"),
     "_is_functional_tensor": (lambda: torch, "tensors without memory are not read"),
     "_is_zerotensor": (lambda: torch.ones(1), "tensors without memory are not read"),
 }  # fmt: skip
@@ -290,4 +293,6 @@ def test_private_names_are_used_in_engine_alone() -> None:
         "backward_calls.py": {"_engine_run_backward"},  # replaced there, and put back
         "replay.py": {"_input_metadata"},
         "functions.py": {"_getframe"},
+        # What fully_shard puts in the place of parameters; without them those have no gradients.
+        "sharded.py": {"_get_fsdp_state", "_fsdp_param_group", "_module_info"},
     }

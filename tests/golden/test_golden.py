@@ -9,26 +9,37 @@ from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record.decode import decode_chunk, decode_graph, decode_manifest
 from tb_gradgraph.record.envelope import seal, unseal
+from tb_gradgraph.record.process import Process
 from tests.golden.write_golden import (
     NEWEST,
     make_first_records,
     make_golden_graph,
     make_golden_messages,
     make_golden_records,
+    make_placed_graph,
     read_golden,
 )
 from tests.record.samples import make_graph
 
 
-def test_manifest_is_read():
-    manifest = decode_manifest(read_golden("manifest_v1.bin"))
+@pytest.mark.parametrize(
+    ("version", "process"),
+    [
+        ("v1", Process()),
+        ("v1_3", Process(3, 4, "a training", (("fsdp", 2, 1), ("tp", 2, 1)))),
+    ],
+)
+def test_manifest_is_read(version: str, process: Process):
+    manifest = decode_manifest(read_golden(f"manifest_{version}.bin"))
+    assert manifest.process == process
     assert manifest.session == "00000000000000abcdef"
     assert (manifest.writer_version, manifest.torch_version) == ("0.1.0", "2.13.0")
     assert manifest.start_time == 1.7e9
 
 
 @pytest.mark.parametrize(
-    ("version", "expected"), [("v1", make_graph()), ("v1_2", make_golden_graph())]
+    ("version", "expected"),
+    [("v1", make_graph()), ("v1_2", make_golden_graph()), ("v1_3", make_placed_graph())],
 )
 def test_graph_is_read(version: str, expected: Graph):
     graph = decode_graph(read_golden(f"graph_{version}.bin"), "8d588976fec3098f")

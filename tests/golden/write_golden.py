@@ -1,7 +1,8 @@
 """Write the golden records of this format: ``python -m tests.golden.write_golden``.
 
 Only where the writer changed what it writes, into files of a new name: old ones stay, for they
-must be read forever. ``_v1`` are from before weights, optimizer steps and reasons, every row stored.
+must be read forever. ``_v1`` are from before weights, optimizer steps and reasons, every row stored,
+``_v1_2`` from before processes and placements.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tests.record.samples import make_graph, make_record, make_table, with_count
 
 HERE = pathlib.Path(__file__).parent
 #: In which form this writer writes each kind.
-NEWEST = {"manifest": "v1", "graph": "v1_2", "statistics": "v1_2"}
+NEWEST = {"manifest": "v1_3", "graph": "v1_3", "statistics": "v1_2"}
 _LENGTHS = struct.Struct("<II")
 
 
@@ -73,15 +74,22 @@ def make_golden_graph() -> Graph:
     return Graph((first, *graph.nodes[1:]), graph.edges, graph.scopes)
 
 
+def make_placed_graph() -> Graph:
+    """Give the same, of some of whose gradients a process has a part."""
+    return make_golden_graph().placed({0: "fsdp:S0,tp:R", 1: "tp:R"})
+
+
 def make_golden_messages() -> dict[str, pb.Manifest | pb.GraphRecord | pb.StatisticsChunk]:
     """Give one message of each kind."""
     session = "00000000000000abcdef"
     manifest = pb.Manifest(
-        session=session, writer_version="0.1.0", torch_version="2.13.0", start_time=1.7e9
-    )
+        session=session, writer_version="0.1.0", torch_version="2.13.0", start_time=1.7e9,
+        rank=3, world_size=4, run_id="a training",
+        mesh_name=["fsdp", "tp"], mesh_size=[2, 2], mesh_place=[1, 1],
+    )  # fmt: skip
     return {
         "manifest": manifest,
-        "graph": encode_graph(make_golden_graph()),
+        "graph": encode_graph(make_placed_graph()),
         "statistics": encode_chunk(make_golden_records(), stride=2),
     }
 

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
-import { formatShape, shortenPaths } from "../base/format";
+import { formatCount, formatShape, shortenPaths } from "../base/format";
 import { nameOfNode } from "../draw/caption";
 import { isComplex, spoken } from "../model/complex";
 import { isSeed, stopsGradient, whyNone } from "../model/gradient_flow";
@@ -10,7 +10,7 @@ import { calledAgain } from "../model/hierarchy";
 import { edgesOut, type Graph } from "../model/graph";
 import { kindLabel, operationLabel } from "../model/labels";
 import { usesOf } from "../model/placement";
-import { currentRecord, type RecordedStep } from "../model/record";
+import { currentRecord, numberAt, type RecordedStep } from "../model/record";
 import { turnUses } from "../state/uses";
 import { DashboardLink } from "./dashboard_link";
 import { Facts, type CardProps } from "./card_parts";
@@ -42,7 +42,7 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       <Marks graph={graph} node={node} row={row} />
       <Note graph={graph} node={node} />
       {slots > 1 && <SlotPicker graph={graph} node={node} slot={slot} choose={setSlot} />}
-      <Facts facts={[...factsOf(graph, node, row), ...aboutRoot(record, columns.nodes.kind[node])]} />
+      <Facts facts={[...factsOf(graph, node, row), ...aboutPart(graph, record, row), ...aboutRoot(record, columns.nodes.kind[node])]} />
       <DashboardLink store={session.store} graph={graph} node={node} />
       <Uses {...props} />
       {slots > 0 && (
@@ -88,6 +88,17 @@ export function factsOf(graph: Graph, node: number, row: number): readonly (read
   return facts.filter(([, text]) => text !== undefined && text !== "");
 }
 
+const PART = "Of this tensor's gradient the recording process has a part: the numbers are of that part, and count towards no total.";
+
+// Of a distributed tensor the numbers are of what one process has.
+function aboutPart({ columns: { slots } }: Graph, record: RecordedStep | undefined, row: number): readonly (readonly [string, ComponentChildren])[] {
+  if (!slots.part?.[row]) return [];
+  const whole = slots.shape[row]!.reduce((product, size) => product * size, 1);
+  const own = record === undefined ? undefined : numberAt(record, "numel", row);
+  const count = own === undefined ? "" : `, ${formatCount(own)} of ${formatCount(whole)} elements`;
+  return [["recorded", <span title={PART}>{`${slots.part[row]} (${slots.placement?.[row] ?? ""})${count}`}</span>]];
+}
+
 // What was differentiated is told where the gradient starts.
 function aboutRoot(record: RecordedStep | undefined, kind: string | undefined): readonly (readonly [string, string])[] {
   if (kind !== "root" || record === undefined) return [];
@@ -103,6 +114,7 @@ function Marks({ graph, node, row }: { readonly graph: Graph; readonly node: num
       <span class={leaf ? "mark mark-leaf" : "mark"}>{leaf ? "leaf" : "non-leaf"}</span>
       <span class="mark">{slots.requires_grad[row] ? "requires grad" : "needs no grad"}</span>
       {slots.retains_grad[row] && <span class="mark mark-retains">retains grad</span>}
+      {slots.part?.[row] && <span class="mark mark-part" data-testid="part" title={PART}>{slots.part[row]}</span>}
       {nodes.order[node]! > 1 && <span class="mark mark-order">order {nodes.order[node]}</span>}
     </p>
   );

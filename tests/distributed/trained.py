@@ -1,0 +1,148 @@
+"""One training, run bare and watched on every rank: bit-equal, and what plain torch says is recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+import tb_gradgraph
+from tb_gradgraph.autograd.wrappers import owned_tensors
+from tb_gradgraph.diagnose import findings
+from tb_gradgraph.serve.structure import graph_columns
+from tests.logged import read_tensor
+from tests.watch.loops import Log, assert_bit_equal, assert_gradient
+
+STEPS = 2
+LEVELS = ("module", "op")
+Loss = Callable[[nn.Module, int], torch.Tensor]
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """How a model is spread, and trained."""
+
+    spread: Callable[[nn.Module], nn.Module]
+    net: Callable[[], nn.Module]
+    parts: int = 1  # backward passes of a step
+    waits: Callable[[nn.Module, bool], Any] = lambda model, is_last: contextlib.nullcontext()
+    same_input: bool = False  # on all ranks
+    warned: str = ""  # part of the one warning of watch()
+    placements: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    reads_each_pass: bool = False  # whether ``.grad`` shows every pass by itself
+
+
+@dataclasses.dataclass
+class Ran:
+    """What a run left, and what ``.grad`` was: by step and stage, by name."""
+
+    state: Any
+    gradients: dict[tuple[int, str], dict[str, torch.Tensor | None]]
+    warned: list[str]
+
+
+def local(tensor: torch.Tensor | None) -> torch.Tensor | None:
+    """Copy the elements that this process has."""
+    if tensor is None:
+        return None
+    held = tensor.to_local() if hasattr(tensor, "to_local") else tensor
+    return held.detach().clone()
+
+
+def parameters_of(model: nn.Module) -> dict[str, torch.Tensor]:
+    """Give parameters by their names without wrappers."""
+    return {name: tensor for kind, name, tensor in owned_tensors(model) if kind == "parameter"}
+
+
+def train(kind: Kind, logdir: pathlib.Path | None, level: str = "op") -> Ran:
+    """Train some steps, watched where there is a directory to log to."""
+    torch.manual_seed(0)
+    model = kind.spread(kind.net())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    torch.manual_seed(1 if kind.same_input else dist.get_rank() + 1)
+    gradients: dict[tuple[int, str], dict[str, torch.Tensor | None]] = {}
+    with contextlib.ExitStack() as stack:
+        told: list[Any] = []
+        if logdir is not None:
+            writer = stack.enter_context(tb_gradgraph.SummaryWriter(str(logdir)))
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                writer.watch(model, optimizer=optimizer, every_n_steps=1, level=level, strict=True)
+        for step in range(STEPS):
+            optimizer.zero_grad()
+            for part in range(kind.parts):
+                with kind.waits(model, part == kind.parts - 1):
+                    model(torch.randn(4, 6)).square().mean().backward()
+            for stage in ("before", "applied"):
+                named = parameters_of(model)
+                gradients[step, stage] = {name: local(p.grad) for name, p in named.items()}
+                if stage == "before":
+                    for parameter in model.parameters():
+                        parameter.grad.mul_(0.4)
+            optimizer.step()
+    state = {name: local(tensor) for name, tensor in parameters_of(model).items()}
+    return Ran((state, torch.get_rng_state()), gradients, [str(each.message) for each in told])
+
+
+def check(kind: Kind, directory: pathlib.Path) -> None:
+    """Compare a bare run with one that is watched at each level, and with one that rank 0 alone watches."""
+    bare = train(kind, None)
+    for level in LEVELS:
+        logdir = directory / f"{level}{dist.get_rank()}"
+        watched = train(kind, logdir, level)
+        assert_bit_equal((watched.state, watched.gradients), (bare.state, bare.gradients))
+        assert len(watched.warned) == bool(kind.warned), watched.warned
+        assert all(kind.warned in text for text in watched.warned), watched.warned
+        check_log(kind, Log(logdir), bare)
+    alone = train(kind, directory / "alone" if dist.get_rank() == 0 else None)
+    assert_bit_equal((alone.state, alone.gradients), (bare.state, bare.gradients))
+
+
+def check_log(kind: Kind, log: Log, bare: Ran) -> None:
+    """Assert that the log has each local gradient at each stage, and where it lies."""
+    last = kind.parts - 1
+    stages = [("backward", part) for part in range(kind.parts)]
+    stages += [("accumulated", last)] * (last > 0) + [("clipped", last), ("applied", last)]
+    assert log.places == [(step, *place) for step in range(STEPS) for place in stages], log.places
+    before = "accumulated" if last else "backward"
+    for (step, stage), gradients in bare.gradients.items():
+        record = log.record(step, before if stage == "before" else stage)
+        for name, gradient in gradients.items():
+            found = read_tensor(log.run, record, name)
+            place = f"{name} {stage} {step} of rank {dist.get_rank()}"
+            if gradient is not None and not gradient.numel():
+                assert found.statistics is not None and found.statistics.numel == 0, place
+            else:
+                assert_gradient(found, gradient, place)
+            expected = kind.placements.get(name, kind.placements.get("*", ""))
+            assert found.slot.placement == expected, f"{place}: {found.slot.placement}"
+    check_place(kind, log)
+    for record in log.records:
+        graph = log.graph(record)
+        said = findings(graph, record.table, record.values, record.stage)
+        assert not [f.text for f in said if f.row in graph.part_rows], said
+        names = [node.name for node in graph.nodes if node.kind == "parameter"]
+        assert sorted(names) == sorted(bare.gradients[0, "before"]), names
+
+
+def check_place(kind: Kind, log: Log) -> None:
+    """Assert that the manifest says whose log it is, and the panel which part of each tensor it has."""
+    rank, (manifest,) = dist.get_rank(), log.run.sessions
+    dims = {how.partition(":")[0] for how in kind.placements.values()}
+    mesh = tuple((dim, dist.get_world_size(), rank) for dim in sorted(dims))
+    process = manifest.process
+    assert (process.rank, process.world_size, process.mesh) == (rank, dist.get_world_size(), mesh)
+    assert process.run_id == f"127.0.0.1:{os.environ['MASTER_PORT']}"
+    for graph_hash, graph in log.run.graphs.items():
+        slots = [slot for node in graph.nodes for slot in node.slots]
+        parts = graph_columns(graph, graph_hash, process)["slots"].get("part", [""] * len(slots))
+        told = {f"shard {rank + 1} of {dist.get_world_size()}" if s.is_part else "" for s in slots}
+        assert set(parts) == told, parts
