@@ -2,7 +2,7 @@
 # make test   everything that CI runs
 # make bits   compare trainings watched and not, bit by bit, over all of torch's operators (an hour)
 # make compat  run with other versions, some hours; see tests/compat/run.py
-# Also: slow, wheel, bench, bench-panel, screenshots, lint, clean.
+# Also: slow, fuzz, sanitize, wheel, bench, bench-panel, screenshots, lint, clean.
 #
 # Variables:
 #   PYTHON=python3.12    interpreter that .venv is made from
@@ -16,7 +16,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bits slow compat lint frontend browser bench bench-panel wheel screenshots clean
+.PHONY: demo test bits slow fuzz sanitize compat lint frontend browser bench bench-panel wheel screenshots clean
 
 PYTHON ?= python3
 SERVE ?= 1
@@ -27,6 +27,7 @@ TORCH_INDEX ?=
 BITS ?=
 ROWS ?=
 TESTS ?=
+FUZZ_EXAMPLES ?= 1000
 
 BIN := .venv/bin
 INPUTS := setup.cfg pyproject.toml constraints.txt setup.py $(wildcard tb_gradgraph/summarize/csrc/*)
@@ -45,7 +46,14 @@ bits: .venv/installed-test
 slow: .venv/installed-test browser
 	$(BIN)/python -m pytest -m slow --numprocesses $(WORKERS) --dist loadfile
 
-compat: slow
+# Invented records, requests and tensors, others each time: FUZZ_EXAMPLES of each kind.
+fuzz: .venv/installed-test
+	FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest tests/fuzz
+
+sanitize: .venv/installed-test
+	.ci/sanitize $(BIN)/python
+
+compat: slow fuzz sanitize
 	$(BIN)/python -m tests.compat.run $(ROWS) $(if $(TESTS),--tests $(TESTS))
 
 lint: .venv/installed-test
