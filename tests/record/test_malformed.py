@@ -129,6 +129,10 @@ def bomb(segment: pb.Segment) -> None:
         (lambda s: setattr(s, "only_present", False), "another length"),
         (lambda s: s.loss_scale.append(2.0), "2 entries or none"),
         (lambda s: s.cost.extend([0.5] * 3), "2 entries or none"),
+        (lambda s: s.unread_record.append(0), "records, rows and reasons of it"),
+        (lambda s: _add_unread(s, 2, 0, 0), "records, rows and reasons of it"),
+        (lambda s: _add_unread(s, 0, s.rows, 0), "records, rows and reasons of it"),
+        (lambda s: _add_unread(s, 0, 0, 10**6), "records, rows and reasons of it"),
         (bomb, "column 'l2_norm': expected a zlib stream of 64 bytes, got another length"),
         (lambda s: setattr(s.columns[0], "type", 0), "known element type, got 0"),
         (lambda s: setattr(s.columns[0], "type", 77), "known element type, got 77"),
@@ -153,6 +157,12 @@ def bomb(segment: pb.Segment) -> None:
 def test_segment_is_checked(change: Change, sentence: str):
     with pytest.raises(FormatError, match=sentence):
         read_chunk(made_chunk(change))
+
+
+def _add_unread(segment: pb.Segment, record: int, row: int, reason: int) -> None:
+    segment.unread_record.append(record)
+    segment.unread_row.append(row)
+    segment.unread_reason.append(reason)
 
 
 def test_column_of_complex_numbers_is_refused():

@@ -121,6 +121,13 @@ def test_what_a_record_says_of_an_optimizer_step_comes_back():
     }  # fmt: skip
 
 
+def test_what_could_not_be_read_comes_back():
+    unread = [{2: "not read: ValueError", 0: "not read: the backward was compiled"}, {}]
+    records = [make_record(make_graph(), step, unread=one) for step, one in enumerate(unread)]
+    (segment,) = round_trip(*records)
+    assert list(segment.unread) == unread
+
+
 def test_rows_without_gradient_are_not_stored():
     graph = make_graph()
     one, every = make_step(graph, 0), make_record(graph, 0, table=make_table(graph, absent=()))
