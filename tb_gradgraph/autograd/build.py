@@ -121,7 +121,7 @@ class _AutogradNodes:
         ]
         index = self._draft.add_operation(
             NO_SCOPE if number < 0 else forward.scope_at(number),
-            operation,
+            forward.operations.get(number, operation),
             slots,
             source=forward.lines.get(number, ""),
             note=self.faults.take(operation, faults) or note,

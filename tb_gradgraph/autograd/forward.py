@@ -59,6 +59,8 @@ class Forward:
     scopes: Sequence[Scope] = ()
     scope_at: Callable[[int], int] = _nowhere
     lines: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    # Names of operations by number, where those that a training makes are called otherwise.
+    operations: Mapping[int, str] = dataclasses.field(default_factory=dict)
     names: Mapping[SlotKey, str] = dataclasses.field(default_factory=dict)
     source_names: Mapping[tuple[int, int], str] = dataclasses.field(default_factory=dict)
     leaf_names: Mapping[int, str] = dataclasses.field(default_factory=dict)  # by id

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -33,6 +35,7 @@ from tb_gradgraph.autograd.observe import BackwardObserver
 from tb_gradgraph.autograd.outputs import watch_outputs
 from tb_gradgraph.autograd.preserve import gradients_lent, preserved
 from tb_gradgraph.autograd.unreached import walk_behind_cuts
+from tb_gradgraph.autograd.untraced import choose, watch_checked
 from tb_gradgraph.autograd.unwatched import forward_of_frame
 from tb_gradgraph.autograd.values import named_tensors
 from tb_gradgraph.autograd.walk import walk
@@ -66,10 +69,19 @@ def capture_model(
     inputs = [tensor for _, tensor in named_tensors([args, kwargs], "")]
     check_devices(model, inputs, where)
     check_loss_fn(loss_fn, where)
-    with collector_paused(), preserved(model, inputs), run_alone(model, all_ranks, where):
+    with (
+        collector_paused(),
+        preserved(model, inputs),
+        run_alone(model, all_ranks, where),
+        contextlib.ExitStack() as passes,
+    ):
         call = ModelCall(model, args, kwargs)
-        watch = watch_forward if HAS_NUMBERS else watch_outputs
-        objective, forward = watch(call, loss_fn, grad_outputs, user_frame(), where)
+        run = choose(call, loss_fn, grad_outputs, where)
+        if HAS_NUMBERS:
+            with_trace = partial(watch_forward, call, loss_fn, grad_outputs, user_frame(), where)
+            objective, forward = watch_checked(call, inputs, run, with_trace, where, passes)
+        else:
+            objective, forward = watch_outputs(call, loss_fn, grad_outputs, None, where)
         roots = [root.tensor for root in objective.roots]
         walked, forward = walk_behind_cuts(roots, forward, model.parameters())
         free_in_parts(walked)
