@@ -53,8 +53,9 @@ class TensorView:
             if self.statistics.nonfinite:
                 return "not finite"
             return "zero" if self.statistics.abs_max == 0 else "ok"
-        if self.why_none or self.node.note.startswith(NOT_READ):
-            return self.why_none or self.node.note
+        why_none = self.why_none if self.slot.requires_grad else ""
+        if why_none or self.node.note.startswith(NOT_READ):
+            return why_none or self.node.note
         if self.node.reason:
             return self.node.note
         if not self.slot.requires_grad:

@@ -113,6 +113,7 @@ def test_arguments_of_functions_and_leaves_used_inside() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore:.*does not depend on the model's input")
 def test_nothing_dangles(name: str) -> None:
     """What needs no gradient is there because something uses it; no detach of autograd's own."""
     case = CASES[name]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pathlib
+import re
 import threading
 
 import numpy as np
 import pytest
 import torch
 
-from tb_gradgraph.summarize import StatisticsBatch
+from tb_gradgraph.summarize import StatisticsBatch, native
 from tb_gradgraph.summarize.moments import COLUMNS
 from tb_gradgraph.summarize.native import DTYPE, NativeReducer, NativeSnapshot, _native
 from tests.compiled import require_compiled_code
@@ -91,3 +93,11 @@ def test_a_hook_is_made_by_a_reducer_alone() -> None:
     hook = NativeReducer(1, 1).hook(((0,),), print)
     with pytest.raises(TypeError, match="cannot create"):
         type(hook)()
+
+
+def test_no_format_of_an_argument_means_another_thing_under_an_earlier_python() -> None:
+    """One wheel is for every Python; of "y#", built by 3.13, all earlier ones say SystemError."""
+    sources = list((pathlib.Path(native.__file__).parent / "csrc").glob("*.c"))
+    assert sources
+    for source in sources:
+        assert not re.search(r'"[A-Za-z!]*#', source.read_text(encoding="utf-8")), source.name

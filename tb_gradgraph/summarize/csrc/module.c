@@ -18,12 +18,13 @@ static PyObject *module_use(PyObject *module, PyObject *args)
 
 static PyObject *module_histograms(PyObject *module, PyObject *args)
 {
-    const char *samples, *sizes;
-    Py_ssize_t samples_size, sizes_size;
+    PyObject *samples_given, *sizes_given;
     double divisor;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y#y#d", &samples, &samples_size, &sizes, &sizes_size, &divisor))
+    if (!PyArg_ParseTuple(args, "SSd", &samples_given, &sizes_given, &divisor))
         return NULL;
+    const char *samples = PyBytes_AsString(samples_given), *sizes = PyBytes_AsString(sizes_given);
+    Py_ssize_t samples_size = PyBytes_Size(samples_given), sizes_size = PyBytes_Size(sizes_given);
     Py_ssize_t count = sizes_size / (Py_ssize_t)sizeof(int64_t), rest = samples_size / 4;
     PyObject *result = PyBytes_FromStringAndSize(NULL, count * BINS * 2);
     if (!result)

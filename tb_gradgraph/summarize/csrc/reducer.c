@@ -129,9 +129,10 @@ static PyObject *reducer_next_ticket(Reducer *self, PyObject *unused)
 static PyObject *reducer_take_out(Reducer *self, PyObject *unused)
 {
     (void)unused;
+    /* No format with a hash sign: built by Python 3.13 it means another thing to an earlier one. */
     PyObject *found = Py_BuildValue(
-        "y#y#", self->entries.content ? self->entries.content : "", (Py_ssize_t)self->entries.size,
-        self->samples.content ? self->samples.content : "", (Py_ssize_t)self->samples.size);
+        "NN", PyBytes_FromStringAndSize(self->entries.content, (Py_ssize_t)self->entries.size),
+        PyBytes_FromStringAndSize(self->samples.content, (Py_ssize_t)self->samples.size));
     self->entries.size = self->samples.size = 0;
     return found;
 }
