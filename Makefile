@@ -1,6 +1,6 @@
 # make demo   train a small net, log its graph with gradients, start TensorBoard on it
 # make test   everything that CI runs
-# make bits   compare trainings watched and not, bit by bit, over all of torch's operators (an hour)
+# make bits   compare trainings watched and not, bit by bit, over all of torch's operators (an hour of computing)
 # make compat  run with other versions, some hours; see tests/compat/run.py
 # Also: slow, fuzz, sanitize, wheel, bench, bench-panel, screenshots, lint, clean.
 #
@@ -53,7 +53,7 @@ fuzz: .venv/installed-test
 sanitize: .venv/installed-test
 	.ci/sanitize $(BIN)/python
 
-compat: slow fuzz sanitize
+compat: slow bits fuzz sanitize
 	$(BIN)/python -m tests.compat.run $(ROWS) $(if $(TESTS),--tests $(TESTS))
 
 lint: .venv/installed-test

@@ -1,0 +1,52 @@
+"""Two hundred steps end bit for bit as they do without a watch, at every level."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import tb_gradgraph
+from tests.bits.outcome import bits_of, seed_all
+from tests.bits.trainings import STEPS, Watchers, digits, sequences, series
+from tests.watch.loops import Log
+
+LEVELS = ("param", "module", "op")
+
+
+def _unwatched(*_: Any) -> None:
+    """Do nothing."""
+
+
+@pytest.mark.filterwarnings("ignore:.*lr_scheduler.step.*:UserWarning")  # steps that are skipped
+@pytest.mark.parametrize("train", [digits, sequences, series])
+def test_a_training(train: Any, tmp_path: pathlib.Path) -> None:
+    expected = _end_of(train, _unwatched)
+    for level in LEVELS:
+        with tb_gradgraph.SummaryWriter(str(tmp_path / level)) as writer:
+
+            def watch(net: nn.Module, optimizer: torch.optim.Optimizer, scaler: Any) -> None:
+                options: Any = {"level": level, "every_n_steps": 1, "strict": True}  # noqa: B023
+                writer.watch(net, optimizer=optimizer, grad_scaler=scaler, **options)  # noqa: B023
+
+            found = _end_of(train, watch)
+        assert found == expected, level
+        assert {record.step for record in Log(tmp_path / level).records} == set(range(STEPS))
+
+
+def _end_of(train: Any, watch: Watchers) -> Any:
+    seed_all(0)
+    return bits_of(train(watch))
+
+
+def test_a_bit_is_seen() -> None:
+    """The comparison can fail: one bit of one weight, before the first step, is told from none."""
+
+    def spoil(net: nn.Module, *_: Any) -> None:
+        with torch.no_grad():
+            next(net.parameters()).view(-1)[:1].view(torch.int32).bitwise_xor_(1)
+
+    assert _end_of(digits, spoil) != _end_of(digits, _unwatched)
