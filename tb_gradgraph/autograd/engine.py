@@ -123,6 +123,13 @@ def plain_shape(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(size if type(size) is int else _plain_size(size) for size in shape)
 
 
+def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
+    """Give the sizes of any tensor; of a strided nested one, which torch refuses, 0 for all but the first."""
+    if tensor.is_nested and tensor.layout == torch.strided:
+        return (tensor.size(0), *[0] * (tensor.dim() - 1))
+    return plain_shape(tensor.shape)
+
+
 #: What tells whether a tensor is one of vmap's.
 _BATCHED: tuple[Callable[[torch.Tensor], bool], ...] = tuple(
     getattr(torch._C._functorch, name)

@@ -13,8 +13,8 @@ from torch.nn.parameter import is_lazy
 from tb_gradgraph.autograd.engine import (
     StorageRef,
     dtype_name,
-    plain_shape,
     sequence_nr,
+    shape_of,
     small_copy,
     storage_ref,
 )
@@ -150,4 +150,4 @@ def traced(tensor: torch.Tensor, copies: bool = True) -> TracedTensor:
     if is_lazy(tensor):  # it has no shape, and may not be asked for one
         return TracedTensor(id(tensor), (), dtype, None)
     value = small_copy(tensor) if copies else None
-    return TracedTensor(id(tensor), plain_shape(tensor.shape), dtype, value)
+    return TracedTensor(id(tensor), shape_of(tensor), dtype, value)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.engine import dtype_name, plain_shape, sequence_nr
+from tb_gradgraph.autograd.engine import dtype_name, sequence_nr, shape_of
 from tb_gradgraph.autograd.origins import Cut, Origin, Origins, TracedSource, TracedTensor, traced
 from tb_gradgraph.graph import NO_SCOPE
 
@@ -72,7 +72,7 @@ class SeenSources:
         if node is not None:
             self.cuts.append(Cut(sequence_nr(node), operation, line))
         if operation == "detach" and len(self.sources) < _MOST_SOURCES:
-            shape, dtype = plain_shape(tensor.shape), dtype_name(tensor.dtype)
+            shape, dtype = shape_of(tensor), dtype_name(tensor.dtype)
             inputs = self._origins_of([tensor])
             source = TracedSource(
                 operation, scope, line, [TracedTensor(0, shape, dtype, None)], inputs
