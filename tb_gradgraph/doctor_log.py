@@ -79,6 +79,12 @@ def _examine_run(run: LoggedRun) -> Iterator[Finding]:
     if len(run.warnings) > _MOST_WARNINGS:
         more = _count(len(run.warnings) - _MOST_WARNINGS, "further record")
         yield Finding("wrong", f"run {run.name}: {more} that cannot be read")
+    for gap in run.gaps[:_MOST_WARNINGS]:
+        cure = "make room on the disk; recording goes on by itself"
+        yield Finding("note", f"run {run.name}: {gap.text}", cure)
+    if len(run.gaps) > _MOST_WARNINGS:
+        more = _count(len(run.gaps) - _MOST_WARNINGS, "further gap")
+        yield Finding("note", f"run {run.name}: {more}")
     if run.records:
         yield from _examine_records(run)
     elif run.sessions:

@@ -91,7 +91,10 @@ class GraphLog:
 
     def _new_session(self) -> Session:
         session = Session(
-            self._sink.add_summary, flush_writer=self._sink.flush, torch_version=torch.__version__
+            self._sink.add_summary,
+            flush_writer=self._sink.flush,
+            torch_version=torch.__version__,
+            disk=self._sink,
         )
         self._mesh: dict[str, tuple[int, int]] = {}
         session.describe(describe_process({}))

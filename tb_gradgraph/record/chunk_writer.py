@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,11 +17,19 @@ from tb_gradgraph.record.chunks import ChunkSchedule
 from tb_gradgraph.record.decode import check_chunk
 from tb_gradgraph.record.encode import encode_chunk, encode_graph, shorten
 from tb_gradgraph.record.envelope import Strings, seal
+from tb_gradgraph.record.gap import Disk, Gap, gap_of, joined
 from tb_gradgraph.record.graph_def import encode_run_metadata
 from tb_gradgraph.record.limits import MAX_TAG_BYTES
+from tb_gradgraph.record.patient_file import RETRY_SECONDS
 from tb_gradgraph.record.process import Process
 from tb_gradgraph.record.summaries import dashboard_summary, record_summary
-from tb_gradgraph.record.tags import create_session, graph_tag, manifest_tag, statistics_tag
+from tb_gradgraph.record.tags import (
+    create_session,
+    graph_tag,
+    manifest_tag,
+    parse_tag,
+    statistics_tag,
+)
 
 AddSummary = Callable[[Summary, "int | None"], None]
 
@@ -40,16 +49,25 @@ class ChunkWriter:
     """One session's encoder. Not thread-safe: the session calls it on its own thread.
 
     A record or graph that cannot be stored costs itself alone, and is named by ``take_lost``.
-    SinkError says that the writer behind ``add_summary`` failed.
+    SinkError says that the writer behind ``add_summary`` failed. While the disk is full, chunks
+    are left out, and the next one that is written tells how many records, and of which steps.
 
     Args:
         add_summary: Takes a summary and a step.
         clock: Seconds since the epoch.
+        disk: None for one that is never full.
     """
 
     def __init__(
-        self, add_summary: AddSummary, torch_version: str, clock: Callable[[], float]
+        self,
+        add_summary: AddSummary,
+        torch_version: str,
+        clock: Callable[[], float],
+        disk: Disk | None = None,
     ) -> None:
+        self._disk = disk
+        self._gap: Gap | None = None  # not told yet
+        self._sent: dict[str, Gap | None] = {}  # by tag: what is lost if the chunk is
         self._add_summary = add_summary
         self._torch_version = torch_version
         self.process = Process()  # for the manifest
@@ -75,9 +93,8 @@ class ChunkWriter:
         """Put a record into the open chunk, its graph before it, and close the chunk if it is due."""
         if not self._admits(record):
             return
-        if not self._started:
-            self._write_manifest()
-        self._write_graphs(record)
+        if not self._is_stuck():
+            self._introduce(record)
         self._pending.append(record)
         self.write_due()
 
@@ -98,7 +115,7 @@ class ChunkWriter:
     def write_due(self) -> None:
         """Write the open chunk if it is large, old or urgent."""
         if self.seconds_left() == 0:
-            self.write_pending()
+            self._write_open(RETRY_SECONDS)
 
     def write_pending(self) -> None:
         """Write the open chunk whatever its age.
@@ -106,15 +123,63 @@ class ChunkWriter:
         The event's step is the chunk's first, so that TensorBoard's purging at
         a restart from step n never drops a record from before n.
         """
-        if not self._pending:
-            return
+        self._write_open(0.0)
+
+    def _write_open(self, patience: float) -> None:
+        stuck = self._is_stuck(patience)
         records, self._pending = self._pending, []
-        size = 0
-        for some, strings in self._seal(records):
-            tag = statistics_tag(self.session, self.chunks_written)
-            size += self._put(tag, strings, min(record.step for record in some))
-            self.chunks_written += 1
-        self._schedule.close(size)
+        if not stuck:
+            self._write_records(records)
+        elif records:
+            self._gap = joined(self._gap, gap_of(records, self._fault))
+            self._schedule.drop()
+
+    def _write_records(self, records: list[Record]) -> None:
+        self._take_dropped()
+        if self._gap is not None and not self._started:
+            self._write_manifest()
+        for record in records:
+            self._introduce(record)
+        size = sum(self._write_chunk(*sealed) for sealed in self._seal(records))
+        if records:
+            self._schedule.close(size)
+
+    def _write_chunk(self, records: list[Record], strings: Strings) -> int:
+        tag = statistics_tag(self.session, self.chunks_written)
+        told, self._gap = self._gap, None
+        if self._disk is not None:
+            self._sent[tag] = joined(told, gap_of(records, "") if records else None)
+        steps = [record.step for record in records] or [0 if told is None else told.first_step]
+        size = self._put(tag, strings, min(steps))
+        self.chunks_written += 1
+        return size
+
+    def settle(self) -> None:
+        """Take note that what was added is in the file, waits for room, or is lost."""
+        self._take_dropped()
+        self._sent.clear()
+
+    def _take_dropped(self) -> None:
+        for tag in () if self._disk is None else self._disk.take_dropped():
+            name = parse_tag(tag)
+            if name is None or name.session != self.session:
+                continue
+            if name.kind == "manifest":
+                self._started = False
+            elif name.kind == "graph":
+                self._graphs_written.discard(name.name)
+            elif lost := self._sent.pop(tag, None):
+                self._gap = joined(self._gap, dataclasses.replace(lost, why=self._fault))
+
+    def _is_stuck(self, patience: float | None = None) -> bool:
+        try:
+            return self._disk is not None and self._disk.is_stuck(patience)
+        except Exception as error:
+            raise SinkError from error
+
+    @property
+    def _fault(self) -> str:
+        return "" if self._disk is None else self._disk.fault
 
     def lose(self, why: str, record: Record | None = None) -> None:
         """Note that something is not stored, as a record."""
@@ -128,19 +193,29 @@ class ChunkWriter:
 
     def _seal(self, records: list[Record]) -> Iterator[tuple[list[Record], Strings]]:
         """Give the chunk of all records, or several where one of them cannot be stored."""
+        if not records and self._gap is None:
+            return
         try:
             chunk = encode_chunk(records, self._schedule.stride)
+            if self._gap is not None:
+                self._gap.encode_into(chunk)
             check_chunk(chunk)
             strings = seal(chunk)
         except Exception as error:
-            if len(records) == 1:
-                self.lose(_named(error), records[0])
+            if len(records) < 2:
+                self.lose(_named(error), *records)
                 return
             half = len(records) // 2
             yield from self._seal(records[:half])
             yield from self._seal(records[half:])
         else:
             yield records, strings
+
+    def _introduce(self, record: Record) -> None:
+        """Write what has to come before a record, once."""
+        if not self._started:
+            self._write_manifest()
+        self._write_graphs(record)
 
     def _write_manifest(self) -> None:
         manifest = pb.Manifest(

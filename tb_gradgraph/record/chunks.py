@@ -104,6 +104,10 @@ class ChunkSchedule:
         """Take note that the open chunk was written with ``size`` bytes."""
         self.spend(size)
         self._ratio = min(1.0, max(0.2, size / max(1, self._pending_bytes)))
+        self.drop()
+
+    def drop(self) -> None:
+        """Take note that nothing is pending any more."""
         self._pending_bytes = 0
         self._opened = None
         self._urgent = False

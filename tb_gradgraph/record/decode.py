@@ -19,6 +19,7 @@ from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record import limits
 from tb_gradgraph.record.check_graph import check_graph
 from tb_gradgraph.record.envelope import unseal
+from tb_gradgraph.record.gap import Gap, decode_gap
 from tb_gradgraph.record.process import Process
 from tb_gradgraph.record.segment import Segment, decode_segment, decoded_bytes
 
@@ -40,6 +41,7 @@ class Chunk:
 
     segments: tuple[Segment, ...]
     stride: int  # every stride-th recorded step was kept
+    gap: Gap | None = None  # records before these that were lost
 
 
 def decode_manifest(strings: Sequence[bytes]) -> Manifest:
@@ -69,7 +71,8 @@ def decode_chunk(strings: Sequence[bytes]) -> Chunk:
     """Read the index of a chunk; FormatError if it is none."""
     message = unseal(strings, pb.StatisticsChunk)
     check_chunk(message)
-    return Chunk(tuple(map(_decode_named, message.segments)), max(1, message.stride))
+    segments = tuple(map(_decode_named, message.segments))
+    return Chunk(segments, max(1, message.stride), decode_gap(message))
 
 
 def _decode_named(message: pb.Segment) -> Segment:

@@ -9,6 +9,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 
 from tb_gradgraph.errors import WriterError
 from tb_gradgraph.record.checksum import use_fast_checksum
+from tb_gradgraph.record.patient_file import PatientFile, make_patient
 
 
 class SummarySink(Protocol):
@@ -29,7 +30,7 @@ class WriterSink:
 
     Args:
         writer: Not kept alive longer than the sink; nothing on it is changed but
-            the checksum function of its own event file.
+            the checksum function of its own event file, and that it waits while the disk is full.
         caller: The public function named in errors, as ``"watch()"``.
 
     Raises:
@@ -45,6 +46,7 @@ class WriterSink:
         self._writer = writer
         self._caller = caller
         self._accelerated: Any = None
+        self._file: PatientFile | None = None
         self.check_open()
 
     def check_open(self) -> None:
@@ -60,6 +62,19 @@ class WriterSink:
         """Wait until everything is in the file; WriterError if the writer was closed."""
         self._file_writer().flush()
 
+    @property
+    def fault(self) -> str:
+        """Why the event file could not be written when that was last so."""
+        return "" if self._file is None else self._file.fault
+
+    def is_stuck(self, patience: float | None = None) -> bool:
+        """Say whether events wait for room on the disk, as PatientFile does."""
+        return self._file is not None and self._file.is_stuck(patience)
+
+    def take_dropped(self) -> list[str]:
+        """Give the tags of our own summaries that were lost since the last call."""
+        return [] if self._file is None else self._file.take_dropped()
+
     def _file_writer(self) -> Any:
         if getattr(self._writer, "file_writer", self._writer) is None:
             raise WriterError(
@@ -69,6 +84,7 @@ class WriterSink:
         file_writer = self._writer._get_file_writer()
         if file_writer is not self._accelerated:
             self._accelerated = file_writer
+            self._file = make_patient(file_writer)
             use_fast_checksum(file_writer)
         return file_writer
 

@@ -15,6 +15,7 @@ from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record.decode import Manifest, decode_chunk, decode_graph, decode_manifest
 from tb_gradgraph.record.event_file import list_run_directories, read_events, run_name
+from tb_gradgraph.record.gap import Gap
 from tb_gradgraph.record.limits import MAX_RUN_RECORDS, MAX_RUN_WHOLE_BYTES
 from tb_gradgraph.record.segment import Segment
 from tb_gradgraph.record.sessions import HiddenRecords, find_hidden, join_sessions, session_run
@@ -35,6 +36,7 @@ class LoggedRun:
         warnings: What could not be read, one sentence each.
         hidden: Which records of earlier sessions are not among ``records``.
         earlier: Each session of which some are hidden, by itself.
+        gaps: Records that could not be written, as while the disk was full.
     """
 
     name: str
@@ -44,6 +46,7 @@ class LoggedRun:
     warnings: tuple[str, ...]
     hidden: tuple[HiddenRecords, ...] = ()
     earlier: tuple[LoggedRun, ...] = ()
+    gaps: tuple[Gap, ...] = ()
 
 
 def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
@@ -79,6 +82,7 @@ class _Reading:
         self.graphs: dict[str, Graph] = {}
         self.records: dict[str, list[Record]] = {}
         self.warnings: list[str] = []
+        self.gaps: list[Gap] = []
         self._columns = LastColumns()
         self._count = 0
         self._whole_bytes = 0
@@ -100,12 +104,15 @@ class _Reading:
         elif tag.kind == "graph":
             self.graphs[tag.name] = decode_graph(strings, tag.name)
         else:
-            segments = decode_chunk(strings).segments
+            chunk = decode_chunk(strings)
+            segments = chunk.segments
             self._check_room(sum(map(len, segments)))
             of_session = self.records.setdefault(tag.session, [])
             records = [record for segment in segments for record in self._read_segment(segment)]
             of_session.extend(records)
             self._count += len(records)
+            if chunk.gap is not None:
+                self.gaps.append(chunk.gap)
 
     def _check_room(self, records: int) -> None:
         if self._count + records > MAX_RUN_RECORDS:
@@ -135,6 +142,7 @@ class _Reading:
             tuple(self.warnings),
             tuple(hidden),
             tuple(self._session(name, session, number) for session, number in numbers.items()),
+            tuple(self.gaps),
         )
 
     def _session(self, name: str, session: str, number: int) -> LoggedRun:

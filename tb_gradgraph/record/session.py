@@ -12,6 +12,7 @@ from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record import shutdown
 from tb_gradgraph.record.chunk_writer import AddSummary, ChunkWriter
 from tb_gradgraph.record.chunks import record_bytes
+from tb_gradgraph.record.gap import Disk
 from tb_gradgraph.record.process import Process
 from tb_gradgraph.record.session_thread import SessionThread
 
@@ -37,6 +38,7 @@ class Session:
         flush_writer: Called there after each chunk, so that TensorBoard sees it.
         torch_version: Kept in the session's manifest.
         clock: Seconds since the epoch.
+        disk: Knows whether what was added waits for room; recording pauses then.
     """
 
     def __init__(
@@ -46,10 +48,11 @@ class Session:
         flush_writer: Callable[[], None] | None = None,
         torch_version: str = "",
         clock: Callable[[], float] = time.time,
+        disk: Disk | None = None,
     ) -> None:
         self._pid = os.getpid()
         self._closed = False
-        self._writer = ChunkWriter(add_summary, torch_version, clock)
+        self._writer = ChunkWriter(add_summary, torch_version, clock, disk)
         self._thread = SessionThread(self._writer, flush_writer or (lambda: None))
         self._graphs: set[str] = set()
         self._holders: weakref.WeakSet[Holder] = weakref.WeakSet()

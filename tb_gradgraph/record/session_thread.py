@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import queue
 import threading
 import time
-import warnings
 from collections.abc import Callable
 
 from tb_gradgraph.record.chunk_writer import ChunkWriter, SinkError
+from tb_gradgraph.record.notice import warn
 
 #: Records that wait for the disk; beyond it new ones are left out rather than memory filled.
 MAX_QUEUED_BYTES = 256 * 2**20
-
-_logger = logging.getLogger(__name__)
 
 Job = Callable[[ChunkWriter], None]
 
@@ -50,7 +47,7 @@ class SessionThread:
         if fits:
             self._jobs.put((job, size, None))
         elif self._left_out == 1:
-            _warn("records come faster than they can be written; some are left out")
+            warn("records come faster than they can be written; some are left out")
 
     def flush(self, timeout: float | None = None) -> None:
         """Wait until all jobs are done and their summaries in the file.
@@ -121,10 +118,11 @@ class SessionThread:
             self._flush_writer()
         except Exception as error:
             raise SinkError from error
+        self._writer.settle()
 
     def _fail(self, error: BaseException | None) -> None:
         self.failure = error
-        _warn(f"recording stopped, training goes on: {type(error).__name__}: {error}")
+        warn(f"recording stopped, training goes on: {type(error).__name__}: {error}")
         with contextlib.suppress(Exception):  # what came before may yet be written
             self._writer.write_pending()
             self._flush_writer()
@@ -133,16 +131,9 @@ class SessionThread:
         """Warn of the first record that is lost, and at the end of how many were."""
         lost = self._writer.take_lost()
         if lost and not self._lost:
-            _warn(f"a record could not be stored, the others are: {lost[0]}")
+            warn(f"a record could not be stored, the others are: {lost[0]}")
         self._lost += len(lost)
 
 
 def _stop(writer: ChunkWriter) -> None:
     writer.write_pending()
-
-
-def _warn(text: str) -> None:
-    try:
-        warnings.warn(f"tb_gradgraph: {text}", RuntimeWarning, stacklevel=2)
-    except RuntimeWarning:  # an error by the user's filters; training goes on all the same
-        _logger.error("tb_gradgraph: %s", text)

@@ -259,7 +259,7 @@ class Watch:
 
     def _begin_recorded_step(self) -> None:
         if not self._setting.is_open():
-            self._closed = True  # the disk is full, or the writer closed
+            self._closed = True  # the log directory is gone, or the writer closed
             detach(self._stop, self._hooks)
             return
         cadence = self._cadence

@@ -1,0 +1,198 @@
+"""The event file while its disk is full: torch's writer waits for room instead of dying."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import threading
+import time
+from typing import Any
+
+from tensorboard.compat.proto.event_pb2 import Event
+
+from tb_gradgraph.record.notice import warn
+
+#: Seconds between attempts to write again that nobody asked for.
+RETRY_SECONDS = 2.0
+#: Events that wait for room; beyond it new ones are lost.
+WAITING_BYTES = 4 * 2**20
+
+_GONE = -1  # in the place of a file's length
+_HEAD, _FOOT = 12, 4  # of a framed event: length and checksum before it, checksum after it
+
+
+def make_patient(file_writer: Any) -> PatientFile | None:
+    """Put a PatientFile into torch's file writer, once; None where its internals are others.
+
+    Its thread ends with the first OSError, and every call of the user's writer raises from then on.
+    """
+    try:
+        # Not above: where TensorFlow is installed the writer takes its files from there.
+        from tensorboard.compat.tensorflow_stub.io.gfile import GFile, LocalFileSystem
+
+        records = file_writer.event_writer._async_writer._writer
+        file = records._writer
+        if type(file) is PatientFile:
+            return file
+        if type(file) is not GFile or type(file.fs) is not LocalFileSystem:
+            return None
+        records._writer = PatientFile(file)
+    except Exception:  # whatever differs in this version, it writes as ever
+        return None
+    return records._writer
+
+
+class PatientFile:
+    """Takes one framed event a call and appends it to the file, now or when there is room again.
+
+    A file that is gone raises as without. Of an event that fitted in part the rest comes first
+    later on, so that the file is at any time the beginning of what a reader expects.
+    Any thread may call.
+
+    Args:
+        file: TensorBoard's, which opens and closes the file at each write.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._path = os.fsdecode(file.filename)
+        self._lock = threading.RLock()
+        self._waiting: collections.deque[bytes] = collections.deque()
+        self._waiting_bytes = 0
+        self._done = 0  # bytes of the first that are in the file
+        self._size: int | None = None  # of the file then
+        self._tried = 0.0
+        self._dropped: list[str] = []
+        self._has_warned = False
+        self.fault = ""
+
+    def write(self, framed: bytes) -> None:
+        """Append an event, or keep it until there is room."""
+        with self._lock:
+            if self.is_stuck(RETRY_SECONDS):
+                self._keep(framed)
+                return
+            done = self._append(framed)
+            if done < len(framed):
+                self._done = done
+                self._keep(framed)
+
+    def is_stuck(self, patience: float | None = None) -> bool:
+        """Say whether events wait for room, after another attempt if the last one is old.
+
+        Args:
+            patience: Seconds since the last attempt; None for no attempt.
+        """
+        with self._lock:
+            if patience is not None and time.monotonic() - self._tried >= patience:
+                self._resume()
+            return bool(self._waiting)
+
+    def take_dropped(self) -> list[str]:
+        """Give the tags of our own events that were lost since the last call."""
+        with self._lock:
+            dropped, self._dropped = self._dropped, []
+        return dropped
+
+    def flush(self) -> None:
+        """Try again to write what waits."""
+        with self._lock:
+            self._resume()
+            self._file.flush()
+
+    def close(self) -> None:
+        """Close the file; of an event that is there in part nothing is left."""
+        with self._lock:
+            with contextlib.suppress(OSError):
+                self._resume()
+            if self._waiting and self._done and self._length() == self._size:
+                with contextlib.suppress(OSError):
+                    os.truncate(self._path, self._size - self._done)
+            self._waiting.clear()
+            self._file.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._file.closed
+
+    def _resume(self) -> None:
+        while self._waiting:
+            framed = self._waiting[0]
+            if self._done and self._length() not in (self._size, None):
+                self._drop(framed)  # somebody else has changed the file
+            else:
+                self._done += self._append(framed[self._done :])
+                if self._done < len(framed):
+                    return
+            self._waiting.popleft()
+            self._waiting_bytes -= len(framed)
+            self._done = 0
+
+    def _keep(self, framed: bytes) -> None:
+        if self._waiting_bytes >= WAITING_BYTES:
+            self._drop(framed)
+            return
+        self._waiting.append(framed)
+        self._waiting_bytes += len(framed)
+
+    def _drop(self, framed: bytes) -> None:
+        with contextlib.suppress(Exception):
+            event = Event.FromString(framed[_HEAD:-_FOOT])
+            tags = [value.tag for value in event.summary.value]
+            self._dropped.extend(tag for tag in tags if tag.startswith("gradgraph/"))
+
+    def _append(self, content: bytes) -> int:
+        """Append it and give how many bytes of it are in the file then."""
+        before = self._length()
+        try:
+            self._file.write(content)
+        except OSError as error:
+            self._tried = time.monotonic()
+            done = self._find_done(content, before)
+            if done is None:
+                raise
+            self._tell(error)
+            return done
+        return len(content)
+
+    def _find_done(self, content: bytes, before: int | None) -> int | None:
+        """Tell how much of ``content`` was appended; None if it is not known, or the file is gone."""
+        self._size = after = self._length()
+        if before is None or after is None:
+            return 0 if before is after else None
+        done = after - before
+        if before == _GONE or not 0 <= done <= len(content):
+            return None
+        if done and not self._holds(before, content[:done]):
+            os.truncate(self._path, before)  # lengthened first, and not written later
+            self._size = before
+            return 0
+        return done
+
+    def _holds(self, place: int, content: bytes) -> bool:
+        with open(self._path, "rb") as file:
+            file.seek(place)
+            return file.read(len(content)) == content
+
+    def _length(self) -> int | None:
+        """Give the file's; None if that may not be known."""
+        try:
+            return os.stat(self._path).st_size
+        except (FileNotFoundError, NotADirectoryError):
+            return _GONE
+        except OSError:
+            return None
+
+    def _tell(self, error: OSError) -> None:
+        self.fault = (
+            f"{type(error).__name__}: {error.strerror or error}"  # goes into the log: no path
+        )
+        if not self._has_warned:
+            self._has_warned = True
+            warn(
+                f"the event file {self._path} cannot be written ({self.fault}); training goes on. Recording "
+                "and the writer pause, and go on when it can be; what does not fit into "
+                f"{WAITING_BYTES // 2**20} MiB until then is lost."
+            )
