@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
-from tb_gradgraph.autograd.circumstances import is_captured
+from tb_gradgraph.autograd.circumstances import is_capturing, note_captured
 from tb_gradgraph.autograd.compiled_regions import stop_compiling
 from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr, stands_for_many
 from tb_gradgraph.autograd.frames import is_in_module_call
@@ -78,7 +78,8 @@ def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
     def run_backward(roots: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
         inside = current_graph_task() != -1  # then it is part of that backward
         is_ours = getattr(_ours, "runs", False)
-        if not _replaced.listeners or inside or is_ours or is_captured():
+        is_seen = _replaced.listeners and not inside and not is_ours
+        if not is_seen or (is_capturing() and note_captured()):
             return run(roots, *args, **kwargs)
         compile_again = stop_compiling()
         call = _read_call(roots, *args, **kwargs)

@@ -10,7 +10,7 @@ import torch
 from tb_gradgraph.errors import CaptureError
 
 #: Modules of devices that can record what they run to replay it: what is read then is not there yet.
-_DEVICES = ("cuda", "xpu")
+_DEVICES = ("torch.cuda", "torch.xpu")
 
 
 class _Counter:
@@ -21,15 +21,23 @@ _captured = _Counter()
 
 
 def is_capturing() -> bool:
-    """Whether this thread's work is recorded into a graph of the device's (``torch.cuda.graph``)."""
-    return any(_is_capturing(module) for name in _DEVICES if (module := _module_of(name)))
+    """Whether this thread's work is recorded into a graph of the device's (``torch.cuda.graph``).
+
+    Asked at every backward and optimizer step, so it is one call while no device is in use.
+    """
+    for name in _DEVICES:
+        module = sys.modules.get(name)
+        is_initialized = getattr(module, "is_initialized", None)
+        # Only where the device is in use: to ask would begin to use it, or raise.
+        if is_initialized is not None and is_initialized() and _records(module):
+            return True
+    return False
 
 
-def is_captured() -> bool:
-    """Whether a backward that begins is captured into such a graph; those that are, are counted."""
-    found = is_capturing()
-    _captured.count += found
-    return found
+def note_captured() -> int:
+    """Count a backward that is captured into such a graph; give how many were so far."""
+    _captured.count += 1
+    return _captured.count
 
 
 def captured_so_far() -> int:
@@ -66,17 +74,9 @@ def _is_transformed() -> bool:
     return peek is not None and peek() is not None
 
 
-def _module_of(name: str) -> ModuleType | None:
-    return sys.modules.get(f"torch.{name}")
-
-
-def _is_capturing(module: ModuleType) -> bool:
-    """Ask only where the device is in use: to ask would begin to use it, or raise."""
-    is_initialized = getattr(module, "is_initialized", None)
+def _records(module: ModuleType | None) -> bool:
     ask = getattr(module, "is_current_stream_capturing", None)
-    if is_initialized is None or ask is None:
-        return False
     try:
-        return bool(is_initialized() and ask())
+        return ask is not None and bool(ask())
     except RuntimeError:  # a device that is not there
         return False

@@ -88,9 +88,8 @@ class OptimizerHooks:
 
     def _before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         self._stepped = True
-        if is_capturing():
-            return  # nothing runs yet
-        if self._listener.is_awake or len(self._ours) > 1:  # whose turn it is has to be known
+        wants = self._listener.is_awake or len(self._ours) > 1  # whose turn it is has to be known
+        if wants and not is_capturing():  # else nothing runs yet
             self._listener.before_step(optimizer)
 
     def _after(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:

@@ -23,16 +23,13 @@ class Turns:
         self._ended: list[int] = []  # those of the step before
         self._first = 0  # the one that stepped first since the last backward; 0: none
         self._closing = 0  # 0: all of them
+        #: Whether ``end_with_backward`` has to be asked: of one alone a step always ends the step.
+        self.wants_backwards = len(self._groups) > 1
 
     @property
     def has_begun(self) -> bool:
         """Whether one has stepped in this step."""
         return bool(self._done)
-
-    @property
-    def wants_backwards(self) -> bool:
-        """Whether ``end_with_backward`` has to be asked: of one alone a step always ends the step."""
-        return len(self._groups) > 1
 
     def has_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
         """Whether ``optimizer`` has stepped in this step."""

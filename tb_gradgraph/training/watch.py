@@ -186,7 +186,7 @@ class Watch:
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer has stepped."""
-        if (of := self._step_of(optimizer)) is not None:
+        if (self._current or self._last) and (of := self._step_of(optimizer)) is not None:
             self._guarded(of.after_optimizer, optimizer)
         self._has_stepped(optimizer)
 
@@ -214,7 +214,7 @@ class Watch:
 
     def _has_stepped(self, optimizer: torch.optim.Optimizer) -> None:
         self._seen.steps += 1
-        if self._turns.goes_on(optimizer):
+        if self._turns.wants_backwards and self._turns.goes_on(optimizer):
             self._turns.take_late(optimizer)
             return
         if not self._turns.take(optimizer):
@@ -254,8 +254,7 @@ class Watch:
         if not self._closed and self._cadence.is_due(self._step):
             self._begin_recorded_step()
         needs_steps = self._has_optimizers and not self._turns.wants_backwards
-        is_idle = self._current is None and needs_steps and self._seen.recorded
-        self._listener.is_awake = not is_idle
+        self._listener.is_awake = bool(self._current) or not (needs_steps and self._seen.recorded)
 
     def _begin_recorded_step(self) -> None:
         if not self._setting.is_open():
@@ -271,7 +270,8 @@ class Watch:
         current = self._current
         self._turns.begin()
         ahead = current.take_unused() if current is not None and has_begun else []
-        self._hand_over_last()
+        if self._last is not None:
+            self._hand_over_last()
         recorded = current is not None and current.finish(self._turns.wants_backwards)
         self._last = current if recorded else None
         self._seen.recorded += recorded
