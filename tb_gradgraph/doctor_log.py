@@ -85,6 +85,9 @@ def _examine_run(run: LoggedRun) -> Iterator[Finding]:
     if len(run.gaps) > _MOST_WARNINGS:
         more = _count(len(run.gaps) - _MOST_WARNINGS, "further gap")
         yield Finding("note", f"run {run.name}: {more}")
+    for text in run.ended[:_MOST_WARNINGS]:
+        cure = "the training went on; the fault is ours: please report it"
+        yield Finding("wrong", f"run {run.name}: {text}", cure)
     if run.records:
         yield from _examine_records(run)
     elif run.sessions:

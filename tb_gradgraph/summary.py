@@ -35,8 +35,8 @@ def summarize(logdir: str, all_sessions: bool = False) -> int:
     if hidden and not all_sessions:
         print(f"--all-sessions lists them too. Should they not be hidden: {CURE}.")
     for run in runs:
-        for gap in run.gaps:
-            print(printable(f"run {run.name}: {gap.text}"))
+        for text in (*(gap.text for gap in run.gaps), *run.ended):
+            print(printable(f"run {run.name}: {text}"))
         for warning in run.warnings:
             warn(f"run {run.name}: {warning}")
     return 0 if rows else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import math
@@ -9,6 +10,7 @@ import operator
 import warnings
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -91,6 +93,7 @@ def begin_watch(
         follows_modules=request.level != "param",
         scaler=scaler,
         is_open=lambda: log.session.is_open,
+        tell_end=partial(_tell_end, log, name),
         write_graph=log.session.write_graph,
         write_later=log.session.write_later,
         update_memory=update_memory,
@@ -101,6 +104,12 @@ def begin_watch(
     log.watches.append(watch)
     log.session.add_holder(watch)
     return watch
+
+
+def _tell_end(log: GraphLog, tag: str, step: int, error: Exception) -> None:
+    with contextlib.suppress(Exception):
+        why = f"{type(error).__name__}: {error}"
+        log.session.write_end(f"recording of {tag!r} ended at step {step} by a fault: {why}")
 
 
 def _structures(

@@ -67,6 +67,7 @@ class ChunkWriter:
     ) -> None:
         self._disk = disk
         self._gap: Gap | None = None  # not told yet
+        self._ended = ""  # nor that
         self._sent: dict[str, Gap | None] = {}  # by tag: what is lost if the chunk is
         self._add_summary = add_summary
         self._torch_version = torch_version
@@ -125,6 +126,11 @@ class ChunkWriter:
         """
         self._write_open(0.0)
 
+    def write_end(self, why: str) -> None:
+        """Tell that nothing more of some tag is recorded."""
+        self._ended = shorten(f"{self._ended}; {why}" if self._ended else why, MAX_TAG_BYTES)
+        self.write_pending()
+
     def _write_open(self, patience: float) -> None:
         stuck = self._is_stuck(patience)
         records, self._pending = self._pending, []
@@ -136,7 +142,7 @@ class ChunkWriter:
 
     def _write_records(self, records: list[Record]) -> None:
         self._take_dropped()
-        if self._gap is not None and not self._started:
+        if (self._gap is not None or self._ended) and not self._started:
             self._write_manifest()
         for record in records:
             self._introduce(record)
@@ -146,7 +152,7 @@ class ChunkWriter:
 
     def _write_chunk(self, records: list[Record], strings: Strings) -> int:
         tag = statistics_tag(self.session, self.chunks_written)
-        told, self._gap = self._gap, None
+        told, self._gap, self._ended = self._gap, None, ""
         if self._disk is not None:
             self._sent[tag] = joined(told, gap_of(records, "") if records else None)
         steps = [record.step for record in records] or [0 if told is None else told.first_step]
@@ -193,10 +199,11 @@ class ChunkWriter:
 
     def _seal(self, records: list[Record]) -> Iterator[tuple[list[Record], Strings]]:
         """Give the chunk of all records, or several where one of them cannot be stored."""
-        if not records and self._gap is None:
+        if not records and self._gap is None and not self._ended:
             return
         try:
             chunk = encode_chunk(records, self._schedule.stride)
+            chunk.ended = self._ended
             if self._gap is not None:
                 self._gap.encode_into(chunk)
             check_chunk(chunk)

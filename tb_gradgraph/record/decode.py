@@ -42,6 +42,7 @@ class Chunk:
     segments: tuple[Segment, ...]
     stride: int  # every stride-th recorded step was kept
     gap: Gap | None = None  # records before these that were lost
+    ended: str = ""  # why nothing more of a tag was recorded
 
 
 def decode_manifest(strings: Sequence[bytes]) -> Manifest:
@@ -72,7 +73,9 @@ def decode_chunk(strings: Sequence[bytes]) -> Chunk:
     message = unseal(strings, pb.StatisticsChunk)
     check_chunk(message)
     segments = tuple(map(_decode_named, message.segments))
-    return Chunk(segments, max(1, message.stride), decode_gap(message))
+    if len(message.ended) > limits.MAX_TAG_BYTES:
+        raise FormatError(f"chunk: expected ended of at most {limits.MAX_TAG_BYTES} bytes.")
+    return Chunk(segments, max(1, message.stride), decode_gap(message), message.ended)
 
 
 def _decode_named(message: pb.Segment) -> Segment:

@@ -37,6 +37,7 @@ class LoggedRun:
         hidden: Which records of earlier sessions are not among ``records``.
         earlier: Each session of which some are hidden, by itself.
         gaps: Records that could not be written, as while the disk was full.
+        ended: What ended a recording early, one sentence each.
     """
 
     name: str
@@ -47,6 +48,7 @@ class LoggedRun:
     hidden: tuple[HiddenRecords, ...] = ()
     earlier: tuple[LoggedRun, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    ended: tuple[str, ...] = ()
 
 
 def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
@@ -83,6 +85,7 @@ class _Reading:
         self.records: dict[str, list[Record]] = {}
         self.warnings: list[str] = []
         self.gaps: list[Gap] = []
+        self.ended: list[str] = []
         self._columns = LastColumns()
         self._count = 0
         self._whole_bytes = 0
@@ -113,6 +116,8 @@ class _Reading:
             self._count += len(records)
             if chunk.gap is not None:
                 self.gaps.append(chunk.gap)
+            if chunk.ended:
+                self.ended.append(chunk.ended)
 
     def _check_room(self, records: int) -> None:
         if self._count + records > MAX_RUN_RECORDS:
@@ -143,6 +148,7 @@ class _Reading:
             tuple(hidden),
             tuple(self._session(name, session, number) for session, number in numbers.items()),
             tuple(self.gaps),
+            tuple(self.ended),
         )
 
     def _session(self, name: str, session: str, number: int) -> LoggedRun:

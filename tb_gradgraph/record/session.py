@@ -117,6 +117,11 @@ class Session:
         if self.is_open:
             self._thread.put(write, size)
 
+    def write_end(self, why: str) -> None:
+        """Tell in the log that nothing more of some tag is recorded, in a sentence."""
+        if self.is_open:
+            self._thread.put(lambda writer: writer.write_end(why))
+
     def add_holder(self, holder: Holder) -> None:
         """Have ``holder`` asked for its records when SIGTERM ends the process. It is not kept alive."""
         self._holders.add(holder)

@@ -79,7 +79,7 @@ class RunIndex:
         self._chunks: dict[str, tuple[str, list[Entry], int]] = {}  # tag -> session, .., stride
         self._processes: dict[str, Process] = {}  # by session
         self._problems: dict[str, str] = {}
-        self._gaps: dict[str, str] = {}  # by the tag of the chunk after it
+        self._told: dict[str, str] = {}  # of gaps and early ends, by the chunk's tag
         self._records = 0
         self._newer = 0
         self._view: RunView | None = None
@@ -123,7 +123,7 @@ class RunIndex:
 
     def _forget(self, tag: str) -> None:
         self._graphs.pop(tag, None)
-        self._gaps.pop(tag, None)
+        self._told.pop(tag, None)
         chunk = self._chunks.pop(tag, None)
         self._records -= 0 if chunk is None else len(chunk[1])
 
@@ -150,8 +150,9 @@ class RunIndex:
         if self._records + records > MAX_RUN_RECORDS:
             raise FormatError(f"expected at most {MAX_RUN_RECORDS} records in a run, got more.")
         self._records += records
-        if chunk.gap is not None:
-            self._gaps[tag] = chunk.gap.text
+        told = [chunk.gap.text] if chunk.gap is not None else []
+        if chunk.ended or told:
+            self._told[tag] = "; ".join([*told, *filter(None, [chunk.ended])])
         self._chunks[tag] = (name.session, list(_list_entries(tag, chunk)), chunk.stride)
         return chunk
 
@@ -212,7 +213,10 @@ class RunIndex:
         warnings = damaged[:MAX_WARNINGS]
         if len(damaged) > MAX_WARNINGS:
             warnings.append(f"{len(damaged) - MAX_WARNINGS} further records were skipped.")
-        warnings.extend(f"In {text}" for _, text in sorted(self._gaps.items())[-MAX_WARNINGS:])
+        warnings.extend(
+            f"{text[:1].upper()}{text[1:]}"
+            for _, text in sorted(self._told.items())[-MAX_WARNINGS:]
+        )
         stride = max((stride for _, _, stride in self._chunks.values()), default=1)
         if stride > 1:
             warnings.append(

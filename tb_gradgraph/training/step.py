@@ -43,6 +43,7 @@ class Setting:
     follows_modules: bool  # whether module calls are followed until the graph is settled
     scaler: Any  # torch.amp.GradScaler or None
     is_open: Callable[[], bool]  # whether records are still taken
+    tell_end: Callable[[int, Exception], None]  # a fault ends the recording at a step; never raises
     write_graph: Callable[[str, Graph], None]
     write_later: Callable[[Callable[[], Sequence[Record]], int], None]
     hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)

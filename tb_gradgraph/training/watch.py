@@ -261,8 +261,7 @@ class Watch:
             self._closed = True  # the log directory is gone, or the writer closed
             detach(self._stop, self._hooks)
             return
-        cadence = self._cadence
-        place = StepPlace(self._setting.tag, self._step, cadence.every_n_steps, cadence.cost)
+        place = StepPlace(self.tag, self._step, self.every_n_steps, self._cadence.cost)
         self._current = RecordedStep(self._setting, place)
 
     def _end_step(self, has_begun: bool = False) -> None:
@@ -292,6 +291,7 @@ class Watch:
             current, self._current, self._last = self._current, None, None
             if current is not None:
                 current.drop()
+            self._setting.tell_end(self._step, error)
             warn_of_fault("stopped recording this training", error, "The training goes on.")
             return None
 

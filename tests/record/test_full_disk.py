@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 from torch.utils.tensorboard import SummaryWriter
 
+from tb_gradgraph.doctor_log import examine_log
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.record import gradgraph_pb2 as pb
 from tb_gradgraph.record.chunk_writer import ChunkWriter
@@ -22,6 +23,7 @@ from tb_gradgraph.record.gap import Gap
 from tb_gradgraph.record.patient_file import WAITING_BYTES
 from tb_gradgraph.record.read_logdir import LoggedRun, read_run
 from tb_gradgraph.serve.index import RunIndex
+from tb_gradgraph.summary import summarize
 from tests.record.samples import make_graph, make_record
 
 GRAPH = make_graph()
@@ -134,9 +136,30 @@ def test_the_panel_is_told_until_the_chunk_is_gone() -> None:
     assert decode_chunk(strings).gap == Gap(3, 4, 6, "why")
     index, tag = RunIndex("run"), f"gradgraph/{'0' * 20}/stats/000000"
     index.add(tag, strings)
-    assert index.view().warnings == ("In " + Gap(3, 4, 6, "why").text,)
+    assert index.view().warnings == ("S" + Gap(3, 4, 6, "why").text[1:],)
     index.keep_only([])
     assert index.view().warnings == ()
+
+
+def test_an_early_end_is_told_at_the_end_of_the_gap(
+    disk: Disk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk.write(0)
+    disk.fill()
+    disk.write(1)
+    disk.chunks.write_end("recording of 'net' ended at step 2 by a fault: why")
+    disk.free()
+    disk.write()
+    disk.write()
+    run = disk.read()
+    assert _steps(run) == [0, 1] and run.gaps == ()
+    assert run.ended == ("recording of 'net' ended at step 2 by a fault: why",)
+    assert summarize(str(disk.directory)) == 0
+    assert run.ended[0] in capsys.readouterr().out
+    assert any(run.ended[0] in finding.text for finding in examine_log(disk.directory))
+    index = RunIndex("run")
+    index.add(f"gradgraph/{'0' * 20}/stats/000000", seal(pb.StatisticsChunk(ended="why")))
+    assert index.view().warnings == ("Why",)
 
 
 def test_a_gap_that_cannot_be_is_refused() -> None:

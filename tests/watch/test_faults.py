@@ -16,6 +16,7 @@ import tb_gradgraph
 from tb_gradgraph.autograd import outermost_spans
 from tb_gradgraph.autograd.forward_notes import ForwardNotes
 from tb_gradgraph.record.chunk_writer import ChunkWriter
+from tb_gradgraph.record.read_logdir import read_logdir
 from tb_gradgraph.training import applied, batches, reading, records, step, structures, watch
 from tests.logged import read_one_run
 from tests.watch.loops import Log, assert_bit_equal, small_net, state_of
@@ -103,13 +104,20 @@ def test_a_fault(
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
-            found, own_state, _ = _train(writer, after)
+            found, own_state, own = _train(writer, after)
     assert_bit_equal((found, own_state), (expected, state))
     ours = [str(each.message) for each in warned if "tb_gradgraph" in str(each.message)]
     assert len(ours) == bool(called), ours
     assert all("a fault" in text for text in ours)
     assert gc.isenabled()
     monkeypatch.undo()
+    ended = [text for run in read_logdir(tmp_path) for text in run.ended]
+    if own.failure is None:
+        assert ended == []
+    else:  # the log says so
+        (text,) = ended
+        assert text.startswith("recording of 'Sequential' ended at step ")
+        assert text.endswith(" by a fault: Fault: a fault")
     if called and at == 3:  # what came before is kept
         assert Log(tmp_path).places[:3] == [
             (0, "backward", 0),
