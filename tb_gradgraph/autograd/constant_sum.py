@@ -60,4 +60,4 @@ def _has_plain_weight(node: AutogradNode) -> bool:
 
 
 def _saved_weight(node: AutogradNode) -> torch.Tensor | None:
-    return next((tensor for name, tensor in saved_tensors(node) if name == "weight"), None)
+    return next((tensor for name, tensor in saved_tensors(node, ("weight",))), None)

@@ -10,7 +10,14 @@ import tb_gradgraph
 from tb_gradgraph.gradgraph import GradGraph
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.summarize.whole import whole_array
-from tests.autograd.expected import OTHERWISE, expected_slots, inputs_of, made, roots_of
+from tests.autograd.expected import (
+    OTHERWISE,
+    expected_slots,
+    inputs_of,
+    made,
+    named_parameters,
+    roots_of,
+)
 from tests.autograd.models import CASES
 
 
@@ -75,7 +82,7 @@ def test_every_leaf_has_the_gradient_that_backward_accumulates(name: str) -> Non
     output = model(*args, **kwargs)
     roots = roots_of(output if case.loss_fn is None else case.loss_fn(output))
     torch.autograd.backward(roots, [torch.ones_like(root) for root in roots])
-    named = {n.replace("_orig_mod.", ""): p for n, p in model.named_parameters()}
+    named = named_parameters(model)
     in_graph = [node.name for node in graph.nodes if node.kind == "parameter"]
     assert set(in_graph) >= {name for name, tensor in named.items() if tensor.grad is not None}
     for parameter in in_graph:

@@ -12,7 +12,7 @@ import torch
 
 import tb_gradgraph
 from tb_gradgraph.graph import Graph, Record
-from tests.autograd.expected import OTHERWISE, inputs_of, made, roots_of
+from tests.autograd.expected import OTHERWISE, inputs_of, made, named_parameters, roots_of
 from tests.autograd.models import CASES, Case
 from tests.logged import read_one_run
 from tests.oracle import slot_gradients
@@ -40,8 +40,8 @@ def _train(case: Case, writer: Any = None) -> dict[str, Any]:
             found["slots"] = slot_gradients(roots, seeds)
         torch.autograd.backward(roots, seeds)
         found["gradients"] = {
-            name.replace("_orig_mod.", ""): copy.deepcopy(parameter.grad)
-            for name, parameter in model.named_parameters()
+            name: copy.deepcopy(parameter.grad)
+            for name, parameter in named_parameters(model).items()
         }
         optimizer.step()
         optimizer.zero_grad()
