@@ -157,9 +157,11 @@ class ForwardNotes:
         return found
 
     def release(self) -> None:
-        """Let go of all that is held."""
+        """Let go of all that is held, and of what holds this object, in a circle."""
         self.close()
         self.sources.close()
+        self.names.release()
+        self.scope = _nowhere
 
     def close(self) -> None:
         """Let go of frames and tensors; what was noted stays."""

@@ -98,7 +98,7 @@ class OutermostSpans(ModuleSpans):
         self._find_names, self._tell = dict, _ignore
         notes, self._notes = self._notes, None
         if notes is not None:
-            notes.scope = int
+            notes.release()
 
     def _get_current(self) -> int:
         return self.current

@@ -66,8 +66,20 @@ class SeenNames(FoundNames):
             unwritten = self._versions.setdefault(id(base), base._version)
         return tensor.grad_fn if tensor._version == unwritten else None
 
+    def release(self) -> None:
+        """Let go of those that are told and asked: they hold this object, in a circle."""
+        self._tell, self._origin_of = _ignore, _unknown
+
     def _made_by(self, tensor: torch.Tensor) -> AutogradNode | None:
         node = self.made_by(tensor)
         if node is not None:
             self._tell(node)
         return node
+
+
+def _ignore(_node: AutogradNode) -> None:
+    """Do nothing."""
+
+
+def _unknown(_tensor: torch.Tensor) -> Origin | None:
+    return None

@@ -68,8 +68,6 @@ class TrainingForward:
         if self._spans.is_inside and not is_in_module_call():
             self._spans.abandon()
         self._spans.stop()
-        if self._notes is not None and not self._spans.is_inside:
-            self._notes.release()
         self.release()
 
     def release(self) -> None:
