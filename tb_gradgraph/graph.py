@@ -12,6 +12,8 @@ import numpy as np
 
 from tb_gradgraph.statistics import StatisticsTable
 
+#: How the note of a node begins that a torch.autograd.Function of the user's made.
+OF_FUNCTION = "torch.autograd.Function "
 #: operation: an autograd node (grad_fn), or a traced forward operation whose output needs no gradient.
 #: parameter: a leaf that the model owns. leaf: any other tensor that requires grad and has no grad_fn.
 #: input: a tensor handed to the model. buffer: one that the model holds. constant: any other tensor

@@ -68,9 +68,10 @@ class GraphRecorder:
         if self._on_graph is not None:
             self._on_graph(result)
         on_pass = self._on_pass
+        told: set[str] = set()
 
         def make_sink(number: int) -> _PassSink:
-            return _PassSink(result, number, frozenset(retained), on_pass)
+            return _PassSink(result, number, frozenset(retained), on_pass, told)
 
         return BackwardObserver(make_sink), rows
 
@@ -102,7 +103,10 @@ class _PassSink:
         number: int,
         retained: frozenset[int],
         on_pass: Callable[[GradGraph, int, BackwardPass], None] | None,
+        told: set[str],
     ) -> None:
+        """Prepare; ``told`` has the nodes of earlier passes that it was warned of."""
+        self._told = told
         self._result = result
         self._number = number
         self._retained = retained
@@ -125,7 +129,7 @@ class _PassSink:
         """Add the pass to the graph and pass it on."""
         pending = self._batch.reduce()
         found = BackwardPass(*pending.collect(), pending.unread)
-        warn_of_unread(self._result.graph, found.unread)
+        warn_of_unread(self._result.graph, found.unread, self._told)
         if self._placements:
             self._result.graph = self._result.graph.placed(self._placements)
         self._result.backward_passes.append(found)

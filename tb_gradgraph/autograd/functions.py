@@ -14,6 +14,7 @@ from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.engine import custom_function, node_name
 from tb_gradgraph.autograd.frames import local_variables, shown_path, user_frame
+from tb_gradgraph.graph import OF_FUNCTION
 
 _RECURRENT = "A fused recurrent layer: all its steps are one kernel, and one node here."
 _CELL = "A fused recurrent cell: its gates are one kernel, and one node here."
@@ -61,7 +62,7 @@ def operation_of(node: AutogradNode) -> tuple[str, str]:
     if _asks_the_engine(cls):
         return cls.__name__, "reentrant checkpoint: what it recomputes in its backward is not drawn"
     place = defined_at(cls)
-    return cls.__name__, f"torch.autograd.Function {cls.__qualname__}" + (place and f", {place}")
+    return cls.__name__, f"{OF_FUNCTION}{cls.__qualname__}" + (place and f", {place}")
 
 
 def defined_at(cls: type) -> str:

@@ -9,14 +9,16 @@ from tb_gradgraph.autograd.backward_calls import BackwardCall, listen
 from tb_gradgraph.autograd.compiled_regions import is_backward_compiled
 from tb_gradgraph.autograd.faults import warn_quietly
 from tb_gradgraph.autograd.observe import BackwardObserver
+from tb_gradgraph.autograd.private import has
 
 
 def make_way_for_compiled(observer: BackwardObserver, where: str) -> None:
     """Have ``observer`` removed, with a warning, when a backward begins that is compiled itself.
 
-    Where the compiler is not loaded there is none, and nobody listens.
+    Where the compiler is not loaded there is none, and nobody listens; nor where torch lacks what
+    tells of backwards (private.py).
     """
-    if "torch._dynamo" in sys.modules:
+    if "torch._dynamo" in sys.modules and has("torch.autograd._engine_run_backward"):
         stop = listen(_Way(weakref.ref(observer), where))
         weakref.finalize(observer, stop).atexit = False
 

@@ -11,7 +11,7 @@ from tb_gradgraph.diagnose.by_module import fold_by_module, tell_many
 from tb_gradgraph.diagnose.finding import Finding, describe_node
 from tb_gradgraph.diagnose.zero_origin import find_zero_origins
 from tb_gradgraph.errors import COMPILED
-from tb_gradgraph.graph import Graph, Node
+from tb_gradgraph.graph import OF_FUNCTION, Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
 _ABS_MAX, _NUMEL = STATISTICS.index("abs_max"), STATISTICS.index("numel")
@@ -51,22 +51,27 @@ def find_missing(
 
 
 def who_gave_none(graph: Graph, table: StatisticsTable, row: int) -> str:
-    """Say which users of a slot got a gradient and gave none on to it; "" where none did.
+    """Say which custom Functions that use a slot got a gradient and gave none on to it; "" if none did.
 
-    That is what a custom Function does whose backward returns None for an input.
+    Their backward returns None for it. Torch's own operations give all that they are asked for:
+    where one gave none, the backward was not to compute it (``backward(inputs=...)``).
     """
     offsets = graph.slot_offsets
     users = [
         user
         for user in graph.users.get(row, ())
-        if graph.nodes[user].kind == "operation"
-        and table.present[offsets[user] : offsets[user + 1]].any()
+        if _is_custom(graph.nodes[user]) and table.present[offsets[user] : offsets[user + 1]].any()
     ]
     names = list(dict.fromkeys(graph.nodes[user].name for user in users))
     if not names:
         return ""
     shown = " and ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
     return f"{shown} got a gradient and gave none for it."
+
+
+def _is_custom(node: Node) -> bool:
+    """Whether a node is of a Function of the user's, which its note says."""
+    return node.kind == "operation" and node.note.startswith(OF_FUNCTION)
 
 
 def find_unread(graph: Graph, unread: Mapping[int, str]) -> Iterator[Finding]:
