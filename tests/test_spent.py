@@ -21,11 +21,11 @@ def test_processes_that_a_test_started_are_counted_running_and_ended(tmp_path: p
 
 
 def test_an_area_beyond_its_budget_is_marked():
-    notes = [["lint", 3, 4], ["watch", 100, 60], ["watch", 50, 40], ["new", 1, 1]]
+    notes = [["lint", 3, 4], ["watch", 150, 60], ["watch", 50, 40], ["new", 1, 1]]
     table = spent.format_table(map(json.dumps, notes)).splitlines()
     rows = {row.split()[0]: row for row in table[1:]}
     assert rows["lint"].split()[1:] == [str(spent.BUDGETS["lint"]), "3", "4"]
-    assert rows["watch"].split()[2:4] == ["150", "100"]
+    assert rows["watch"].split()[2:4] == ["200", "100"]
     assert "MORE" in rows["watch"] and "MORE" in rows["new"]
     assert not [area for area in ("lint", "browser") if "MORE" in rows[area]]
     assert rows.keys() == {*spent.BUDGETS, "new", "all"}
