@@ -167,7 +167,8 @@ def backward_inside(lin: nn.Module, x: torch.Tensor) -> torch.Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Using backward.. with create_graph", UserWarning)
         lin(given).square().sum().backward(create_graph=True, inputs=[given])
-    return given.grad.square().sum()
+    gradient, given.grad = given.grad, None  # else the graph, and our hooks on it, stay for good
+    return gradient.square().sum()
 
 
 def nested_checkpoint(lin: nn.Module, x: torch.Tensor) -> torch.Tensor:
