@@ -7,6 +7,7 @@ from types import ModuleType
 
 import torch
 
+from tb_gradgraph.autograd.engine import peek_interpreters
 from tb_gradgraph.errors import CaptureError
 
 #: Modules of devices that can record what they run to replay it: what is read then is not there yet.
@@ -70,8 +71,7 @@ def _what_is_going_on() -> str:
 
 
 def _is_transformed() -> bool:
-    peek = getattr(torch._C._functorch, "peek_interpreter_stack", None)
-    return peek is not None and peek() is not None
+    return peek_interpreters() is not None
 
 
 def _records(module: ModuleType | None) -> bool:

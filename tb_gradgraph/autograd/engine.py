@@ -138,6 +138,12 @@ _BATCHED: tuple[Callable[[torch.Tensor], bool], ...] = tuple(
 )
 
 
+#: Gives the transform of torch.func that runs, None where none does.
+peek_interpreters: Callable[[], Any] = getattr(
+    getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None
+)
+
+
 def stands_for_many(tensor: torch.Tensor) -> bool:
     """Whether a tensor is what ``vmap`` shows of one: nothing of it can be read."""
     return any(is_of_kind(tensor) for is_of_kind in _BATCHED)
