@@ -293,7 +293,6 @@ def test_private_names_are_used_in_engine_alone() -> None:
         "compiled_regions.py": {"_maybe_set_eval_frame", "_getframe", "_callback_from_stance"},
         "backward_calls.py": {"_engine_run_backward"},  # replaced there, and put back
         # Whether a transform of torch.func runs: torch tells it nowhere else.
-        "circumstances.py": {"_C", "_functorch"},
         "replay.py": {"_input_metadata"},
         "functions.py": {"_getframe"},
         # What fully_shard puts in the place of parameters; without them those have no gradients.
