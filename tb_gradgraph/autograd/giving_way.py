@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Callable
 
 from tb_gradgraph.autograd.backward_calls import BackwardCall, listen
 from tb_gradgraph.autograd.compiled_regions import is_backward_compiled
@@ -16,11 +17,13 @@ def make_way_for_compiled(observer: BackwardObserver, where: str) -> None:
     """Have ``observer`` removed, with a warning, when a backward begins that is compiled itself.
 
     Where the compiler is not loaded there is none, and nobody listens; nor where torch lacks what
-    tells of backwards (private.py).
+    tells of backwards (private.py). After a backward over the graph nobody listens for long: a
+    graph may live on, as one that a gradient of its own leaf holds in a circle.
     """
     if "torch._dynamo" in sys.modules and has("torch.autograd._engine_run_backward"):
-        stop = listen(_Way(weakref.ref(observer), where))
-        weakref.finalize(observer, stop).atexit = False
+        way = _Way(weakref.ref(observer), where)
+        way.stop = listen(way)
+        weakref.finalize(observer, way.end).atexit = False
 
 
 class _Way:
@@ -31,6 +34,7 @@ class _Way:
     def __init__(self, observer: weakref.ref[BackwardObserver], where: str) -> None:
         self._observer = observer
         self._where = where
+        self.stop: Callable[[], None] | None = None
 
     def on_backward(self, call: BackwardCall) -> None:
         """Look whether it is compiled."""
@@ -42,3 +46,11 @@ class _Way:
                 "(torch._dynamo.compiled_autograd): hooks would become a part of it. Run it uncompiled "
                 "once, or use watch(), which reads the parameters' .grad."
             )
+        if observer is None or not observer.is_armed or observer.has_run:
+            self.end()
+
+    def end(self) -> None:
+        """Hear no more; harmless when done twice. What it was holds this object, in a circle."""
+        stop, self.stop = self.stop, None
+        if stop is not None:
+            stop()

@@ -122,6 +122,11 @@ class BackwardObserver:
         """Whether it still reads."""
         return self._armed
 
+    @property
+    def has_run(self) -> bool:
+        """Whether a backward ran over the graph."""
+        return self._passes > 0
+
     def remove(self) -> None:
         """Take every hook away. Harmless when done twice."""
         self._armed = False

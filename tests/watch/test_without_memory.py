@@ -153,7 +153,7 @@ def test_scalers_flags_and_cleared_gradients_leave_it_out() -> None:
     scaler = torch.amp.GradScaler("cpu")
     loss = scaler.scale(torch.ones(1, requires_grad=True).sum())
     freed(scaler._scale)
-    assert loss_scale(scaler) is None and scaler_of([loss], [scaler]) is None
+    assert loss_scale(scaler) is None and scaler_of([loss], {"scaler": scaler}) is None
     assert not Flag(freed(torch.ones(1))).read()
     assert UnusedPasses().take_cleared([]) == []
 
