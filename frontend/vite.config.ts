@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
 
 // d3-zoom can also follow a transition, which would bring code for times, eases and colors that nothing here uses.
-const noTransition = fileURLToPath(new URL("src/draw/no_transition.ts", import.meta.url));
+const noTransition = fileURLToPath(new URL("src/draw/camera/no_transition.ts", import.meta.url));
 
 // Without style sheets and preloads of its own, an import() needs no help: 0.9 kB.
 const plainImports: Plugin = {

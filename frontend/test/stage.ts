@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, inject, vi } from "vitest";
 import { mount, type MountOptions } from "../src/panel/mount";
-import { writeHash } from "../src/panel/host";
+import { writeHash } from "../src/panel/session/host";
 import { serveFixtures, type FixtureRun } from "./fixture";
 
 export interface Stage {

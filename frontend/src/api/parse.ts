@@ -1,9 +1,9 @@
 // Turns frames of the routes `step` and `node` into what the model reads.
 
 import { failure, success, type Result } from "../base/result";
-import type { Reading } from "../model/bad_steps";
-import type { RecordedStep, Whole } from "../model/record";
-import { BACKWARD, type RecordRef, type Run } from "../model/run";
+import type { Reading } from "../model/recorded/bad_steps";
+import type { RecordedStep, Whole } from "../model/recorded/record";
+import { BACKWARD, type RecordRef, type Run } from "../model/recorded/run";
 import type { NodeHeader, RunsReply, SeriesHeader, StepHeader, TagReply, TensorHeader, WholeReply, WireNumber } from "./contract";
 import type { Frame } from "./frame";
 

@@ -1,7 +1,7 @@
 // What is to be laid out, as it is sent to the worker: columns, by box and by edge.
 
 import type { Size } from "../base/geometry";
-import type { VisibleGraph } from "../model/collapse";
+import type { VisibleGraph } from "../model/visible/collapse";
 
 export interface LayoutRequest {
   readonly parent: Int32Array; // box around each, less than its own number, or -1

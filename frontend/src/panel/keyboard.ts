@@ -1,15 +1,15 @@
 // Keys that work anywhere in the panel, except where a control has its own use for them.
 
 import { listen, type Dispose } from "../base/disposer";
-import { stagesAt } from "../model/run";
+import { stagesAt } from "../model/recorded/run";
 import { chooseEdge, chooseStage, moveSteps, reveal, toggleGroup } from "../state/actions";
 import { startComparing, stopComparing } from "../state/compare";
 import { moveRow, showEverything, showView, toggleRows, zoomColumns, zoomRows } from "../state/flow_actions";
 import { setFollow } from "../state/live_actions";
 import type { Store } from "../state/store";
 import { turnUses } from "../state/uses";
-import type { Flowing } from "./flow_data";
-import { togglePlay } from "./steps";
+import type { Flowing } from "./flow/flow_data";
+import { togglePlay } from "./toolbar/steps";
 
 const OWN_KEYS = "input, select, textarea, [contenteditable]";
 

@@ -1,7 +1,7 @@
 // Looks for new records while the panel is in sight: TensorBoard's own reload is off unless somebody turns it on.
 
 import { Disposer, listen, type Dispose } from "../base/disposer";
-import type { Session } from "./session";
+import type { Session } from "./session/session";
 
 // TensorBoard itself reads its files every 5 seconds.
 const SOONEST_MS = 5000;

@@ -3,15 +3,15 @@
 import { batch, effect } from "@preact/signals";
 import { Disposer, type Dispose } from "../base/disposer";
 import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
-import { DEFAULT_RAMP, rampNamed } from "../draw/ramps";
-import { keptRamp } from "./colors";
-import { BACKWARD } from "../model/run";
+import { DEFAULT_RAMP, rampNamed } from "../draw/style/ramps";
+import { keptRamp } from "./toolbar/colors";
+import { BACKWARD } from "../model/recorded/run";
 import { chosenGroups, goToStep, moveSteps, reveal } from "../state/actions";
 import { applyPlace, awaitRun } from "../state/awaited";
 import { applyCharted, chartedOf } from "../state/charts";
 import { applyVersus, versusOf } from "../state/compare";
 import { setStatistic, type Store } from "../state/store";
-import { readHash, watchHash, writeHash } from "./host";
+import { readHash, watchHash, writeHash } from "./session/host";
 
 const SETTLED_MS = 250;
 

@@ -1,7 +1,7 @@
 // Where a link leads; and a run that it names and that TensorBoard has not read yet: another is shown until it comes.
 
 import { batch } from "@preact/signals";
-import { BACKWARD, lastRecord, nearestRecord, type RecordRef } from "../model/run";
+import { BACKWARD, lastRecord, nearestRecord, type RecordRef } from "../model/recorded/run";
 import { leaveGraph } from "./actions";
 import type { Address } from "./address";
 import type { Store } from "./store";

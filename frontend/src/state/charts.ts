@@ -1,7 +1,7 @@
 // Which tensors and runs are drawn over each other, and how.
 
 import { batch, signal, type Signal } from "@preact/signals";
-import type { Hierarchy } from "../model/hierarchy";
+import type { Hierarchy } from "../model/tree/hierarchy";
 import type { Charted } from "./address";
 import type { Store } from "./store";
 

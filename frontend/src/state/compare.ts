@@ -1,11 +1,11 @@
 // What the shown record is compared with, and the other way round.
 
 import { batch, computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { compare, joinGraphs, type Comparison, type Joined } from "../model/comparison";
-import type { Hierarchy } from "../model/hierarchy";
-import type { RecordedStep } from "../model/record";
-import { distinctSteps, nearestRecord, type RecordRef, type Run, type Tag } from "../model/run";
-import { computeValues } from "../model/values";
+import { compare, joinGraphs, type Comparison, type Joined } from "../model/compare/comparison";
+import type { Hierarchy } from "../model/tree/hierarchy";
+import type { RecordedStep } from "../model/recorded/record";
+import { distinctSteps, nearestRecord, type RecordRef, type Run, type Tag } from "../model/recorded/run";
+import { computeValues } from "../model/visible/values";
 import type { Versus } from "./address";
 import type { Store } from "./store";
 

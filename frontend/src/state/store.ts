@@ -1,15 +1,15 @@
 // The one mutable thing of the panel: what is shown, as signals.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { BadSteps } from "../model/bad_steps";
-import { showGraph, type VisibleGraph } from "../model/collapse";
-import { EVERYTHING, type FlowWindow } from "../model/flow_window";
-import type { Hierarchy } from "../model/hierarchy";
-import type { Magnitudes } from "../model/magnitudes";
-import type { RecordedStep } from "../model/record";
-import { BACKWARD, type RecordRef, type Run, type Tag } from "../model/run";
-import { DEFAULT_STATISTIC, statisticOf, type Statistic } from "../model/statistics";
-import { computeValues, type StepValues } from "../model/values";
+import type { BadSteps } from "../model/recorded/bad_steps";
+import { showGraph, type VisibleGraph } from "../model/visible/collapse";
+import { EVERYTHING, type FlowWindow } from "../model/flow/flow_window";
+import type { Hierarchy } from "../model/tree/hierarchy";
+import type { Magnitudes } from "../model/recorded/magnitudes";
+import type { RecordedStep } from "../model/recorded/record";
+import { BACKWARD, type RecordRef, type Run, type Tag } from "../model/recorded/run";
+import { DEFAULT_STATISTIC, statisticOf, type Statistic } from "../model/recorded/statistics";
+import { computeValues, type StepValues } from "../model/visible/values";
 import type { Address, Direction, View } from "./address";
 import { createCharts, type ChartsState } from "./charts";
 import { createCompare, type CompareState } from "./compare";

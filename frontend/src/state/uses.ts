@@ -1,7 +1,7 @@
 // Where a tensor that several use is drawn: once, or beside each of its uses.
 
-import { buildHierarchy } from "../model/hierarchy";
-import { usesOf } from "../model/placement";
+import { buildHierarchy } from "../model/tree/hierarchy";
+import { usesOf } from "../model/tree/placement";
 import { tooManyLines } from "./actions";
 import type { Store } from "./store";
 

@@ -1,0 +1,44 @@
+// What a line over steps cannot show: on a logarithmic scale zeros, which lie on a floor below it, and on any NaN and infinity, at the top.
+
+import type { ChartLine } from "./paint_chart";
+import type { Theme } from "../style/theme";
+
+export const FLOOR_ROOM_PX = 22; // below the numbers of the scale
+export const FLOOR_PX = 7; // above the lower edge
+const ZERO_PX = 5;
+const ZEROS_PX = 12; // of all lines together
+const NONFINITE_PX: readonly [number, number] = [4, 9];
+
+export interface MarkedSteps {
+  readonly zeros: readonly number[];
+  readonly nonfinite: readonly number[];
+  readonly gaps: boolean;
+}
+
+export function markedSteps(lines: readonly ChartLine[], log: boolean): MarkedSteps {
+  return {
+    zeros: log ? lines.flatMap(({ steps, values }) => steps.filter((_, i) => values[i] === 0)) : [],
+    nonfinite: lines.flatMap(({ nonfinite }) => [...(nonfinite?.keys() ?? [])]),
+    gaps: lines.some(({ steps, values, nonfinite }) => values.some((value, i) => value === null && nonfinite?.has(steps[i]!) !== true)),
+  };
+}
+
+export interface MarkPlaces {
+  readonly x: (step: number) => number;
+  readonly top: number;
+  readonly floor: number;
+  readonly pixel: number; // of the screen, in those of the context
+}
+
+// A zero has the color of its line, and each line that has any a row of its own: else they would hide each other.
+export function paintMarks(context: CanvasRenderingContext2D, lines: readonly ChartLine[], log: boolean, { x, top, floor, pixel }: MarkPlaces, theme: Theme): void {
+  const rows = lines.map((line) => ({ color: line.color, zeros: markedSteps([line], log).zeros })).filter(({ zeros }) => zeros.length > 0);
+  const [side, row] = [ZERO_PX * pixel, Math.min(ZERO_PX, ZEROS_PX / rows.length) * pixel];
+  rows.forEach(({ color, zeros }, i) => {
+    context.fillStyle = color;
+    for (const step of zeros) context.fillRect(x(step) - side / 2, floor + (i - rows.length / 2) * row, side, row);
+  });
+  const [width, height] = [NONFINITE_PX[0] * pixel, NONFINITE_PX[1] * pixel];
+  context.fillStyle = theme.nonfinite;
+  for (const step of new Set(markedSteps(lines, log).nonfinite)) context.fillRect(x(step) - width / 2, top, width, height);
+}

@@ -1,0 +1,73 @@
+// What the boxes and lines look like while two records are compared.
+
+import type { Box, VisibleGraph } from "../../model/visible/collapse";
+import { Relation, relateCells, relateGroup, relateLine, relateNode, type Comparison, type Related } from "../../model/compare/comparison";
+import { saysNone } from "../../model/recorded/gradient_flow";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import type { RecordedStep } from "../../model/recorded/record";
+import { State } from "../../model/visible/values";
+import { headRoom, textRoom, valueText } from "../graph/caption";
+import { inkOn, type ColorScale } from "../style/color_scale";
+import { isZeroBeside, ratioText, relatedFill } from "./ratio_scale";
+import type { BoxPaint, EdgePaint, Paints, Scene } from "../graph/scene";
+import { cellCount } from "../graph/paint_strip";
+import { DETAIL_FONT, widthOf } from "../style/text";
+import type { Theme } from "../style/theme";
+
+export function relateBox(comparison: Comparison, box: Box): Related {
+  return box.kind === "group" ? relateGroup(comparison, box.group) : relateNode(comparison, box.node);
+}
+
+export function paintCompared(
+  hierarchy: Hierarchy, visible: VisibleGraph, scene: Scene, comparison: Comparison, record: RecordedStep | undefined,
+  scale: ColorScale, reach: number, theme: Theme,
+): Paints {
+  const boxes = visible.boxes.map((box, i): BoxPaint => {
+    const sceneBox = scene.boxes[i]!;
+    const { shape, rectWorld, strip } = sceneBox;
+    const related = relateBox(comparison, box);
+    const fill = relatedFill(related, reach, theme);
+    const detail = detailOf(comparison, box, related, box.open ? headRoom(sceneBox, rectWorld.width) : textRoom(shape, rectWorld.width));
+    const [only, ghost] = [related.relation === Relation.onlyHere, related.relation === Relation.onlyThere];
+    const cells = strip === undefined ? [] : relateCells(hierarchy, comparison, strip, cellCount(strip, rectWorld.width));
+    // Hatched is what cannot be compared.
+    const state = stateOf(related);
+    const zero = isZeroBeside(related);
+    return {
+      fill, ink: ghost ? theme.inkSoft : inkOn(zero ? theme.zero : fill, theme), state, detail, ghost, zero, only,
+      told: !ghost && (only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record)), strip: cells.map((cell) => relatedFill(cell, reach, theme)), zeros: cells.map(isZeroBeside),
+    };
+  });
+  const edges = visible.edges.map((line): EdgePaint => {
+    const related = relateLine(comparison, hierarchy.graph, line);
+    const state = stateOf(related);
+    const weight = state === State.number ? scale.position(related.here) : 0;
+    return { state, weight, told: related.relation === Relation.none || related.relation === Relation.onlyThere, label: related.relation === Relation.onlyHere || related.relation === Relation.onlyThere ? "" : (ratioText(related) ?? "") };
+  });
+  return { boxes, edges };
+}
+
+function stateOf({ relation }: Related): State {
+  if (relation === Relation.both) return State.number;
+  if (relation === Relation.nonfinite) return State.nonfinite;
+  return relation === Relation.unknown ? State.unknown : State.none;
+}
+
+// Of all that can be said the longest that has room: the number here, and what a module has only there.
+function detailOf({ joined, here }: Comparison, box: Box, related: Related, room: number): string {
+  const ratio = ratioText(related) ?? "";
+  const parts = (texts: readonly (string | undefined)[]): string => texts.filter((text) => text !== undefined && text !== "").join(" · ");
+  const group = box.kind === "group";
+  const [source, at] = group ? [here.groups, box.group] : [here.nodes, box.node];
+  const number = related.relation === Relation.both ? valueText(source.value[at]!, source.state[at]! as State) : undefined;
+  const there = Number.isNaN(related.there) ? undefined : valueText(related.there, State.number);
+  if (related.relation === Relation.onlyThere) return [parts([ratio, there]), ratio].find((text) => widthOf(text, DETAIL_FONT) <= room) ?? "";
+  const missing = group ? joined.missing[box.group]! : 0;
+  const more = missing === 0 ? "" : `${missing} only there`;
+  const choices = [
+    parts([ratio, number && (group ? `${here.groupWord} ${number}` : number), more]),
+    parts([ratio, more]), parts([ratio, number]), ratio,
+  ];
+  // A module's name goes before what is said of it: its swatch and its card say that too.
+  return choices.find((text) => widthOf(text, DETAIL_FONT) <= room) ?? (box.open ? "" : ratio);
+}

@@ -1,0 +1,49 @@
+// From a ratio to a color: blue below one, orange above. Both sides are equally light at equal
+// distance (OKLab), so that neither looks like more, and they part under every color blindness.
+
+import { formatNumber } from "../../base/format";
+import { Relation, type Related } from "../../model/compare/comparison";
+import { colorAt } from "../style/element_colors";
+import type { Theme } from "../style/theme";
+
+const LIGHT = ["#2f7ad3", "#629ae1", "#91b9ec", "#c1d7f5", "#f5f5f5", "#edcebc", "#dea888", "#cd8355", "#b95e17"];
+const DARK = ["#7cb9f8", "#6693c2", "#506f8e", "#3d4c5c", "#2b2b2b", "#5d4531", "#8e6039", "#c17d41", "#f79c49"];
+
+export function ratioStops(theme: Theme): readonly string[] {
+  return theme.dark ? DARK : LIGHT;
+}
+
+// `reach` is the log2 of the ratio at which the color is full.
+export function ratioColor(log2: number, reach: number, theme: Theme): string {
+  return colorAt(ratioStops(theme), (Math.max(-1, Math.min(1, log2 / reach)) + 1) / 2);
+}
+
+// One of the two is exactly zero: dead, and not merely small.
+export function isZeroBeside({ relation, log2 }: Related): boolean {
+  return relation === Relation.both && Math.abs(log2) === Infinity;
+}
+
+export function relatedFill({ relation, log2 }: Related, reach: number, theme: Theme): string {
+  if (relation === Relation.both) return ratioColor(log2, reach, theme);
+  if (relation === Relation.nonfinite) return theme.nonfinite;
+  if (relation === Relation.onlyThere) return theme.background;
+  return relation === Relation.onlyHere ? theme.surface : theme.none;
+}
+
+// "×1.52", "×−1.52" where the sign changed, or why there is no ratio; undefined where neither has a number.
+export function ratioText({ relation, log2, here, there }: Related): string | undefined {
+  if (relation === Relation.none) return undefined;
+  if (relation !== Relation.both) return WORDS[relation];
+  if (here === 0 && log2 === 0) return "both 0";
+  if (log2 === Infinity) return "×∞";
+  return `×${formatNumber(2 ** log2 * (here * there < 0 ? -1 : 1))}`;
+}
+
+const WORDS: Readonly<Record<Exclude<Relation, 0 | 6>, string>> = {
+  [Relation.onlyHere]: "only here",
+  [Relation.numberHere]: "none there",
+  [Relation.numberThere]: "none here",
+  [Relation.nonfinite]: "NaN/inf",
+  [Relation.unknown]: "–",
+  [Relation.onlyThere]: "only there",
+};

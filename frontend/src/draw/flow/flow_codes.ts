@@ -1,0 +1,85 @@
+// Cells as codes, ordered by what wins where several share a pixel: a NaN is never hidden, then the greatest number.
+
+import { Relation } from "../../model/compare/comparison";
+import type { Flow } from "../../model/flow/flow";
+import type { ComparedFlow } from "../../model/flow/flow_compared";
+import { State } from "../../model/visible/values";
+import { rampOf, type ColorScale } from "../style/color_scale";
+import { rgbOf } from "../style/element_colors";
+import { ratioColor } from "../compare/ratio_scale";
+import type { Theme } from "../style/theme";
+
+export const NOTHING = 0; // the row of an open module
+export const NONE = 1;
+const ZERO = 2;
+const FIRST = 3;
+const STEPS = 256;
+const NONFINITE = FIRST + STEPS;
+
+// [entities, steps], as the flow.
+export function codesOf({ value, state }: Flow, scale: ColorScale): Uint16Array {
+  const codes = new Uint16Array(state.length);
+  for (let at = 0; at < state.length; at++) codes[at] = codeOf(value[at]!, state[at]! as State, scale);
+  return codes;
+}
+
+function codeOf(value: number, state: State, scale: ColorScale): number {
+  if (state === State.number) return FIRST + Math.round(scale.position(value) * (STEPS - 1));
+  if (state === State.nonfinite) return NONFINITE;
+  return state === State.zero ? ZERO : NONE;
+}
+
+// The same of what is compared: what has no ratio, then ratios, the farther from one the greater the code, then NaN.
+const ONLY_HERE = 2;
+const ONLY_THERE = 3;
+const FIRST_RATIO = 4;
+const RATIOS = 128; // in each direction
+// Exactly zero on one side.
+const ZERO_THERE = FIRST_RATIO + 2 * RATIOS;
+const ZERO_HERE = ZERO_THERE + 1;
+const BAD_RATIO = ZERO_HERE + 1;
+
+export function comparedCodesOf({ relation, log2 }: ComparedFlow, reach: number): Uint16Array {
+  const codes = new Uint16Array(relation.length);
+  for (let at = 0; at < codes.length; at++) codes[at] = ratioCode(relation[at]! as Relation, log2[at]! / reach);
+  return codes;
+}
+
+function ratioCode(relation: Relation, part: number): number {
+  if (relation === Relation.both && Math.abs(part) === Infinity) return part < 0 ? ZERO_HERE : ZERO_THERE;
+  if (relation === Relation.both) return FIRST_RATIO + 2 * Math.round(Math.min(1, Math.abs(part)) * (RATIOS - 1)) + (part < 0 ? 1 : 0);
+  if (relation === Relation.nonfinite) return BAD_RATIO;
+  if (relation === Relation.onlyHere) return ONLY_HERE;
+  return relation === Relation.onlyThere ? ONLY_THERE : NONE;
+}
+
+// By code, as the pixels of an ImageData, little-endian ABGR.
+export interface Palette {
+  readonly colors: Uint32Array;
+  readonly lines: Uint32Array; // of a hatching over it
+  readonly lean: Int8Array; // of these lines, 1 or -1; 0: none
+}
+
+export function paletteOf(theme: Theme): Palette {
+  return hatched([theme.background, theme.none, theme.zero, ...rampOf(theme.dark, theme.ramp), theme.nonfinite], [[NONE, 1, theme.noneLine]]);
+}
+
+export function ratioPaletteOf(theme: Theme): Palette {
+  const ratios = Array.from({ length: 2 * RATIOS }, (_, i) => ratioColor(((i % 2 === 0 ? 1 : -1) * Math.floor(i / 2)) / (RATIOS - 1), 1, theme));
+  const ends = [ratioColor(Infinity, 1, theme), ratioColor(-Infinity, 1, theme)];
+  return hatched([theme.background, theme.none, theme.surface, theme.surface, ...ratios, ...ends, theme.nonfinite], [
+    [NONE, 1, theme.noneLine], [ONLY_HERE, 1, theme.only], [ONLY_THERE, -1, theme.only],
+    [ZERO_HERE, 1, theme.zero], [ZERO_THERE, -1, theme.zero],
+  ]);
+}
+
+function hatched(colors: readonly string[], hatches: readonly (readonly [number, 1 | -1, string])[]): Palette {
+  const [lines, lean] = [[...colors], new Int8Array(colors.length)];
+  for (const [code, leans, color] of hatches) [lines[code], lean[code]] = [color, leans];
+  return { colors: Uint32Array.from(colors, pixelOf), lines: Uint32Array.from(lines, pixelOf), lean };
+}
+
+function pixelOf(hex: string): number {
+  const [red, green, blue] = rgbOf(hex);
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}

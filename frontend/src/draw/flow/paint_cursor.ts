@@ -1,0 +1,136 @@
+// What lies over the heat map: the chosen step and row, what is pointed at, what is being dragged, the step numbers.
+
+import { formatCount } from "../../base/format";
+import type { Rect } from "../../base/geometry";
+import { toPx, type Axis } from "../../model/flow/flow_window";
+import { columnTicks, positionOf } from "../../model/recorded/step_axis";
+import { inkOn } from "../style/color_scale";
+import { DETAIL_FONT } from "../style/text";
+import type { Theme } from "../style/theme";
+
+export interface Overlay {
+  readonly columns: Axis;
+  readonly rows: Axis;
+  readonly map: Rect; // the heat map
+  readonly whole: Rect; // with the line above it
+  readonly steps: readonly number[];
+  readonly bad: Iterable<number>; // steps with NaN or infinity
+  readonly step: number | undefined; // place of the chosen step, in columns
+  readonly shown: number; // its number
+  readonly row: number; // -1: none
+  readonly pointed: { readonly column: number; readonly row: number } | undefined;
+  readonly brush: Rect | undefined;
+}
+
+const TICK_ROOM_PX = 64;
+const THIN_PX = 5;
+const BAD_PX = 5; // height of a mark over a column
+
+export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay, theme: Theme): void {
+  const { columns, rows, map, whole, pointed } = overlay;
+  context.save();
+  context.beginPath();
+  context.rect(whole.x, whole.y, whole.width, whole.height);
+  context.clip();
+  if (pointed !== undefined) {
+    context.strokeStyle = theme.inkSoft;
+    context.lineWidth = 1;
+    if (pointed.column !== -1) frameColumn(context, columns, pointed.column + 0.5, whole);
+    if (pointed.row !== -1) frameRow(context, rows, pointed.row, map);
+  }
+  if (overlay.row !== -1) {
+    context.strokeStyle = theme.accent;
+    context.lineWidth = 2;
+    frameRow(context, rows, overlay.row, map);
+  }
+  if (overlay.step !== undefined) {
+    context.strokeStyle = theme.root;
+    context.lineWidth = columns.unitPx >= THIN_PX ? 2 : 1;
+    frameColumn(context, columns, overlay.step, whole);
+  }
+  if (overlay.brush !== undefined) paintBrush(context, overlay.brush, theme);
+  context.restore();
+  paintBad(context, overlay, theme);
+  paintTicks(context, overlay, theme);
+}
+
+// Around the cells and not over them; a narrow column is marked by one line.
+function frameColumn(context: CanvasRenderingContext2D, columns: Axis, middle: number, { x, y, width: whole, height }: Rect): void {
+  const width = columns.unitPx;
+  const left = x + toPx(columns, middle) - width / 2;
+  if (width >= THIN_PX) {
+    // At the edge of the map the frame's sides stay in sight.
+    const [from, to] = [Math.max(x + 1, left - 1.5), Math.min(x + whole - 1, left + width + 0.5)];
+    return context.strokeRect(from, y - 2, to - from, height + 4);
+  }
+  const beside = Math.floor(left) - 0.5; // the column itself stays in sight
+  context.beginPath();
+  context.moveTo(beside, y);
+  context.lineTo(beside, y + height);
+  context.stroke();
+}
+
+function frameRow(context: CanvasRenderingContext2D, rows: Axis, row: number, { x, y, width }: Rect): void {
+  const top = y + toPx(rows, row);
+  const height = Math.max(2, rows.unitPx);
+  context.strokeRect(x - 2, top - 1.5, width + 4, height + 2);
+}
+
+function paintBrush(context: CanvasRenderingContext2D, { x, y, width, height }: Rect, theme: Theme): void {
+  context.fillStyle = theme.accent;
+  context.globalAlpha = 0.18;
+  context.fillRect(x, y, width, height);
+  context.globalAlpha = 1;
+  context.strokeStyle = theme.accent;
+  context.lineWidth = 1.5;
+  context.strokeRect(x, y, width, height);
+}
+
+// At the heads of columns, also where the cells are of a healthy pass of the step.
+function paintBad(context: CanvasRenderingContext2D, { columns, map, steps, bad }: Overlay, theme: Theme): void {
+  if (steps.length === 0) return;
+  const width = Math.max(3, Math.min(columns.unitPx - 1, 12));
+  context.fillStyle = theme.nonfinite;
+  let before = -1;
+  for (const step of bad) {
+    const x = toPx(columns, positionOf(steps, step));
+    if (x < 0 || x > map.width || x - before < 0.5) continue;
+    before = x;
+    context.fillRect(map.x + x - width / 2, map.y - BAD_PX - 1, width, BAD_PX);
+  }
+}
+
+function paintTicks(context: CanvasRenderingContext2D, { columns, map, steps, step, shown }: Overlay, theme: Theme): void {
+  context.font = DETAIL_FONT;
+  context.textBaseline = "top";
+  context.textAlign = "center";
+  context.fillStyle = theme.inkSoft;
+  const bottom = map.y + map.height;
+  const plate = step === undefined ? -Infinity : map.x + toPx(columns, step);
+  const room = context.measureText(formatCount(shown)).width / 2 + 8;
+  for (const column of columnTicks(columns.from, columns.to, columns.count, columns.unitPx, TICK_ROOM_PX)) {
+    const x = map.x + toPx(columns, column + 0.5);
+    context.fillRect(x - 0.5, bottom + 1, 1, 4);
+    const text = formatCount(steps[column]!);
+    const half = context.measureText(text).width / 2;
+    if (Math.abs(x - plate) < room + half) continue;
+    context.fillText(text, Math.max(map.x + half, Math.min(map.x + map.width - half, x)), bottom + 7);
+  }
+  if (step !== undefined) paintChosen(context, toPx(columns, step), map, shown, theme);
+  context.textAlign = "start";
+}
+
+// The number of the chosen step, on a plate among the others.
+function paintChosen(context: CanvasRenderingContext2D, atPx: number, map: Rect, step: number, theme: Theme): void {
+  if (atPx < 0 || atPx > map.width) return;
+  const text = formatCount(step);
+  const half = context.measureText(text).width / 2 + 5;
+  const x = Math.max(map.x + half, Math.min(map.x + map.width - half, map.x + atPx));
+  const top = map.y + map.height + 3;
+  context.fillStyle = theme.root;
+  context.beginPath();
+  context.roundRect(x - half, top + 1, 2 * half, 17, 4);
+  context.fill();
+  context.fillStyle = inkOn(theme.root, theme);
+  context.fillText(text, x, top + 4);
+}

@@ -1,0 +1,209 @@
+// What is written on a box: a title that does not change, a detail that changes with the step.
+
+import type { Size } from "../../base/geometry";
+import { formatCount, formatNumber, formatShape } from "../../base/format";
+import type { Box } from "../../model/visible/collapse";
+import type { Graph } from "../../model/recorded/graph";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import { isSeed, requiresGrad, saysNone, stopsGradient, wordFor } from "../../model/recorded/gradient_flow";
+import { kindLabel, nameWithin, operationLabel } from "../../model/recorded/labels";
+import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../../model/recorded/record";
+import { State, type StepValues } from "../../model/visible/values";
+import { stripOf } from "../../model/visible/strip";
+import { STRIP_HEIGHT, wantedWidth } from "./paint_strip";
+import { DETAIL_FONT, TITLE_FONT, widthOf } from "../style/text";
+
+const MOST_WRITTEN = 3;
+
+// Room for text inside of a box of that width; slanted and round ends take some.
+export function textRoom(shape: string, width: number): number {
+  return width - (shape === "operation" || shape === "group" ? 14 : 24);
+}
+
+// Of an open group's head, beside its title and the swatch.
+export function headRoom({ title, subtitle }: Caption, width: number): number {
+  return width - 72 - widthOf(title, TITLE_FONT) - (subtitle === "" ? 0 : widthOf(subtitle, DETAIL_FONT) + 7);
+}
+
+// Room below a closed group for the sheets that say there is more inside.
+export const SHEETS = 6;
+
+export interface Caption {
+  readonly title: string;
+  readonly subtitle: string;
+}
+
+export function captionOf(hierarchy: Hierarchy, box: Box): Caption {
+  if (box.kind === "group") {
+    const { title, subtitle } = hierarchy.groups[box.group]!;
+    return { title, subtitle };
+  }
+  if (box.module !== -1) return foldedCaption(hierarchy, box);
+  const { graph } = hierarchy;
+  const name = nameWithin(nameOfNode(graph, box.node), scopePath(hierarchy, box));
+  const operation = operationLabel(graph.columns.nodes.operation[box.node]!);
+  if (operation === "") return { title: name || kindLabel(graph.columns.nodes.kind[box.node]!), subtitle: "" };
+  return name === "" || name === operation
+    ? { title: operation, subtitle: "" }
+    : { title: `${name} · ${operation}`, subtitle: "" };
+}
+
+// A module call that is one operation: named by both, as "20  Sigmoid · sigmoid".
+function foldedCaption(hierarchy: Hierarchy, box: Box): Caption {
+  const { title, subtitle } = hierarchy.groups[box.module]!;
+  const node = captionOf(hierarchy, { ...box, module: -1 }).title;
+  return { title, subtitle: subtitle === "" ? node : `${subtitle} · ${node}` };
+}
+
+// A variable's name where one was found, else the node's own unless that only repeats the operation.
+export function nameOfNode(graph: Graph, node: number): string {
+  const { name, operation } = graph.columns.nodes;
+  const slots = graph.columns.slots.name.slice(graph.slotOffset[node], graph.slotOffset[node + 1]).filter((slot) => slot !== "");
+  // Outputs of one operation, as in q, k, v = x.chunk(3).
+  if (slots.length > 0) return slots.length > 3 ? `${slots.slice(0, 3).join(", ")}, …` : slots.join(", ");
+  const own = name[node]!;
+  if (operation[node] === "") return own;
+  // "l.0/addmm.1": module, operation, ordinal.
+  const last = own.slice(own.lastIndexOf("/") + 1).replace(/[._]\d+$/, "");
+  return last === operation[node] || last === operationLabel(operation[node]!) ? "" : own;
+}
+
+function scopePath(hierarchy: Hierarchy, box: Box): string {
+  for (let group = hierarchy.itemGroup[box.item]!; group !== -1; group = hierarchy.groups[group]!.parent) {
+    const { scope } = hierarchy.groups[group]!;
+    if (scope !== -1) return hierarchy.graph.columns.scopes.path[scope]!;
+  }
+  return "";
+}
+
+// Sizes depend on the structure alone, so that a step never moves a box.
+export function sizeOf(hierarchy: Hierarchy, box: Box): Size {
+  const { title, subtitle } = captionOf(hierarchy, box);
+  const text = widthOf(title, TITLE_FONT) + (subtitle ? widthOf(subtitle, DETAIL_FONT) + 8 : 0);
+  if (box.kind === "group") {
+    // The longest detail that any step can bring.
+    const detail = widthOf(`${formatCount(hierarchy.nodesInside[box.group]!)} nodes · max −1.23e−12`, DETAIL_FONT);
+    if (box.open) return { width: Math.min(360, Math.ceil(text) + 136), height: 60 };
+    const strip = stripOf(hierarchy, box.group);
+    const least = Math.max(text + 34, detail + 20);
+    if (strip === undefined) return { width: clamp(least, 128, 240), height: 46 + SHEETS };
+    return { width: clamp(Math.max(least, wantedWidth(strip)), 128, 300), height: 46 + STRIP_HEIGHT + SHEETS };
+  }
+  const { kind } = hierarchy.graph.columns.nodes;
+  if (kind[box.node] === "constant") return { width: clamp(text + 24, 104, 180), height: 34 };
+  const slant = kind[box.node] === "operation" ? 24 : 38;
+  const shape = widthOf(shapeText(hierarchy.graph, box.node), DETAIL_FONT) + slant;
+  const least = Math.min(230, Math.max(shape, leastWidth(hierarchy.graph, box.node)));
+  return { width: clamp(text + slant, least, 230), height: kind[box.node] === "root" ? 50 : 42 };
+}
+
+function clamp(value: number, low: number, high: number): number {
+  return Math.ceil(Math.max(low, Math.min(high, value)));
+}
+
+// Tensors that may be kept whole need room for value and gradient.
+function leastWidth(graph: Graph, node: number): number {
+  if (node >= graph.ownNodes) return 128; // "only there" and the number
+  const shape = graph.columns.slots.shape[graph.slotOffset[node]!] ?? [];
+  const elements = shape.reduce((product, size) => product * size, 1);
+  if (graph.columns.nodes.slot_count[node] !== 1 || elements > WHOLE_LIMIT) return 88;
+  return elements === 1 ? 140 : 168;
+}
+
+export interface Scalars {
+  readonly value: number | undefined;
+  readonly gradient: number | undefined;
+}
+
+export function scalarsOf(graph: Graph, record: RecordedStep | undefined, node: number): Scalars {
+  const whole = wholeOf(graph, record, node);
+  return { value: scalarOf(whole?.value), gradient: scalarOf(whole?.gradient) };
+}
+
+// Of a node with several outputs no single one speaks for it.
+function wholeOf(graph: Graph, record: RecordedStep | undefined, node: number): Whole | undefined {
+  return graph.columns.nodes.slot_count[node] === 1 ? record?.whole.get(graph.slotOffset[node]!) : undefined;
+}
+
+// A small array as it is read best: one number where all are equal, the elements
+// where they are few.
+export function arrayText(array: readonly number[] | undefined): string | undefined {
+  const element = elementOf(array);
+  if (element !== undefined) return formatNumber(element);
+  return array !== undefined && array.length <= MOST_WRITTEN ? `[${array.map(formatNumber).join(", ")}]` : undefined;
+}
+
+// The second line of a box: value and gradient of a scalar (or of each element, where all are equal), else the statistic,
+// else why there is none. Of all that can be said the longest that fits into `room` is: the value goes before the gradient.
+export function detailOf(
+  hierarchy: Hierarchy, box: Box, values: StepValues | undefined, record: RecordedStep | undefined, room: number,
+): string {
+  const choices = detailsOf(hierarchy, box, values, record);
+  return choices.find((text) => widthOf(text, DETAIL_FONT) <= room) ?? choices.at(-1) ?? "";
+}
+
+// Longest first.
+function detailsOf(
+  hierarchy: Hierarchy, box: Box, values: StepValues | undefined, record: RecordedStep | undefined,
+): readonly string[] {
+  const number = numberText(box, values);
+  if (box.kind === "group") {
+    const state = values?.groups.state[box.group];
+    return groupDetails(hierarchy, box, number && state === State.number ? `${values?.groupWord} ${number}` : number);
+  }
+  return nodeDetails(hierarchy.graph, box.node, number, record);
+}
+
+function groupDetails(hierarchy: Hierarchy, box: Box, number: string | undefined): readonly string[] {
+  const inside = hierarchy.nodesInside[box.group]!;
+  if (box.open) return [number ?? ""];
+  const nodes = inside === 1 ? "1 node" : `${formatCount(inside)} nodes`;
+  return number === undefined ? [nodes] : [`${nodes} · ${number}`, number];
+}
+
+function nodeDetails(graph: Graph, node: number, number: string | undefined, record: RecordedStep | undefined): readonly string[] {
+  const whole = wholeOf(graph, record, node);
+  const word = isSeed(graph, node) ? "seed" : "grad";
+  const value = arrayText(whole?.value);
+  const gradient = arrayText(whole?.gradient);
+  const each = (array: readonly number[] | undefined): string => (elementOf(array) !== undefined && array?.length !== 1 ? " each" : "");
+  const texts: string[] = [];
+  if (gradient !== undefined) {
+    if (value !== undefined) texts.push(`value ${value}  ${word} ${gradient}${each(whole?.gradient)}`);
+    texts.push(`${word} ${gradient}${each(whole?.gradient)}`);
+  }
+  if (number !== undefined) {
+    if (value !== undefined && gradient === undefined) texts.push(`value ${value}  ${number}`);
+    return [...texts, number];
+  }
+  const [missing, shorter] = missingTexts(graph, node, record);
+  if (value !== undefined) texts.push(missing === undefined ? `value ${value}${each(whole?.value)}` : `value ${value}  ${missing}`);
+  return [...texts, missing ?? shapeText(graph, node), ...(shorter === undefined ? [] : [shorter])];
+}
+
+// Longest first; none where nothing is missing.
+function missingTexts(graph: Graph, node: number, record: RecordedStep | undefined): readonly string[] {
+  if (stopsGradient(graph, node)) return ["gradient stops here", "cut here"];
+  if (record?.hasGradients !== true) return [];
+  const word = wordFor(graph.columns.nodes.reason[node]!);
+  if (word !== undefined) return [word];
+  return saysNone(graph, node, record) && requiresGrad(graph, node) ? ["no gradient", "none"] : [];
+}
+
+export function numberText(box: Box, values: StepValues | undefined): string | undefined {
+  const source = box.kind === "group" ? values?.groups : values?.nodes;
+  const index = box.kind === "group" ? box.group : box.node;
+  return source === undefined ? undefined : valueText(source.value[index]!, source.state[index]! as State);
+}
+
+export function valueText(value: number, state: State): string | undefined {
+  if (state === State.none) return undefined;
+  if (state === State.unknown) return "–";
+  if (state === State.nonfinite) return "NaN/inf";
+  return formatNumber(value);
+}
+
+function shapeText(graph: Graph, node: number): string {
+  const shape = graph.columns.slots.shape[graph.slotOffset[node]!];
+  return shape === undefined ? "" : formatShape(shape);
+}

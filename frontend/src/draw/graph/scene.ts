@@ -1,0 +1,129 @@
+// What the painter needs, in two parts: the fixed one changes with the layout,
+// the painted one with the step. Recoloring makes only the second anew.
+
+import { boundsOf, distanceToPath, intersects, type Point, type Rect } from "../../base/geometry";
+import { formatShape } from "../../base/format";
+import type { VisibleGraph, VisibleEdge } from "../../model/visible/collapse";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import { isCut, retainsGrad } from "../../model/recorded/gradient_flow";
+import { slotRowOf, type NodeKind } from "../../model/recorded/graph";
+import { stripOf, type Strip } from "../../model/visible/strip";
+import type { State } from "../../model/visible/values";
+import type { LaidOut } from "../../layout/laid_out";
+import { captionOf } from "./caption";
+
+export type Shape = NodeKind | "group" | "frame";
+
+export interface SceneBox {
+  readonly id: string;
+  readonly rectWorld: Rect;
+  readonly shape: Shape;
+  readonly depth: number;
+  readonly title: string;
+  readonly subtitle: string;
+  readonly order: number;
+  readonly copied: boolean;
+  readonly retains: boolean; // its gradient is kept in .grad because the user asked for it
+  readonly strip: Strip | undefined; // of a closed run of equal blocks
+}
+
+export interface SceneEdge {
+  readonly pathWorld: readonly Point[];
+  readonly boundsWorld: Rect;
+  readonly labelWorld: Point | undefined;
+  readonly markWorld: Point | undefined; // of a chain that is folded into the line
+  readonly chains: readonly number[]; // groups of those chains
+  readonly source: number;
+  readonly target: number;
+  readonly shapeLabel: string;
+  readonly cut: boolean; // no gradient comes back along it, though its source could take one
+}
+
+export interface Scene {
+  readonly boxes: readonly SceneBox[];
+  readonly edges: readonly SceneEdge[];
+  readonly boundsWorld: Rect;
+  readonly indexOf: ReadonlyMap<string, number>;
+}
+
+export interface BoxPaint {
+  readonly fill: string;
+  readonly ink: string;
+  readonly state: State;
+  readonly detail: string;
+  readonly told: boolean; // whether the record says of it that there is no gradient
+  readonly only?: boolean; // what it is compared with has no such node
+  readonly zero?: boolean; // compared, and exactly zero on one side: its color is a frame around that of zero
+  readonly ghost?: boolean; // only what it is compared with has it
+  readonly strip: readonly string[]; // colors of its cells
+  readonly zeros?: readonly boolean[]; // the same as `zero`, by cell
+}
+
+export interface EdgePaint {
+  readonly state: State;
+  readonly weight: number; // 0..1 along the color scale
+  readonly told: boolean;
+  readonly label: string;
+}
+
+export interface Paints {
+  readonly boxes: readonly BoxPaint[];
+  readonly edges: readonly EdgePaint[];
+}
+
+export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: LaidOut): Scene {
+  const { columns } = hierarchy.graph;
+  const boxes = visible.boxes.map((box, index): SceneBox => {
+    const node = box.node;
+    return {
+      id: box.id,
+      rectWorld: layout.boxes[index]!,
+      shape: node !== -1 ? columns.nodes.kind[node]! : box.open ? "frame" : "group",
+      depth: box.depth,
+      ...captionOf(hierarchy, box),
+      order: node === -1 ? 1 : columns.nodes.order[node]!,
+      copied: node !== -1 && box.item !== node,
+      retains: node !== -1 && retainsGrad(hierarchy.graph, node),
+      strip: box.group === -1 || box.open ? undefined : stripOf(hierarchy, box.group),
+    };
+  });
+  const edges = visible.edges.map((edge, index): SceneEdge => ({
+    pathWorld: layout.edges[index]!,
+    boundsWorld: boundsOf(layout.edges[index]!),
+    labelWorld: layout.labels[index],
+    markWorld: edge.chains.length === 0 ? undefined : (layout.labels[index] ?? middleOf(layout.edges[index]!)),
+    chains: edge.chains,
+    source: edge.source,
+    target: edge.target,
+    shapeLabel: shapeLabelOf(hierarchy, edge),
+    cut: edge.edges.every((one) => isCut(hierarchy.graph, one)),
+  }));
+  return { boxes, edges, boundsWorld: layout.bounds, indexOf: new Map(boxes.map((box, index) => [box.id, index])) };
+}
+
+function middleOf(path: readonly Point[]): Point {
+  const at = Math.floor((path.length - 1) / 2);
+  const [a, b] = [path[at]!, path[at + 1]!];
+  return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+}
+
+// The shape that arrives: chains on the way may have changed it.
+function shapeLabelOf(hierarchy: Hierarchy, { ends }: VisibleEdge): string {
+  const { graph } = hierarchy;
+  const shapes = new Set(ends.map((edge) => formatShape(graph.columns.slots.shape[slotRowOf(graph, edge)] ?? [])));
+  return shapes.size === 1 ? [...shapes][0]! : `${ends.length} tensors`;
+}
+
+// Innermost box under a point, then an edge within reach of it.
+export function edgeNear(scene: Scene, pointWorld: Point, reachWorld: number): number {
+  const around = { x: pointWorld.x - reachWorld, y: pointWorld.y - reachWorld, width: 2 * reachWorld, height: 2 * reachWorld };
+  return scene.edges.findIndex(
+    ({ pathWorld }) =>
+      pathWorld.some((point, i) => i > 0 && intersects(around, spanOf(pathWorld[i - 1]!, point))) &&
+      distanceToPath(pointWorld, pathWorld) <= reachWorld,
+  );
+}
+
+function spanOf(a: Point, b: Point): Rect {
+  return { x: Math.min(a.x, b.x), y: Math.min(a.y, b.y), width: Math.abs(a.x - b.x), height: Math.abs(a.y - b.y) };
+}

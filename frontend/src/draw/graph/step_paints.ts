@@ -1,0 +1,96 @@
+// The painted part of the scene at a step. Of thousands of boxes and lines few are near enough for
+// all that is written on them, so that is worked out when it is asked for.
+
+import { formatNumber } from "../../base/format";
+import type { VisibleGraph } from "../../model/visible/collapse";
+import { edgeSaysNone, saysNone } from "../../model/recorded/gradient_flow";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import { rowsOf } from "../../model/visible/line_rows";
+import { scalarOf, type RecordedStep } from "../../model/recorded/record";
+import { isElementItself, type Statistic } from "../../model/recorded/statistics";
+import { State, summarizeRows, type StepValues } from "../../model/visible/values";
+import { detailOf, textRoom, valueText } from "./caption";
+import { inkOn, type ColorScale } from "../style/color_scale";
+import type { BoxPaint, EdgePaint, Paints, Scene } from "./scene";
+import { stripFills } from "./paint_strip";
+import type { Theme } from "../style/theme";
+
+interface Step {
+  readonly hierarchy: Hierarchy;
+  readonly visible: VisibleGraph;
+  readonly scene: Scene;
+  readonly scale: ColorScale;
+  readonly statistic: Statistic;
+  readonly theme: Theme;
+  readonly values: StepValues | undefined;
+  readonly record: RecordedStep | undefined;
+}
+
+export function paintScene(
+  hierarchy: Hierarchy, visible: VisibleGraph, scene: Scene, scale: ColorScale, statistic: Statistic, theme: Theme,
+  values: StepValues | undefined, record: RecordedStep | undefined,
+): Paints {
+  const step: Step = { hierarchy, visible, scene, scale, statistic, theme, values, record };
+  const boxes = visible.boxes.map((box, i) => {
+    const source = box.kind === "group" ? values?.groups : values?.nodes;
+    const index = box.kind === "group" ? box.group : box.node;
+    const state = (source?.state[index] ?? State.none) as State;
+    return new BoxAtStep(step, i, state, scale.fill(source?.value[index] ?? NaN, state));
+  });
+  const none: EdgePaint = { state: State.none, weight: 0, label: "", told: true };
+  return { boxes, edges: visible.edges.map((_, i) => (values === undefined ? none : new EdgeAtStep(step, values, i))) };
+}
+
+class BoxAtStep implements BoxPaint {
+  private written: string | undefined;
+  private cells: readonly string[] | undefined;
+
+  constructor(private readonly step: Step, private readonly at: number, readonly state: State, readonly fill: string) {}
+
+  get ink(): string {
+    return inkOn(this.fill, this.step.theme);
+  }
+
+  get detail(): string {
+    const { hierarchy, visible, scene, values, record } = this.step;
+    const { shape, rectWorld } = scene.boxes[this.at]!;
+    return (this.written ??= detailOf(hierarchy, visible.boxes[this.at]!, values, record, textRoom(shape, rectWorld.width)));
+  }
+
+  get told(): boolean {
+    return saysNone(this.step.hierarchy.graph, this.step.visible.boxes[this.at]!.node, this.step.record);
+  }
+
+  get strip(): readonly string[] {
+    const { hierarchy, scene, scale, statistic, values } = this.step;
+    const { strip, rectWorld } = scene.boxes[this.at]!;
+    return (this.cells ??= strip === undefined ? [] : stripFills(hierarchy, strip, rectWorld.width, scale, statistic, values));
+  }
+}
+
+class EdgeAtStep implements EdgePaint {
+  private readonly rows: readonly number[];
+  private readonly value: number;
+  readonly state: State;
+
+  constructor(private readonly step: Step, { rows }: StepValues, private readonly at: number) {
+    this.rows = rowsOf(step.hierarchy.graph, step.visible.edges[at]!, (row) => rows.state[row] !== State.none);
+    ({ value: this.value, state: this.state } = summarizeRows(rows, this.rows, step.statistic));
+  }
+
+  get weight(): number {
+    return this.state === State.number ? this.step.scale.position(this.value) : 0;
+  }
+
+  get told(): boolean {
+    const { hierarchy, visible, record } = this.step;
+    return visible.edges[this.at]!.edges.some((edge) => edgeSaysNone(hierarchy.graph, edge, record));
+  }
+
+  // One rule for edges: the chosen statistic, but of a single element the element itself, for its sign.
+  get label(): string {
+    const { statistic, record } = this.step;
+    const only = this.rows.length === 1 && isElementItself(statistic) ? scalarOf(record?.whole.get(this.rows[0]!)?.gradient) : undefined;
+    return only !== undefined ? formatNumber(only) : (valueText(this.value, this.state) ?? "");
+  }
+}

@@ -1,0 +1,132 @@
+// One statistic of every node and group at every recorded step: computed once, then only read.
+
+import { entityCount } from "./flow_rows";
+import type { Hierarchy } from "../tree/hierarchy";
+import { BACKWARD } from "../recorded/run";
+import type { Statistic } from "../recorded/statistics";
+import { combine, emptyValues, groupWord, State, type Values } from "../visible/values";
+
+// Numbers that are kept at once; of more, only every n-th step is.
+export const MOST_CELLS = 8_000_000;
+
+// The wire's answer: one or more columns of the statistic, by record and slot.
+export interface FlowNumbers {
+  readonly steps: readonly number[];
+  readonly slots: number;
+  readonly values: readonly Float32Array[]; // [records, slots] each; they are added up
+  readonly arrived: Uint8Array; // [records, slots]: 0 none, 1 arrived, 2 arrived with NaN or infinity
+}
+
+export interface Flow extends Values {
+  readonly hierarchy: Hierarchy;
+  readonly statistic: Statistic;
+  readonly stage: string;
+  readonly steps: readonly number[]; // one column each
+  readonly every: number; // only each n-th recorded step is a column
+  readonly word: string; // what a group's number is of those inside
+  readonly shown: Uint8Array; // by entity: 0 where there is nothing to see at any step
+  readonly leftOut: number; // operations whose gradient was not recorded, as those inside of modules mostly are not
+  // value and state: [entities, steps], entities as in flow_rows.
+}
+
+export function thinning(hierarchy: Hierarchy, steps: number): number {
+  return Math.max(1, Math.ceil((entityCount(hierarchy) * steps) / MOST_CELLS));
+}
+
+type Numbers = Omit<Flow, "shown" | "leftOut">;
+
+export function computeFlow(
+  hierarchy: Hierarchy, numbers: FlowNumbers, statistic: Statistic, stage: string, every: number,
+): Flow {
+  const { steps } = numbers;
+  const { value, state } = emptyValues(entityCount(hierarchy) * steps.length);
+  const flow: Numbers = { hierarchy, statistic, stage, steps, every, word: groupWord(statistic), value, state };
+  fillNodes(flow, numbers);
+  fillGroups(flow);
+  return { ...flow, ...whatIsShown(flow) };
+}
+
+// Kinds that never have a gradient: rows of them would say nothing.
+const WITHOUT: ReadonlySet<string> = new Set(["constant", "buffer"]);
+
+// A node is left out where it never had a gradient and nothing says why; in a run without any gradient all are shown.
+function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly leftOut: number } {
+  const { groups, itemGroup, graph } = flow.hierarchy;
+  const { kind, reason } = graph.columns.nodes;
+  const shown = new Uint8Array(entityCount(flow.hierarchy));
+  const empty = flow.state.every((state) => state === State.none);
+  let leftOut = 0;
+  for (let node = 0; node < graph.nodeCount; node++) {
+    if (WITHOUT.has(kind[node]!) || node >= graph.ownNodes) continue;
+    // Of later stages only parameters are ever recorded.
+    const expected = kind[node] === "parameter" || kind[node] === "leaf" || (kind[node] !== "input" && flow.stage === BACKWARD);
+    if (empty || (expected && reason[node] !== "") || arrives(flow, node)) shown[node] = 1;
+    else if (expected) leftOut++;
+  }
+  for (let node = 0; node < graph.nodeCount; node++) {
+    if (shown[node] === 1 && itemGroup[node] !== -1) shown[graph.nodeCount + itemGroup[node]!] = 1;
+  }
+  for (let group = groups.length - 1; group >= 0; group--) {
+    const { parent } = groups[group]!;
+    if (parent !== -1 && shown[graph.nodeCount + group] === 1) shown[graph.nodeCount + parent] = 1;
+  }
+  return { shown, leftOut };
+}
+
+function arrives({ state, steps }: Numbers, entity: number): boolean {
+  for (let at = entity * steps.length; at < (entity + 1) * steps.length; at++) if (state[at] !== State.none) return true;
+  return false;
+}
+
+function fillNodes(flow: Numbers, { slots, values, arrived }: FlowNumbers): void {
+  const { graph } = flow.hierarchy;
+  const columns = flow.steps.length;
+  for (let node = 0; node < graph.nodeCount; node++) {
+    for (let slot = graph.slotOffset[node]!; slot < graph.slotOffset[node + 1]!; slot++) {
+      for (let column = 0; column < columns; column++) {
+        const at = column * slots + slot;
+        if (arrived[at] === 0) continue;
+        let value = 0;
+        for (const part of values) value += part[at]!;
+        combine(flow, node * columns + column, value, stateOf(value, arrived[at]!), flow.statistic);
+      }
+    }
+  }
+}
+
+function stateOf(value: number, arrived: number): State {
+  if (arrived === 2) return State.nonfinite;
+  if (Number.isNaN(value)) return State.unknown;
+  return value === 0 ? State.zero : State.number;
+}
+
+// Parents have lower numbers than their children, so from the last to the first everything inside is there.
+export function fillGroups(flow: Numbers): void {
+  const { groups, countsTo, graph } = flow.hierarchy;
+  for (let node = 0; node < graph.nodeCount; node++) {
+    if (countsTo[node] !== -1) addRow(flow, node, graph.nodeCount + countsTo[node]!);
+  }
+  for (let group = groups.length - 1; group >= 0; group--) {
+    const { parent } = groups[group]!;
+    if (parent !== -1) addRow(flow, graph.nodeCount + group, graph.nodeCount + parent);
+  }
+}
+
+function addRow(flow: Numbers, from: number, into: number): void {
+  const columns = flow.steps.length;
+  for (let column = 0; column < columns; column++) {
+    const at = from * columns + column;
+    combine(flow, into * columns + column, flow.value[at]!, flow.state[at]! as State, flow.statistic);
+  }
+}
+
+export interface Cell {
+  readonly value: number;
+  readonly state: State;
+}
+
+export function cellAt(flow: Flow, entity: number, column: number): Cell | undefined {
+  if (!(column >= 0 && column < flow.steps.length)) return undefined;
+  const at = entity * flow.steps.length + column;
+  return { value: flow.value[at]!, state: flow.state[at]! as State };
+}

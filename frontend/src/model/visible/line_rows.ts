@@ -1,0 +1,49 @@
+// Which rows of a record say what flows back along a line of the drawing.
+
+import { keepsElements } from "../tree/chains";
+import type { VisibleEdge } from "./collapse";
+import { edgesOut, slotRowOf, type Graph } from "../recorded/graph";
+import { wordOf } from "../recorded/labels";
+
+type IsRead = (row: number) => boolean;
+
+// Where all uses of a tensor are on the line, that is the tensor's whole gradient.
+export function rowsOf(graph: Graph, line: VisibleEdge, isRead: IsRead): readonly number[] {
+  const edges = graph.joint === "" ? line.edges : line.edges.filter((edge) => edge < graph.ownEdges);
+  if (edges.length === 1) return [rowBehind(graph, edges[0]!, isRead)];
+  const uses = new Map<number, number>();
+  for (const edge of edges) uses.set(slotRowOf(graph, edge), (uses.get(slotRowOf(graph, edge)) ?? 0) + 1);
+  const rows = edges.map((edge) => {
+    const slot = slotRowOf(graph, edge);
+    return uses.get(slot)! > 1 && usersOf(graph, edge) === uses.get(slot) ? slot : rowBehind(graph, edge, isRead);
+  });
+  return [...new Set(rows)];
+}
+
+function usersOf(graph: Graph, edge: number): number {
+  const slot = slotRowOf(graph, edge);
+  return edgesOut(graph, graph.edgeSource[edge]!).filter((other) => other < graph.ownEdges && slotRowOf(graph, other) === slot).length;
+}
+
+// A watch does not read the shares of a tensor that is used several times. But an operation that hands
+// its own gradient on as it is gives that as the share.
+export function rowBehind(graph: Graph, edge: number, isRead: IsRead): number {
+  const own = graph.edgeRow[edge]!;
+  const made = graph.slotOffset[graph.edgeTarget[edge]!]!;
+  return !isRead(own) && handsOn(graph, edge) && isRead(made) ? made : own;
+}
+
+// The first summand's share is not multiplied by the second's `alpha`. Where something was expanded, elements are summed up.
+function handsOn(graph: Graph, edge: number): boolean {
+  const { nodes, slots, edges } = graph.columns;
+  const target = graph.edgeTarget[edge]!;
+  if (nodes.kind[target] !== "operation" || nodes.slot_count[target] !== 1) return false;
+  const word = wordOf(nodes.operation[target]!);
+  const first = (word === "add" || word === "sub") && edges.target_input[edge] === 0;
+  const [given, made] = [slotRowOf(graph, edge), graph.slotOffset[target]!];
+  return (first || keepsElements(word)) && slots.dtype[given] === slots.dtype[made] && elements(graph, given) === elements(graph, made);
+}
+
+function elements(graph: Graph, slot: number): number {
+  return graph.columns.slots.shape[slot]!.reduce((product, size) => product * size, 1);
+}

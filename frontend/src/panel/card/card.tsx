@@ -1,0 +1,43 @@
+// The card at the right: everything known of what is selected.
+
+import type { ComponentChildren, JSX } from "preact";
+import { chooseEdge } from "../../state/actions";
+import type { Store } from "../../state/store";
+import type { CardProps } from "./sections/card_parts";
+import { EdgeCard } from "./edge_card";
+import { GhostCard } from "./ghost_card";
+import { GroupCard } from "./group_card";
+import { CloseIcon } from "../controls/icons";
+import { NodeCard } from "./node_card";
+import { IconButton } from "../controls/icon_button";
+
+export function Card({ session, drawing, select }: Omit<CardProps, "hierarchy">): JSX.Element | null | undefined {
+  const { store } = session;
+  const hierarchy = store.hierarchy.value;
+  const id = store.selected.value;
+  if (hierarchy === undefined) return null;
+  const props = { session, drawing, hierarchy, select };
+  const edges = store.edge.value;
+  if (id === undefined) return edges && <Frame store={store} id="edge"><EdgeCard {...props} edges={edges} /></Frame>;
+  const group = hierarchy.groupOf.get(id);
+  const node = group === undefined ? hierarchy.graph.columns.nodes.key.indexOf(id) : -1;
+  // A link may name what is not here: there is nothing to tell of it.
+  if (group === undefined && node === -1) return null;
+  return (
+    <Frame store={store} id={id}>
+      {group !== undefined && <GroupCard key={id} {...props} group={group} />}
+      {node !== -1 && (node < hierarchy.graph.ownNodes ? <NodeCard key={id} {...props} node={node} /> : <GhostCard key={id} {...props} node={node} />)}
+    </Frame>
+  );
+}
+
+function Frame({ store, id, children }: { readonly store: Store; readonly id: string; readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <aside class="card" data-testid="card" aria-label="Selection" data-key={id}>
+      <IconButton id="card-close" label="Close (Escape)" onClick={() => chooseEdge(store, undefined)}>
+        <CloseIcon />
+      </IconButton>
+      {children}
+    </aside>
+  );
+}

@@ -1,0 +1,32 @@
+// The card of a node that only what is compared with has.
+
+import type { JSX } from "preact";
+import { formatNumber, plainNumber } from "../../base/format";
+import { relateNode } from "../../model/compare/comparison";
+import { kindLabel } from "../../model/recorded/labels";
+import { swapSides } from "../../state/compare";
+import { Facts, type CardProps } from "./sections/card_parts";
+import { Neighbors, titleOf } from "./sections/neighbors";
+import { factsOf } from "./node_card";
+
+export function GhostCard(props: CardProps & { readonly node: number }): JSX.Element | null {
+  const { node, session: { store } } = props;
+  const [comparison, place] = [store.compare.comparison.value, store.compare.place.value];
+  const there = comparison?.joined.nodes[node];
+  if (comparison === undefined || place === undefined || there === undefined || there === -1) return null;
+  const { graph } = comparison.hierarchy;
+  const { there: value } = relateNode(comparison, node);
+  const show = (): void => {
+    swapSides(store);
+    store.selected.value = graph.columns.nodes.key[there]!;
+  };
+  return (
+    <>
+      <h2>{titleOf(graph, there)}<span class={`kind kind-${graph.columns.nodes.kind[there]}`}>{kindLabel(graph.columns.nodes.kind[there]!)}</span></h2>
+      <p class="note" data-testid="ghost" data-there={plainNumber(value)}>Only in {place.run.run || "."} / {place.tag.tag}, step {place.ref.step}: what is shown has no such node.</p>
+      <Facts facts={[...factsOf(graph, there, graph.slotOffset[there]!), [`${store.statistic.value.label} there`, Number.isNaN(value) ? "no gradient" : formatNumber(value)]]} />
+      <button type="button" class="link to-dashboard" data-testid="show-there" title="Swaps both sides of the comparison" onClick={show}>Show it there</button>
+      <Neighbors {...props} />
+    </>
+  );
+}

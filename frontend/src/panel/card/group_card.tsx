@@ -1,0 +1,112 @@
+// The card of a module call or of a fold.
+
+import type { JSX } from "preact";
+import { formatAmount, formatCount, plainNumber } from "../../base/format";
+import { valueText } from "../../draw/graph/caption";
+import { spokenIn } from "../../model/recorded/complex";
+import { relateGroup } from "../../model/compare/comparison";
+import { calledAgain, type Hierarchy } from "../../model/tree/hierarchy";
+import { State, type StepValues } from "../../model/visible/values";
+import { toggleGroup } from "../../state/actions";
+import { pin, pinsOf } from "../../state/charts";
+import { Facts, Section, type CardProps } from "./sections/card_parts";
+import { ComparedFact } from "../controls/compared_number";
+import { LoopProfile } from "./sections/loop_profile";
+import { Links } from "./sections/neighbors";
+
+export function GroupCard({ session, drawing, hierarchy, select, group }: CardProps & { readonly group: number }): JSX.Element {
+  const { store } = session;
+  const { id, title, subtitle, kind, scope, parent } = hierarchy.groups[group]!;
+  const open = store.openGroups.value.has(group);
+  const all = nodesInside(hierarchy, group);
+  const own = all.filter((node) => node < hierarchy.graph.ownNodes);
+  // Of a module that only what is compared with has, its ghosts.
+  const inside = own.length > 0 ? own : all;
+  const { kind: kinds } = hierarchy.graph.columns.nodes;
+  const parameters = inside.filter((node) => kinds[node] === "parameter");
+  const outer = parent === -1 ? undefined : hierarchy.groups[parent]!;
+  const { path, call, module } = hierarchy.graph.columns.scopes;
+  return (
+    <>
+      <h2>
+        {title}
+        <span class="kind">{subtitle || kind}</span>
+      </h2>
+      <button type="button" class="action" data-testid="toggle" onClick={() => toggleGroup(store, id)}>
+        {open ? "Close" : "Open"} <kbd>Enter</kbd>
+      </button>
+      <Facts facts={[
+        ...(scope === -1 ? [] : [
+          ["module", module[scope]!] as const,
+          ["path", path[scope] || "(the model itself)"] as const,
+          ...(calledAgain(hierarchy.graph, scope) ? [["call", String(call[scope])] as const] : []),
+        ]),
+        ["nodes", formatCount(inside.length)],
+        ["parameters", `${formatCount(parameters.length)}${own.length > 0 ? ` (${formatAmount(elements(hierarchy, parameters))} elements)` : ""}`],
+      ]} />
+      {store.values.value && <Summary store={store} values={store.values.value} group={group} inside={inside} />}
+      <LoopProfile session={session} drawing={drawing} hierarchy={hierarchy} select={select} group={group} />
+      {outer && (
+        <Section title="Inside of">
+          <button type="button" class="link" onClick={() => select(outer.id)}>{outer.title}</button>
+        </Section>
+      )}
+      {parameters.length > 0 && <p class="pin"><button type="button" class="link" data-testid="pin-all" onClick={() => pin(store, pinsOf(hierarchy, id))}>Add its parameters to charts</button></p>}
+      <Links title="Parameters" id="parameters" graph={hierarchy.graph} nodes={parameters} select={select} />
+    </>
+  );
+}
+
+function Summary({ store, values, group, inside }: {
+  readonly store: CardProps["session"]["store"];
+  readonly values: StepValues;
+  readonly group: number;
+  readonly inside: readonly number[];
+}): JSX.Element {
+  const statistic = spokenIn(store.statistic.value, store.hierarchy.value?.graph);
+  const state = values.groups.state[group]! as State;
+  const value = values.groups.value[group]!;
+  const count = (wanted: State): number => inside.filter((node) => values.nodes.state[node] === wanted).length;
+  const how = statistic.summary === "sum" ? "sum inside" : statistic.signed ? "farthest from 0 inside" : "greatest inside";
+  return (
+    <Section title={`Gradient at this step, ${statistic.label}`} id="summary">
+      <Facts facts={[
+        [how, <span data-testid="summary-value" data-value={plainNumber(value)}>{valueText(value, state) ?? "no gradient"}</span>],
+        ...comparedFacts(store, group),
+        ["with a gradient", formatCount(inside.length - count(State.none))],
+        ["zero", formatCount(count(State.zero))],
+        ["NaN or inf", <span class={count(State.nonfinite) > 0 ? "bad" : ""}>{formatCount(count(State.nonfinite))}</span>],
+      ]} />
+    </Section>
+  );
+}
+
+function comparedFacts({ compare }: CardProps["session"]["store"], group: number): readonly (readonly [string, JSX.Element | string])[] {
+  const comparison = compare.comparison.value;
+  if (comparison === undefined) return [];
+  const missing = comparison.joined.missing[group]!;
+  return [
+    ["compared with", <ComparedFact related={relateGroup(comparison, group)} />],
+    ...(missing === 0 ? [] : [["only there", formatCount(missing)] as const]),
+  ];
+}
+
+export function nodesInside(hierarchy: Hierarchy, group: number): readonly number[] {
+  const inside: number[] = [];
+  // Groups inside have greater numbers, so one pass marks them all.
+  const marked = new Uint8Array(hierarchy.groups.length);
+  marked[group] = 1;
+  for (let g = group + 1; g < hierarchy.groups.length; g++) marked[g] = marked[hierarchy.groups[g]!.parent] ?? 0;
+  for (let node = 0; node < hierarchy.graph.nodeCount; node++) {
+    if (marked[hierarchy.itemGroup[node]!] === 1) inside.push(node);
+  }
+  return inside;
+}
+
+function elements(hierarchy: Hierarchy, nodes: readonly number[]): number {
+  const { graph } = hierarchy;
+  return nodes.reduce((sum, node) => {
+    const shape = graph.columns.slots.shape[graph.slotOffset[node]!] ?? [];
+    return sum + shape.reduce((product, size) => product * size, 1);
+  }, 0);
+}

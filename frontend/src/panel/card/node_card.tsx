@@ -1,0 +1,166 @@
+// The card of one node.
+
+import { useState } from "preact/hooks";
+import type { ComponentChildren, JSX } from "preact";
+import { formatCount, formatShape, shortenPaths } from "../../base/format";
+import { nameOfNode } from "../../draw/graph/caption";
+import { isComplex, spoken } from "../../model/recorded/complex";
+import { isSeed, stopsGradient, whyNone } from "../../model/recorded/gradient_flow";
+import { calledAgain } from "../../model/tree/hierarchy";
+import { edgesOut, type Graph } from "../../model/recorded/graph";
+import { kindLabel, operationLabel } from "../../model/recorded/labels";
+import { usesOf } from "../../model/tree/placement";
+import { currentRecord, numberAt, type RecordedStep } from "../../model/recorded/record";
+import { turnUses } from "../../state/uses";
+import { DashboardLink } from "../session/dashboard_link";
+import { Facts, type CardProps } from "./sections/card_parts";
+import { History, useSeries } from "./sections/history";
+import { LoopProfile } from "./sections/loop_profile";
+import { Namesakes, Neighbors } from "./sections/neighbors";
+import { Shares } from "./sections/shares";
+import { Stages } from "./sections/stages";
+import { StatisticsTable, type There } from "./sections/statistics_table";
+import { WholeArrays } from "./sections/whole_arrays";
+
+export function NodeCard(props: CardProps & { readonly node: number }): JSX.Element {
+  const { hierarchy, node, session } = props;
+  const { graph } = hierarchy;
+  const { columns } = graph;
+  const [slot, setSlot] = useState(0);
+  const slots = columns.nodes.slot_count[node]!;
+  const row = graph.slotOffset[node]! + Math.min(slot, slots - 1);
+  const record = currentRecord(session.store.record.value, graph);
+  const series = useSeries(session, slots > 0 ? row : undefined);
+  const operation = columns.nodes.operation[node]!;
+  const title = nameOfNode(graph, node) || operationLabel(operation);
+  return (
+    <>
+      <h2>
+        {title}
+        <span class={`kind kind-${columns.nodes.kind[node]}`}>{kindLabel(columns.nodes.kind[node]!)}</span>
+      </h2>
+      <Marks graph={graph} node={node} row={row} />
+      <Note graph={graph} node={node} />
+      {slots > 1 && <SlotPicker graph={graph} node={node} slot={slot} choose={setSlot} />}
+      <Facts facts={[...factsOf(graph, node, row), ...aboutPart(graph, record, row), ...aboutRoot(record, columns.nodes.kind[node])]} />
+      <DashboardLink store={session.store} graph={graph} node={node} />
+      <Uses {...props} />
+      {slots > 0 && (
+        <>
+          <WholeArrays client={session.client} record={record} series={series?.ok ? series.value : undefined} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
+          <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={whyNone(graph, node, row, record)} there={thereOf(session, row)} complex={isComplex(graph, row)} />
+          <Stages session={session} reply={series} complex={isComplex(graph, row)} />
+          <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
+          <LoopProfile {...props} />
+          <History session={session} drawing={props.drawing} reply={series} statistic={spoken(session.store.statistic.value, isComplex(graph, row))} />
+        </>
+      )}
+      <Neighbors {...props} />
+      <Namesakes {...props} row={row} />
+    </>
+  );
+}
+
+function thereOf({ store }: CardProps["session"], row: number): There | undefined {
+  const comparison = store.compare.comparison.value;
+  return comparison && { record: comparison.record, row: comparison.joined.rows[row]! };
+}
+
+function sharing(graph: Graph, node: number, row: number): readonly number[] {
+  const { source_slot: slotOf } = graph.columns.edges;
+  return Array.from(edgesOut(graph, node)).filter((edge) => edge < graph.ownEdges && graph.slotOffset[node]! + slotOf[edge]! === row);
+}
+
+export function factsOf(graph: Graph, node: number, row: number): readonly (readonly [string, ComponentChildren])[] {
+  const { nodes, scopes, slots } = graph.columns;
+  const scope = nodes.scope[node]!;
+  const source = nodes.source[node];
+  const facts: (readonly [string, ComponentChildren])[] = [
+    ["operation", nodes.operation[node]],
+    ["module", scope === -1 ? undefined : `${scopes.path[scope] || scopes.module[scope]}${calledAgain(graph, scope) ? `#${scopes.call[scope]}` : ""} (${scopes.module[scope]})`],
+    ["shape", slots.shape[row] && formatShape(slots.shape[row]!)],
+    ["dtype", slots.dtype[row]],
+    ["order", nodes.order[node] === 1 ? undefined : `${nodes.order[node]}: made while a backward ran with create_graph`],
+    ["also named", nodes.aliases[node]?.join(", ")],
+    ["source", source && <span title={source}>{shortenPaths(source)}</span>],
+    ["key", nodes.key[node]],
+  ];
+  return facts.filter(([, text]) => text !== undefined && text !== "");
+}
+
+const PART = "Of this tensor's gradient the recording process has a part: the numbers are of that part, and count towards no total.";
+
+// Of a distributed tensor the numbers are of what one process has.
+function aboutPart({ columns: { slots } }: Graph, record: RecordedStep | undefined, row: number): readonly (readonly [string, ComponentChildren])[] {
+  if (!slots.part?.[row]) return [];
+  const whole = slots.shape[row]!.reduce((product, size) => product * size, 1);
+  const own = record === undefined ? undefined : numberAt(record, "numel", row);
+  const count = own === undefined ? "" : `, ${formatCount(own)} of ${formatCount(whole)} elements`;
+  return [["recorded", <span title={PART}>{`${slots.part[row]} (${slots.placement?.[row] ?? ""})${count}`}</span>]];
+}
+
+// What was differentiated is told where the gradient starts.
+function aboutRoot(record: RecordedStep | undefined, kind: string | undefined): readonly (readonly [string, string])[] {
+  if (kind !== "root" || record === undefined) return [];
+  return [["differentiated", record.objective || "itself"], ["stage", record.stage]];
+}
+
+// What torch says of the tensor itself: is_leaf, requires_grad, retains_grad.
+function Marks({ graph, node, row }: { readonly graph: Graph; readonly node: number; readonly row: number }): JSX.Element {
+  const { nodes, slots } = graph.columns;
+  const leaf = nodes.is_leaf[node] === true;
+  return (
+    <p class="marks" data-testid="marks" data-leaf={leaf} data-requires-grad={slots.requires_grad[row]} data-retains-grad={slots.retains_grad[row]}>
+      <span class={leaf ? "mark mark-leaf" : "mark"}>{leaf ? "leaf" : "non-leaf"}</span>
+      <span class="mark">{slots.requires_grad[row] ? "requires grad" : "needs no grad"}</span>
+      {slots.retains_grad[row] && <span class="mark mark-retains">retains grad</span>}
+      {slots.part?.[row] && <span class="mark mark-part" data-testid="part" title={PART}>{slots.part[row]}</span>}
+      {nodes.order[node]! > 1 && <span class="mark mark-order">order {nodes.order[node]}</span>}
+    </p>
+  );
+}
+
+// What the capture knows of the node; where it takes gradients away it stands out.
+function Note({ graph, node }: { readonly graph: Graph; readonly node: number }): JSX.Element | null {
+  const cut = stopsGradient(graph, node);
+  const note = graph.columns.nodes.note[node] || (cut ? "The gradient stops here." : "");
+  if (note === "") return null;
+  const reason = graph.columns.nodes.reason[node]!;
+  const missing = cut || (reason !== "" && reason !== "frozen");
+  return <p class={missing ? "note missing" : "note"} data-testid="note" title={note}>{shortenPaths(note)}</p>;
+}
+
+// What several use is drawn once or beside each of them.
+function Uses({ hierarchy, node, session }: CardProps & { readonly node: number }): JSX.Element | null {
+  const uses = usesOf(hierarchy.graph, node);
+  if (uses < 2) return null;
+  const once = hierarchy.copied[node] === 0;
+  return (
+    <button type="button" class="link to-dashboard" data-testid="turn-uses" data-once={once}
+      title={once ? "Instead of one box with a line to each use (U)" : "One box with a line to each use, instead of one beside each (U)"}
+      onClick={() => turnUses(session.store, hierarchy.graph.columns.nodes.key[node]!)}>
+      {once ? `Draw beside each of its ${uses} uses` : `Draw once, with ${uses} lines`}
+    </button>
+  );
+}
+
+function SlotPicker({ graph, node, slot, choose }: {
+  readonly graph: Graph;
+  readonly node: number;
+  readonly slot: number;
+  readonly choose: (slot: number) => void;
+}): JSX.Element {
+  const count = graph.columns.nodes.slot_count[node]!;
+  return (
+    <label class="choice">
+      <span>Output</span>
+      <select data-testid="slot" value={slot} onChange={(event) => choose(Number(event.currentTarget.value))}>
+        {Array.from({ length: count }, (_, i) => {
+          const row = graph.slotOffset[node]! + i;
+          const name = graph.columns.slots.name[row];
+          return <option key={i} value={i}>{`${i}${name ? ` ${name}` : ""} (${formatShape(graph.columns.slots.shape[row] ?? [])})`}</option>;
+        })}
+      </select>
+    </label>
+  );
+}

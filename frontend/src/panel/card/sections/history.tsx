@@ -1,0 +1,130 @@
+// A row over all records: the chosen statistic as a line, the step's elements as a histogram, and the histograms of all steps.
+
+import { useEffect, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import { HISTOGRAM_BINS, recordIn, type NodeSeries } from "../../../api/parse";
+import type { Result } from "../../../base/result";
+import { lineColor } from "../../../draw/style/line_colors";
+import { THIN_PX } from "../../../draw/charts/paint_chart";
+import { BACKWARD } from "../../../model/recorded/run";
+import type { Statistic } from "../../../model/recorded/statistics";
+import { goToStep } from "../../../state/actions";
+import { Section } from "./card_parts";
+import { Chart } from "../../chart/chart";
+import { ChartKey } from "../../chart/chart_key";
+import { nameOfPin } from "../../charts/charts_lines";
+import type { Drawing } from "../../session/drawing";
+import { Histogram } from "../../chart/histogram";
+import { HistogramStrip } from "../../chart/histogram_strip";
+import { bundlesOf, pointsOf, type Bundle } from "../../chart/lines";
+import { PinButton } from "./pin_button";
+import { SaveChart } from "../../picture/save_chart";
+import type { Session } from "../../session/session";
+
+interface HistoryProps {
+  readonly session: Session;
+  readonly drawing: Drawing;
+  readonly reply: Result<NodeSeries> | undefined;
+  readonly statistic: Statistic; // as it is of this tensor
+}
+
+export function History({ session, drawing, reply, statistic }: HistoryProps): JSX.Element {
+  const { store } = session;
+  const [chosen, choose] = useState<string | undefined>(undefined);
+  const ref = store.ref.value;
+  if (reply === undefined) return <Section title="Over steps"><p class="faint">Loading…</p></Section>;
+  if (!reply.ok) return <Section title="Over steps"><p class="faint" data-testid="chart-error">{reply.error}</p></Section>;
+  const series = reply.value;
+  const bundles = bundlesOf(series, statistic);
+  const bundle = bundles.find(({ id }) => id === chosen) ?? bundles.find(({ id }) => id === ref?.stage) ?? bundles[0];
+  // Until the numbers of a step that just came are here, those of the one before it stay.
+  const behind = ref !== undefined && ref.step > (series.steps.at(-1) ?? ref.step);
+  const at = behind ? series.steps.length - 1 : recordIn(series, ref);
+  const counts = series.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
+  return (
+    <>
+      {bundle && <OverSteps session={session} drawing={drawing} statistic={statistic} series={series} bundles={bundles} bundle={bundle} choose={choose} />}
+      {counts.some((count) => count > 0) && (
+        <Section title="Elements by magnitude" id="histogram-section">
+          <Histogram counts={counts} low={series.histogramLow} width={series.histogramWidth} />
+        </Section>
+      )}
+      <HistogramStrip series={series} place={ref} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
+    </>
+  );
+}
+
+function OverSteps({ session: { store }, drawing, statistic, series, bundles, bundle, choose }: {
+  readonly session: Session;
+  readonly drawing: Drawing;
+  readonly statistic: Statistic;
+  readonly series: NodeSeries;
+  readonly bundles: readonly Bundle[];
+  readonly bundle: Bundle;
+  readonly choose: (id: string) => void;
+}): JSX.Element | null {
+  const [scale, setScale] = useState<{ readonly of: string; readonly log: boolean } | undefined>(undefined);
+  const [pointed, pointAt] = useState<number | undefined>(undefined);
+  const ref = store.ref.value;
+  const pass = ref?.backwardPass ?? 0;
+  const theme = drawing.theme.value;
+  const lines = bundle.lines.map((line, i) => ({
+    id: line.id, label: line.option, color: lineColor(i, theme), width: bundle.id === "every_stage" ? widthAt(i, bundle.lines.length) : THIN_PX, ...pointsOf(series, line, line.stage === ref?.stage ? pass : 0),
+  }));
+  const of = `${bundle.id} ${statistic.id}`;
+  const wanted = scale?.of === of ? scale.log : bundle.startsLog;
+  // Where every number is zero a logarithmic axis has nothing to show.
+  const log = wanted && bundle.canBeLog && lines.some(({ values }) => values.some((value) => value !== null && value !== 0));
+  const passes = bundle.lines.some(({ stage }) => stage === BACKWARD && stage === ref?.stage) &&
+    series.stages.some((stage, i) => stage === BACKWARD && series.backwardPasses[i] !== pass);
+  if (lines.every(({ steps }) => steps.length < 2)) return null;
+  return (
+    <Section title={`${bundle.title} over steps${bundle.where}${passes ? `, pass ${pass + 1}` : ""}`} id="history">
+      <div class="chart-choices">
+        {bundles.length > 1 && (
+          <select data-testid="chart-of" aria-label="What is drawn over the steps" value={bundle.id} onChange={(event) => choose(event.currentTarget.value)}>
+            {bundles.map(({ id, option }) => <option key={id} value={id}>{option}</option>)}
+          </select>
+        )}
+        {bundle.canBeLog && <label class="check">
+          <input type="checkbox" data-testid="log-scale" checked={log}
+            onChange={(event) => setScale({ of, log: event.currentTarget.checked })} />
+          log scale
+        </label>}
+        <SaveChart store={store} drawing={drawing} look="link" chart={{
+          lines, log, step: ref?.step, smoothing: 0, name: bundle.id, title: `${nameOfPin(store, series.key)}: ${bundle.title}${bundle.where}${log ? " (log)" : ""}`,
+          columns: bundle.lines.length === 1 ? [bundle.lines[0]!.columns.join("+")] : lines.map(({ id }) => id),
+        }} />
+      </div>
+      <Chart lines={lines} log={log} label={log && bundle.signed ? `|${statistic.label}|` : ""}
+        step={ref?.step} theme={theme} pointAt={pointAt} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
+      <ChartKey lines={lines} log={log} step={ref?.step} pointed={pointed} />
+      <PinButton store={store} pin={series.key} />
+    </Section>
+  );
+}
+
+// Stages that change nothing lie upon each other: the earlier ones are seen as a rim.
+function widthAt(index: number, count: number): number {
+  return THIN_PX + 1.2 * (count - 1 - index);
+}
+
+// Asked again when the runs were read again: new records may be there.
+export function useSeries(session: Session, row: number | undefined): Result<NodeSeries> | undefined {
+  const { store } = session;
+  const [reply, setReply] = useState<Result<NodeSeries> | undefined>(undefined);
+  const run = store.run.value?.run;
+  const tag = store.tag.value;
+  const shown = store.hierarchy.value?.graph.hash;
+  // While another run's graph is on its way, the row is of the one before.
+  const hash = shown === store.hash.value ? shown : undefined;
+  useEffect(() => {
+    if (run === undefined || tag === undefined || hash === undefined || row === undefined) return undefined;
+    let current = true;
+    void session.client.node(run, tag.tag, hash, row).then((answer) => current && setReply(answer));
+    return () => {
+      current = false;
+    };
+  }, [run, tag, hash, row]);
+  return reply;
+}

@@ -1,0 +1,84 @@
+// The gradient along a loop at the step: where over the calls it vanishes or explodes.
+
+import { useMemo, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import { formatNumber, plainNumber } from "../../../base/format";
+import { lineColor } from "../../../draw/style/line_colors";
+import { operationLabel } from "../../../model/recorded/labels";
+import { loopOfCalls, loopOfGroup, loopOfNode, profileOf, type Loop } from "../../../model/charts/profile";
+import { Section, type CardProps } from "./card_parts";
+import { Chart, type ChartLine } from "../../chart/chart";
+import { ChartKey } from "../../chart/chart_key";
+
+const WORDS = { calls: "call", blocks: "block", repetitions: "repetition" } as const;
+
+type LoopProps = Pick<CardProps, "session" | "drawing" | "hierarchy" | "select"> & { readonly node?: number; readonly group?: number };
+
+export function LoopProfile(props: LoopProps): JSX.Element | null {
+  const { hierarchy, node = -1, group = -1 } = props;
+  const loop = useMemo(() => (group === -1 ? loopOfNode(hierarchy, node) : loopOfGroup(hierarchy, group)), [hierarchy, node, group]);
+  const { values, hierarchy: shown } = props.session.store;
+  if (loop === undefined || values.value === undefined || shown.value !== hierarchy) return null;
+  return <Profile {...props} loop={loop} />;
+}
+
+function Profile({ session: { store }, drawing, hierarchy, select, loop, node = -1, group = -1 }: LoopProps & { readonly loop: Loop }): JSX.Element | null {
+  const [pointed, pointAt] = useState<number | undefined>(undefined);
+  const [linear, setLinear] = useState(false);
+  const statistic = store.statistic.value;
+  const theme = drawing.theme.value;
+  const values = profileOf(hierarchy, loop, store.values.value!.nodes, statistic);
+  const lines: ChartLine[] = [{ id: "here", label: "here", color: lineColor(0, theme), steps: loop.indices, values }, ...thereOf(store, loop, node, lineColor(1, theme))];
+  if (values.every((value) => value === null)) return null;
+  const word = WORDS[loop.what];
+  const canBeLog = statistic.scale === "log" && values.some((value) => value !== null && value !== 0);
+  const log = canBeLog && !linear && !statistic.signed;
+  const own = loop.ids.indexOf(group === -1 ? hierarchy.graph.columns.nodes.key[node]! : hierarchy.groups[group]!.id);
+  const name = loop.what === "repetitions" ? operationLabel(loop.name) : loop.name || "the model";
+  return (
+    <Section title={`${statistic.label} along the ${loop.indices.length} ${loop.what} of ${name}`} id="profile">
+      {canBeLog && !statistic.signed && <label class="check">
+        <input type="checkbox" data-testid="profile-log" checked={log} onChange={(event) => setLinear(!event.currentTarget.checked)} />
+        log scale
+      </label>}
+      <Chart id="profile-chart" lines={lines} log={log} label="" step={loop.indices[own]} theme={theme} pointAt={pointAt}
+        goTo={(index) => select(loop.ids[loop.indices.indexOf(index)]!)} />
+      <ChartKey id="profile-key" lines={lines} log={log} word={word} step={loop.indices[own]} pointed={pointed} />
+      <Ends values={values} loop={loop} word={word} />
+    </Section>
+  );
+}
+
+// How much of the gradient of the last call is left at the first.
+function Ends({ values, loop, word }: { readonly values: readonly (number | null)[]; readonly loop: Loop; readonly word: string }): JSX.Element {
+  const known = values.flatMap((value, i) => (value === null || value === 0 ? [] : [i]));
+  const [first, last] = [known[0], known.at(-1)];
+  if (first === undefined || last === undefined || first === last) return <></>;
+  const ratio = Math.abs(values[first]! / values[last]!);
+  return (
+    <p class="faint profile-ends" data-testid="profile-ends" data-ratio={plainNumber(ratio)} data-values={values.map((value) => (value === null ? "none" : plainNumber(value))).join()}>
+      The backward goes from the last {word} to the first: {word} {loop.indices[first]} has ×{formatNumber(ratio)} of {word} {loop.indices[last]}.
+    </p>
+  );
+}
+
+// The same loop in what is compared with.
+function thereOf({ compare }: CardProps["session"]["store"], loop: Loop, node: number, color: string): readonly ChartLine[] {
+  const comparison = compare.comparison.value;
+  if (comparison === undefined) return [];
+  const { hierarchy, there, statistic, joined } = comparison;
+  const other = node === -1 ? groupLoop(hierarchy, loop) : joined.nodes[node] === -1 ? undefined : loopOfNode(hierarchy, joined.nodes[node]!);
+  return other === undefined ? [] : [{ id: "there", label: "there", color, steps: other.indices, values: profileOf(hierarchy, other, there.nodes, statistic) }];
+}
+
+function groupLoop(there: CardProps["hierarchy"], { what, name, ids }: Loop): Loop | undefined {
+  if (what === "calls") return loopOfCalls(there, name);
+  if (what === "repetitions") {
+    const node = there.graph.columns.nodes.key.indexOf(ids[0]!);
+    return node === -1 ? undefined : loopOfNode(there, node);
+  }
+  // A fold has a name of its own in each graph; the one around the first block leads to it.
+  const first = there.groupOf.get(ids[0]!);
+  const fold = first === undefined ? -1 : there.groups[first]!.parent;
+  return fold === -1 ? undefined : loopOfGroup(there, fold);
+}

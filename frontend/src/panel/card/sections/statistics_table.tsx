@@ -1,0 +1,104 @@
+// All statistics of one row at the step; while two records are compared, those of both.
+
+import type { JSX } from "preact";
+import { formatCount, formatNumber, plainNumber } from "../../../base/format";
+import { labelOf } from "../../../model/recorded/complex";
+import { isOfParameters, numberAt, type RecordedStep } from "../../../model/recorded/record";
+import { OF_WEIGHTS, type Statistic } from "../../../model/recorded/statistics";
+import { Section } from "./card_parts";
+import { plainRatio, ratioOf, relateNumbers } from "../../controls/compared_number";
+
+const COUNTS = new Set(["nan", "posinf", "neginf", "numel"]);
+const NAMES: Readonly<Record<string, string>> = {
+  l2_norm: "L2 norm", abs_max: "abs max", zero_fraction: "zero fraction",
+  nan: "NaN", posinf: "+inf", neginf: "−inf", numel: "elements",
+};
+
+// The same tensor in the record that is compared with; row -1: it is not there.
+export interface There {
+  readonly record: RecordedStep;
+  readonly row: number;
+}
+
+interface TableProps {
+  readonly record: RecordedStep | undefined;
+  readonly row: number;
+  readonly statistic: Statistic;
+  readonly why: string | undefined; // there is no gradient
+  readonly complex: boolean;
+  readonly there?: There | undefined;
+}
+
+export function StatisticsTable(props: TableProps): JSX.Element {
+  const { record, row, why, there } = props;
+  const arrived = record?.present[row] === 1;
+  return (
+    <Section title={`Gradient at this step${record !== undefined && isOfParameters(record) ? `, ${record.stage}` : ""}`} id="statistics">
+      {!arrived && <p class="faint" data-testid="why">{why ?? "No gradient arrived here."}</p>}
+      {there !== undefined && <Compared {...props} there={there} />}
+      {there === undefined && arrived && record !== undefined && (
+        <table class="numbers two">
+          <tbody>
+            {listed(record).map((name) => (
+              <Line key={name} name={name} complex={props.complex} value={numberAt(record, name, row)} marked={props.statistic.columns.includes(name)} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Section>
+  );
+}
+
+function listed(record: RecordedStep): readonly string[] {
+  return record.statistics.filter((name) => !OF_WEIGHTS.includes(name));
+}
+
+function Line({ name, complex, value, marked }: {
+  readonly name: string;
+  readonly complex: boolean;
+  readonly value: number | undefined;
+  readonly marked: boolean;
+}): JSX.Element {
+  return (
+    <tr class={marked ? "marked" : ""} data-statistic={name} data-value={plain(value)}>
+      <th scope="row">{labelOf(name, NAMES[name] ?? name, complex)}</th>
+      <td class={isBad(name, value) ? "bad" : ""}>{spelt(name, value)}</td>
+    </tr>
+  );
+}
+
+function Compared({ record, row, statistic, complex, there }: TableProps & { readonly there: There }): JSX.Element {
+  if (there.row === -1) return <p class="faint" data-testid="only-here">Only here: what it is compared with has no such tensor.</p>;
+  return (
+    <table class="numbers compared">
+      <thead><tr><td /><th scope="col">here</th><th scope="col">there</th><th scope="col">here ÷ there</th></tr></thead>
+      <tbody>
+        {listed(there.record).map((name) => {
+          const [here, other] = [record && numberAt(record, name, row), numberAt(there.record, name, there.row)];
+          const related = relateNumbers(here, other, true);
+          return (
+            <tr key={name} class={statistic.columns.includes(name) ? "marked" : ""} data-statistic={name}
+              data-value={plain(here)} data-there={plain(other)} data-ratio={plainRatio(related)}>
+              <th scope="row">{labelOf(name, NAMES[name] ?? name, complex)}</th>
+              <td class={isBad(name, here) ? "bad" : ""}>{spelt(name, here)}</td>
+              <td class={isBad(name, other) ? "bad" : ""}>{spelt(name, other)}</td>
+              <td>{ratioOf(related)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+function isBad(name: string, value: number | undefined): boolean {
+  return COUNTS.has(name) && name !== "numel" && (value ?? 0) > 0;
+}
+
+function spelt(name: string, value: number | undefined): string {
+  return value === undefined ? "–" : COUNTS.has(name) ? formatCount(value) : formatNumber(value);
+}
+
+function plain(value: number | undefined): string {
+  return value === undefined ? "none" : plainNumber(value);
+}

@@ -1,0 +1,116 @@
+// Lines over steps, or over the calls of a loop (uPlot). A click goes to what is under the pointer.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import uPlot from "uplot";
+import { plainNumber } from "../../base/format";
+import { smooth } from "../../model/charts/smoothing";
+import { markedSteps } from "../../draw/charts/chart_marks";
+import type { ChartLine } from "../../draw/charts/paint_chart";
+import type { Theme } from "../../draw/style/theme";
+import { centerOne, optionsOf } from "./chart_options";
+
+export type { ChartLine } from "../../draw/charts/paint_chart";
+
+const HEIGHT_PX = 150;
+
+export interface ChartProps {
+  readonly id?: string; // for tests
+  readonly lines: readonly ChartLine[];
+  readonly log: boolean;
+  readonly label: string; // beside the vertical axis, where its numbers need a word
+  readonly step: number | undefined; // that is marked
+  readonly theme: Theme;
+  readonly smoothing?: number;
+  readonly fills?: boolean; // takes the height that there is
+  readonly goTo: (step: number) => void;
+  readonly pointAt?: (step: number | undefined) => void;
+}
+
+export function Chart(props: ChartProps): JSX.Element {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const latest = useRef(props);
+  const [height, setHeight] = useState(HEIGHT_PX);
+  latest.current = props;
+  const { lines, log, label, theme, smoothing = 0 } = props;
+  const finite = lines.flatMap(({ values }) => values.filter((value) => value !== null)).length;
+  const { zeros, nonfinite } = markedSteps(lines, log);
+  const records = lines.reduce((sum, { values }) => sum + values.length, 0);
+  const looks = lines.map(({ id, color, dash }) => `${id} ${color} ${dash}`).join("\n");
+  const numbers = lines.map(({ steps, values, nonfinite: bad }) => `${steps.join()} ${values.join()} ${[...(bad?.keys() ?? [])].join()}`).join("\n");
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return undefined;
+    const made = new uPlot(optionsOf(latest, { width: element.clientWidth || 300, height }), dataOf(props), element);
+    centerOne(made);
+    const click = (): void => goToCursor(made, latest.current);
+    made.over.addEventListener("click", click);
+    let frame = 0;
+    const observer = new ResizeObserver(() => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => fit(made, element, latest.current, setHeight));
+    });
+    observer.observe(element);
+    plot.current = made;
+    return () => {
+      observer.disconnect();
+      cancelAnimationFrame(frame);
+      made.destroy();
+      plot.current = undefined;
+    };
+  }, [log, label, theme, looks, smoothing > 0, finite === 0 && records > 0]);
+  useEffect(() => {
+    plot.current?.setData(dataOf(props));
+    if (plot.current !== undefined) centerOne(plot.current);
+  }, [numbers, smoothing]);
+  // With its axes: an empty chart has measured none yet.
+  useEffect(() => plot.current?.redraw(false, true), [props.step]);
+  return (
+    <div class={props.fills ? "chart fills" : "chart"} data-testid={props.id ?? "chart"} data-points={finite} data-zeros={zeros.length} data-nonfinite={nonfinite.length} data-step={props.step} data-log={log} data-axis={label} data-lines={lines.map(({ id }) => id).join("\n")}
+      role="img" aria-label={`${finite} of ${records} records have a number`}>
+      {finite === 0 && records > 0 ? <p class="chart-empty">No finite number at any step.{nonfinite.length > 0 && <b class="bad"> NaN or inf at {nonfinite.length} of {records}.</b>}</p> : <div ref={place} />}
+    </div>
+  );
+}
+
+function fit(plot: uPlot, element: HTMLElement, { fills }: ChartProps, setHeight: (height: number) => void): void {
+  const { clientWidth: width, clientHeight } = element;
+  const height = fills ? clientHeight : HEIGHT_PX;
+  if (width === 0 || height === 0 || (width === plot.width && height === plot.height)) return;
+  setHeight(height);
+  plot.setSize({ width, height });
+}
+
+// A logarithmic axis takes magnitudes; zeros are marked below it. While lines are smoothed, the raw ones lie below them.
+function dataOf({ lines, log, smoothing = 0 }: ChartProps): uPlot.AlignedData {
+  const shown = (values: readonly (number | null)[]): (number | null)[] =>
+    values.map((value) => (value === null || !log ? value : value === 0 ? null : Math.abs(value)));
+  const tables = lines.flatMap(({ steps, values }): uPlot.AlignedData[] => {
+    const raw: uPlot.AlignedData = [[...steps], shown(values)];
+    return smoothing > 0 ? [raw, [[...steps], shown(smooth(values, smoothing))]] : [raw];
+  });
+  if (tables.length === 0) return [[]];
+  // Steps that another line has and this one has not are no gap of it.
+  return uPlot.join(tables);
+}
+
+function goToCursor(plot: uPlot, { goTo }: ChartProps): void {
+  const { idx } = plot.cursor;
+  const step = typeof idx === "number" ? plot.data[0][idx] : undefined;
+  if (step !== undefined) goTo(step);
+}
+
+// NaN or infinite, where no element is finite.
+export function valueIn({ steps, values, nonfinite }: Pick<ChartLine, "steps" | "values" | "nonfinite">, step: number | undefined): number | null | undefined {
+  return step === undefined ? undefined : values[steps.indexOf(step)] ?? nonfinite?.get(step);
+}
+
+// A logarithmic axis has no place for zero: of such a line only marks are there to be seen.
+export function isAllZero({ values }: Pick<ChartLine, "values">): boolean {
+  return values.every((value) => value === null || value === 0) && values.includes(0);
+}
+
+export function plainValue(value: number | null | undefined): string {
+  return value === null || value === undefined ? "none" : plainNumber(value);
+}

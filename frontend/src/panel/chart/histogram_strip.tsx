@@ -1,0 +1,128 @@
+// The elements by magnitude over the steps: a column a step, the darker the more elements are of that magnitude.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import uPlot from "uplot";
+import { HISTOGRAM_BINS, type NodeSeries } from "../../api/parse";
+import { formatNumber } from "../../base/format";
+import { rampOf } from "../../draw/style/color_scale";
+import type { Theme } from "../../draw/style/theme";
+import { columnEdges, columnsOf, type HistogramColumns } from "../../model/charts/histogram_columns";
+import { BACKWARD, type RecordRef } from "../../model/recorded/run";
+import { Section } from "../card/sections/card_parts";
+import { axisOf, drawStep, NO_DRAG } from "./chart_options";
+
+const HEIGHT_PX = 140;
+
+interface StripProps {
+  readonly columns: HistogramColumns;
+  readonly step: number | undefined;
+  readonly theme: Theme;
+  readonly goTo: (step: number) => void;
+}
+
+export function HistogramStrip({ series, place, theme, goTo }: Pick<StripProps, "theme" | "goTo"> & {
+  readonly series: NodeSeries;
+  readonly place: RecordRef | undefined;
+}): JSX.Element | null {
+  const [stage, pass] = [place?.stage ?? BACKWARD, place?.backwardPass ?? 0];
+  const columns = useMemo(() => {
+    const records = series.steps.map((_, i) => i).filter((i) => series.stages[i] === stage && (stage !== BACKWARD || series.backwardPasses[i] === pass));
+    return columnsOf(series.histogram, HISTOGRAM_BINS, series.histogramLow, series.histogramWidth, records, series.steps);
+  }, [series, stage, pass]);
+  if (columns === undefined || columns.steps.length < 2) return null;
+  return (
+    <Section title="Elements by magnitude over steps" id="histogram-strip-section">
+      <Strip columns={columns} step={place?.step} theme={theme} goTo={goTo} />
+    </Section>
+  );
+}
+
+interface Pointed {
+  readonly column: number;
+  readonly bin: number;
+}
+
+function Strip(props: StripProps): JSX.Element {
+  const { columns, theme } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const latest = useRef(props);
+  const [pointed, pointAt] = useState<Pointed | undefined>(undefined);
+  latest.current = props;
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return undefined;
+    const made = new uPlot(optionsOf(latest, element.clientWidth || 300, pointAt), [[...columns.steps], columns.steps.map(() => null)], element);
+    made.over.addEventListener("click", () => {
+      const step = latest.current.columns.steps[made.cursor.idx ?? -1];
+      if (step !== undefined) latest.current.goTo(step);
+    });
+    plot.current = made;
+    return () => {
+      made.destroy();
+      plot.current = undefined;
+    };
+  }, [columns, theme]);
+  useEffect(() => plot.current?.redraw(false, true), [props.step]);
+  return (
+    <div class="chart" data-testid="histogram-strip" data-steps={columns.steps.length} data-bins={columns.bins} data-low={columns.low}
+      role="img" aria-label={`Elements by magnitude at ${columns.steps.length} steps, from ${formatNumber(2 ** columns.low)} to ${formatNumber(2 ** (columns.low + columns.width * columns.bins))}`}>
+      <div ref={place} />
+      <p class="faint chart-key" data-testid="histogram-strip-pointed">{pointed === undefined ? "Point at a column for its numbers." : sentence(columns, pointed)}</p>
+    </div>
+  );
+}
+
+function sentence({ steps, low, width, bins, shares, sampled }: HistogramColumns, { column, bin }: Pointed): string {
+  const [from, to] = [low + width * bin, low + width * (bin + 1)].map((log2) => formatNumber(2 ** log2));
+  return `step ${steps[column]}: ${formatNumber(100 * shares[column * bins + bin]!)} % of ${sampled[column]} sampled are from ${from} to ${to}`;
+}
+
+function optionsOf(latest: { readonly current: StripProps }, width: number, pointAt: (pointed: Pointed | undefined) => void): uPlot.Options {
+  const { columns, theme } = latest.current;
+  const edges = columnEdges(columns.steps);
+  const axis = axisOf(theme);
+  const ends: [number, number] = [columns.low, columns.low + columns.width * columns.bins];
+  return {
+    width,
+    height: HEIGHT_PX,
+    legend: { show: false },
+    cursor: { drag: NO_DRAG, points: { show: false } },
+    scales: { x: { time: false, range: [edges[0]!, edges.at(-1)!] }, y: { range: ends } },
+    axes: [
+      { ...axis, size: 22, space: 50, grid: { show: false } },
+      { ...axis, size: 56, grid: { show: false }, space: 26, values: (_, ticks) => ticks.map((tick) => formatNumber(2 ** tick)) },
+    ],
+    series: [{}, {}],
+    hooks: {
+      drawClear: [(plot) => paintColumns(plot, columns, edges, theme)],
+      draw: [(plot) => drawStep(plot, latest.current)],
+      setCursor: [(plot) => pointAt(pointedAt(plot, columns))],
+    },
+  };
+}
+
+function pointedAt(plot: uPlot, { low, width, bins }: HistogramColumns): Pointed | undefined {
+  const { idx, top } = plot.cursor;
+  if (typeof idx !== "number" || top === undefined || top < 0) return undefined;
+  const bin = Math.floor((plot.posToVal(top, "y") - low) / width);
+  return { column: idx, bin: Math.max(0, Math.min(bins - 1, bin)) };
+}
+
+// Of several columns on one pixel the last is seen.
+function paintColumns(plot: uPlot, { steps, low, width, bins, shares, full }: HistogramColumns, edges: readonly number[], theme: Theme): void {
+  const { ctx } = plot;
+  const ramp = rampOf(theme.dark, theme.ramp);
+  const bottoms = Array.from({ length: bins + 1 }, (_, bin) => Math.round(plot.valToPos(low + width * bin, "y", true)));
+  steps.forEach((_, column) => {
+    const left = Math.round(plot.valToPos(edges[column]!, "x", true));
+    const wide = Math.max(1, Math.round(plot.valToPos(edges[column + 1]!, "x", true)) - left);
+    for (let bin = 0; bin < bins; bin++) {
+      const share = shares[column * bins + bin]!;
+      if (share === 0) continue;
+      ctx.fillStyle = ramp[Math.round(Math.min(1, share / full) * (ramp.length - 1))]!;
+      ctx.fillRect(left, bottoms[bin + 1]!, wide, bottoms[bin]! - bottoms[bin + 1]!);
+    }
+  });
+}

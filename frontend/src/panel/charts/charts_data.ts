@@ -1,0 +1,78 @@
+// Fetches the lines that are drawn over each other, while they are looked at.
+
+import { effect, signal, type Signal } from "@preact/signals";
+import type { Client } from "../../api/client";
+import type { NodeSeries } from "../../api/parse";
+import type { Dispose } from "../../base/disposer";
+import type { Result } from "../../base/result";
+import type { Run } from "../../model/recorded/run";
+import { chartedPins, nodeOfPin } from "../../state/charts";
+import type { Store } from "../../state/store";
+
+export interface Charting {
+  // By run, tag and pin (seriesKey).
+  readonly series: Signal<ReadonlyMap<string, Result<NodeSeries>>>;
+  readonly close: Dispose;
+}
+
+export function seriesKey(run: string, tag: string, pin: string): string {
+  return [run, tag, pin].join("\n");
+}
+
+// The shown run and those over it that have the same graph, in the order in which they were chosen.
+export function drawnRuns(store: Store): readonly string[] {
+  const [run, tag] = [store.run.value?.run, store.tag.value?.tag];
+  if (run === undefined || tag === undefined) return [];
+  const others = store.charts.runs.value.filter((one) => one !== run && hasTag(store.runs.value, one, tag));
+  return [run, ...others];
+}
+
+export function hasTag(runs: readonly Run[], run: string, tag: string): boolean {
+  return runs.some((one) => one.run === run && one.tags.some((other) => other.tag === tag));
+}
+
+interface Wanted {
+  readonly run: string;
+  readonly pin: string;
+  readonly key: string;
+  readonly version: string; // changes when records were added, or recorded anew after a restart
+}
+
+export function createCharting(store: Store, client: Client): Charting {
+  const series = signal<ReadonlyMap<string, Result<NodeSeries>>>(new Map());
+  // What is drawn, in the version that was asked for. What is no longer drawn is dropped.
+  let asked: ReadonlyMap<string, string> = new Map();
+  const put = ({ key, version }: Wanted, reply: Result<NodeSeries>): void => {
+    if (asked.get(key) !== version) return;
+    series.value = new Map([...series.peek(), [key, reply] as const].filter(([one]) => asked.has(one)));
+  };
+  const close = effect(() => {
+    const tag = store.tag.value?.tag;
+    if (store.view.value !== "charts" || tag === undefined || store.hierarchy.value === undefined) return;
+    const wanted = listWanted(store, tag);
+    const before = asked;
+    asked = new Map(wanted.map(({ key, version }) => [key, version]));
+    for (const one of wanted) {
+      if (before.get(one.key) !== one.version) void ask(store, client, tag, one).then((reply) => put(one, reply));
+    }
+  });
+  return { series, close };
+}
+
+function listWanted(store: Store, tag: string): readonly Wanted[] {
+  return drawnRuns(store).flatMap((run) => {
+    const records = store.runs.value.find((one) => one.run === run)?.tags.find((one) => one.tag === tag)?.records ?? [];
+    const version = `${records.length} ${records.at(-1)?.wallTime}`;
+    return chartedPins(store).map((pin) => ({ run, pin, key: seriesKey(run, tag, pin), version }));
+  });
+}
+
+// Of the shown graph by the row, as the card asks: so both are one question. Elsewhere by the key.
+function ask(store: Store, client: Client, tag: string, { run, pin }: Wanted): Promise<Result<NodeSeries>> {
+  const graph = store.hierarchy.peek()?.graph;
+  const { key, slot } = nodeOfPin(pin);
+  const node = graph?.columns.nodes.key.indexOf(key) ?? -1;
+  const here = graph !== undefined && node !== -1 && run === store.run.peek()?.run && graph.hash === store.hash.peek();
+  if (!here || !(slot < graph.columns.nodes.slot_count[node]!)) return client.nodeOfKey(run, tag, pin);
+  return client.node(run, tag, graph.hash, graph.slotOffset[node]! + slot);
+}

@@ -1,0 +1,87 @@
+// The lines of the view of charts: a color for each tensor, a dash for each run; of one tensor, a color for each run.
+
+import type { NodeSeries } from "../../api/parse";
+import type { Result } from "../../base/result";
+import { lineColor, lineDash } from "../../draw/style/line_colors";
+import type { Theme } from "../../draw/style/theme";
+import { spokenIn } from "../../model/recorded/complex";
+import { calledAgain } from "../../model/tree/hierarchy";
+import { BACKWARD, STAGES } from "../../model/recorded/run";
+import { chartedPins, nodeOfPin } from "../../state/charts";
+import type { Store } from "../../state/store";
+import type { ChartLine } from "../chart/chart";
+import { drawnRuns, seriesKey } from "./charts_data";
+import { OF_WEIGHTS, pointsOf } from "../chart/lines";
+import type { SavedChart } from "../picture/save_chart";
+import { titleOf } from "../card/sections/neighbors";
+
+export interface OverlaidLine extends ChartLine {
+  readonly pin: string;
+  readonly run: string;
+  readonly problem: string | undefined; // why there is no such line
+}
+
+export interface Overlaid {
+  readonly lines: readonly OverlaidLine[];
+  readonly pins: readonly string[];
+  readonly runs: readonly string[];
+  readonly of: string;
+  readonly canBeLog: boolean;
+  readonly log: boolean;
+  readonly axis: string;
+}
+
+export function drawnLines(store: Store, series: ReadonlyMap<string, Result<NodeSeries>>, theme: Theme): Overlaid {
+  const [pins, runs, tag, statistic] = [chartedPins(store), drawnRuns(store), store.tag.value?.tag ?? "", spokenIn(store.statistic.value, store.hierarchy.value?.graph)];
+  const options = optionsFor(store);
+  const of = (options.find(({ id }) => id === store.charts.of.value) ?? options.find(({ id }) => id === store.ref.value?.stage) ?? options[0])!.id;
+  const weights = !STAGES.includes(of);
+  const line = { stage: weights ? "applied" : of, columns: weights ? [of] : statistic.columns };
+  const pass = of === store.ref.value?.stage ? store.ref.value.backwardPass : 0;
+  const lines = pins.flatMap((pin, p) => runs.flatMap((run, r): OverlaidLine[] => {
+    const reply = series.get(seriesKey(run, tag, pin));
+    if (reply === undefined) return [];
+    const look = pins.length > 1 ? { color: lineColor(p, theme), dash: lineDash(r) } : { color: lineColor(r, theme), dash: [] };
+    const points = reply.ok ? pointsOf(reply.value, line, pass) : { steps: [], values: [], nonfinite: new Map<number, number>() };
+    return [{ id: `${run}\n${pin}`, label: pin, pin, run, problem: reply.ok ? undefined : reply.error, ...look, ...points }];
+  }));
+  const canBeLog = weights || statistic.scale === "log";
+  const starts = weights || (!statistic.signed && statistic.summary === "greatest");
+  const log = canBeLog && (store.charts.log.value ?? starts) && lines.some(({ values }) => values.some((value) => value !== null && value !== 0));
+  return { lines, pins, runs, of, canBeLog, log, axis: log && !weights && statistic.signed ? `|${statistic.label}|` : "" };
+}
+
+// As they are taken away: with names that say which run, where there are several.
+export function savedLines(store: Store, { lines, runs, of, log, axis }: Overlaid): SavedChart {
+  const nameOf = ({ pin, run }: OverlaidLine): string => `${nameOfPin(store, pin)}${runs.length > 1 ? ` (${run || "."})` : ""}`;
+  const option = optionsFor(store).find(({ id }) => id === of)?.text ?? of;
+  const number = STAGES.includes(of) ? `: ${axis || spokenIn(store.statistic.value, store.hierarchy.value?.graph).label}` : "";
+  return {
+    name: of, title: `${option[0]!.toUpperCase()}${option.slice(1)}${number}${log ? " (log)" : ""}`, log,
+    lines: lines.map((line) => ({ ...line, label: nameOf(line) })), columns: lines.map(nameOf),
+    step: store.ref.value?.step, smoothing: store.charts.smoothing.value,
+  };
+}
+
+// What the records of the tag have: gradients at the stages that occur, and of parameters weight and update.
+export function optionsFor(store: Store): readonly { readonly id: string; readonly text: string }[] {
+  const found = new Set((store.tag.value?.records ?? []).map(({ stage }) => stage));
+  const stages = STAGES.filter((stage) => found.has(stage));
+  return [
+    ...(stages.length > 0 ? stages : [BACKWARD]).map((stage) => ({ id: stage, text: `gradient, ${stage}` })),
+    ...(found.has("applied") ? OF_WEIGHTS.map(([id, text]) => ({ id, text })) : []),
+  ];
+}
+
+// As the graph names it, with its module; the key where this graph has no such node.
+export function nameOfPin(store: Store, pin: string): string {
+  const { key, slot } = nodeOfPin(pin);
+  const graph = store.hierarchy.value?.graph;
+  const node = graph?.columns.nodes.key.indexOf(key) ?? -1;
+  if (graph === undefined || node === -1) return key;
+  const title = titleOf(graph, node);
+  const scope = graph.columns.nodes.kind[node] === "parameter" ? -1 : graph.columns.nodes.scope[node]!;
+  const { path, call } = graph.columns.scopes;
+  const where = scope === -1 || path[scope] === "" ? "" : `${path[scope]}${calledAgain(graph, scope) ? `#${call[scope]}` : ""} · `;
+  return `${where}${title}${slot > 0 ? ` [${slot}]` : ""}`;
+}

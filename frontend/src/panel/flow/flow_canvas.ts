@@ -1,0 +1,235 @@
+// The heat map's canvas: pointer, wheel, and one paint a frame when something changed.
+
+import { batch, effect } from "@preact/signals";
+import { Disposer, listen } from "../../base/disposer";
+import type { Point, Rect } from "../../base/geometry";
+import { paintCells } from "../../draw/flow/paint_cells";
+import { fromPx, panSpan, seekSpan, unitAt } from "../../model/flow/flow_window";
+import { goToStep } from "../../state/actions";
+import { showEverything, zoomColumns, zoomRows } from "../../state/flow_actions";
+import type { Store } from "../../state/store";
+import type { Drawing } from "../session/drawing";
+import { brushedWindow, brushRect } from "./flow_brush";
+import type { Flowing, Sight } from "./flow_data";
+import { paintOver } from "./flow_paint";
+
+const DRAG_FROM_PX = 4;
+const WHEEL = 0.0016;
+const MOST_PIXELS = 6_000_000;
+
+export interface PointedCell {
+  readonly pointScreen: Point;
+  readonly column: number; // -1: beside the columns
+  readonly row: number; // -1: on the line above
+}
+
+interface Drag {
+  readonly from: Point;
+  readonly pans: boolean;
+  readonly sight: Sight;
+  to: Point;
+  moved: boolean;
+}
+
+export class FlowCanvas {
+  private readonly disposer = new Disposer();
+  private readonly context: CanvasRenderingContext2D;
+  private image: ImageData | undefined;
+  private painted: readonly unknown[] = [];
+  private pointed: PointedCell | undefined;
+  private drag: Drag | undefined;
+  private frame = 0;
+  private ratio = 1;
+
+  constructor(
+    readonly canvas: HTMLCanvasElement,
+    private readonly store: Store,
+    private readonly drawing: Drawing,
+    private readonly flowing: Flowing,
+    private readonly onPoint: (pointed: PointedCell | undefined) => void,
+  ) {
+    const context = canvas.getContext("2d", { alpha: false });
+    if (context === null) throw new Error("This browser gives no 2D canvas.");
+    this.context = context;
+    this.watchSize();
+    this.watchPointer();
+    this.disposer.add(listen<WheelEvent>(canvas, "wheel", (event) => this.turn(event), { passive: false }));
+    this.disposer.add(effect(() => {
+      // Everything that a frame depends on; reading it here asks for a frame.
+      void [flowing.cells.value, flowing.sight.value, flowing.line.value, flowing.position.value, flowing.row.value, drawing.theme.value, store.badSteps.value];
+      this.request();
+    }));
+    this.disposer.add(effect(() => this.seek(flowing.column.value, flowing.row.value)));
+  }
+
+  close(): void {
+    cancelAnimationFrame(this.frame);
+    this.disposer.dispose();
+  }
+
+  // Brings the cursor back into sight when it moved; what the person moves away from stays out of it.
+  private seek(column: number, row: number): void {
+    const { columns, rows } = this.flowing.sight.peek();
+    const now = this.store.flowWindow.peek();
+    const wide = column === -1 ? undefined : seekSpan(columns, column);
+    const high = row === -1 ? undefined : seekSpan(rows, row);
+    if (wide === undefined && high === undefined) return;
+    this.store.flowWindow.value = { columns: wide ?? now.columns, rows: high ?? now.rows };
+  }
+
+  private watchSize(): void {
+    const measure = (): void => {
+      const { clientWidth: width, clientHeight: height } = this.canvas;
+      if (width === 0 || height === 0) return;
+      this.ratio = Math.min(window.devicePixelRatio, Math.sqrt(MOST_PIXELS / (width * height)));
+      this.canvas.width = Math.round(width * this.ratio);
+      this.canvas.height = Math.round(height * this.ratio);
+      this.image = undefined;
+      this.flowing.size.value = { width, height };
+      this.paintNow();
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(this.canvas);
+    this.disposer.add(() => observer.disconnect());
+    measure();
+  }
+
+  private watchPointer(): void {
+    const { canvas, disposer } = this;
+    disposer.add(listen<PointerEvent>(canvas, "pointerdown", (event) => {
+      if (event.button > 1) return;
+      const point = { x: event.offsetX, y: event.offsetY };
+      this.drag = { from: point, to: point, pans: event.shiftKey || event.button === 1, sight: this.flowing.sight.peek(), moved: false };
+      capture(canvas, event.pointerId);
+    }));
+    disposer.add(listen<PointerEvent>(canvas, "pointermove", (event) => {
+      this.point(event.offsetX, event.offsetY);
+      if (this.drag !== undefined) this.pull(this.drag, { x: event.offsetX, y: event.offsetY });
+    }));
+    disposer.add(listen<PointerEvent>(canvas, "pointerup", () => this.drop()));
+    disposer.add(listen(canvas, "pointercancel", () => this.give()));
+    disposer.add(listen(canvas, "pointerleave", () => this.point(-1, -1)));
+    disposer.add(listen(canvas, "dblclick", () => showEverything(this.store)));
+  }
+
+  private pull(drag: Drag, to: Point): void {
+    drag.to = to;
+    drag.moved ||= Math.hypot(to.x - drag.from.x, to.y - drag.from.y) > DRAG_FROM_PX;
+    if (!drag.moved) return;
+    this.canvas.style.cursor = drag.pans ? "grabbing" : "crosshair";
+    if (drag.pans) {
+      const { columns, rows } = drag.sight;
+      this.store.flowWindow.value = {
+        columns: panSpan(columns, (drag.from.x - to.x) / columns.unitPx),
+        rows: panSpan(rows, (drag.from.y - to.y) / rows.unitPx),
+      };
+    }
+    this.request();
+  }
+
+  private drop(): void {
+    const drag = this.drag;
+    if (drag === undefined) return;
+    const brush = this.brush();
+    this.give();
+    if (!drag.moved) this.choose(drag.from);
+    if (brush !== undefined) this.store.flowWindow.value = brushedWindow(brush, this.flowing.sight.peek(), this.store.flowWindow.peek());
+  }
+
+  private give(): void {
+    this.drag = undefined;
+    this.canvas.style.cursor = "";
+    this.request();
+  }
+
+  private brush(): Rect | undefined {
+    const { drag } = this;
+    return drag === undefined || !drag.moved || drag.pans ? undefined : brushRect(drag.from, drag.to, this.flowing.sight.peek().map);
+  }
+
+  private choose(point: Point): void {
+    const { column, row } = this.cellAt(point);
+    const { flowing, store } = this;
+    batch(() => {
+      if (row !== -1) store.selected.value = flowing.rows.peek()[row]!.id;
+      const step = flowing.flow.peek()?.steps[column];
+      if (step !== undefined) goToStep(store, step, store.ref.peek()?.backwardPass);
+    });
+  }
+
+  private turn(event: WheelEvent): void {
+    event.preventDefault();
+    const { columns, rows, map } = this.flowing.sight.peek();
+    const { store } = this;
+    const pixels = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 33 : 1;
+    const [dx, dy] = [event.deltaX * pixels, event.deltaY * pixels];
+    // Browsers turn a wheel with Shift into a horizontal one.
+    if (event.shiftKey) zoomRows(store, rows, Math.exp(-(dy || dx) * WHEEL), fromPx(rows, event.offsetY - map.y));
+    else if (Math.abs(dx) > Math.abs(dy)) store.flowWindow.value = { ...store.flowWindow.peek(), columns: panSpan(columns, dx / columns.unitPx) };
+    else zoomColumns(store, columns, Math.exp(-dy * WHEEL), fromPx(columns, event.offsetX));
+  }
+
+  private cellAt({ x, y }: Point): { readonly column: number; readonly row: number } {
+    const { columns, rows, map } = this.flowing.sight.peek();
+    return { column: unitAt(columns, x), row: y < map.y || y >= map.y + map.height ? -1 : unitAt(rows, y - map.y) };
+  }
+
+  private point(x: number, y: number): void {
+    const { column, row } = this.cellAt({ x, y });
+    const inside = x >= 0 && column !== -1 && this.drag?.moved !== true;
+    if (!inside && this.pointed === undefined) return;
+    this.pointed = inside ? { pointScreen: { x, y }, column, row } : undefined;
+    this.onPoint(this.pointed);
+    this.request();
+  }
+
+  private request(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.paintNow());
+  }
+
+  private paintNow(): void {
+    const { flowing, context, ratio, canvas } = this;
+    const theme = this.drawing.theme.peek();
+    const sight = flowing.sight.peek();
+    const { columns, rows, map } = sight;
+    if (map.width === 0 || map.height === 0) return;
+    const began = performance.now();
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = theme.background;
+    context.fillRect(0, 0, map.width, canvas.height / ratio);
+    this.putCells(sight);
+    paintOver(context, this.store, flowing, theme, { pointed: this.pointed, brush: this.brush() });
+    canvas.dataset.columns = [columns.from, columns.to, columns.unitPx, columns.count].map(short).join();
+    canvas.dataset.rows = [rows.from, rows.to, rows.unitPx, rows.count].map(short).join();
+    canvas.dataset.map = [map.x, map.y, map.width, map.height].map(short).join();
+    performance.measure("gradgraph:flow-frame", { start: began, end: performance.now() });
+  }
+
+  // Cells are computed again only when they moved or changed; a cursor over them costs a copy.
+  private putCells({ columns, rows, map }: Sight): void {
+    const cells = this.flowing.cells.peek();
+    if (cells === undefined) return;
+    const [width, height] = [Math.round(map.width * this.ratio), Math.round(map.height * this.ratio)];
+    const palette = this.flowing.palette.peek();
+    const now = [cells, columns, rows, palette, width, height];
+    if (this.image?.width !== width || this.image.height !== height) this.image = this.context.createImageData(width, height);
+    else if (now.every((one, i) => one === this.painted[i])) return this.context.putImageData(this.image, 0, Math.round(map.y * this.ratio));
+    this.painted = now;
+    paintCells(this.image, cells, columns, rows, this.ratio, palette);
+    this.context.putImageData(this.image, 0, Math.round(map.y * this.ratio));
+  }
+}
+
+function short(value: number): string {
+  return String(Number(value.toFixed(4)));
+}
+
+// A pointer that a test made up is not there to be captured.
+function capture(canvas: HTMLCanvasElement, pointer: number): void {
+  try {
+    canvas.setPointerCapture(pointer);
+  } catch {
+    // The drag ends at the edge then.
+  }
+}

@@ -1,0 +1,87 @@
+// Below the heat map: what its colors mean, and what is not drawn of the run.
+
+import type { JSX } from "preact";
+import { formatCount, formatNumber } from "../../base/format";
+import { rampOf } from "../../draw/style/color_scale";
+import { ratioColor, ratioStops } from "../../draw/compare/ratio_scale";
+import type { Theme } from "../../draw/style/theme";
+import { spokenIn } from "../../model/recorded/complex";
+import { isCompared, type ComparedFlow } from "../../model/flow/flow_compared";
+import { BACKWARD } from "../../model/recorded/run";
+import type { Place } from "../../state/compare";
+import type { Store } from "../../state/store";
+import type { Drawing } from "../session/drawing";
+import type { Flowing } from "./flow_data";
+import { Chip } from "../controls/chip";
+import { endsOf, Ramp } from "../graph/legend";
+
+export function FlowLegend({ store, drawing, flowing }: {
+  readonly store: Store;
+  readonly drawing: Drawing;
+  readonly flowing: Flowing;
+}): JSX.Element {
+  const theme = drawing.theme.value;
+  const there = store.compare.place.value;
+  if (flowing.flow.value !== undefined && isCompared(flowing.flow.value) && there !== undefined) return <ComparedLegend store={store} theme={theme} there={there} flow={flowing.flow.value} />;
+  const [statistic, flow] = [spokenIn(store.statistic.value, store.hierarchy.value?.graph), flowing.flow.value];
+  const scale = flowing.scale.value;
+  const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
+  const stage = flow === undefined || flow.stage === BACKWARD ? "" : `, ${flow.stage}`;
+  const [every, leftOut] = [flow?.every ?? 1, flow?.leftOut ?? 0];
+  return (
+    <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={low} data-high={high}>
+      <span class="flow-what" title={statistic.meaning}>Gradient{stage}, {statistic.label}</span>
+      <span class="faint" title={beyond(scale.below)}>{lowText}</span>
+      <Ramp colors={rampOf(theme.dark, theme.ramp)} scale={scale} />
+      <span class="faint" title={beyond(scale.above)}>{highText}{statistic.scale === "log" && " log"}</span>
+      <span class="chips">
+        <Chip color={theme.zero} border={theme.border}>zero</Chip>
+        <Chip color={theme.none} border={theme.noneLine} hatched>no gradient</Chip>
+        <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
+      </span>
+      <span class="faint flow-told" data-testid="flow-told">
+        {leftOut > 0 && <span title="Operations without a gradient at any recorded step of this stage. A watch records those inside of modules with level=&quot;op&quot;.">{formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} without a gradient (level=&quot;op&quot; records those inside of modules). </span>}
+        {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
+        A closed module shows the {statistic.summary === "sum" ? "sum" : "greatest"} of what is in it.
+      </span>
+    </aside>
+  );
+}
+
+function ComparedLegend({ store, theme, there, flow }: {
+  readonly store: Store;
+  readonly theme: Theme;
+  readonly there: Place;
+  readonly flow: ComparedFlow;
+}): JSX.Element {
+  const most = 2 ** store.compare.reach.value;
+  const { statistic, stage, every, against } = flow;
+  return (
+    <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={1 / most} data-high={most} data-against={against}>
+      <span class="flow-what" title={statistic.meaning}>Gradient{stage === BACKWARD ? "" : `, ${stage}`}, {statistic.label}{statistic.signed ? ", magnitude" : ""}: here ÷ there</span>
+      <span class="faint">÷{formatNumber(most)}</span>
+      <div class="ramp" style={{ background: `linear-gradient(to right, ${ratioStops(theme).join(", ")})` }} />
+      <span class="faint">×{formatNumber(most)}</span>
+      <span class="chips">
+        <Chip color={theme.surface} border={theme.only} hatched>only here</Chip>
+        <Chip color={theme.surface} border={theme.only} hatched lean={-1}>only there</Chip>
+        <Chip color={ratioColor(-Infinity, 1, theme)} border={theme.zero} hatched>zero here</Chip>
+        <Chip color={ratioColor(Infinity, 1, theme)} border={theme.zero} hatched lean={-1}>zero there</Chip>
+        <Chip color={theme.none} border={theme.noneLine} hatched>no ratio</Chip>
+        <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
+      </span>
+      <span class="faint flow-told" data-testid="flow-told">
+        {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
+        here {placeText(store.run.value?.run, store.tag.value?.tag)}, there {placeText(there.run.run, there.tag.tag)}, {against === undefined ? "step by step" : `always step ${against}`}
+      </span>
+    </aside>
+  );
+}
+
+function placeText(run: string | undefined, tag: string | undefined): string {
+  return `${run || "."} / ${tag}`;
+}
+
+function beyond(some: boolean): string | undefined {
+  return some ? "A few numbers lie beyond, far outside of the others, and have the color of this end. Rest the pointer on a cell for its number." : undefined;
+}

@@ -1,0 +1,129 @@
+// Gradient over the whole training: names at the left, the heat map, the loss above it, the colors below.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import { formatNumber } from "../../base/format";
+import { badWords } from "../../model/recorded/bad_steps";
+import type { Flow } from "../../model/flow/flow";
+import { valueAt } from "../../model/flow/scalar_line";
+import { showEverything } from "../../state/flow_actions";
+import type { Store } from "../../state/store";
+import type { Drawing } from "../session/drawing";
+import { FlowCanvas, type PointedCell } from "./flow_canvas";
+import type { Flowing } from "./flow_data";
+import { FlowLegend } from "./flow_legend";
+import { FlowTree } from "./flow_tree";
+import { cellSentence, fullTitle } from "./flow_words";
+import { FitIcon } from "../controls/icons";
+import { IconButton } from "../controls/icon_button";
+import { Loading, NoGradients } from "../controls/messages";
+
+const TOOLTIP_PX = 280;
+// So many points of a scalar TensorBoard keeps by itself.
+const THINNED = 1000;
+
+export function FlowView({ store, drawing, flowing }: {
+  readonly store: Store;
+  readonly drawing: Drawing;
+  readonly flowing: Flowing;
+}): JSX.Element {
+  const element = useRef<HTMLCanvasElement>(null);
+  const [pointed, setPointed] = useState<PointedCell | undefined>(undefined);
+  useEffect(() => {
+    if (element.current === null) return undefined;
+    const made = new FlowCanvas(element.current, store, drawing, flowing, setPointed);
+    return () => made.close();
+  }, []);
+  const { columns, rows } = store.flowWindow.value;
+  const zoomed = columns !== undefined || rows !== undefined;
+  return (
+    <main class="flow" data-testid="flow">
+      <div class="flow-names">
+        <ScalarChoice store={store} flowing={flowing} />
+        <FlowTree store={store} flowing={flowing} />
+      </div>
+      <div class="flow-map">
+        <canvas ref={element} data-testid="flow-canvas" role="img" aria-label={`Heat map: ${flowing.rows.value.length} rows, ${flowing.flow.value?.steps.length ?? 0} recorded steps; the tree before it says its numbers`} />
+        <NoGradients store={store} />
+        {zoomed && (
+          <div class="zoom flow-zoom"><IconButton id="flow-reset" label="Show everything (F, or a double click)" onClick={() => showEverything(store)}><FitIcon /></IconButton></div>
+        )}
+        {flowing.flow.value === undefined && (flowing.problem.value === undefined
+          ? <Loading what="Loading all steps…" />
+          : <div class="banner" role="alert">{flowing.problem.value}</div>)}
+        {pointed && <CellTooltip store={store} flowing={flowing} pointed={pointed} widthPx={element.current?.clientWidth ?? 0} />}
+      </div>
+      <FlowLegend store={store} drawing={drawing} flowing={flowing} />
+      <Said store={store} flowing={flowing} />
+    </main>
+  );
+}
+
+// Above the names, beside the line: which scalar it is.
+function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element | null {
+  const [tags, tag, series] = [flowing.tags.value, flowing.lineTag.value, flowing.line.value?.series];
+  const step = store.ref.value?.step;
+  if (tags.length === 0) return null;
+  const value = series === undefined || step === undefined ? undefined : valueAt(series, step);
+  const scale = flowing.line.value?.scale;
+  return (
+    <div class={`flow-scalar${tag === "" ? " alone" : ""}`}>
+      <div class="flow-chosen">
+      <select data-testid="scalar" aria-label="Line above the heat map: a scalar of the run" title={`A scalar that the same run logs, on the same steps.${(series?.steps.length ?? 0) >= THINNED ? " TensorBoard keeps 1,000 points of a scalar, unless --samples_per_plugin says otherwise." : ""}`}
+        value={tag} onChange={(event) => (store.scalarTag.value = event.currentTarget.value)}>
+        {tags.map((one) => <option key={one} value={one}>{one}</option>)}
+        <option value="">no line</option>
+      </select>
+      {value !== undefined && <b class={Number.isFinite(value) ? "" : "bad"} data-testid="scalar-value" title={`At step ${step}, or the last one logged before it`}>{formatNumber(value)}</b>}
+      </div>
+      {scale !== undefined && (
+        <div class="flow-ends faint" data-testid="scalar-ends" data-log={scale.log}>
+          <span>{formatNumber(scale.high)}</span>
+          {scale.log && <span title="The line's scale is logarithmic: its values span more than two decades">log</span>}
+          <span>{scale.low === scale.high ? "" : formatNumber(scale.low)}</span>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function CellTooltip({ store, flowing, pointed, widthPx }: {
+  readonly store: Store;
+  readonly flowing: Flowing;
+  readonly pointed: PointedCell;
+  readonly widthPx: number;
+}): JSX.Element | null {
+  const flow = flowing.flow.value;
+  const step = flow?.steps[pointed.column];
+  if (flow === undefined || step === undefined) return null;
+  const row = flowing.rows.value[pointed.row];
+  const series = flowing.line.value?.series;
+  const logged = series === undefined ? undefined : valueAt(series, step);
+  const bad = badIn(store, flow, pointed.column);
+  const { x, y } = pointed.pointScreen;
+  const left = x + 16 + TOOLTIP_PX > widthPx ? x - 12 - TOOLTIP_PX : x + 16;
+  return (
+    <div class="tooltip flow-tooltip" data-testid="flow-tooltip" role="tooltip" style={{ left: `${Math.max(4, left)}px`, top: `${y + 14}px`, maxWidth: `${TOOLTIP_PX}px` }}>
+      {row !== undefined && <div class="tooltip-title">{fullTitle(flow.hierarchy, row)}</div>}
+      <div>step {step}{row !== undefined && <>: <b>{cellSentence(flow, row, pointed.column)}</b></>}</div>
+      {bad !== "" && <div class="bad">{bad}</div>}
+      {series !== undefined && logged !== undefined && <div>{series.tag} {formatNumber(logged)}</div>}
+    </div>
+  );
+}
+
+function badIn(store: Store, { steps }: Flow, column: number): string {
+  return column < 0 ? "" : badWords(store.badSteps.value, store.tag.value?.records ?? [], steps, column);
+}
+
+// The cell at the cursor, for screen readers: said when it changes.
+function Said({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element {
+  const flow = flowing.flow.value;
+  const row = flowing.rows.value[flowing.row.value];
+  const ref = store.ref.value;
+  const bad = flow === undefined ? "" : badIn(store, flow, flowing.column.value);
+  const sentence = flow === undefined || ref === undefined || row === undefined
+    ? ""
+    : `${fullTitle(flow.hierarchy, row)}, step ${ref.step}: ${cellSentence(flow, row, flowing.column.value)}${bad === "" ? "" : `. ${bad}`}`;
+  return <div class="visually-hidden" data-testid="flow-said" role="status" aria-live="polite">{sentence}</div>;
+}

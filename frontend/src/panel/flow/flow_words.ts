@@ -1,0 +1,79 @@
+// Rows and cells of the heat map in words.
+
+import { captionOf } from "../../draw/graph/caption";
+import { ratioText } from "../../draw/compare/ratio_scale";
+import { Relation } from "../../model/compare/comparison";
+import { cellAt, type Flow } from "../../model/flow/flow";
+import { isCompared, relatedAt, type ComparedFlow } from "../../model/flow/flow_compared";
+import { entityOf, type FlowRow } from "../../model/flow/flow_rows";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import { State } from "../../model/visible/values";
+import { formatNumber } from "../../base/format";
+
+export interface RowTitle {
+  readonly title: string;
+  readonly subtitle: string;
+}
+
+export function rowTitle(hierarchy: Hierarchy, row: FlowRow): RowTitle {
+  return captionOf(hierarchy, {
+    id: row.id, kind: row.kind, item: row.node, node: row.node, group: row.group, module: row.module,
+    open: row.open, parent: -1, depth: row.depth,
+  });
+}
+
+// With the modules around it, so that two rows never sound alike.
+export function fullTitle(hierarchy: Hierarchy, row: FlowRow): string {
+  const { title, subtitle } = rowTitle(hierarchy, row);
+  const group = row.module !== -1 ? row.module : row.group;
+  const scope = group !== -1 ? hierarchy.groups[group]!.scope : -1;
+  const path = scope === -1 ? "" : hierarchy.graph.columns.scopes.path[scope]!;
+  const name = row.kind === "node" && row.module === -1 ? hierarchy.graph.columns.nodes.name[row.node]! : path;
+  const own = subtitle === "" ? title : `${title} ${subtitle}`;
+  return name === "" || name === title ? own : `${name} (${subtitle === "" ? title : subtitle})`;
+}
+
+// The number of a cell as it stands beside the row: "–" where there is none.
+export function cellText(flow: Flow, row: FlowRow, column: number): string {
+  if (isCompared(flow)) return row.open ? "" : ratioIn(flow, row, column);
+  const cell = cellAt(flow, entityOf(flow.hierarchy, row), column);
+  if (cell === undefined || row.open) return "";
+  if (cell.state === State.none || cell.state === State.unknown) return "–";
+  if (cell.state === State.nonfinite) return "NaN / inf";
+  return formatNumber(cell.value);
+}
+
+// In full: seven digits, the most that single precision has.
+export function cellSentence(flow: Flow, row: FlowRow, column: number): string {
+  const cell = cellAt(flow, entityOf(flow.hierarchy, row), column);
+  const { label } = flow.statistic;
+  if (cell === undefined) return "not recorded at this stage";
+  if (row.open) return "open: see the rows below it";
+  if (isCompared(flow)) return comparedSentence(flow, row, column);
+  if (cell.state === State.none) return "no gradient";
+  if (cell.state === State.unknown) return `a gradient, but no ${label}`;
+  const number = exact(cell.value);
+  const word = row.kind === "group" ? `${flow.word} ${label}` : label;
+  if (cell.state === State.nonfinite) return Number.isNaN(cell.value) ? "NaN or inf in all elements" : `NaN or inf; of the finite elements ${word} ${number}`;
+  return `${word} ${number}`;
+}
+
+function ratioIn(flow: ComparedFlow, row: FlowRow, column: number): string {
+  const related = relatedAt(flow, entityOf(flow.hierarchy, row), column);
+  return (related && ratioText(related)) ?? "–";
+}
+
+// "×2.7: L2 norm 0.5 here, 0.2 there at step 0".
+function comparedSentence(flow: ComparedFlow, row: FlowRow, column: number): string {
+  const related = relatedAt(flow, entityOf(flow.hierarchy, row), column);
+  if (related === undefined || related.relation === Relation.none) return "no gradient";
+  const at = flow.against === undefined ? "" : ` at step ${flow.against}`;
+  const number = (value: number, where: string): string => (Number.isNaN(value) ? "" : `${exact(value)} ${where}`);
+  const numbers = [number(related.here, "here"), number(related.there, `there${at}`)].filter((text) => text !== "").join(", ");
+  const word = row.kind === "group" ? `${flow.word} ${flow.statistic.label}` : flow.statistic.label;
+  return `${ratioText(related)}${numbers === "" ? "" : `: ${word} ${numbers}`}`;
+}
+
+function exact(value: number): string {
+  return Number.isFinite(value) ? String(Number(value.toPrecision(7))).replace("-", "\u2212") : formatNumber(value);
+}

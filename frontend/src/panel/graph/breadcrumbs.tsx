@@ -1,0 +1,41 @@
+// The modules around what is selected, else around what fills the view, outermost first.
+
+import type { JSX } from "preact";
+import { pathTo } from "../../model/flow/flow_rows";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import type { Store } from "../../state/store";
+import { reveal } from "../../state/actions";
+import { titleOf } from "../card/sections/neighbors";
+
+export function Breadcrumbs({ store, inside }: { readonly store: Store; readonly inside: string | undefined }): JSX.Element | null {
+  const hierarchy = store.hierarchy.value;
+  const id = store.selected.value ?? inside;
+  if (hierarchy === undefined || id === undefined) return null;
+  const path = around(hierarchy, id);
+  if (path.length < 2 && store.selected.value !== undefined) return null;
+  return (
+    <nav class="breadcrumbs" aria-label="Modules around" data-testid="breadcrumbs">
+      {path.map((one, i) => {
+        const own = i === path.length - 1 && one === store.selected.value;
+        return (
+          <span key={one}>
+            {i > 0 && <i aria-hidden="true">›</i>}
+            <button type="button" data-key={one} title={one} aria-current={own ? "true" : undefined} onClick={() => reveal(store, one)}>{titleAt(hierarchy, one)}</button>
+          </span>
+        );
+      })}
+    </nav>
+  );
+}
+
+// Groups around, then the node or group itself.
+function around(hierarchy: Hierarchy, id: string): readonly string[] {
+  const path = pathTo(hierarchy, id);
+  if (path.at(-1) === id || hierarchy.groupOf.has(id) || !hierarchy.graph.columns.nodes.key.includes(id)) return path;
+  return [...path, id];
+}
+
+function titleAt({ graph, groups, groupOf }: Hierarchy, id: string): string {
+  const group = groupOf.get(id);
+  return group === undefined ? titleOf(graph, graph.columns.nodes.key.indexOf(id)) : groups[group]!.title;
+}

@@ -1,0 +1,228 @@
+// The canvas: camera, pointer, and one paint a frame when something changed.
+
+import { effect } from "@preact/signals";
+import type { Point, Size } from "../../base/geometry";
+import { Disposer, listen } from "../../base/disposer";
+import { CameraControl } from "../../draw/camera/camera";
+import { paint, type Camera } from "../../draw/graph/painter";
+import { Panning } from "../../draw/camera/panning";
+import { chooseEdge, openChains, reveal, toggleGroup } from "../../state/actions";
+import type { Store } from "../../state/store";
+import type { Drawing, Drawn } from "../session/drawing";
+import { frameInView, litKeys, Looking } from "./looking";
+import { Minimap } from "./minimap";
+import type { View } from "../picture/picture";
+import { Pointing, type Pointed } from "./pointing";
+import { Viewpoint } from "./viewpoint";
+
+const RESTING_MS = 120;
+const AROUND_PX = 24;
+
+export class GraphCanvas {
+  private readonly disposer = new Disposer();
+  private readonly control: CameraControl;
+  private readonly context: CanvasRenderingContext2D;
+  private pointing: Pointing | undefined;
+  private readonly looking: Looking;
+  private readonly minimap: Minimap;
+  private resting: ReturnType<typeof setTimeout> | undefined;
+  private rests = false;
+  private shown: Drawn | undefined;
+  private readonly viewpoint: Viewpoint;
+  private size: Size = { width: 0, height: 0 };
+  private lastPointer: Point | undefined;
+  private frame = 0;
+  private readonly panning = new Panning();
+
+  constructor(
+    readonly canvas: HTMLCanvasElement,
+    private readonly store: Store,
+    private readonly drawing: Drawing,
+    private readonly onPoint: (pointed: Pointed | undefined) => void,
+    small: HTMLCanvasElement,
+  ) {
+    const context = canvas.getContext("2d", { alpha: false });
+    if (context === null) throw new Error("This browser gives no 2D canvas.");
+    this.context = context;
+    this.control = new CameraControl(canvas, () => {
+      // What lay under the pointer no longer does.
+      this.pointAt(undefined);
+      this.request();
+    });
+    this.viewpoint = new Viewpoint(this.control);
+    this.looking = new Looking(store);
+    this.minimap = new Minimap(small, (pointWorld) => this.viewpoint.goTo(pointWorld));
+    this.disposer.add(this.control.dispose);
+    this.watchSize();
+    this.watchPointer();
+    this.disposer.add(effect(() => this.follow(drawing.drawn.value)));
+    this.disposer.add(effect(() => {
+      if (store.focused.value !== undefined) this.viewpoint.glance(store.focused.value);
+    }));
+    this.disposer.add(effect(() => this.waitForRest(store.hovered.value)));
+    this.disposer.add(effect(() => {
+      // Everything that a frame depends on; reading it here asks for a frame.
+      void [drawing.paints.value, drawing.theme.value, store.selected.value, store.hovered.value, store.direction.value, store.edge.value];
+      this.request();
+    }));
+  }
+
+  close(): void {
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.resting);
+    this.viewpoint.close();
+    this.minimap.close();
+    this.disposer.dispose();
+  }
+
+  fit(): void {
+    this.viewpoint.fit();
+  }
+
+  zoomBy(factor: number): void {
+    this.control.zoomBy(factor);
+  }
+
+  // To take away: what is in sight, or all that is laid out, at its own size.
+  picture(whole: boolean): View | undefined {
+    const { shown, size } = this;
+    if (shown === undefined) return undefined;
+    const { x, y, width, height } = shown.scene.boundsWorld;
+    const camera = whole ? { k: 1, x: AROUND_PX - x, y: AROUND_PX - y } : this.control.camera;
+    const room = whole ? { width: width + 2 * AROUND_PX, height: height + 2 * AROUND_PX } : size;
+    return { size: room, paint: (context, pixelRatio) => void this.paintOn(context, camera, room, pixelRatio) };
+  }
+
+  private follow(drawn: Drawn | undefined): void {
+    const { store } = this;
+    if (drawn !== this.shown) {
+      this.shown = drawn;
+      this.pointing = drawn && new Pointing(drawn);
+      this.pointAt(undefined);
+    }
+    const hash = drawn?.hierarchy.graph.hash;
+    const found = this.viewpoint.follow(drawn, {
+      key: [store.run.value?.run, store.tag.value?.tag, hash, store.refits.value].join("\n"),
+      settled: drawn !== undefined && drawn.visible === store.visible.value && hash === store.hash.value,
+      sought: store.sought.value,
+    }, this.lastPointer);
+    if (found) store.sought.value = undefined;
+    this.request();
+  }
+
+  // A hidden frame has no height: then nothing is measured, fitted or painted.
+  private watchSize(): void {
+    const measure = (): void => {
+      const { clientWidth, clientHeight } = this.canvas;
+      if (clientWidth === 0 || clientHeight === 0) return;
+      this.size = { width: clientWidth, height: clientHeight };
+      if (this.viewpoint.resize(this.size, this.store.selected.peek())) this.store.sought.value = undefined;
+      const ratio = window.devicePixelRatio;
+      this.canvas.width = Math.round(clientWidth * ratio);
+      this.canvas.height = Math.round(clientHeight * ratio);
+      this.panning.forget();
+      this.paintNow();
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(this.canvas);
+    this.disposer.add(() => observer.disconnect());
+    measure();
+  }
+
+  private watchPointer(): void {
+    const { canvas, store, disposer } = this;
+    const pointOf = (event: MouseEvent): Point => ({ x: event.offsetX, y: event.offsetY });
+    disposer.add(listen<PointerEvent>(canvas, "pointermove", (event) => {
+      this.lastPointer = pointOf(event);
+      const pointed = this.pointing?.at(this.lastPointer, this.control.camera);
+      const onSomething = pointed !== undefined && (pointed.box !== -1 || pointed.edge !== -1);
+      this.pointAt(onSomething ? pointed : undefined);
+      canvas.style.cursor = onSomething ? "pointer" : "grab";
+    }));
+    disposer.add(listen(canvas, "pointerleave", () => {
+      this.lastPointer = undefined;
+      this.pointAt(undefined);
+    }));
+    disposer.add(listen<MouseEvent>(canvas, "click", (event) => {
+      if (!event.defaultPrevented) this.choose(this.pointing?.at(pointOf(event), this.control.camera));
+    }));
+    disposer.add(listen<MouseEvent>(canvas, "dblclick", (event) => {
+      const pointed = this.pointing?.at(pointOf(event), this.control.camera);
+      const box = pointed === undefined ? undefined : this.shown?.scene.boxes[pointed.box];
+      if (pointed === undefined || box === undefined || pointed.mark) return;
+      const block = pointed.block === undefined ? undefined : this.pointing?.idAt(pointed);
+      if (block !== undefined) reveal(store, block);
+      else toggleGroup(store, box.id);
+    }));
+  }
+
+  private pointAt(pointed: Pointed | undefined): void {
+    const { hovered, focused } = this.store;
+    const box = pointed === undefined || pointed.edge !== -1 ? undefined : this.shown?.scene.boxes[pointed.box]?.id;
+    // Where the pointer is on nothing, the ring is the keyboard's.
+    hovered.value = box ?? focused.peek();
+    this.onPoint(pointed);
+  }
+
+  private choose(pointed: Pointed | undefined): void {
+    const { store, shown } = this;
+    const line = shown?.visible.edges[pointed?.edge ?? -1];
+    if (line !== undefined && pointed?.mark) return openChains(store, line.chains);
+    chooseEdge(store, line?.edges);
+    if (line === undefined) store.selected.value = pointed && this.pointing?.idAt(pointed);
+  }
+
+  // The way from a box lights up when the pointer rests on it: crossing the drawing it does not flicker.
+  private waitForRest(hovered: string | undefined): void {
+    clearTimeout(this.resting);
+    this.rests = false;
+    if (hovered === undefined) return;
+    this.resting = setTimeout(() => {
+      this.rests = true;
+      this.request();
+    }, RESTING_MS);
+  }
+
+  private request(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.paintNow());
+  }
+
+  private paintNow(): void {
+    const { drawing, size, shown } = this;
+    const { camera } = this.control;
+    const looked = this.paintOn(this.context, camera, size, window.devicePixelRatio);
+    const paints = drawing.paints.peek();
+    if (shown === undefined) return this.clear();
+    if (paints === undefined || looked === undefined) return;
+    this.minimap.update(shown.scene, paints, drawing.theme.peek(), camera, size);
+    drawing.inside.value = frameInView(shown.scene, camera, size);
+    this.canvas.dataset.lit = litKeys(shown, looked.lit);
+    this.canvas.dataset.camera = cameraText(camera);
+  }
+
+  // A canvas is black until it is painted.
+  private clear(): void {
+    this.panning.forget();
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+    this.context.fillStyle = this.drawing.theme.peek().background;
+    this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
+  }
+
+  // Tells what it was looked at with; undefined where there is nothing to paint.
+  private paintOn(context: CanvasRenderingContext2D, camera: Camera, size: Size, pixelRatio: number): ReturnType<Looking["at"]> | undefined {
+    const { drawing, shown } = this;
+    const paints = drawing.paints.peek();
+    if (shown === undefined || paints === undefined || size.height === 0) return undefined;
+    if (paints.boxes.length !== shown.scene.boxes.length) return undefined;
+    const looked = this.looking.at(shown, this.rests);
+    const view = { camera, size, pixelRatio, ...looked };
+    if (context === this.context) this.panning.paint(context, shown.scene, paints, drawing.theme.peek(), view);
+    else paint(context, shown.scene, paints, drawing.theme.peek(), view);
+    return looked;
+  }
+}
+
+function cameraText({ x, y, k }: Camera): string {
+  return [x, y, k].map((part) => part.toFixed(3)).join(",");
+}

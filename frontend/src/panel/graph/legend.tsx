@@ -1,0 +1,98 @@
+// What the colors and shapes mean, with numbers.
+
+import type { JSX } from "preact";
+import { formatNumber } from "../../base/format";
+import { rampOf, type ColorScale } from "../../draw/style/color_scale";
+import { spokenIn } from "../../model/recorded/complex";
+import { isOfParameters } from "../../model/recorded/record";
+import type { Store } from "../../state/store";
+import { Chip } from "../controls/chip";
+import { CompareLegend } from "./compare_legend";
+import type { Drawing } from "../session/drawing";
+
+const STOPS = 12;
+
+export function rampStops(ramp: readonly string[]): readonly string[] {
+  return Array.from({ length: STOPS }, (_, i) => ramp[Math.round((i / (STOPS - 1)) * (ramp.length - 1))]!);
+}
+
+// With a point at an end beyond which there are more numbers.
+export function Ramp({ colors, scale }: { readonly colors: readonly string[]; readonly scale: ColorScale }): JSX.Element {
+  const { below, above } = scale;
+  return <div class={`ramp${below ? " below" : ""}${above ? " above" : ""}`} style={{ background: `linear-gradient(to right, ${rampStops(colors).join(", ")})` }} />;
+}
+
+// The ends in words, "≤ 1e-9".
+export function endsOf({ domain: [low, high], below, above }: ColorScale): readonly [string, string] {
+  return [`${below ? "≤ " : ""}${formatNumber(low)}`, `${above ? "≥ " : ""}${formatNumber(high)}`];
+}
+
+export function Legend({ store, drawing }: { readonly store: Store; readonly drawing: Drawing }): JSX.Element {
+  const there = store.compare.place.value;
+  if (there !== undefined) return <CompareLegend store={store} drawing={drawing} there={there} />;
+  const theme = drawing.theme.value;
+  const statistic = spokenIn(store.statistic.value, store.hierarchy.value?.graph);
+  const stage = store.record.value?.stage;
+  const ramp = rampOf(theme.dark, theme.ramp);
+  const scale = drawing.scale.value;
+  const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
+  const middle = statistic.scale === "unit" ? (low + high) / 2 : Math.sqrt(low * high);
+  return (
+    <aside class="legend" data-testid="legend" aria-label="Colors" data-low={low} data-high={high}>
+      <div class="legend-title" title={statistic.meaning}>
+        Gradient{stage !== undefined && isOfParameters(store.record.value) ? `, ${stage}` : ""}, {statistic.label}
+        <span class="faint">{statistic.scale === "log" ? " log" : ""}</span>
+      </div>
+      <Ramp colors={ramp} scale={scale} />
+      <div class="ramp-numbers">
+        <span>{lowText}</span><span>{formatNumber(middle)}</span><span>{highText}</span>
+      </div>
+      <div class="chips">
+        <Chip color={theme.zero} border={theme.border}>zero</Chip>
+        <Chip color={theme.none} border={theme.noneLine} hatched>no gradient</Chip>
+        <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
+      </div>
+      <Signs drawing={drawing} />
+    </aside>
+  );
+}
+
+// Marks that not every graph has are explained where they are.
+function Signs({ drawing }: { readonly drawing: Drawing }): JSX.Element | null {
+  const scene = drawing.drawn.value?.scene;
+  const theme = drawing.theme.value;
+  if (scene === undefined) return null;
+  const order = scene.boxes.some((box) => box.order > 1);
+  const retains = scene.boxes.some((box) => box.retains);
+  const cut = scene.edges.some((edge) => edge.cut);
+  const chain = scene.edges.some((edge) => edge.chains.length > 0);
+  if (!order && !retains && !cut && !chain) return null;
+  return (
+    <div class="chips signs" data-testid="signs">
+      {order && (
+        <span class="chip" title="Made by a backward that ran with create_graph=True">
+          <svg width="16" height="12"><rect x="1" y="1" width="14" height="10" rx="3" fill="none" stroke={theme.secondOrder} stroke-width="1.5" stroke-dasharray="4 2" /></svg>
+          second order
+        </span>
+      )}
+      {retains && (
+        <span class="chip" title="retain_grad() was called on it">
+          <svg width="12" height="12"><circle cx="6" cy="6" r="5" fill="none" stroke={theme.leaf} stroke-width="1.5" /><circle cx="6" cy="6" r="2.4" fill={theme.leaf} /></svg>
+          retains grad
+        </span>
+      )}
+      {cut && (
+        <span class="chip" title="No gradient comes back through here">
+          <svg width="14" height="12"><path d="M0 6H4M10 6H14" stroke={theme.edge} /><path d="M5 1V11M9 1V11" stroke={theme.cut} stroke-width="2" /></svg>
+          cut
+        </span>
+      )}
+      {chain && (
+        <span class="chip" title="view, transpose, t and the like, folded into the line; a click on the mark opens them">
+          <svg width="14" height="12"><circle cx="7" cy="6" r="5" fill="none" stroke={theme.edge} /><path d="M4.5 6h.1M7 6h.1M9.5 6h.1" stroke={theme.inkSoft} stroke-width="1.6" stroke-linecap="round" /></svg>
+          reshaping
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+// What a frame shows beside the drawing itself: what is selected and pointed at, and the way that it lights.
+
+import { contains, type Size } from "../../base/geometry";
+import { visibleWorld, type Camera, type View } from "../../draw/graph/painter";
+import type { Scene } from "../../draw/graph/scene";
+import { cellCount } from "../../draw/graph/paint_strip";
+import { TITLE_HEIGHT } from "../../layout/laid_out";
+import { lightPath, type Lit } from "../../model/visible/paths";
+import { blockOf, firstBlock } from "../../model/visible/strip";
+import type { Store } from "../../state/store";
+import { edgeIndex, keyOf, type Drawn } from "../session/drawing";
+
+type Looked = Pick<View, "backward" | "selected" | "hovered" | "edge" | "cell" | "lit">;
+
+export class Looking {
+  private known: { readonly drawn: Drawn; readonly box: number; readonly lit: Lit | undefined } | undefined;
+
+  constructor(private readonly store: Store) {}
+
+  // `resting`: whether the pointer has stayed long enough on what it is on.
+  at(drawn: Drawn, resting: boolean): Looked {
+    const { store } = this;
+    const indexOf = (id: string | undefined): number => (id === undefined ? -1 : (drawn.scene.indexOf.get(id) ?? -1));
+    const selected = store.selected.peek();
+    const hovered = indexOf(store.hovered.peek());
+    return {
+      backward: store.direction.peek() === "backward",
+      selected: indexOf(selected),
+      hovered,
+      edge: edgeIndex(drawn, store.edge.peek()),
+      cell: selected === undefined || drawn.scene.indexOf.has(selected) ? undefined : cellWith(drawn, selected),
+      lit: resting && hovered !== -1 ? this.litBy(drawn, hovered) : undefined,
+    };
+  }
+
+  private litBy(drawn: Drawn, box: number): Lit | undefined {
+    if (this.known?.drawn !== drawn || this.known.box !== box) this.known = { drawn, box, lit: lightPath(drawn.hierarchy, drawn.visible, box) };
+    return this.known.lit;
+  }
+}
+
+// The cell of a closed run in which something hidden is.
+function cellWith({ hierarchy, scene }: Drawn, id: string): View["cell"] {
+  const { groups, groupOf, itemGroup, graph } = hierarchy;
+  let group = groupOf.get(id) ?? itemGroup[graph.columns.nodes.key.indexOf(id)] ?? -1;
+  for (; group !== -1; group = groups[group]!.parent) {
+    const box = scene.indexOf.get(groups[group]!.id);
+    const found = box === undefined ? undefined : scene.boxes[box]!;
+    if (box === undefined || found?.strip === undefined) continue;
+    const block = blockOf(hierarchy, found.strip, id);
+    const cells = cellCount(found.strip, found.rectWorld.width);
+    let cell = Math.min(cells - 1, Math.floor((block * cells) / found.strip.count));
+    while (cell + 1 < cells && firstBlock(found.strip, cell + 1, cells) <= block) cell++;
+    return block === -1 ? undefined : { box, cell };
+  }
+  return undefined;
+}
+
+// Keys of what is lit, for tests and whoever reads the page.
+export function litKeys(drawn: Drawn, lit: Lit | undefined): string {
+  if (lit === undefined) return "";
+  return drawn.visible.boxes.flatMap((_, box) => (lit.boxes[box] === 1 ? [keyOf(drawn, box)] : [])).join("\n");
+}
+
+// The innermost open group around the middle of the view whose title is out of sight.
+export function frameInView({ boxes }: Scene, camera: Camera, size: Size): string | undefined {
+  const { x, y, width, height } = visibleWorld(camera, size);
+  const middle = { x: x + width / 2, y: y + height / 2 };
+  return boxes.findLast(({ shape, rectWorld }) => shape === "frame" && rectWorld.y + TITLE_HEIGHT / 2 < y && contains(rectWorld, middle))?.id;
+}

@@ -1,0 +1,153 @@
+// Where the camera stands: anew for another graph, in place when groups open, and at what was asked for.
+
+import { encloses, type Point, type Rect, type Size } from "../../base/geometry";
+import { bringIn, fitCamera, startCamera, toScreen, type CameraControl } from "../../draw/camera/camera";
+import { visibleWorld } from "../../draw/graph/painter";
+import type { SceneBox } from "../../draw/graph/scene";
+import type { Drawn } from "../session/drawing";
+
+const MARGIN_PX = 24;
+// What floats over the drawing's lower left corner.
+const LEGEND_PX: Size = { width: 262, height: 130 };
+// Text of boxes can be read from here on; below, a box that was asked for is shown closer.
+const READABLE = 0.6;
+const CLOSER = 0.9;
+const SECOND_CLICK_MS = 450;
+
+export interface Look {
+  readonly key: string; // changes when the camera must start anew
+  readonly settled: boolean; // what is drawn is what was chosen
+  readonly sought: string | undefined;
+}
+
+export class Viewpoint {
+  private drawn: Drawn | undefined;
+  private size: Size = { width: 0, height: 0 };
+  private look: Look = { key: "", settled: false, sought: undefined };
+  private startedFor: string | undefined;
+  private settling: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly control: CameraControl) {}
+
+  close(): void {
+    clearTimeout(this.settling);
+  }
+
+  fit(): void {
+    if (this.drawn !== undefined) this.control.set(fitCamera(this.drawn.scene.boundsWorld, this.size));
+  }
+
+  // Puts a point of the drawing into the middle of the view.
+  goTo({ x, y }: Point): void {
+    const { k } = this.control.camera;
+    this.control.set({ k, x: this.size.width / 2 - x * k, y: this.size.height / 2 - y * k });
+  }
+
+  // Tells whether what was sought is in view now. `eye`: where on the screen nothing should move.
+  follow(drawn: Drawn | undefined, look: Look, eye: Point | undefined): boolean {
+    const before = this.drawn;
+    this.drawn = drawn;
+    this.look = look;
+    if (before !== undefined && drawn !== undefined && before !== drawn) this.keepPlace(before, drawn, eye);
+    return this.arrive();
+  }
+
+  // The card took room: what was in view comes back into it, but not under a second click.
+  resize(size: Size, selected: string | undefined): boolean {
+    const bounds = this.showsAll() ? this.drawn?.scene.boundsWorld : undefined;
+    const rect = selected === undefined ? undefined : this.rectOf(selected);
+    const wasInView = rect !== undefined && this.isInView(rect);
+    this.size = size;
+    clearTimeout(this.settling);
+    if (this.arrive()) return true;
+    this.settling = setTimeout(() => {
+      const { camera } = this.control;
+      if (bounds !== undefined) this.control.set(bringIn(camera, bounds, this.size));
+      else if (wasInView && !this.isInView(rect)) this.center(rect, camera.k);
+    }, SECOND_CLICK_MS);
+    return false;
+  }
+
+  private showsAll(): boolean {
+    const bounds = this.drawn?.scene.boundsWorld;
+    return bounds !== undefined && this.size.width > 0 && encloses(visibleWorld(this.control.camera, this.size), bounds);
+  }
+
+  private arrive(): boolean {
+    const { key, settled, sought } = this.look;
+    if (this.drawn === undefined || !settled || this.size.height === 0) return false;
+    if (this.startedFor !== key) {
+      this.startedFor = key;
+      clearTimeout(this.settling);
+      this.control.set(startCamera(this.drawn.scene.boundsWorld, this.size));
+    }
+    if (sought === undefined) return false;
+    clearTimeout(this.settling);
+    this.show(sought);
+    return true;
+  }
+
+  // What is in sight stays where it is, however small.
+  glance(id: string): void {
+    const rect = this.rectOf(id);
+    if (rect !== undefined && !this.isInView(rect, 0)) this.show(id);
+  }
+
+  private show(id: string): void {
+    const rect = this.rectOf(id);
+    if (rect === undefined) return;
+    const { k } = this.control.camera;
+    if (k < READABLE) this.center(rect, CLOSER);
+    else if (!this.isInView(rect)) this.center(rect, k);
+  }
+
+  // Of a box, or of the closed group that hides it; of a large frame its upper part.
+  private rectOf(id: string): Rect | undefined {
+    if (this.drawn === undefined) return undefined;
+    const { scene, hierarchy } = this.drawn;
+    const node = hierarchy.graph.columns.nodes.key.indexOf(id);
+    let box = scene.indexOf.get(id);
+    let group = hierarchy.groupOf.get(id) ?? hierarchy.itemGroup[node] ?? -1;
+    for (; box === undefined && group !== -1; group = hierarchy.groups[group]!.parent) {
+      box = scene.indexOf.get(hierarchy.groups[group]!.id);
+    }
+    const rect = box === undefined ? undefined : scene.boxes[box]?.rectWorld;
+    return rect && { ...rect, height: Math.min(rect.height, 60) };
+  }
+
+  private isInView({ x, y, width, height }: Rect, margin = MARGIN_PX): boolean {
+    const { camera } = this.control;
+    const from = toScreen(camera, { x, y });
+    const to = toScreen(camera, { x: x + width, y: y + height });
+    const middle = (from.x + to.x) / 2;
+    const { width: right, height: bottom } = this.size;
+    const wide = width * camera.k > right - 2 * margin;
+    const across = wide ? middle > 0 && middle < right : from.x >= margin && to.x <= right - margin;
+    const covered = from.x < LEGEND_PX.width && to.y > bottom - LEGEND_PX.height;
+    return across && !covered && from.y >= margin && to.y <= bottom - margin;
+  }
+
+  private center({ x, y, width, height }: Rect, k: number): void {
+    this.control.set({
+      k, x: this.size.width / 2 - (x + width / 2) * k, y: this.size.height * 0.45 - (y + height / 2) * k,
+    });
+  }
+
+  // A new layout: what was opened or closed stays where it was on the screen, else the box that the eye was on.
+  private keepPlace(before: Drawn, after: Drawn, eye: Point | undefined): void {
+    const at = eye ?? { x: this.size.width / 2, y: this.size.height / 2 };
+    const { k } = this.control.camera;
+    const kept = before.scene.boxes.filter(({ id }) => after.scene.indexOf.has(id));
+    const twin = ({ id }: SceneBox): SceneBox => after.scene.boxes[after.scene.indexOf.get(id)!]!;
+    const turned = kept.filter((box) => (box.shape === "frame") !== (twin(box).shape === "frame"));
+    const onScreen = ({ rectWorld: { x, y, width } }: SceneBox): Point => toScreen(this.control.camera, { x: x + width / 2, y });
+    const away = (box: SceneBox): number => Math.hypot(onScreen(box).x - at.x, onScreen(box).y - at.y);
+    const choice = turned.length === 1 ? turned : kept;
+    const [first] = choice;
+    if (first === undefined) return;
+    const best = choice.reduce((one, other) => (away(other) < away(one) ? other : one), first);
+    const was = onScreen(best);
+    const { x, y, width } = twin(best).rectWorld;
+    this.control.set({ k, x: was.x - (x + width / 2) * k, y: was.y - y * k });
+  }
+}

@@ -1,0 +1,103 @@
+// Pictures of a view to take away: the same painters, on a canvas or on an SVG.
+
+import type { Size } from "../../base/geometry";
+import { rampOf, type ColorScale } from "../../draw/style/color_scale";
+import { footerHeight, paintFooter, type Footer } from "../../draw/charts/paint_footer";
+import { ratioColor } from "../../draw/compare/ratio_scale";
+import type { Theme } from "../../draw/style/theme";
+import { spokenIn } from "../../model/recorded/complex";
+import { BACKWARD } from "../../model/recorded/run";
+import type { Store } from "../../state/store";
+import { saveFile } from "./download";
+import type { Drawing } from "../session/drawing";
+
+// Anything that can be painted; `pixelRatio` of the canvas, 1 of an SVG.
+export interface View {
+  readonly size: Size;
+  paint(context: CanvasRenderingContext2D, pixelRatio: number): void;
+}
+
+const SHARP = 2;
+// Beyond these, browsers give no canvas.
+const MOST_SIDE_PX = 16_000;
+const MOST_PIXELS = 100_000_000;
+
+// With its colors explained below it.
+export function withFooter(view: View, store: Store, drawing: Drawing, scale = drawing.scale.peek()): View {
+  const size = { width: Math.ceil(view.size.width), height: Math.ceil(view.size.height) };
+  const [footer, theme] = [footerOf(store, drawing, scale), drawing.theme.peek()];
+  return {
+    size: { width: size.width, height: size.height + footerHeight(size.width, footer, theme) },
+    paint(context, pixelRatio) {
+      view.paint(context, pixelRatio);
+      context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+      paintFooter(context, size, footer, theme);
+    },
+  };
+}
+
+export async function savePicture(format: "png" | "svg", { size, paint }: View, name: string, store: Store): Promise<void> {
+  try {
+    saveFile(`${name}.${format}`, await (format === "svg" ? svgOf(size, paint) : pngOf(size, paint)));
+  } catch (error) {
+    store.notice.value = `The picture could not be made. ${String(error)}`;
+  }
+}
+
+// Fetched when it is first asked for: most never need it.
+async function svgOf(size: Size, paint: View["paint"]): Promise<Blob> {
+  const { Context } = await import("svgcanvas");
+  const context = new Context(size);
+  paint(context as unknown as CanvasRenderingContext2D, 1);
+  return new Blob([context.getSerializedSvg(true)], { type: "image/svg+xml" });
+}
+
+async function pngOf({ width, height }: Size, paint: View["paint"]): Promise<Blob> {
+  const ratio = Math.min(SHARP, MOST_SIDE_PX / Math.max(width, height), Math.sqrt(MOST_PIXELS / (width * height)));
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  const context = canvas.getContext("2d");
+  if (context === null) throw new Error("This browser gives no 2D canvas.");
+  paint(context, ratio);
+  const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
+  if (blob === null) throw new Error("This browser gave no picture.");
+  return blob;
+}
+
+function footerOf(store: Store, drawing: Drawing, scale: ColorScale): Footer {
+  const theme = drawing.theme.peek();
+  const [statistic, ref] = [spokenIn(store.statistic.peek(), store.hierarchy.peek()?.graph), store.ref.peek()];
+  const stage = ref === undefined || ref.stage === BACKWARD ? "" : `, ${ref.stage}`;
+  const step = ref === undefined || store.view.peek() === "flow" ? stage : `, step ${ref.step}${stage}`;
+  const of = `${[store.run.peek()?.run, store.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ")}${step}`;
+  const there = store.view.peek() === "charts" ? undefined : store.compare.place.peek();
+  if (there !== undefined) {
+    const most = 2 ** store.compare.reach.peek();
+    return {
+      what: `Gradient, ${statistic.label}: here ÷ there`, of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}${store.view.peek() === "flow" && store.compare.choice.peek()?.step === undefined ? "" : `, step ${there.ref.step}`}`,
+      scale: { ...scale, domain: [1 / most, most], below: false, above: false }, ramp: blended(theme),
+      chips: [
+        [theme.zero, ratioColor(-Infinity, 1, theme), "zero here"], [theme.zero, ratioColor(Infinity, 1, theme), "zero there"],
+        [theme.none, theme.border, "no ratio"], [theme.nonfinite, theme.border, "NaN / inf"],
+      ],
+    };
+  }
+  return {
+    what: `Gradient, ${statistic.label}${statistic.scale === "log" ? " (log)" : ""}`,
+    of,
+    scale, ramp: rampOf(theme.dark, theme.ramp),
+    chips: [[theme.zero, theme.border, "zero"], [theme.none, theme.border, "no gradient"], [theme.nonfinite, theme.border, "NaN / inf"]],
+  };
+}
+
+// The few colors of the scale of ratios, as many as a ramp has.
+function blended(theme: Theme): readonly string[] {
+  return Array.from({ length: 64 }, (_, i) => ratioColor((2 * i) / 63 - 1, 1, theme));
+}
+
+export function nameOf(store: Store): string {
+  const run = store.run.peek()?.run;
+  const parts = [...(run === undefined || run === "." ? [] : [run]), store.tag.peek()?.tag, store.view.peek() === "flow" ? "flow" : store.ref.peek()?.step];
+  return ["gradgraph", ...parts].join("-").replace(/[^\w-]+/g, "_").slice(0, 100);
+}

@@ -1,0 +1,47 @@
+// A chart to take away: as a picture, or its numbers as a table.
+
+import type { JSX } from "preact";
+import { csvOf } from "../../base/csv";
+import { chartSize, paintChart, type ChartLine, type DrawnChart } from "../../draw/charts/paint_chart";
+import type { Store } from "../../state/store";
+import { valueIn } from "../chart/chart";
+import { saveFile } from "./download";
+import type { Drawing } from "../session/drawing";
+import { nameOf, savePicture } from "./picture";
+
+export type SavedChart = Omit<DrawnChart, "of"> & {
+  readonly name: string; // in the file's name
+  readonly columns: readonly string[]; // of the table, one a line
+};
+
+export function SaveChart({ store, drawing, chart, look }: {
+  readonly store: Store;
+  readonly drawing: Drawing;
+  readonly chart: SavedChart;
+  readonly look: "link" | "action";
+}): JSX.Element {
+  const name = `${nameOf(store)}-${chart.name}`.replace(/[^\w-]+/g, "_");
+  const saveTable = (): void => saveFile(`${name}.csv`, new Blob([csvOf(tableOf(chart))], { type: "text/csv" }));
+  const picture = (format: "png" | "svg"): void => {
+    const of = [store.run.peek()?.run, store.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ");
+    const drawn = { ...chart, of };
+    const paint = (context: CanvasRenderingContext2D, pixelRatio: number): void => {
+      context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+      paintChart(context, drawn, drawing.theme.peek());
+    };
+    void savePicture(format, { size: chartSize(drawn), paint }, name, store);
+  };
+  return (
+    <span class="save-chart">
+      <button type="button" class={look} data-testid="chart-csv" title="Save these numbers as a table, CSV" onClick={saveTable}>CSV</button>
+      <button type="button" class={look} data-testid="chart-png" title="Save a picture of this chart, PNG" onClick={() => picture("png")}>PNG</button>
+      <button type="button" class={look} data-testid="chart-svg" title="Save a picture of this chart, SVG" onClick={() => picture("svg")}>SVG</button>
+    </span>
+  );
+}
+
+// A row a step; a step that a line has no gradient of is an empty cell.
+export function tableOf({ lines, columns }: SavedChart): readonly (readonly (string | number | null)[])[] {
+  const steps = [...new Set(lines.flatMap((line: ChartLine) => line.steps))].sort((a, b) => a - b);
+  return [["step", ...columns], ...steps.map((step) => [step, ...lines.map((line) => valueIn(line, step) ?? null)])];
+}

@@ -1,0 +1,89 @@
+// TensorBoard's own Graphs dashboard, which shows the same graph: to a node there, and back to the node that was chosen there.
+//
+// This reaches into TensorBoard, which gives no other way. Whatever is not as expected ends it quietly: the dashboard
+// is then shown without the node.
+
+import { listen, type Dispose } from "../../base/disposer";
+
+const LOOK_MS = 150;
+const PATIENCE_MS = 15_000;
+
+interface Polymer extends HTMLElement {
+  set(name: string, value: unknown): void;
+}
+interface Controls extends Polymer {
+  readonly datasets?: readonly { readonly name: string; readonly tags: readonly { readonly tag: string | null }[] }[];
+  readonly selection?: { readonly run: string; readonly tag: string | null };
+}
+interface Dashboard extends Polymer {
+  readonly _graphHierarchy?: { getNodeMap(): Readonly<Record<string, unknown>> };
+}
+
+function host(): Window | undefined {
+  try {
+    const { parent } = window;
+    return parent !== window && parent.document.querySelector("tb-webapp, tf-tensorboard") !== null ? parent : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function hasDashboard(): boolean {
+  return host() !== undefined;
+}
+
+// Opens the dashboard at our graph of a run and tag, and selects the node of that name once it is there.
+export function showInDashboard(run: string, tag: string, name: string): void {
+  const parent = host();
+  if (parent === undefined) return;
+  parent.location.hash = `graphs&run=${encodeURIComponent(run)}`;
+  const until = performance.now() + PATIENCE_MS;
+  const look = (): void => {
+    if (performance.now() > until) return;
+    try {
+      if (!selectIn(parent.document, run, `gradgraph/${tag}`, name)) setTimeout(look, LOOK_MS);
+    } catch {
+      // Another TensorBoard than those we know.
+    }
+  };
+  look();
+}
+
+// One step on the way; tells whether it is at its end.
+function selectIn(page: Document, run: string, tag: string, name: string): boolean {
+  const dashboard = page.querySelector<Dashboard>("tf-graph-dashboard");
+  const controls = dashboard?.shadowRoot?.querySelector<Controls>("tf-graph-controls");
+  if (dashboard == null || controls == null || controls.datasets === undefined || controls.datasets.length === 0) return false;
+  const { selection } = controls;
+  if (selection?.run !== run || selection.tag !== tag) {
+    const at = controls.datasets.findIndex((one) => one.name === run);
+    const tagAt = controls.datasets[at]?.tags.findIndex((one) => one.tag === tag) ?? -1;
+    if (tagAt === -1) return true;
+    controls.set("_selectedRunIndex", at);
+    controls.set("_selectedTagIndex", tagAt);
+    return false;
+  }
+  if (dashboard._graphHierarchy?.getNodeMap()[name] === undefined) return false;
+  dashboard.set("_selectedNode", name);
+  return true;
+}
+
+// Calls back with the name of the node that was selected in the dashboard, when the panel is shown again after it.
+export function watchDashboard(onReturn: (name: string) => void): Dispose {
+  const parent = host();
+  if (parent === undefined) return () => undefined;
+  let chosen: string | undefined;
+  const forget = listen<CustomEvent<{ readonly name?: unknown }>>(parent.document, "node-select", ({ detail }) => {
+    if (window.innerHeight === 0) chosen = typeof detail?.name === "string" ? detail.name : undefined;
+  });
+  const resized = listen(window, "resize", () => {
+    if (window.innerHeight === 0 || chosen === undefined) return;
+    const name = chosen;
+    chosen = undefined;
+    onReturn(name);
+  });
+  return () => {
+    forget();
+    resized();
+  };
+}

@@ -1,0 +1,110 @@
+// Ties store, layout and draw: the scene follows what is visible, the paints follow the step.
+
+import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { Disposer, type Dispose } from "../../base/disposer";
+import { makeScale, type ColorScale } from "../../draw/style/color_scale";
+import { sizeOf } from "../../draw/graph/caption";
+import { paintCompared } from "../../draw/compare/compared_scene";
+import { DEFAULT_RAMP, rampNamed } from "../../draw/style/ramps";
+import { buildScene, type Paints, type Scene } from "../../draw/graph/scene";
+import { paintScene } from "../../draw/graph/step_paints";
+import { themeOf, type Theme } from "../../draw/style/theme";
+import type { LayoutEngine } from "../../layout/engine";
+import type { VisibleGraph } from "../../model/visible/collapse";
+import { chainAround, type Hierarchy } from "../../model/tree/hierarchy";
+import { collapseAll } from "../../state/actions";
+import type { Store } from "../../state/store";
+
+// What was laid out, together: indices of one fit the others.
+export interface Drawn {
+  readonly hierarchy: Hierarchy;
+  readonly visible: VisibleGraph;
+  readonly scene: Scene;
+}
+
+// The key of a box: that of its node, or the id of its group.
+export function keyOf({ visible, hierarchy }: Drawn, index: number): string {
+  const box = visible.boxes[index]!;
+  return box.node === -1 ? box.id : hierarchy.graph.columns.nodes.key[box.node]!;
+}
+
+// The line that stands for edges of the graph, in this layout; -1: none.
+export function edgeIndex({ visible }: Drawn, edges: readonly number[] | undefined): number {
+  return edges === undefined ? -1 : visible.edges.findIndex((line) => line.edges.includes(edges[0]!));
+}
+
+export interface Drawing {
+  readonly drawn: Signal<Drawn | undefined>;
+  readonly busy: Signal<boolean>;
+  readonly part: Signal<number>; // how much of a long layout is done, 0..1
+  readonly stop: () => void; // ends a long layout: what is drawn stays
+  readonly theme: ReadonlySignal<Theme>;
+  readonly scale: ReadonlySignal<ColorScale>;
+  readonly paints: ReadonlySignal<Paints | undefined>;
+  readonly inside: Signal<string | undefined>; // id of the open group that fills the view
+  readonly close: Dispose;
+}
+
+export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
+  const drawn = signal<Drawn | undefined>(undefined);
+  const busy = signal(false);
+  const part = signal(0);
+  let shownOpen: ReadonlySet<string> | undefined;
+  const theme = computed(() => themeOf(store.dark.value, rampNamed(store.ramp.value) ?? DEFAULT_RAMP));
+  const scale = computed(() => makeScale(store.statistic.value, store.magnitudes.value, theme.value));
+  let last: { of: Drawn; paints: Paints } | undefined;
+  const paints = computed(() => {
+    const now = drawn.value;
+    const began = performance.now();
+    const values = store.values.value;
+    if (now === undefined) return undefined;
+    const matches = store.hierarchy.value === now.hierarchy;
+    // While the next graph is laid out, the old one keeps its colors.
+    if (!matches && last?.of === now) return last.paints;
+    const comparison = matches ? store.compare.comparison.value : undefined;
+    const made = comparison !== undefined ? paintCompared(
+      now.hierarchy, now.visible, now.scene, comparison, store.record.value, scale.value, store.compare.reach.value, theme.value,
+    ) : paintScene(
+      now.hierarchy, now.visible, now.scene, scale.value, store.statistic.value, theme.value,
+      matches ? values : undefined, matches ? store.record.value : undefined,
+    );
+    performance.measure("gradgraph:recolor", { start: began, end: performance.now() });
+    last = { of: now, paints: made };
+    return made;
+  });
+  const disposer = new Disposer();
+  disposer.add(effect(() => layOut(store, engine, drawn, busy, part)));
+  disposer.add(effect(() => {
+    if (drawn.value !== undefined) shownOpen = store.open.peek();
+  }));
+  const stop = (): void => {
+    engine.cancel();
+    if (shownOpen === undefined) collapseAll(store);
+    else store.open.value = shownOpen;
+  };
+  return { drawn, busy, part, stop, theme, scale, paints, inside: signal(undefined), close: () => disposer.dispose() };
+}
+
+function layOut(store: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefined>, busy: Signal<boolean>, part: Signal<number>): void {
+  const hierarchy = store.hierarchy.value;
+  const visible = store.visible.value;
+  if (hierarchy === undefined || visible === undefined) {
+    drawn.value = undefined;
+    busy.value = false;
+    return;
+  }
+  // Chains that are open have no box of their own: their nodes tell.
+  const groups = visible.boxes.filter(({ open }) => open).map(({ group }) => group);
+  const chains = new Set(visible.boxes.flatMap(({ node }) => (node === -1 ? [] : (chainAround(hierarchy, node) ?? []))));
+  const key = `${hierarchy.graph.hash} ${hierarchy.graph.joint} ${hierarchy.turned} ${groups.join()} ${[...chains].join()}`;
+  const began = performance.now();
+  busy.value = true;
+  part.value = 0;
+  void engine.layOut(key, visible, () => visible.boxes.map((box) => sizeOf(hierarchy, box)), (done) => (part.value = done)).then((reply) => {
+    if (store.visible.peek() !== visible) return;
+    busy.value = false;
+    performance.measure("gradgraph:layout", { start: began, end: performance.now() });
+    if (reply.ok) drawn.value = { hierarchy, visible, scene: buildScene(hierarchy, visible, reply.value) };
+    else store.notice.value = reply.error;
+  });
+}

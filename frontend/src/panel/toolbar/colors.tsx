@@ -1,0 +1,50 @@
+// The choice of a color scale, which is kept.
+
+import { useState } from "preact/hooks";
+import type { JSX } from "preact";
+import { rampNamed, rampOf, RAMPS, type Ramp } from "../../draw/style/ramps";
+import type { Store } from "../../state/store";
+import { ColorsIcon } from "../controls/icons";
+import { rampStops } from "../graph/legend";
+import { Popover } from "../controls/popover";
+
+const KEPT = "gradgraph.colors";
+
+// A page that is embedded elsewhere may have no storage.
+export function keptRamp(): Ramp | undefined {
+  try {
+    return rampNamed(window.localStorage.getItem(KEPT));
+  } catch {
+    return undefined;
+  }
+}
+
+function keepRamp(ramp: Ramp): void {
+  try {
+    window.localStorage.setItem(KEPT, ramp);
+  } catch {
+    // Then it is chosen anew next time.
+  }
+}
+
+export function Colors({ store }: { readonly store: Store }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const chosen = store.ramp.value;
+  const choose = (ramp: Ramp): void => {
+    store.ramp.value = ramp;
+    keepRamp(ramp);
+  };
+  return (
+    <Popover id="colors" label={<ColorsIcon />} look="icon" title="Color scale" open={open} setOpen={setOpen}>
+      <div class="colors" role="radiogroup" aria-label="Color scale" data-testid="colors-list">
+        {RAMPS.map(({ id, text }) => (
+          <button key={id} type="button" role="radio" aria-checked={id === chosen} data-testid={`colors-${id}`} onClick={() => choose(id)}>
+            <span class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(rampOf(store.dark.value, id)).join(", ")})` }} />
+            {text}
+          </button>
+        ))}
+        <p class="faint">In each, lightness goes one way from the least number to the greatest, so that people who see fewer colors, and prints without color, show the same order.</p>
+      </div>
+    </Popover>
+  );
+}

@@ -1,0 +1,138 @@
+// What the backend found worth telling about the step: where a NaN began, what vanished.
+
+import { useEffect, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import type { Elsewhere, Finding, FindingsReply } from "../../api/contract";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import { goToStep } from "../../state/actions";
+import { Popover } from "../controls/popover";
+import type { Session } from "../session/session";
+
+const SETTLED_MS = 150;
+const SHOWN = 3;
+const NONE: FindingsReply = { findings: [], elsewhere: [] };
+const ORDER: readonly Finding["severity"][] = ["error", "warning", "note"];
+
+export function Findings({ session, select }: {
+  readonly session: Session;
+  readonly select: (id: string) => void;
+}): JSX.Element | null {
+  const { store } = session;
+  const { findings, elsewhere } = useFindings(session);
+  const [open, setOpen] = useState(false);
+  const ref = store.ref.value;
+  const none = findings.length + elsewhere.length === 0;
+  // Not of the record itself: that is another object whenever the runs are read again. Who follows the latest step goes on reading.
+  useEffect(() => {
+    if (!store.follow.peek()) setOpen(false);
+  }, [store.run.value?.run, store.tag.value?.tag, ref?.step, ref?.stage, ref?.backwardPass]);
+  useEffect(() => {
+    if (none) setOpen(false);
+  }, [none]);
+  const hierarchy = store.hierarchy.value;
+  if (none || hierarchy === undefined) return null;
+  const worst = findings[0]?.severity ?? "note";
+  const choose = (id: string): void => {
+    setOpen(false);
+    select(id);
+  };
+  return (
+    <Popover id="findings" look={`findings severity-${worst}`} open={open} setOpen={setOpen}
+      label={findings.length === 0 ? "findings elsewhere" : findings.length === 1 ? "1 finding" : `${findings.length} findings`}>
+      <ul data-testid="finding-list">
+        {alike(findings).map((group) => <Alike key={group[0]!.text} findings={group} hierarchy={hierarchy} select={choose} />)}
+        {elsewhere.length > 0 && (
+          <li class="elsewhere" data-testid="findings-elsewhere">{findings.length > 0 ? "others, first at step " : "first at step "}
+            {elsewhere.map((other, i) => <AtStep key={other.step} before={i > 0 ? ", " : ""} other={other} go={() => goToStep(store, other.step, other.backward_pass)} />)}
+          </li>
+        )}
+      </ul>
+    </Popover>
+  );
+}
+
+function AtStep({ before, other, go }: { readonly before: string; readonly other: Elsewhere; readonly go: () => void }): JSX.Element {
+  return <>{before}<button type="button" class="more" title={other.text} onClick={go}>{other.step}: {other.count}</button></>;
+}
+
+// Findings of one severity and kind stand together, the worst severity first.
+function alike(findings: readonly Finding[]): readonly (readonly Finding[])[] {
+  const groups = new Map<string, Finding[]>();
+  for (const finding of findings) {
+    const key = `${finding.severity} ${finding.kind}`;
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [finding]);
+    else known.push(finding);
+  }
+  return [...groups.values()];
+}
+
+function Alike({ findings, hierarchy, select }: {
+  readonly findings: readonly Finding[];
+  readonly hierarchy: Hierarchy;
+  readonly select: (id: string) => void;
+}): JSX.Element {
+  const [all, setAll] = useState(false);
+  // A button for a single one would take the room of that one.
+  const shown = all || findings.length <= SHOWN + 1 ? findings : findings.slice(0, SHOWN);
+  return (
+    <>
+      {shown.map((finding, i) => (
+        <li key={i} data-kind={finding.kind}><FindingLine finding={finding} id={idOf(hierarchy, finding)} select={select} /></li>
+      ))}
+      {shown.length < findings.length && (
+        <li><button type="button" class="more" data-testid="more-findings" onClick={() => setAll(true)}>{findings.length - shown.length} more like these</button></li>
+      )}
+    </>
+  );
+}
+
+function FindingLine({ finding, id, select }: {
+  readonly finding: Finding;
+  readonly id: string | undefined;
+  readonly select: (id: string) => void;
+}): JSX.Element {
+  const text = <><i class={`severity-${finding.severity}`} aria-label={finding.severity} />{finding.text}</>;
+  return id === undefined
+    ? <span>{text}</span>
+    : <button type="button" data-key={id} onClick={() => select(id)}>{text}</button>;
+}
+
+// A finding names its node by row: rows of slots come first, in the order of nodes.
+function idOf({ graph }: Hierarchy, { row }: Finding): string | undefined {
+  if (row === null || row >= graph.slotCount) return undefined;
+  let node = 0;
+  while (node + 1 < graph.nodeCount && graph.slotOffset[node + 1]! <= row) node++;
+  return graph.columns.nodes.key[node];
+}
+
+// Asked when the step has settled: while playing there is no time to read them.
+function useFindings({ store, client }: Session): FindingsReply {
+  const [findings, setFindings] = useState<FindingsReply>(NONE);
+  const run = store.run.value?.run;
+  const tag = store.tag.value?.tag;
+  const ref = store.ref.value;
+  useEffect(() => {
+    if (run === undefined || tag === undefined || ref === undefined) {
+      setFindings(NONE);
+      return undefined;
+    }
+    let current = true;
+    const timer = setTimeout(() => {
+      void client.findings(run, tag, ref).then((reply) => {
+        if (current) setFindings(reply.ok ? { ...reply.value, findings: worstFirst(reply.value.findings) } : NONE);
+      });
+    }, SETTLED_MS);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [run, tag, ref]);
+  // Those of another run or tag are not this one's, however briefly.
+  useEffect(() => setFindings(NONE), [run, tag]);
+  return findings;
+}
+
+function worstFirst(findings: readonly Finding[]): readonly Finding[] {
+  return [...findings].sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
+}

@@ -1,0 +1,115 @@
+// The bar below the drawing: which recorded step is shown.
+
+import { useEffect } from "preact/hooks";
+import type { JSX } from "preact";
+import { distinctSteps, passesAt, stagesAt } from "../../model/recorded/run";
+import { chooseStage, goToStep, moveSteps } from "../../state/actions";
+import type { Store } from "../../state/store";
+import { FirstIcon, LastIcon, NextIcon, PauseIcon, PlayIcon, PreviousIcon } from "../controls/icons";
+import { IconButton } from "../controls/icon_button";
+import { Follow } from "./follow";
+import { Told } from "./told";
+
+const PLAY_MS = 220;
+const TICKS = 200;
+
+export function Steps({ store }: { readonly store: Store }): JSX.Element | null {
+  usePlaying(store);
+  const ref = store.ref.value;
+  const records = store.tag.value?.records ?? [];
+  if (ref === undefined) return null;
+  const steps = distinctSteps(records);
+  const at = steps.indexOf(ref.step);
+  const passes = passesAt(records, ref.step, ref.stage);
+  const stages = stagesAt(records, ref.step);
+  const playing = store.playing.value;
+  return (
+    <footer class="bar steps" role="group" aria-label="Recorded step">
+      <IconButton id="first" label="First step (Home)" disabled={at === 0} onClick={() => moveSteps(store, -Infinity)}><FirstIcon /></IconButton>
+      <IconButton id="previous" label="Previous step (Left)" disabled={at === 0} onClick={() => moveSteps(store, -1)}><PreviousIcon /></IconButton>
+      <IconButton id="play" label={playing ? "Pause" : "Play"} disabled={steps.length < 2} onClick={() => togglePlay(store)}>
+        {playing ? <PauseIcon /> : <PlayIcon />}
+      </IconButton>
+      <IconButton id="next" label="Next step (Right)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, 1)}><NextIcon /></IconButton>
+      <IconButton id="last" label="Last step (End)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, Infinity)}><LastIcon /></IconButton>
+      <div class="track">
+        <BadSteps steps={steps} bad={[...store.badSteps.value.keys()]} />
+        <input type="range" class="slider" data-testid="slider" aria-label="Step" min={0} max={Math.max(0, steps.length - 1)} step={1}
+        value={at} aria-valuetext={`step ${ref.step}`} disabled={steps.length < 2}
+        onInput={(event) => goToStep(store, steps[event.currentTarget.valueAsNumber] ?? ref.step, ref.backwardPass)} />
+      </div>
+      <label class="choice">
+        <span>Step</span>
+        <input type="text" inputMode="numeric" class="number" data-testid="step" value={ref.step} size={7}
+          onChange={(event) => typeStep(store, event.currentTarget)} />
+      </label>
+      <span class="faint" data-testid="step-count">{at + 1} of {steps.length}</span>
+      {!store.alone && <Follow store={store} />}
+      {stages.length > 1 && (
+        <label class="choice" title="Where in the step the gradients were read. After the backward only parameters have gradients.">
+          <span>Stage</span>
+          <select data-testid="stage" value={ref.stage} onChange={(event) => chooseStage(store, event.currentTarget.value)}>
+            {stages.map((stage) => <option key={stage} value={stage}>{stage}</option>)}
+          </select>
+        </label>
+      )}
+      {passes.length > 1 && (
+        <label class="choice">
+          <span>Pass</span>
+          <select data-testid="pass" value={ref.backwardPass}
+            onChange={(event) => goToStep(store, ref.step, Number(event.currentTarget.value))}>
+            {passes.map((pass) => <option key={pass} value={pass}>{pass + 1} of {passes.length}</option>)}
+          </select>
+        </label>
+      )}
+      <Told records={records} shown={ref} />
+    </footer>
+  );
+}
+
+// Ticks over the slider where gradients held NaN or infinity; neighbors closer than a tick are one.
+function BadSteps({ steps, bad }: { readonly steps: readonly number[]; readonly bad: readonly number[] }): JSX.Element | null {
+  if (bad.length === 0) return null;
+  const last = Math.max(1, steps.length - 1);
+  const places = new Map<number, number>();
+  for (const step of bad) {
+    const at = steps.indexOf(step);
+    if (at !== -1) places.set(Math.round((at / last) * TICKS), step);
+  }
+  return (
+    <div class="ticks" data-testid="bad-steps" data-steps={bad.join()}>
+      {[...places].map(([place, step]) => <i key={place} title={`step ${step}: NaN or inf`} style={{ left: `${(100 * place) / TICKS}%` }} />)}
+    </div>
+  );
+}
+
+// Goes to the nearest recorded step; what is no number is put back.
+function typeStep(store: Store, input: HTMLInputElement): void {
+  const step = Number(input.value);
+  if (input.value.trim() !== "" && Number.isFinite(step)) goToStep(store, step);
+  input.value = String(store.ref.value?.step ?? "");
+}
+
+export function togglePlay(store: Store): void {
+  const records = store.tag.value?.records ?? [];
+  const atEnd = store.ref.value?.step === records[records.length - 1]?.step;
+  // At the end, playing starts over.
+  if (!store.playing.value && atEnd) moveSteps(store, -Infinity);
+  store.playing.value = !store.playing.value;
+}
+
+// Moves on only when the step before has arrived, so a slow server slows the film and skips nothing.
+function usePlaying(store: Store): void {
+  const playing = store.playing.value;
+  useEffect(() => {
+    if (!playing) return undefined;
+    const timer = setInterval(() => {
+      const ref = store.ref.peek();
+      const record = store.record.peek();
+      if (record?.step !== ref?.step) return;
+      moveSteps(store, 1);
+      if (store.ref.peek() === ref) store.playing.value = false;
+    }, PLAY_MS);
+    return () => clearInterval(timer);
+  }, [playing]);
+}
