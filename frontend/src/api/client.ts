@@ -4,10 +4,11 @@
 import { pause, PAUSES_FROM } from "../base/pause";
 import { failure, success, type Result } from "../base/result";
 import { badStepsOf, type BadSteps, type Reading } from "../model/recorded/bad_steps";
-import { parseGraph, type Graph, type GraphColumns } from "../model/recorded/graph";
-import type { Magnitudes } from "../model/recorded/magnitudes";
+import { parseGraph, type Graph } from "../model/recorded/graph";
+import type { GraphColumns } from "../model/recorded/graph_columns";
 import type { RecordedStep } from "../model/recorded/record";
 import type { RecordRef, Run } from "../model/recorded/run";
+import type { Magnitudes } from "../model/recorded/statistics";
 import type { FindingsReply, NodeHeader, RunsReply, SeriesHeader, StepHeader, TensorHeader, WhatKept } from "./contract";
 import { parseFrame, type FrameArray } from "./frame";
 import { parseNodeSeries, parseRecord, parseRuns, parseTensor, readingsAbove, type NodeSeries } from "./parse";

@@ -3,8 +3,7 @@
 import type { Size } from "../base/geometry";
 import { failure, success, type Result } from "../base/result";
 import type { VisibleGraph } from "../model/visible/collapse";
-import { unpackLaid, type Answer } from "./answer";
-import type { LaidOut } from "./laid_out";
+import { unpackLaid, type Answer, type LaidOut } from "./laid_out";
 import { requestOf } from "./request";
 
 const REMEMBERED = 40;

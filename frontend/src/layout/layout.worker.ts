@@ -1,10 +1,9 @@
 // The worker's message loop: a request, then how far it is, then the answer or why there is none.
 
 import { fromElk, toElk } from "./elk_graph";
-import { packLaid, type Answer } from "./answer";
 import { placeLabels } from "./edge_labels";
 import { runElk } from "./elk";
-import type { Laid } from "./laid_out";
+import { packLaid, type Answer, type Laid } from "./laid_out";
 import { layOutLevels } from "./levels";
 import type { LayoutRequest } from "./request";
 import { stackBoxes } from "./stack";

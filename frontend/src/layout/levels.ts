@@ -7,13 +7,7 @@ import type { Point, Rect } from "../base/geometry";
 import type { Tall } from "./columns";
 import { boundsAround, type Laid } from "./laid_out";
 import type { LayoutRequest } from "./request";
-import { layOutLevel, type Level, type LevelLayout } from "./one_level";
-
-// Where a piece of an edge starts or ends: at a box of the level or at a port of it; box -1 is the level's own border.
-export interface End {
-  readonly box: number;
-  readonly port: number; // -1: anywhere on the box
-}
+import { layOutLevel, type End, type Level, type LevelLayout } from "./one_level";
 
 interface Piece {
   readonly level: number;

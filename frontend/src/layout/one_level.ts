@@ -6,8 +6,13 @@ import { intoColumns, type Tall } from "./columns";
 import { GROUP, pathsOf, rectOf, SPACING } from "./elk_graph";
 import { runElk } from "./elk";
 import { TITLE_HEIGHT } from "./laid_out";
-import type { End } from "./levels";
 import type { LayoutRequest } from "./request";
+
+// Where a piece of an edge starts or ends: at a box of the level or at a port of it; box -1 is the level's own border.
+export interface End {
+  readonly box: number;
+  readonly port: number; // -1: anywhere on the box
+}
 
 export interface Level {
   readonly children: number[];

@@ -2,7 +2,8 @@
 
 import type { JSX } from "preact";
 import { reveal } from "../state/actions";
-import { chartedPins, pin, pinsOf } from "../state/charts";
+import { pinsOf } from "../state/charts";
+import { chartedPins, pin } from "../state/charts_actions";
 import type { Store } from "../state/store";
 import { Card } from "./card/card";
 import type { Charting } from "./charts/charts_data";

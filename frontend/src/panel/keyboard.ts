@@ -3,7 +3,7 @@
 import { listen, type Dispose } from "../base/disposer";
 import { stagesAt } from "../model/recorded/run";
 import { chooseEdge, chooseStage, moveSteps, reveal, toggleGroup } from "../state/actions";
-import { startComparing, stopComparing } from "../state/compare";
+import { startComparing, stopComparing } from "../state/compare_actions";
 import { moveRow, showEverything, showView, toggleRows, zoomColumns, zoomRows } from "../state/flow_actions";
 import { setFollow } from "../state/live_actions";
 import type { Store } from "../state/store";

@@ -2,14 +2,14 @@
 
 import { batch, effect } from "@preact/signals";
 import { Disposer, type Dispose } from "../base/disposer";
+import { DEFAULT_RAMP, rampNamed } from "../draw/style/ramp_names";
 import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
-import { DEFAULT_RAMP, rampNamed } from "../draw/style/ramps";
+import { addressOf } from "./session/shown_address";
 import { keptRamp } from "./toolbar/colors";
-import { BACKWARD } from "../model/recorded/run";
-import { chosenGroups, goToStep, moveSteps, reveal } from "../state/actions";
+import { goToStep, moveSteps, reveal } from "../state/actions";
 import { applyPlace, awaitRun } from "../state/awaited";
-import { applyCharted, chartedOf } from "../state/charts";
-import { applyVersus, versusOf } from "../state/compare";
+import { applyCharted } from "../state/charts";
+import { applyVersus } from "../state/compare";
 import { setStatistic, type Store } from "../state/store";
 import { readHash, watchHash, writeHash } from "./session/host";
 
@@ -37,34 +37,6 @@ function applyLook(store: Store, address: Address): void {
     applyVersus(store.compare, address.vs);
     if (address.charts !== undefined) applyCharted(store.charts, address.charts);
   });
-}
-
-export function addressOf(store: Store): Address {
-  const ref = store.ref.value;
-  const follow = store.follow.value;
-  const awaited = store.awaited.value;
-  const { run, tag, step, pass, stage, hash, sel, open, turned } = awaited ?? {};
-  return {
-    view: store.view.value === "graph" ? undefined : store.view.value,
-    run: store.run.value?.run,
-    tag: store.tag.value?.tag,
-    step: follow ? undefined : ref?.step,
-    pass: ref === undefined || ref.backwardPass === 0 ? undefined : ref.backwardPass,
-    stage: store.stage.value === BACKWARD ? undefined : store.stage.value,
-    hash: (store.tag.value?.hashes.length ?? 0) > 1 ? ref?.hash : undefined,
-    stat: store.statistic.value.id,
-    dir: store.direction.value,
-    sel: store.selected.value,
-    open: chosenGroups(store),
-    turned: [...store.turned.value],
-    scalar: store.scalarTag.value,
-    vs: versusOf(store.compare),
-    charts: chartedOf(store.charts),
-    colors: store.ramp.value === DEFAULT_RAMP ? undefined : store.ramp.value,
-    follow: follow || undefined,
-    sessions: store.allSessions.value || undefined,
-    ...(awaited && { run, tag, step, pass, stage, hash, sel, open, turned }),
-  };
 }
 
 // Writes after things have settled: playing would otherwise write many times a second.

@@ -1,13 +1,13 @@
 // What the shown record is compared with, and the other way round.
 
-import { batch, computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { compare, joinGraphs, type Comparison, type Joined } from "../model/compare/comparison";
+import type { Statistic } from "../model/recorded/statistics";
 import type { Hierarchy } from "../model/tree/hierarchy";
 import type { RecordedStep } from "../model/recorded/record";
-import { distinctSteps, nearestRecord, type RecordRef, type Run, type Tag } from "../model/recorded/run";
-import { computeValues } from "../model/visible/values";
+import { nearestRecord, type RecordRef, type Run, type Tag } from "../model/recorded/run";
+import { computeValues, type StepValues } from "../model/visible/values";
 import type { Versus } from "./address";
-import type { Store } from "./store";
 
 // What is not chosen is as in what is shown, and follows it.
 export interface Choice {
@@ -41,7 +41,18 @@ export interface CompareState {
 export const REACHES: readonly number[] = [1, 2, 4, 8, 16];
 const START_REACH = 4;
 
-export function createCompare(store: Pick<Store, "runs" | "run" | "tag" | "ref" | "hierarchy" | "values" | "statistic">): CompareState {
+// What is shown and compared, as the store has it.
+export interface Shown {
+  readonly runs: ReadonlySignal<readonly Run[]>;
+  readonly run: ReadonlySignal<Run | undefined>;
+  readonly tag: ReadonlySignal<Tag | undefined>;
+  readonly ref: ReadonlySignal<RecordRef | undefined>;
+  readonly hierarchy: ReadonlySignal<Hierarchy | undefined>;
+  readonly values: ReadonlySignal<StepValues | undefined>;
+  readonly statistic: ReadonlySignal<Statistic>;
+}
+
+export function createCompare(store: Shown): CompareState {
   const choice = signal<Choice | undefined>(undefined);
   const other = signal<Other | undefined>(undefined);
   // Each is a signal of its own, so that a step on one side makes only what is of that side anew.
@@ -63,7 +74,7 @@ export function createCompare(store: Pick<Store, "runs" | "run" | "tag" | "ref" 
   };
 }
 
-function placeOf({ runs, run, tag, ref }: Pick<Store, "runs" | "run" | "tag" | "ref">, choice: Choice): Place | undefined {
+function placeOf({ runs, run, tag, ref }: Shown, choice: Choice): Place | undefined {
   const [here, shown, at] = [run.value, tag.value, ref.value];
   if (here === undefined || shown === undefined || at === undefined) return undefined;
   const there = choice.run === undefined ? here : runs.value.find((one) => one.run === choice.run);
@@ -71,63 +82,6 @@ function placeOf({ runs, run, tag, ref }: Pick<Store, "runs" | "run" | "tag" | "
   const other = there?.tags.find((one) => one.tag === name) ?? there?.tags[0];
   const found = other?.records[nearestRecord(other.records, choice.step ?? at.step, at.backwardPass, at.stage)];
   return there === undefined || other === undefined || found === undefined ? undefined : { run: there, tag: other, ref: found };
-}
-
-// Begins with what is likeliest: the same step of another run, else the first step, else another graph.
-export function startComparing(store: Store): void {
-  const [run, tag, ref] = [store.run.value, store.tag.value, store.ref.value];
-  if (run === undefined || tag === undefined || ref === undefined) return;
-  const steps = distinctSteps(tag.records);
-  const elsewhere = store.runs.value.find((one) => one !== run && one.tags.some((other) => other.tag === tag.tag));
-  const otherTag = run.tags.find((one) => one !== tag);
-  const base: Choice = { run: undefined, tag: undefined, step: undefined };
-  if (steps.length > 1) store.compare.choice.value = { ...base, step: otherStep(store) };
-  else if (otherTag !== undefined) store.compare.choice.value = { ...base, tag: otherTag.tag };
-  else store.compare.choice.value = elsewhere === undefined ? base : { ...base, run: elsewhere.run };
-}
-
-export function stopComparing(store: Store): void {
-  batch(() => {
-    store.compare.choice.value = undefined;
-    store.compare.other.value = undefined;
-  });
-}
-
-export function chooseOther(store: Store, change: Partial<Choice>): void {
-  const choice = store.compare.choice.peek();
-  if (choice === undefined) return;
-  const next = { ...choice, ...change };
-  // Of another run or graph the same step is the likeliest, of the same one a step that stays.
-  const turned = isElsewhere(next) !== isElsewhere(choice);
-  store.compare.choice.value = turned ? { ...next, step: isElsewhere(next) ? undefined : otherStep(store) } : next;
-}
-
-function isElsewhere({ run, tag }: Choice): boolean {
-  return run !== undefined || tag !== undefined;
-}
-
-// The first step, or where that is shown the last.
-function otherStep(store: Store): number | undefined {
-  const steps = distinctSteps(store.tag.peek()?.records ?? []);
-  return store.ref.peek()?.step === steps[0] ? steps.at(-1) : steps[0];
-}
-
-// Here becomes there and there becomes here: what only the other graph has can so be seen.
-export function swapSides(store: Store): void {
-  const [place, choice, run, tag, ref] = [store.compare.place.peek(), store.compare.choice.peek(), store.run.peek(), store.tag.peek(), store.ref.peek()];
-  if (place === undefined || choice === undefined || run === undefined || tag === undefined || ref === undefined) return;
-  batch(() => {
-    store.awaited.value = undefined;
-    store.runName.value = place.run.run;
-    store.tagName.value = place.tag.tag;
-    store.recordIndex.value = place.tag.records.indexOf(place.ref);
-    store.edge.value = undefined;
-    store.compare.choice.value = {
-      run: run === place.run ? undefined : run.run,
-      tag: tag.tag === place.tag.tag ? undefined : tag.tag,
-      step: ref.step === place.ref.step && choice.step === undefined ? undefined : ref.step,
-    };
-  });
 }
 
 export function applyVersus({ choice, reach }: CompareState, vs: Versus | undefined): void {

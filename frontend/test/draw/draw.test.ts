@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { chainRule, marks, states } from "../../fixtures/examples.mjs";
+import type { Paints } from "../../src/draw/graph/paints";
 import { inkOn, luminance, makeScale, rampOf } from "../../src/draw/style/color_scale";
 import { sizeOf, textRoom } from "../../src/draw/graph/caption";
 import { elementColor, rgbOf } from "../../src/draw/style/element_colors";
 import { bringIn, fitCamera, startCamera, toScreen, toWorld } from "../../src/draw/camera/camera";
 import { paint } from "../../src/draw/graph/painter";
 import { Picker } from "../../src/draw/camera/picking";
-import { buildScene, type Paints, type Scene } from "../../src/draw/graph/scene";
+import { buildScene, type Scene } from "../../src/draw/graph/scene";
 import { paintScene } from "../../src/draw/graph/step_paints";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "../../src/draw/style/text";
 import { DARK, LIGHT, type Theme } from "../../src/draw/style/theme";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { activations, chain, recurrent, reshaped, transformer } from "../../fixtures/examples.mjs";
 import { blockUnder, cellCount, stripRect } from "../../src/draw/graph/paint_strip";
+import type { GraphColumns } from "../../src/model/recorded/graph_columns";
 import { showGraph, type VisibleGraph } from "../../src/model/visible/collapse";
-import type { GraphColumns } from "../../src/model/recorded/graph";
 import type { Hierarchy } from "../../src/model/tree/hierarchy";
 import { rowBehind, rowsOf } from "../../src/model/visible/line_rows";
 import { countBoxes, openAtStart, openUpTo, START_BOXES } from "../../src/model/visible/opening";

@@ -11,9 +11,10 @@ import { luminance } from "../../src/draw/style/color_scale";
 import { colorAt, rgbOf } from "../../src/draw/style/element_colors";
 import { lineColor } from "../../src/draw/style/line_colors";
 import { chartSize, paintChart } from "../../src/draw/charts/paint_chart";
+import { RAMPS } from "../../src/draw/style/ramp_names";
 import { DETAIL_FONT, widthOf } from "../../src/draw/style/text";
 import { LIGHT } from "../../src/draw/style/theme";
-import { RAMPS, rampOf, STOPS } from "../../src/draw/style/ramps";
+import { rampOf, STOPS } from "../../src/draw/style/ramps";
 import { readHash, writeHash } from "../../src/panel/session/host";
 import { settle, useStage, waitFor } from "../stage";
 

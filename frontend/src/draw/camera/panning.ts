@@ -3,7 +3,8 @@
 
 import type { Rect } from "../../base/geometry";
 import { deviceSize, paint, type Camera, type View } from "../graph/painter";
-import type { Paints, Scene } from "../graph/scene";
+import type { Paints } from "../graph/paints";
+import type { Scene } from "../graph/scene";
 import type { Theme } from "../style/theme";
 
 export class Panning {

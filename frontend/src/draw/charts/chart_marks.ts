@@ -1,7 +1,7 @@
 // What a line over steps cannot show: on a logarithmic scale zeros, which lie on a floor below it, and on any NaN and infinity, at the top.
 
-import type { ChartLine } from "./paint_chart";
 import type { Theme } from "../style/theme";
+import type { ChartLine } from "./chart_line";
 
 export const FLOOR_ROOM_PX = 22; // below the numbers of the scale
 export const FLOOR_PX = 7; // above the lower edge

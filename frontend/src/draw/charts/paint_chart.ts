@@ -2,22 +2,12 @@
 
 import { formatNumber } from "../../base/format";
 import type { Rect, Size } from "../../base/geometry";
+import type { ChartLine } from "./chart_line";
 import { FLOOR_PX, FLOOR_ROOM_PX, markedSteps, paintMarks } from "./chart_marks";
 import { evenTicks, logTicks } from "../../model/charts/log_ticks";
 import { smooth } from "../../model/charts/smoothing";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
-
-export interface ChartLine {
-  readonly id: string;
-  readonly label: string;
-  readonly color: string;
-  readonly dash?: readonly number[];
-  readonly width?: number;
-  readonly steps: readonly number[]; // ascending, each once
-  readonly values: readonly (number | null)[];
-  readonly nonfinite?: ReadonlyMap<number, number>; // steps with NaN or infinite elements, and which of these
-}
 
 export interface DrawnChart {
   readonly title: string; // what its numbers are

@@ -2,6 +2,7 @@
 
 import type { Size } from "../../base/geometry";
 import { formatCount, formatNumber, formatShape } from "../../base/format";
+import { nameOfNode } from "../../model/recorded/titles";
 import type { Box } from "../../model/visible/collapse";
 import type { Graph } from "../../model/recorded/graph";
 import type { Hierarchy } from "../../model/tree/hierarchy";
@@ -53,19 +54,6 @@ function foldedCaption(hierarchy: Hierarchy, box: Box): Caption {
   const { title, subtitle } = hierarchy.groups[box.module]!;
   const node = captionOf(hierarchy, { ...box, module: -1 }).title;
   return { title, subtitle: subtitle === "" ? node : `${subtitle} · ${node}` };
-}
-
-// A variable's name where one was found, else the node's own unless that only repeats the operation.
-export function nameOfNode(graph: Graph, node: number): string {
-  const { name, operation } = graph.columns.nodes;
-  const slots = graph.columns.slots.name.slice(graph.slotOffset[node], graph.slotOffset[node + 1]).filter((slot) => slot !== "");
-  // Outputs of one operation, as in q, k, v = x.chunk(3).
-  if (slots.length > 0) return slots.length > 3 ? `${slots.slice(0, 3).join(", ")}, …` : slots.join(", ");
-  const own = name[node]!;
-  if (operation[node] === "") return own;
-  // "l.0/addmm.1": module, operation, ordinal.
-  const last = own.slice(own.lastIndexOf("/") + 1).replace(/[._]\d+$/, "");
-  return last === operation[node] || last === operationLabel(operation[node]!) ? "" : own;
 }
 
 function scopePath(hierarchy: Hierarchy, box: Box): string {

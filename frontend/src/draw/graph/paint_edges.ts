@@ -5,7 +5,8 @@ import type { Point } from "../../base/geometry";
 import { State } from "../../model/visible/values";
 import { LABEL_HEIGHT, MARK_RADIUS } from "../../layout/edge_labels";
 import { paintCut } from "./paint_marks";
-import type { EdgePaint, SceneEdge } from "./scene";
+import type { EdgePaint } from "./paints";
+import type { SceneEdge } from "./scene";
 import { fitText, LABEL_FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
 

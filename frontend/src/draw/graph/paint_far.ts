@@ -3,7 +3,8 @@
 
 import { State } from "../../model/visible/values";
 import { colorOf, isDashed, lineWidth, type EdgeLook } from "./paint_edges";
-import type { Paints, Scene } from "./scene";
+import type { Paints } from "./paints";
+import type { Scene } from "./scene";
 import type { Theme } from "../style/theme";
 
 export const FAR_BELOW = 0.2;

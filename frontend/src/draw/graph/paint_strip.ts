@@ -6,8 +6,8 @@ import type { Statistic } from "../../model/recorded/statistics";
 import { cellValues, firstBlock, type Strip } from "../../model/visible/strip";
 import type { State, StepValues } from "../../model/visible/values";
 import type { ColorScale } from "../style/color_scale";
-import type { BoxPaint } from "./scene";
 import type { Theme } from "../style/theme";
+import type { BoxPaint } from "./paints";
 
 // Room that it takes below the text of its box.
 export const STRIP_HEIGHT = 17;

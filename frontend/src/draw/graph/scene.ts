@@ -3,12 +3,12 @@
 
 import { boundsOf, distanceToPath, intersects, type Point, type Rect } from "../../base/geometry";
 import { formatShape } from "../../base/format";
+import type { NodeKind } from "../../model/recorded/graph_columns";
 import type { VisibleGraph, VisibleEdge } from "../../model/visible/collapse";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import { isCut, retainsGrad } from "../../model/recorded/gradient_flow";
-import { slotRowOf, type NodeKind } from "../../model/recorded/graph";
+import { slotRowOf } from "../../model/recorded/graph";
 import { stripOf, type Strip } from "../../model/visible/strip";
-import type { State } from "../../model/visible/values";
 import type { LaidOut } from "../../layout/laid_out";
 import { captionOf } from "./caption";
 
@@ -44,31 +44,6 @@ export interface Scene {
   readonly edges: readonly SceneEdge[];
   readonly boundsWorld: Rect;
   readonly indexOf: ReadonlyMap<string, number>;
-}
-
-export interface BoxPaint {
-  readonly fill: string;
-  readonly ink: string;
-  readonly state: State;
-  readonly detail: string;
-  readonly told: boolean; // whether the record says of it that there is no gradient
-  readonly only?: boolean; // what it is compared with has no such node
-  readonly zero?: boolean; // compared, and exactly zero on one side: its color is a frame around that of zero
-  readonly ghost?: boolean; // only what it is compared with has it
-  readonly strip: readonly string[]; // colors of its cells
-  readonly zeros?: readonly boolean[]; // the same as `zero`, by cell
-}
-
-export interface EdgePaint {
-  readonly state: State;
-  readonly weight: number; // 0..1 along the color scale
-  readonly told: boolean;
-  readonly label: string;
-}
-
-export interface Paints {
-  readonly boxes: readonly BoxPaint[];
-  readonly edges: readonly EdgePaint[];
 }
 
 export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: LaidOut): Scene {

@@ -11,7 +11,8 @@ import { isElementItself, type Statistic } from "../../model/recorded/statistics
 import { State, summarizeRows, type StepValues } from "../../model/visible/values";
 import { detailOf, textRoom, valueText } from "./caption";
 import { inkOn, type ColorScale } from "../style/color_scale";
-import type { BoxPaint, EdgePaint, Paints, Scene } from "./scene";
+import type { BoxPaint, EdgePaint, Paints } from "./paints";
+import type { Scene } from "./scene";
 import { stripFills } from "./paint_strip";
 import type { Theme } from "../style/theme";
 

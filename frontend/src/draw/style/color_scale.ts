@@ -1,8 +1,7 @@
 // From a number to a color.
 
-import type { Domain, Magnitudes } from "../../model/recorded/magnitudes";
 import { State } from "../../model/visible/values";
-import type { Statistic } from "../../model/recorded/statistics";
+import type { Domain, Magnitudes, Statistic } from "../../model/recorded/statistics";
 import { rampOf, STEPS } from "./ramps";
 import type { Theme } from "./theme";
 

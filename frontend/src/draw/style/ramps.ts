@@ -2,26 +2,7 @@
 // the number, the more it stands out, in both themes, and for people who see fewer colors.
 
 import { colorAt } from "./element_colors";
-
-export type Ramp = "ylgnbu" | "viridis" | "cividis" | "grey";
-
-export interface RampChoice {
-  readonly id: Ramp;
-  readonly text: string;
-}
-
-export const RAMPS: readonly RampChoice[] = [
-  { id: "ylgnbu", text: "Blue to yellow" },
-  { id: "viridis", text: "Viridis" },
-  { id: "cividis", text: "Cividis" },
-  { id: "grey", text: "Grey" },
-];
-
-export const DEFAULT_RAMP: Ramp = "ylgnbu";
-
-export function rampNamed(name: string | null | undefined): Ramp | undefined {
-  return RAMPS.find(({ id }) => id === name)?.id;
-}
+import { DEFAULT_RAMP, type Ramp } from "./ramp_names";
 
 export const STEPS = 256;
 

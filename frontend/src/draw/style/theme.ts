@@ -1,6 +1,6 @@
 // Every color that is drawn, for both themes. Magenta means NaN or infinity and nothing else.
 
-import type { Ramp } from "./ramps";
+import type { Ramp } from "./ramp_names";
 
 export interface Theme {
   readonly ramp: Ramp; // the colors of numbers

@@ -3,7 +3,8 @@
 // Rows, nodes and edges of its own keep their numbers; ghosts come after them. A ghost has no slots, for the
 // records of this graph have no rows for it.
 
-import { parseGraph, type Graph, type GraphColumns } from "../recorded/graph";
+import { parseGraph, type Graph } from "../recorded/graph";
+import type { GraphColumns } from "../recorded/graph_columns";
 
 // Of graphs that have so little in common, the rest is listed only.
 export const MOST_GHOSTS = 20_000;

@@ -1,54 +1,8 @@
 // One graph as columns, checked once when it arrives and never changed after.
 
 import { failure, success, type Result } from "../../base/result";
+import { NO_SCOPE, type GraphColumns } from "./graph_columns";
 import { withUncalled } from "./uncalled";
-
-export type NodeKind = "operation" | "parameter" | "leaf" | "input" | "buffer" | "constant" | "root";
-
-export const NO_SCOPE = -1;
-
-// The wire's `graph` answer.
-export interface GraphColumns {
-  readonly hash: string;
-  readonly rows: number;
-  readonly scopes: {
-    readonly path: readonly string[];
-    readonly call: readonly number[];
-    readonly module: readonly string[];
-    readonly parent: readonly number[];
-  };
-  readonly nodes: {
-    readonly key: readonly string[];
-    readonly name: readonly string[];
-    readonly kind: readonly NodeKind[];
-    readonly operation: readonly string[];
-    readonly scope: readonly number[];
-    readonly source: readonly string[];
-    readonly is_leaf: readonly boolean[];
-    readonly order: readonly number[];
-    readonly aliases: readonly (readonly string[])[];
-    readonly note: readonly string[]; // a sentence for people
-    readonly reason: readonly string[]; // a code: why no gradient can arrive; "" elsewhere
-    readonly slot_count: readonly number[];
-    readonly dashboard_name?: readonly string[]; // in TensorBoard's own Graphs dashboard
-  };
-  readonly slots: {
-    readonly name: readonly string[];
-    readonly shape: readonly (readonly number[])[];
-    readonly dtype: readonly string[];
-    readonly requires_grad: readonly boolean[];
-    readonly retains_grad: readonly boolean[];
-    readonly placement?: readonly string[]; // where the gradient lies among processes, as "fsdp:S0"
-    readonly part?: readonly string[]; // which part of it was recorded, as "shard 1 of 2"; "" of a whole one
-  };
-  readonly edges: {
-    readonly source: readonly number[];
-    readonly source_slot: readonly number[];
-    readonly target: readonly number[];
-    readonly target_input: readonly number[];
-    readonly row: readonly number[];
-  };
-}
 
 export interface Graph {
   readonly hash: string;

@@ -59,3 +59,16 @@ export const DEFAULT_STATISTIC = STATISTICS[0]!;
 export function statisticOf(id: string): Statistic | undefined {
   return STATISTICS.find((statistic) => statistic.id === id);
 }
+
+// Least and greatest of some numbers.
+export type Domain = readonly [number, number];
+
+// Where the numbers of a statistic lie over all records of a tag, signs and zeros aside.
+export interface Magnitudes {
+  readonly domain: Domain;
+  readonly fences: Domain; // what is beyond lies far outside of the others
+}
+
+export function around(domains: readonly Domain[]): Domain {
+  return [Math.min(...domains.map(([low]) => low)), Math.max(...domains.map(([, high]) => high))];
+}

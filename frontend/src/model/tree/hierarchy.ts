@@ -1,8 +1,9 @@
 // The tree that is drawn: scopes and folds as groups, nodes and their copies as items.
 
+import { NO_SCOPE } from "../recorded/graph_columns";
 import { chainTitle, findChains, type Chains } from "./chains";
 import { foldSiblings, type Fold, type Run } from "./folding";
-import { edgesIn, NO_SCOPE, type Graph } from "../recorded/graph";
+import { edgesIn, type Graph } from "../recorded/graph";
 import { nameWithin, operationLabel } from "../recorded/labels";
 import { placeNodes, type Placement } from "./placement";
 import { listChildren, type Child } from "./siblings";

@@ -5,7 +5,8 @@
 // beyond COPY_ABOVE consumers each consumer gets its own copy of it. Which is
 // which can be turned around for single tensors, by their keys.
 
-import { edgesOut, NO_SCOPE, type Graph } from "../recorded/graph";
+import { edgesOut, type Graph } from "../recorded/graph";
+import { NO_SCOPE } from "../recorded/graph_columns";
 
 export const COPY_ABOVE = 8;
 

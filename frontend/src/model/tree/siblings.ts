@@ -1,7 +1,8 @@
 // What lies in each scope, in forward order, with a number that is equal for equal structures.
 
+import { NO_SCOPE } from "../recorded/graph_columns";
 import type { Chains } from "./chains";
-import { NO_SCOPE, type Graph } from "../recorded/graph";
+import type { Graph } from "../recorded/graph";
 import { scopeDepths, type Placement } from "./placement";
 import type { Signatures } from "./structure";
 

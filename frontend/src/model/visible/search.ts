@@ -1,6 +1,7 @@
 // Finds nodes and modules by any part of their name or operation.
 
-import { NO_SCOPE, type Graph } from "../recorded/graph";
+import type { Graph } from "../recorded/graph";
+import { NO_SCOPE } from "../recorded/graph_columns";
 import { calledAgain, foldedAround, type Hierarchy } from "../tree/hierarchy";
 
 export interface Hit {

@@ -7,9 +7,8 @@ import type { CardProps } from "./sections/card_parts";
 import { EdgeCard } from "./edge_card";
 import { GhostCard } from "./ghost_card";
 import { GroupCard } from "./group_card";
-import { CloseIcon } from "../controls/icons";
+import { CloseIcon, IconButton } from "../controls/icons";
 import { NodeCard } from "./node_card";
-import { IconButton } from "../controls/icon_button";
 
 export function Card({ session, drawing, select }: Omit<CardProps, "hierarchy">): JSX.Element | null | undefined {
   const { store } = session;

@@ -4,10 +4,12 @@ import type { JSX } from "preact";
 import { formatNumber, formatShape } from "../../base/format";
 import { isComplex } from "../../model/recorded/complex";
 import { edgesOut, slotRowOf, type Graph } from "../../model/recorded/graph";
+import { titleOf } from "../../model/recorded/titles";
 import { rowBehind } from "../../model/visible/line_rows";
 import { currentRecord, numberAt, scalarOf, type RecordedStep } from "../../model/recorded/record";
-import { Facts, Section, type CardProps } from "./sections/card_parts";
-import { NodeLink, titleOf } from "./sections/neighbors";
+import { NodeLink } from "../controls/node_link";
+import { Section } from "../controls/section";
+import { Facts, type CardProps } from "./sections/card_parts";
 import { StatisticsTable, type There } from "./sections/statistics_table";
 
 const MOST = 50;

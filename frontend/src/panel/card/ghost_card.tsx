@@ -4,9 +4,10 @@ import type { JSX } from "preact";
 import { formatNumber, plainNumber } from "../../base/format";
 import { relateNode } from "../../model/compare/comparison";
 import { kindLabel } from "../../model/recorded/labels";
-import { swapSides } from "../../state/compare";
+import { titleOf } from "../../model/recorded/titles";
+import { swapSides } from "../../state/compare_actions";
 import { Facts, type CardProps } from "./sections/card_parts";
-import { Neighbors, titleOf } from "./sections/neighbors";
+import { Neighbors } from "./sections/neighbors";
 import { factsOf } from "./node_card";
 
 export function GhostCard(props: CardProps & { readonly node: number }): JSX.Element | null {

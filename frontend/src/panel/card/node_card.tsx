@@ -3,9 +3,9 @@
 import { useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { formatCount, formatShape, shortenPaths } from "../../base/format";
-import { nameOfNode } from "../../draw/graph/caption";
 import { isComplex, spoken } from "../../model/recorded/complex";
 import { isSeed, stopsGradient, whyNone } from "../../model/recorded/gradient_flow";
+import { nameOfNode } from "../../model/recorded/titles";
 import { calledAgain } from "../../model/tree/hierarchy";
 import { edgesOut, type Graph } from "../../model/recorded/graph";
 import { kindLabel, operationLabel } from "../../model/recorded/labels";

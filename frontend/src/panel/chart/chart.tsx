@@ -4,28 +4,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import uPlot from "uplot";
 import { plainNumber } from "../../base/format";
+import type { ChartLine } from "../../draw/charts/chart_line";
 import { smooth } from "../../model/charts/smoothing";
 import { markedSteps } from "../../draw/charts/chart_marks";
-import type { ChartLine } from "../../draw/charts/paint_chart";
-import type { Theme } from "../../draw/style/theme";
 import { centerOne, optionsOf } from "./chart_options";
-
-export type { ChartLine } from "../../draw/charts/paint_chart";
+import type { ChartProps } from "./chart_props";
 
 const HEIGHT_PX = 150;
-
-export interface ChartProps {
-  readonly id?: string; // for tests
-  readonly lines: readonly ChartLine[];
-  readonly log: boolean;
-  readonly label: string; // beside the vertical axis, where its numbers need a word
-  readonly step: number | undefined; // that is marked
-  readonly theme: Theme;
-  readonly smoothing?: number;
-  readonly fills?: boolean; // takes the height that there is
-  readonly goTo: (step: number) => void;
-  readonly pointAt?: (step: number | undefined) => void;
-}
 
 export function Chart(props: ChartProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);

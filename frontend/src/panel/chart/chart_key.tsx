@@ -2,8 +2,9 @@
 
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
+import type { ChartLine } from "../../draw/charts/chart_line";
 import { markedSteps } from "../../draw/charts/chart_marks";
-import { isAllZero, plainValue, valueIn, type ChartLine } from "./chart";
+import { isAllZero, plainValue, valueIn } from "./chart";
 
 export function ChartKey({ id = "chart-key", lines, step, pointed, word = "step", log = false }: {
   readonly id?: string; // for tests

@@ -3,11 +3,12 @@
 import type uPlot from "uplot";
 import { formatNumber } from "../../base/format";
 import type { Size } from "../../base/geometry";
+import type { ChartLine } from "../../draw/charts/chart_line";
 import { FLOOR_PX, FLOOR_ROOM_PX, markedSteps, paintMarks } from "../../draw/charts/chart_marks";
 import { FEW_POINTS, THIN_PX } from "../../draw/charts/paint_chart";
 import type { Theme } from "../../draw/style/theme";
 import { logTicks } from "../../model/charts/log_ticks";
-import type { ChartLine, ChartProps } from "./chart";
+import type { ChartProps } from "./chart_props";
 
 const TICK_PX = 28;
 const MOST_TICKS = 8;

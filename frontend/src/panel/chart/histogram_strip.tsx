@@ -9,7 +9,7 @@ import { rampOf } from "../../draw/style/color_scale";
 import type { Theme } from "../../draw/style/theme";
 import { columnEdges, columnsOf, type HistogramColumns } from "../../model/charts/histogram_columns";
 import { BACKWARD, type RecordRef } from "../../model/recorded/run";
-import { Section } from "../card/sections/card_parts";
+import { Section } from "../controls/section";
 import { axisOf, drawStep, NO_DRAG } from "./chart_options";
 
 const HEIGHT_PX = 140;

@@ -6,7 +6,8 @@ import type { NodeSeries } from "../../api/parse";
 import type { Dispose } from "../../base/disposer";
 import type { Result } from "../../base/result";
 import type { Run } from "../../model/recorded/run";
-import { chartedPins, nodeOfPin } from "../../state/charts";
+import { nodeOfPin } from "../../state/charts";
+import { chartedPins } from "../../state/charts_actions";
 import type { Store } from "../../state/store";
 
 export interface Charting {

@@ -2,18 +2,17 @@
 
 import type { NodeSeries } from "../../api/parse";
 import type { Result } from "../../base/result";
+import type { ChartLine } from "../../draw/charts/chart_line";
 import { lineColor, lineDash } from "../../draw/style/line_colors";
 import type { Theme } from "../../draw/style/theme";
 import { spokenIn } from "../../model/recorded/complex";
-import { calledAgain } from "../../model/tree/hierarchy";
 import { BACKWARD, STAGES } from "../../model/recorded/run";
-import { chartedPins, nodeOfPin } from "../../state/charts";
+import { chartedPins } from "../../state/charts_actions";
 import type { Store } from "../../state/store";
-import type { ChartLine } from "../chart/chart";
+import { nameOfPin } from "../chart/pin_names";
 import { drawnRuns, seriesKey } from "./charts_data";
 import { OF_WEIGHTS, pointsOf } from "../chart/lines";
 import type { SavedChart } from "../picture/save_chart";
-import { titleOf } from "../card/sections/neighbors";
 
 export interface OverlaidLine extends ChartLine {
   readonly pin: string;
@@ -71,17 +70,4 @@ export function optionsFor(store: Store): readonly { readonly id: string; readon
     ...(stages.length > 0 ? stages : [BACKWARD]).map((stage) => ({ id: stage, text: `gradient, ${stage}` })),
     ...(found.has("applied") ? OF_WEIGHTS.map(([id, text]) => ({ id, text })) : []),
   ];
-}
-
-// As the graph names it, with its module; the key where this graph has no such node.
-export function nameOfPin(store: Store, pin: string): string {
-  const { key, slot } = nodeOfPin(pin);
-  const graph = store.hierarchy.value?.graph;
-  const node = graph?.columns.nodes.key.indexOf(key) ?? -1;
-  if (graph === undefined || node === -1) return key;
-  const title = titleOf(graph, node);
-  const scope = graph.columns.nodes.kind[node] === "parameter" ? -1 : graph.columns.nodes.scope[node]!;
-  const { path, call } = graph.columns.scopes;
-  const where = scope === -1 || path[scope] === "" ? "" : `${path[scope]}${calledAgain(graph, scope) ? `#${call[scope]}` : ""} · `;
-  return `${where}${title}${slot > 0 ? ` [${slot}]` : ""}`;
 }

@@ -3,15 +3,15 @@
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { goToStep } from "../../state/actions";
-import { removeCharted, toggleRun } from "../../state/charts";
+import { removeCharted, toggleRun } from "../../state/charts_actions";
 import type { Store } from "../../state/store";
 import { Chart, isAllZero, plainValue, valueIn } from "../chart/chart";
 import { MarksKey, Spelt, Swatch } from "../chart/chart_key";
+import { nameOfPin } from "../chart/pin_names";
 import { hasTag, type Charting } from "./charts_data";
-import { drawnLines, nameOfPin, optionsFor, type Overlaid } from "./charts_lines";
+import { drawnLines, optionsFor, type Overlaid } from "./charts_lines";
 import type { Drawing } from "../session/drawing";
-import { CloseIcon } from "../controls/icons";
-import { IconButton } from "../controls/icon_button";
+import { CloseIcon, IconButton } from "../controls/icons";
 
 interface ChartsProps {
   readonly store: Store;

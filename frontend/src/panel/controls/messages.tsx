@@ -3,8 +3,7 @@
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Store } from "../../state/store";
-import { CloseIcon } from "./icons";
-import { IconButton } from "./icon_button";
+import { CloseIcon, IconButton } from "./icons";
 
 const SNIPPET = `from tb_gradgraph import SummaryWriter
 

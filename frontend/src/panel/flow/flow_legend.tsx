@@ -12,8 +12,7 @@ import type { Place } from "../../state/compare";
 import type { Store } from "../../state/store";
 import type { Drawing } from "../session/drawing";
 import type { Flowing } from "./flow_data";
-import { Chip } from "../controls/chip";
-import { endsOf, Ramp } from "../graph/legend";
+import { Chip, endsOf, Ramp } from "../controls/swatches";
 
 export function FlowLegend({ store, drawing, flowing }: {
   readonly store: Store;

@@ -14,8 +14,7 @@ import type { Flowing } from "./flow_data";
 import { FlowLegend } from "./flow_legend";
 import { FlowTree } from "./flow_tree";
 import { cellSentence, fullTitle } from "./flow_words";
-import { FitIcon } from "../controls/icons";
-import { IconButton } from "../controls/icon_button";
+import { FitIcon, IconButton } from "../controls/icons";
 import { Loading, NoGradients } from "../controls/messages";
 
 const TOOLTIP_PX = 280;

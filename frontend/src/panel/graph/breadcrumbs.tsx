@@ -2,10 +2,10 @@
 
 import type { JSX } from "preact";
 import { pathTo } from "../../model/flow/flow_rows";
+import { titleOf } from "../../model/recorded/titles";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { Store } from "../../state/store";
 import { reveal } from "../../state/actions";
-import { titleOf } from "../card/sections/neighbors";
 
 export function Breadcrumbs({ store, inside }: { readonly store: Store; readonly inside: string | undefined }): JSX.Element | null {
   const hierarchy = store.hierarchy.value;

@@ -5,7 +5,7 @@ import { formatNumber } from "../../base/format";
 import { ratioColor, ratioStops } from "../../draw/compare/ratio_scale";
 import type { Place } from "../../state/compare";
 import type { Store } from "../../state/store";
-import { Chip } from "../controls/chip";
+import { Chip } from "../controls/swatches";
 import type { Drawing } from "../session/drawing";
 
 export function CompareLegend({ store, drawing, there }: {

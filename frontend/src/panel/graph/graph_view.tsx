@@ -5,12 +5,11 @@ import type { JSX } from "preact";
 import { Breadcrumbs } from "./breadcrumbs";
 import type { Drawing } from "../session/drawing";
 import { GraphCanvas } from "./graph_canvas";
-import { FitIcon, MinusIcon, PlusIcon } from "../controls/icons";
+import { FitIcon, IconButton, MinusIcon, PlusIcon } from "../controls/icons";
 import { Legend } from "./legend";
 import { Loading, NoGradients } from "../controls/messages";
 import type { Pointed } from "./pointing";
 import type { Store } from "../../state/store";
-import { IconButton } from "../controls/icon_button";
 import { Tooltip } from "./tooltip";
 import { Tree } from "./tree/tree";
 

@@ -2,30 +2,13 @@
 
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
-import { rampOf, type ColorScale } from "../../draw/style/color_scale";
+import { rampOf } from "../../draw/style/color_scale";
 import { spokenIn } from "../../model/recorded/complex";
 import { isOfParameters } from "../../model/recorded/record";
 import type { Store } from "../../state/store";
-import { Chip } from "../controls/chip";
+import { Chip, endsOf, Ramp } from "../controls/swatches";
 import { CompareLegend } from "./compare_legend";
 import type { Drawing } from "../session/drawing";
-
-const STOPS = 12;
-
-export function rampStops(ramp: readonly string[]): readonly string[] {
-  return Array.from({ length: STOPS }, (_, i) => ramp[Math.round((i / (STOPS - 1)) * (ramp.length - 1))]!);
-}
-
-// With a point at an end beyond which there are more numbers.
-export function Ramp({ colors, scale }: { readonly colors: readonly string[]; readonly scale: ColorScale }): JSX.Element {
-  const { below, above } = scale;
-  return <div class={`ramp${below ? " below" : ""}${above ? " above" : ""}`} style={{ background: `linear-gradient(to right, ${rampStops(colors).join(", ")})` }} />;
-}
-
-// The ends in words, "≤ 1e-9".
-export function endsOf({ domain: [low, high], below, above }: ColorScale): readonly [string, string] {
-  return [`${below ? "≤ " : ""}${formatNumber(low)}`, `${above ? "≥ " : ""}${formatNumber(high)}`];
-}
 
 export function Legend({ store, drawing }: { readonly store: Store; readonly drawing: Drawing }): JSX.Element {
   const there = store.compare.place.value;

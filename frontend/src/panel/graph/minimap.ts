@@ -4,7 +4,8 @@ import type { Point, Size } from "../../base/geometry";
 import { Disposer, listen } from "../../base/disposer";
 import { paintSight, paintSmall, smallFor, worldAt, type Small } from "../../draw/camera/paint_minimap";
 import type { Camera } from "../../draw/graph/painter";
-import type { Paints, Scene } from "../../draw/graph/scene";
+import type { Paints } from "../../draw/graph/paints";
+import type { Scene } from "../../draw/graph/scene";
 import type { Theme } from "../../draw/style/theme";
 
 export class Minimap {

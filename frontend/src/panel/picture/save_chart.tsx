@@ -2,7 +2,8 @@
 
 import type { JSX } from "preact";
 import { csvOf } from "../../base/csv";
-import { chartSize, paintChart, type ChartLine, type DrawnChart } from "../../draw/charts/paint_chart";
+import type { ChartLine } from "../../draw/charts/chart_line";
+import { chartSize, paintChart, type DrawnChart } from "../../draw/charts/paint_chart";
 import type { Store } from "../../state/store";
 import { valueIn } from "../chart/chart";
 import { saveFile } from "./download";

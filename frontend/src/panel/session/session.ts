@@ -6,33 +6,29 @@
 import { batch, effect, signal } from "@preact/signals";
 import type { Client } from "../../api/client";
 import { Disposer, type Dispose } from "../../base/disposer";
-import { success, type Result } from "../../base/result";
-import { buildWithPauses } from "../../model/tree/building";
+import { around } from "../../model/recorded/statistics";
 import { buildHierarchy, turnedText, type Hierarchy } from "../../model/tree/hierarchy";
 import type { Graph } from "../../model/recorded/graph";
-import { around } from "../../model/recorded/magnitudes";
 import { jointHash, joinWith } from "../../model/compare/joint";
-import { bytesOf, type RecordedStep } from "../../model/recorded/record";
 import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../../model/recorded/run";
 import { enterGraph, leaveGraph } from "../../state/actions";
 import type { Address } from "../../state/address";
 import { arrive, awaitRun, firstShown } from "../../state/awaited";
+import type { Place } from "../../state/compare";
 import { keepFollowing } from "../../state/live_actions";
 import type { Store } from "../../state/store";
-import { followCompared } from "./comparing";
-
-const KEPT_GRAPHS = 4;
-const KEPT_BYTES = 96 * 2 ** 20;
+import { Loader } from "./loader";
 
 export class Session {
   private readonly disposer = new Disposer();
-  private readonly graphs = new Map<string, Promise<Result<Hierarchy>>>();
-  private readonly records = new Map<string, RecordedStep>();
+  private readonly loader: Loader;
   private readonly joints = new WeakMap<Hierarchy, Hierarchy>(); // the last one of each
   private readonly generation = signal(0);
   private wanted: Address | undefined;
 
-  constructor(readonly store: Store, readonly client: Client) {}
+  constructor(readonly store: Store, readonly client: Client) {
+    this.loader = new Loader(client);
+  }
 
   // `wanted` is what the address asks for; without it the last record is shown.
   async start(wanted: Address): Promise<void> {
@@ -48,7 +44,7 @@ export class Session {
     this.disposer.add(effect(() => this.followRecord()));
     this.disposer.add(effect(() => this.followMagnitudes()));
     this.disposer.add(effect(() => this.followBadSteps()));
-    this.disposer.add(followCompared(this));
+    this.disposer.add(effect(() => void this.followCompared(this.store.compare.place.value)));
     this.disposer.add(keepFollowing(this.store));
     // One thing is chosen at a time: a box or a line.
     this.disposer.add(effect(() => {
@@ -108,7 +104,7 @@ export class Session {
 
   // Tries everything again after an error.
   async retry(): Promise<void> {
-    this.graphs.clear();
+    this.loader.forgetGraphs();
     this.store.phase.value = { kind: "loading" };
     await this.reload();
   }
@@ -129,7 +125,7 @@ export class Session {
     const there = this.store.compare.choice.value && this.store.compare.hierarchy.value?.graph;
     const shown = this.store.hierarchy.peek();
     if (shown?.graph.hash === hash && shown.turned === turned && shown.graph.joint === jointHash(shown.graph, there)) return;
-    void this.loadGraph(run, hash).then((reply) => {
+    void this.loader.loadGraph(run, hash, this.store.turned.peek()).then((reply) => {
       const { store } = this;
       if (store.run.peek()?.run !== run || store.hash.peek() !== hash || turnedText(store.turned.peek()) !== turned) return;
       if ((store.compare.choice.peek() && store.compare.hierarchy.peek()?.graph) !== there) return;
@@ -151,30 +147,13 @@ export class Session {
     return joint;
   }
 
-  loadGraph(run: string, hash: string): Promise<Result<Hierarchy>> {
-    // The hash is of the structure, so runs with the same one share it.
-    const turned = this.store.turned.peek();
-    const key = `${hash}\n${turnedText(turned)}`;
-    const known = this.graphs.get(key);
-    if (known !== undefined) return known;
-    const loading = this.client.graph(run, hash).then((reply) => {
-      if (reply.ok) return buildWithPauses(reply.value, turned).then(success);
-      this.graphs.delete(key);
-      return reply;
-    });
-    this.graphs.set(key, loading);
-    const oldest = this.graphs.keys().next().value;
-    if (this.graphs.size > KEPT_GRAPHS && oldest !== undefined) this.graphs.delete(oldest);
-    return loading;
-  }
-
   private followRecord(): void {
     const run = this.store.run.value?.run;
     const tag = this.store.tag.value;
     const ref = this.store.ref.value;
     this.generation.value;
     if (run === undefined || tag === undefined || ref === undefined) return;
-    void this.loadRecord(run, tag.tag, ref).then((reply) => {
+    void this.loader.loadRecord(run, tag.tag, ref).then((reply) => {
       if (this.store.ref.peek() !== ref || this.store.run.peek()?.run !== run) return;
       if (!reply.ok) return this.fail(reply.error);
       this.store.record.value = reply.value;
@@ -183,26 +162,7 @@ export class Session {
   }
 
   private prefetch(run: string, tag: string, ref: RecordRef | undefined): void {
-    if (ref !== undefined) void this.loadRecord(run, tag, ref);
-  }
-
-  async loadRecord(run: string, tag: string, ref: RecordRef): Promise<Result<RecordedStep>> {
-    // With the wall time, a step that was recorded anew after a restart is another one.
-    const key = [run, tag, ref.step, ref.backwardPass, ref.stage, ref.wallTime].join("\n");
-    const known = this.records.get(key);
-    if (known !== undefined) return success(known);
-    const reply = await this.client.step(run, tag, ref);
-    if (reply.ok) this.keep(key, reply.value);
-    return reply;
-  }
-
-  private keep(key: string, record: RecordedStep): void {
-    this.records.set(key, record);
-    const each = Math.max(1, bytesOf(record));
-    for (const oldest of this.records.keys()) {
-      if (this.records.size * each <= KEPT_BYTES || this.records.size <= 2) break;
-      this.records.delete(oldest);
-    }
+    if (ref !== undefined) void this.loader.loadRecord(run, tag, ref);
   }
 
   private followMagnitudes(): void {
@@ -234,6 +194,27 @@ export class Session {
       const { store } = this;
       if (store.run.peek()?.run !== run || store.tag.peek() !== tag) return;
       store.badSteps.value = reply.ok ? reply.value : new Map();
+    });
+  }
+
+  // The other side: what was fetched last stays until its successor is there, as for the shown record.
+  private async followCompared(place: Place | undefined): Promise<void> {
+    const { compare, notice, turned } = this.store;
+    if (place === undefined) {
+      compare.other.value = undefined;
+      return;
+    }
+    const { run, tag, ref } = place;
+    // A step on the other side does not change what it is compared with.
+    if (compare.other.peek()?.place.ref === ref) return;
+    const [graph, record] = await Promise.all([
+      this.loader.loadGraph(run.run, ref.hash, turned.peek()), this.loader.loadRecord(run.run, tag.tag, ref),
+    ]);
+    if (compare.place.peek() !== place) return;
+    batch(() => {
+      if (graph.ok && record.ok) compare.other.value = { place, hierarchy: graph.value, record: record.value };
+      else if (!graph.ok) notice.value = graph.error;
+      else if (!record.ok) notice.value = record.error;
     });
   }
 }

@@ -2,11 +2,12 @@
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { rampNamed, rampOf, RAMPS, type Ramp } from "../../draw/style/ramps";
+import { rampNamed, RAMPS, type Ramp } from "../../draw/style/ramp_names";
+import { rampOf } from "../../draw/style/ramps";
 import type { Store } from "../../state/store";
 import { ColorsIcon } from "../controls/icons";
-import { rampStops } from "../graph/legend";
 import { Popover } from "../controls/popover";
+import { rampStops } from "../controls/swatches";
 
 const KEPT = "gradgraph.colors";
 

@@ -5,11 +5,11 @@ import type { JSX } from "preact";
 import { formatCount } from "../../base/format";
 import { distinctSteps } from "../../model/recorded/run";
 import { reveal } from "../../state/actions";
-import { chooseOther, REACHES, startComparing, stopComparing, swapSides, type Place } from "../../state/compare";
+import { REACHES, type Place } from "../../state/compare";
+import { chooseOther, startComparing, stopComparing, swapSides } from "../../state/compare_actions";
 import type { Store } from "../../state/store";
-import { CloseIcon, SwapIcon } from "../controls/icons";
-import { IconButton } from "../controls/icon_button";
-import { NodeLink } from "../card/sections/neighbors";
+import { CloseIcon, IconButton, SwapIcon } from "../controls/icons";
+import { NodeLink } from "../controls/node_link";
 import { Popover } from "../controls/popover";
 
 export function CompareSwitch({ store }: { readonly store: Store }): JSX.Element {

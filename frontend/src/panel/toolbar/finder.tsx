@@ -2,10 +2,10 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
+import { titleOf } from "../../model/recorded/titles";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import { search, type Hit } from "../../model/visible/search";
 import { NextIcon, PreviousIcon } from "../controls/icons";
-import { titleOf } from "../card/sections/neighbors";
 import { arrowOf, useDismiss } from "../controls/popover";
 
 const LISTED = 30;

@@ -1,14 +1,13 @@
-// The bar below the drawing: which recorded step is shown.
+// The bar below the drawing: which recorded step is shown, whether the latest is followed, and what is said beside it.
 
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import { distinctSteps, passesAt, stagesAt } from "../../model/recorded/run";
+import { formatCount, formatNumber } from "../../base/format";
+import { cadenceBefore, distinctSteps, passesAt, stagesAt, type RecordRef } from "../../model/recorded/run";
 import { chooseStage, goToStep, moveSteps } from "../../state/actions";
+import { setFollow } from "../../state/live_actions";
 import type { Store } from "../../state/store";
-import { FirstIcon, LastIcon, NextIcon, PauseIcon, PlayIcon, PreviousIcon } from "../controls/icons";
-import { IconButton } from "../controls/icon_button";
-import { Follow } from "./follow";
-import { Told } from "./told";
+import { FirstIcon, IconButton, LastIcon, NextIcon, PauseIcon, PlayIcon, PreviousIcon } from "../controls/icons";
 
 const PLAY_MS = 220;
 const TICKS = 200;
@@ -112,4 +111,55 @@ function usePlaying(store: Store): void {
     }, PLAY_MS);
     return () => clearInterval(timer);
   }, [playing]);
+}
+
+// Whether the latest step is followed, how many came since, and whether the server still answers.
+function Follow({ store }: { readonly store: Store }): JSX.Element {
+  const [follow, unseen] = [store.follow.value, store.unseen.value];
+  return (
+    <span class="follow">
+      <button type="button" class="toggle" data-testid="follow" aria-pressed={follow} title={follow
+        ? "Each new step is shown as it comes. Going to another step ends this. (L)"
+        : "New steps are added as they come; what is shown stays. This goes to each new step instead. (L)"}
+        onClick={() => setFollow(store, !follow)}>
+        Follow latest
+      </button>
+      <span class="faint" data-testid="unseen" data-count={unseen} role="status">{unseen > 0 && `${formatCount(unseen)} new`}</span>
+      {store.unreachable.value && (
+        <span class="unreachable" data-testid="unreachable" role="status" title="TensorBoard does not answer. Is it still running? It is asked again every few seconds.">not connected</span>
+      )}
+    </span>
+  );
+}
+
+// What is said beside the step: the GradScaler's factor, a skipped step, how often steps are recorded and at what cost.
+function Told({ records, shown }: {
+  readonly records: readonly RecordRef[];
+  readonly shown: RecordRef;
+}): JSX.Element {
+  const { lossScale, everyNSteps, cost } = shown;
+  const before = everyNSteps > 0 ? cadenceBefore(records, shown) : undefined;
+  // Whether a step is skipped is known only after its backward.
+  const skipped = records.some((record) => record.step === shown.step && record.skipped);
+  return (
+    <span class="told" data-testid="told">
+      {skipped && <b class="skipped" data-testid="skipped" title="The GradScaler skipped this optimizer step: gradients were not finite. No weight changed.">skipped</b>}
+      {lossScale !== 1 && <span class="faint" data-testid="loss-scale" title="A GradScaler's factor on the loss. It is divided out of all numbers here.">loss scale {formatNumber(lossScale)}</span>}
+      {everyNSteps > 0 && (
+        <span class="faint" data-testid="cadence" title={cadenceTitle(everyNSteps, cost)}>
+          every {everyNSteps === 1 ? "step" : `${formatCount(everyNSteps)} steps`}
+          {before !== undefined && ` (${formatCount(before.everyNSteps)} until step ${before.until})`}{cost > 0 && `, cost ${percent(cost)}`}
+        </span>
+      )}
+    </span>
+  );
+}
+
+function cadenceTitle(everyNSteps: number, cost: number): string {
+  const often = everyNSteps === 1 ? "Every step was recorded then." : `Every ${formatCount(everyNSteps)}th step was recorded then.`;
+  return cost > 0 ? `${often} Recording took ${percent(cost)} of the time since the recorded step before.` : often;
+}
+
+function percent(share: number): string {
+  return `${formatNumber(Number((100 * share).toPrecision(2)))} %`;
 }

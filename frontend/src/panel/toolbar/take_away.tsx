@@ -16,7 +16,7 @@ import { TakeAwayIcon } from "../controls/icons";
 import { nameOf, savePicture, withFooter, type View } from "../picture/picture";
 import { Popover } from "../controls/popover";
 import { SaveChart } from "../picture/save_chart";
-import { addressOf } from "../sync_address";
+import { addressOf } from "../session/shown_address";
 
 interface Shown {
   readonly store: Store;

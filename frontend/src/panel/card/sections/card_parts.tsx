@@ -12,19 +12,6 @@ export interface CardProps {
   readonly select: (id: string) => void;
 }
 
-export function Section({ title, children, id }: {
-  readonly title: string;
-  readonly children: ComponentChildren;
-  readonly id?: string;
-}): JSX.Element {
-  return (
-    <section data-testid={id}>
-      <h3>{title}</h3>
-      {children}
-    </section>
-  );
-}
-
 export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {
   return (
     <dl>

@@ -3,11 +3,13 @@
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatNumber, plainNumber } from "../../../base/format";
+import type { ChartLine } from "../../../draw/charts/chart_line";
 import { lineColor } from "../../../draw/style/line_colors";
 import { operationLabel } from "../../../model/recorded/labels";
 import { loopOfCalls, loopOfGroup, loopOfNode, profileOf, type Loop } from "../../../model/charts/profile";
-import { Section, type CardProps } from "./card_parts";
-import { Chart, type ChartLine } from "../../chart/chart";
+import { Section } from "../../controls/section";
+import type { CardProps } from "./card_parts";
+import { Chart } from "../../chart/chart";
 import { ChartKey } from "../../chart/chart_key";
 
 const WORDS = { calls: "call", blocks: "block", repetitions: "repetition" } as const;

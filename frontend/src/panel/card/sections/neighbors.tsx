@@ -1,32 +1,12 @@
 // Who uses a node and what it uses, as links.
 
 import type { JSX } from "preact";
-import { shorten } from "../../../base/format";
-import { nameOfNode } from "../../../draw/graph/caption";
 import { edgesIn, edgesOut, type Graph } from "../../../model/recorded/graph";
-import { calledAgain } from "../../../model/tree/hierarchy";
-import { kindLabel, operationLabel } from "../../../model/recorded/labels";
-import { Section, type CardProps } from "./card_parts";
+import { NodeLink } from "../../controls/node_link";
+import { Section } from "../../controls/section";
+import type { CardProps } from "./card_parts";
 
 const MOST = 50;
-
-export function titleOf(graph: Graph, node: number): string {
-  const name = nameOfNode(graph, node);
-  const operation = operationLabel(graph.columns.nodes.operation[node]!);
-  return name && operation ? `${name} · ${operation}` : name || operation || kindLabel(graph.columns.nodes.kind[node]!);
-}
-
-// Titles that tell nodes apart: where two are alike, with the call of the module, else with the number in the key.
-export function distinctTitles(graph: Graph, nodes: readonly number[]): readonly string[] {
-  const keys = nodes.map((node) => graph.columns.nodes.key[node]!);
-  const insides = keys.map((key) => key.slice(0, Math.max(0, key.lastIndexOf("/"))));
-  const named = toldApart(nodes.map((node) => titleOf(graph, node)), insides.map((inside) => (inside === "" || inside.startsWith("#") ? "" : ` (${shorten(inside, 24)})`)));
-  return toldApart(named, keys.map((key) => ` ${/\.(\d+)$/.exec(key)?.[1] ?? ""}`));
-}
-
-function toldApart(titles: readonly string[], more: readonly string[]): readonly string[] {
-  return titles.map((title, i) => (titles.indexOf(title) === titles.lastIndexOf(title) ? title : `${title}${more[i]}`));
-}
 
 export function Neighbors({ hierarchy, node, select }: CardProps & { readonly node: number }): JSX.Element {
   const { graph } = hierarchy;
@@ -69,22 +49,5 @@ export function Links({ title, id, graph, nodes, select }: {
         {nodes.length > MOST && <li class="faint">and {nodes.length - MOST} more</li>}
       </ul>
     </Section>
-  );
-}
-
-export function NodeLink({ graph, node, select, title }: {
-  readonly graph: Graph;
-  readonly node: number;
-  readonly select: (id: string) => void;
-  readonly title?: string;
-}): JSX.Element {
-  const { key, scope, operation } = graph.columns.nodes;
-  const { path, call } = graph.columns.scopes;
-  const inside = operation[node] === "" ? -1 : scope[node]!;
-  return (
-    <button type="button" class="link" data-key={key[node]} onClick={() => select(key[node]!)}>
-      {title ?? titleOf(graph, node)}
-      {inside !== -1 && path[inside] !== "" && <span class="faint"> {path[inside]}{calledAgain(graph, inside) ? `#${call[inside]}` : ""}</span>}
-    </button>
   );
 }

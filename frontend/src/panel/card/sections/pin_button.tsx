@@ -1,7 +1,7 @@
 // Puts a tensor among those that are drawn over each other, and takes it away.
 
 import type { JSX } from "preact";
-import { isPinned, pin as addPin, unpin } from "../../../state/charts";
+import { isPinned, pin as addPin, unpin } from "../../../state/charts_actions";
 import { showView } from "../../../state/flow_actions";
 import type { Store } from "../../../state/store";
 

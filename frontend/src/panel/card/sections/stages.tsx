@@ -7,7 +7,8 @@ import type { Result } from "../../../base/result";
 import { labelOf } from "../../../model/recorded/complex";
 import { BACKWARD } from "../../../model/recorded/run";
 import { chooseStage } from "../../../state/actions";
-import { Facts, Section } from "./card_parts";
+import { Section } from "../../controls/section";
+import { Facts } from "./card_parts";
 import { nonfiniteIn, numberIn } from "../../chart/lines";
 import type { Session } from "../../session/session";
 

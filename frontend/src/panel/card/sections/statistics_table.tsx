@@ -5,8 +5,8 @@ import { formatCount, formatNumber, plainNumber } from "../../../base/format";
 import { labelOf } from "../../../model/recorded/complex";
 import { isOfParameters, numberAt, type RecordedStep } from "../../../model/recorded/record";
 import { OF_WEIGHTS, type Statistic } from "../../../model/recorded/statistics";
-import { Section } from "./card_parts";
 import { plainRatio, ratioOf, relateNumbers } from "../../controls/compared_number";
+import { Section } from "../../controls/section";
 
 const COUNTS = new Set(["nan", "posinf", "neginf", "numel"]);
 const NAMES: Readonly<Record<string, string>> = {

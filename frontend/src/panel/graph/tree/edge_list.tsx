@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { plainNumber } from "../../../base/format";
-import type { EdgePaint } from "../../../draw/graph/scene";
+import type { EdgePaint } from "../../../draw/graph/paints";
 import type { VisibleEdge } from "../../../model/visible/collapse";
 import { rowsOf } from "../../../model/visible/line_rows";
 import { scalarOf } from "../../../model/recorded/record";

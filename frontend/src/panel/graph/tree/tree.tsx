@@ -35,7 +35,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { JSX, RefObject } from "preact";
 import { plainNumber } from "../../../base/format";
 import { scalarsOf } from "../../../draw/graph/caption";
-import type { BoxPaint } from "../../../draw/graph/scene";
+import type { BoxPaint } from "../../../draw/graph/paints";
 import type { Box } from "../../../model/visible/collapse";
 import { Relation } from "../../../model/compare/comparison";
 import { State } from "../../../model/visible/values";

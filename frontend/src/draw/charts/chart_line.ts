@@ -1,0 +1,12 @@
+// One line of a chart.
+
+export interface ChartLine {
+  readonly id: string;
+  readonly label: string;
+  readonly color: string;
+  readonly dash?: readonly number[];
+  readonly width?: number;
+  readonly steps: readonly number[]; // ascending, each once
+  readonly values: readonly (number | null)[];
+  readonly nonfinite?: ReadonlyMap<number, number>; // steps with NaN or infinite elements, and which of these
+}

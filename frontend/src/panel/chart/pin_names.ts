@@ -1,0 +1,19 @@
+// What the lines of charts are called.
+
+import { titleOf } from "../../model/recorded/titles";
+import { calledAgain } from "../../model/tree/hierarchy";
+import { nodeOfPin } from "../../state/charts";
+import type { Store } from "../../state/store";
+
+// As the graph names it, with its module; the key where this graph has no such node.
+export function nameOfPin(store: Store, pin: string): string {
+  const { key, slot } = nodeOfPin(pin);
+  const graph = store.hierarchy.value?.graph;
+  const node = graph?.columns.nodes.key.indexOf(key) ?? -1;
+  if (graph === undefined || node === -1) return key;
+  const title = titleOf(graph, node);
+  const scope = graph.columns.nodes.kind[node] === "parameter" ? -1 : graph.columns.nodes.scope[node]!;
+  const { path, call } = graph.columns.scopes;
+  const where = scope === -1 || path[scope] === "" ? "" : `${path[scope]}${calledAgain(graph, scope) ? `#${call[scope]}` : ""} · `;
+  return `${where}${title}${slot > 0 ? ` [${slot}]` : ""}`;
+}

@@ -1,0 +1,40 @@
+// Colors as legends show them: one with what it means, and a scale of them.
+
+import type { JSX } from "preact";
+import { formatNumber } from "../../base/format";
+import type { ColorScale } from "../../draw/style/color_scale";
+
+const STOPS = 12;
+
+export function Chip({ color, border, children, hatched = false, dashed = false, lean = 1, framed = false }: {
+  readonly color: string;
+  readonly border: string;
+  readonly children: string;
+  readonly hatched?: boolean;
+  readonly dashed?: boolean;
+  readonly lean?: 1 | -1;
+  readonly framed?: boolean;
+}): JSX.Element {
+  const hatch = `repeating-linear-gradient(${90 + 45 * lean}deg, ${color} 0 3px, ${border} 3px 4px)`;
+  return (
+    <span class="chip">
+      <i style={{ background: hatched ? hatch : color, borderColor: border, borderStyle: dashed ? "dashed" : "solid", borderWidth: framed ? "3px" : undefined }} />
+      {children}
+    </span>
+  );
+}
+
+export function rampStops(ramp: readonly string[]): readonly string[] {
+  return Array.from({ length: STOPS }, (_, i) => ramp[Math.round((i / (STOPS - 1)) * (ramp.length - 1))]!);
+}
+
+// With a point at an end beyond which there are more numbers.
+export function Ramp({ colors, scale }: { readonly colors: readonly string[]; readonly scale: ColorScale }): JSX.Element {
+  const { below, above } = scale;
+  return <div class={`ramp${below ? " below" : ""}${above ? " above" : ""}`} style={{ background: `linear-gradient(to right, ${rampStops(colors).join(", ")})` }} />;
+}
+
+// The ends in words, "≤ 1e-9".
+export function endsOf({ domain: [low, high], below, above }: ColorScale): readonly [string, string] {
+  return [`${below ? "≤ " : ""}${formatNumber(low)}`, `${above ? "≥ " : ""}${formatNumber(high)}`];
+}

@@ -1,0 +1,63 @@
+// How a comparison begins, changes and ends.
+
+import { batch } from "@preact/signals";
+import { distinctSteps } from "../model/recorded/run";
+import type { Choice } from "./compare";
+import type { Store } from "./store";
+
+// Begins with what is likeliest: the same step of another run, else the first step, else another graph.
+export function startComparing(store: Store): void {
+  const [run, tag, ref] = [store.run.value, store.tag.value, store.ref.value];
+  if (run === undefined || tag === undefined || ref === undefined) return;
+  const steps = distinctSteps(tag.records);
+  const elsewhere = store.runs.value.find((one) => one !== run && one.tags.some((other) => other.tag === tag.tag));
+  const otherTag = run.tags.find((one) => one !== tag);
+  const base: Choice = { run: undefined, tag: undefined, step: undefined };
+  if (steps.length > 1) store.compare.choice.value = { ...base, step: otherStep(store) };
+  else if (otherTag !== undefined) store.compare.choice.value = { ...base, tag: otherTag.tag };
+  else store.compare.choice.value = elsewhere === undefined ? base : { ...base, run: elsewhere.run };
+}
+
+export function stopComparing(store: Store): void {
+  batch(() => {
+    store.compare.choice.value = undefined;
+    store.compare.other.value = undefined;
+  });
+}
+
+export function chooseOther(store: Store, change: Partial<Choice>): void {
+  const choice = store.compare.choice.peek();
+  if (choice === undefined) return;
+  const next = { ...choice, ...change };
+  // Of another run or graph the same step is the likeliest, of the same one a step that stays.
+  const turned = isElsewhere(next) !== isElsewhere(choice);
+  store.compare.choice.value = turned ? { ...next, step: isElsewhere(next) ? undefined : otherStep(store) } : next;
+}
+
+function isElsewhere({ run, tag }: Choice): boolean {
+  return run !== undefined || tag !== undefined;
+}
+
+// The first step, or where that is shown the last.
+function otherStep(store: Store): number | undefined {
+  const steps = distinctSteps(store.tag.peek()?.records ?? []);
+  return store.ref.peek()?.step === steps[0] ? steps.at(-1) : steps[0];
+}
+
+// Here becomes there and there becomes here: what only the other graph has can so be seen.
+export function swapSides(store: Store): void {
+  const [place, choice, run, tag, ref] = [store.compare.place.peek(), store.compare.choice.peek(), store.run.peek(), store.tag.peek(), store.ref.peek()];
+  if (place === undefined || choice === undefined || run === undefined || tag === undefined || ref === undefined) return;
+  batch(() => {
+    store.awaited.value = undefined;
+    store.runName.value = place.run.run;
+    store.tagName.value = place.tag.tag;
+    store.recordIndex.value = place.tag.records.indexOf(place.ref);
+    store.edge.value = undefined;
+    store.compare.choice.value = {
+      run: run === place.run ? undefined : run.run,
+      tag: tag.tag === place.tag.tag ? undefined : tag.tag,
+      step: ref.step === place.ref.step && choice.step === undefined ? undefined : ref.step,
+    };
+  });
+}
