@@ -1,16 +1,16 @@
 // Typed access to the made-up runs, and a fetch that answers from them.
 
-import type { GraphColumns } from "../src/model/recorded/graph_columns";
+import { answer as answerUntyped } from "../fixtures/build.mjs";
+import type { Elsewhere, FlowHeader, StepHeader } from "../src/api/contract";
 import { parseFrame } from "../src/api/frame";
 import { parseRecord } from "../src/api/parse";
 import { parsePage } from "../src/api/read_flow";
-import type { Elsewhere, FlowHeader, StepHeader } from "../src/api/contract";
-import { buildHierarchy, type Hierarchy } from "../src/model/tree/hierarchy";
-import { parseGraph } from "../src/model/recorded/graph";
 import { computeFlow, type Flow } from "../src/model/flow/flow";
+import { parseGraph } from "../src/model/recorded/graph";
+import type { GraphColumns } from "../src/model/recorded/graph_columns";
 import type { RecordedStep } from "../src/model/recorded/record";
 import { DEFAULT_STATISTIC, type Magnitudes, type Statistic } from "../src/model/recorded/statistics";
-import { answer as answerUntyped } from "../fixtures/build.mjs";
+import { buildHierarchy, type Hierarchy } from "../src/model/tree/hierarchy";
 
 export interface FixtureRun {
   readonly run: string;

@@ -1,8 +1,8 @@
 // The worker's message loop: a request, then how far it is, then the answer or why there is none.
 
-import { fromElk, toElk } from "./elk_graph";
 import { placeLabels } from "./edge_labels";
 import { runElk } from "./elk";
+import { fromElk, toElk } from "./elk_graph";
 import { packLaid, type Answer, type Laid } from "./laid_out";
 import { layOutLevels } from "./levels";
 import type { LayoutRequest } from "./request";

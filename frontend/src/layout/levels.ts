@@ -6,8 +6,8 @@
 import type { Point, Rect } from "../base/geometry";
 import type { Tall } from "./columns";
 import { boundsAround, type Laid } from "./laid_out";
-import type { LayoutRequest } from "./request";
 import { layOutLevel, type End, type Level, type LevelLayout } from "./one_level";
+import type { LayoutRequest } from "./request";
 
 interface Piece {
   readonly level: number;

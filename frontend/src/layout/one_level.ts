@@ -3,8 +3,8 @@
 import type { ElkNode, ElkPort, LayoutOptions } from "elkjs/lib/elk-api";
 import type { Point, Rect, Size } from "../base/geometry";
 import { intoColumns, type Tall } from "./columns";
-import { GROUP, pathsOf, rectOf, SPACING } from "./elk_graph";
 import { runElk } from "./elk";
+import { GROUP, pathsOf, rectOf, SPACING } from "./elk_graph";
 import { TITLE_HEIGHT } from "./laid_out";
 import type { LayoutRequest } from "./request";
 

@@ -8,13 +8,13 @@ import type { Store } from "../state/store";
 import { Card } from "./card/card";
 import type { Charting } from "./charts/charts_data";
 import { ChartsView } from "./charts/charts_view";
-import { CompareBar } from "./toolbar/compare_bar";
-import type { Drawing } from "./session/drawing";
+import { Empty, Failure, HiddenSessions, Loading, NothingRecorded, Notice, Waiting, Warnings } from "./controls/messages";
 import type { Flowing } from "./flow/flow_data";
 import { FlowView } from "./flow/flow_view";
 import { GraphView, type CanvasRef } from "./graph/graph_view";
-import { Empty, Failure, HiddenSessions, Loading, NothingRecorded, Notice, Waiting, Warnings } from "./controls/messages";
+import type { Drawing } from "./session/drawing";
 import type { Session } from "./session/session";
+import { CompareBar } from "./toolbar/compare_bar";
 import { Steps } from "./toolbar/steps";
 import { Toolbar } from "./toolbar/toolbar";
 

@@ -3,15 +3,15 @@
 import { batch, effect } from "@preact/signals";
 import { Disposer, type Dispose } from "../base/disposer";
 import { DEFAULT_RAMP, rampNamed } from "../draw/style/ramp_names";
-import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
-import { addressOf } from "./session/shown_address";
-import { keptRamp } from "./toolbar/colors";
 import { goToStep, moveSteps, reveal } from "../state/actions";
+import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
 import { applyPlace, awaitRun } from "../state/awaited";
 import { applyCharted } from "../state/charts";
 import { applyVersus } from "../state/compare";
 import { setStatistic, type Store } from "../state/store";
 import { readHash, watchHash, writeHash } from "./session/host";
+import { addressOf } from "./session/shown_address";
+import { keptRamp } from "./toolbar/colors";
 
 const SETTLED_MS = 250;
 

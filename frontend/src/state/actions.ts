@@ -2,9 +2,9 @@
 
 import { batch } from "@preact/signals";
 import { formatCount } from "../base/format";
+import { distinctSteps, nearestRecord, samePlace, standingAt } from "../model/recorded/run";
 import { chainAround, foldedAround, soleFrame, type Hierarchy } from "../model/tree/hierarchy";
 import { countBoxes, countLongLines, fits, groupsAround, isReached, MOST_BOXES, MOST_LONG_LINES, openAtStart, openUpTo } from "../model/visible/opening";
-import { distinctSteps, nearestRecord, samePlace, standingAt } from "../model/recorded/run";
 import type { Store } from "./store";
 
 export function chooseRun(store: Store, run: string): void {

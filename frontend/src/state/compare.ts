@@ -2,10 +2,10 @@
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { compare, joinGraphs, type Comparison, type Joined } from "../model/compare/comparison";
-import type { Statistic } from "../model/recorded/statistics";
-import type { Hierarchy } from "../model/tree/hierarchy";
 import type { RecordedStep } from "../model/recorded/record";
 import { nearestRecord, type RecordRef, type Run, type Tag } from "../model/recorded/run";
+import type { Statistic } from "../model/recorded/statistics";
+import type { Hierarchy } from "../model/tree/hierarchy";
 import { computeValues, type StepValues } from "../model/visible/values";
 import type { Versus } from "./address";
 

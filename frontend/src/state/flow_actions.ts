@@ -1,10 +1,10 @@
 // What the user can do to the heat map. The step and the row are the graph's step and selection.
 
 import { batch } from "@preact/signals";
-import { openUpTo } from "../model/visible/opening";
 import { everyGroup, openedFor, rowShowing, START_ROWS, type FlowRow } from "../model/flow/flow_rows";
 import { EVERYTHING, LABEL_PX, zoomSpan, type Axis } from "../model/flow/flow_window";
 import { asItem, soleFrame, type Hierarchy } from "../model/tree/hierarchy";
+import { openUpTo } from "../model/visible/opening";
 import { reveal } from "./actions";
 import type { View } from "./address";
 import type { Store } from "./store";

@@ -1,13 +1,13 @@
 // The one mutable thing of the panel: what is shown, as signals.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { BadSteps } from "../model/recorded/bad_steps";
-import { showGraph, type VisibleGraph } from "../model/visible/collapse";
 import { EVERYTHING, type FlowWindow } from "../model/flow/flow_window";
-import type { Hierarchy } from "../model/tree/hierarchy";
+import type { BadSteps } from "../model/recorded/bad_steps";
 import type { RecordedStep } from "../model/recorded/record";
 import { BACKWARD, type RecordRef, type Run, type Tag } from "../model/recorded/run";
 import { DEFAULT_STATISTIC, statisticOf, type Magnitudes, type Statistic } from "../model/recorded/statistics";
+import type { Hierarchy } from "../model/tree/hierarchy";
+import { showGraph, type VisibleGraph } from "../model/visible/collapse";
 import { computeValues, type StepValues } from "../model/visible/values";
 import type { Address, Direction, View } from "./address";
 import { createCharts, type ChartsState } from "./charts";

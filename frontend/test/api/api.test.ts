@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { chainRule, states } from "../../fixtures/examples.mjs";
+import type { NodeHeader, StepHeader } from "../../src/api/contract";
 import { parseFrame } from "../../src/api/frame";
 import { parseNodeSeries, parseNumber } from "../../src/api/parse";
-import type { NodeHeader, StepHeader } from "../../src/api/contract";
 import { formatNumber, plainNumber } from "../../src/base/format";
 import { numberAt } from "../../src/model/recorded/record";
 import { formatAddress, parseAddress } from "../../src/state/address";

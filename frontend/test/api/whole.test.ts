@@ -2,9 +2,9 @@
 
 import { expect, test } from "vitest";
 import { retained } from "../../fixtures/examples.mjs";
+import type { TensorHeader } from "../../src/api/contract";
 import { parseFrame } from "../../src/api/frame";
 import { parseTensor } from "../../src/api/parse";
-import type { TensorHeader } from "../../src/api/contract";
 import { frameBytes, recordAt } from "../fixture";
 import { useStage, waitFor } from "../stage";
 

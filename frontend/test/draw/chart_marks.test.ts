@@ -5,13 +5,13 @@ import { expect, test } from "vitest";
 import { died } from "../../fixtures/examples.mjs";
 import { csvOf } from "../../src/base/csv";
 import { FLOOR_ROOM_PX } from "../../src/draw/charts/chart_marks";
+import { chartSize, paintChart, type DrawnChart } from "../../src/draw/charts/paint_chart";
 import { rgbOf } from "../../src/draw/style/element_colors";
 import { lineColor } from "../../src/draw/style/line_colors";
-import { chartSize, paintChart, type DrawnChart } from "../../src/draw/charts/paint_chart";
 import { LIGHT } from "../../src/draw/style/theme";
 import { valueIn } from "../../src/panel/chart/chart";
-import { writeHash } from "../../src/panel/session/host";
 import { tableOf } from "../../src/panel/picture/save_chart";
+import { writeHash } from "../../src/panel/session/host";
 import { pointAtChart, useStage, waitFor } from "../stage";
 
 const stage = useStage();

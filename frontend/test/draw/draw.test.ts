@@ -1,24 +1,24 @@
 import { describe, expect, test } from "vitest";
 import { chainRule, marks, states } from "../../fixtures/examples.mjs";
-import type { Paints } from "../../src/draw/graph/paints";
-import { inkOn, luminance, makeScale, rampOf } from "../../src/draw/style/color_scale";
-import { sizeOf, textRoom } from "../../src/draw/graph/caption";
-import { elementColor, rgbOf } from "../../src/draw/style/element_colors";
 import { bringIn, fitCamera, startCamera, toScreen, toWorld } from "../../src/draw/camera/camera";
-import { paint } from "../../src/draw/graph/painter";
 import { Picker } from "../../src/draw/camera/picking";
+import { sizeOf, textRoom } from "../../src/draw/graph/caption";
+import { paint } from "../../src/draw/graph/painter";
+import type { Paints } from "../../src/draw/graph/paints";
 import { buildScene, type Scene } from "../../src/draw/graph/scene";
 import { paintScene } from "../../src/draw/graph/step_paints";
+import { inkOn, luminance, makeScale, rampOf } from "../../src/draw/style/color_scale";
+import { elementColor, rgbOf } from "../../src/draw/style/element_colors";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "../../src/draw/style/text";
 import { DARK, LIGHT, type Theme } from "../../src/draw/style/theme";
+import { labelRect, placeLabels } from "../../src/layout/edge_labels";
 import { requestOf } from "../../src/layout/request";
 import { stackBoxes } from "../../src/layout/stack";
+import { statisticOf } from "../../src/model/recorded/statistics";
 import { showGraph } from "../../src/model/visible/collapse";
 import { openUpTo } from "../../src/model/visible/opening";
-import { statisticOf } from "../../src/model/recorded/statistics";
 import { computeValues, State } from "../../src/model/visible/values";
 import { hierarchyOf, recordAt, spread, type FixtureRun } from "../fixture";
-import { labelRect, placeLabels } from "../../src/layout/edge_labels";
 
 const norm = statisticOf("l2_norm")!;
 

@@ -3,11 +3,11 @@ import { chain, states, transformer } from "../../fixtures/examples.mjs";
 import { contains, type Rect } from "../../src/base/geometry";
 import { sizeOf } from "../../src/draw/graph/caption";
 import { LayoutEngine } from "../../src/layout/engine";
+import type { Laid } from "../../src/layout/laid_out";
 import { requestOf } from "../../src/layout/request";
 import { stackBoxes } from "../../src/layout/stack";
 import { showGraph, type VisibleGraph } from "../../src/model/visible/collapse";
 import { openUpTo } from "../../src/model/visible/opening";
-import type { Laid } from "../../src/layout/laid_out";
 import { hierarchyOf, type FixtureRun } from "../fixture";
 
 const engine = new LayoutEngine();

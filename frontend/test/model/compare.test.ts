@@ -1,17 +1,17 @@
 // Two records on one graph: how their nodes are joined, what is said of each, and how the panel shows it.
 
 import { expect, test } from "vitest";
-import { chainRule } from "../../fixtures/examples.mjs";
 import { loop, one, two } from "../../fixtures/compared.mjs";
-import { headRoom } from "../../src/draw/graph/caption";
+import { chainRule } from "../../fixtures/examples.mjs";
 import { paintCompared } from "../../src/draw/compare/compared_scene";
-import { luminance } from "../../src/draw/style/color_scale";
 import { ratioColor, ratioStops, ratioText } from "../../src/draw/compare/ratio_scale";
+import { headRoom } from "../../src/draw/graph/caption";
+import { luminance } from "../../src/draw/style/color_scale";
 import { DETAIL_FONT, widthOf } from "../../src/draw/style/text";
 import { DARK, LIGHT } from "../../src/draw/style/theme";
-import type { VisibleEdge } from "../../src/model/visible/collapse";
 import { compare, joinGraphs, relate, relateCells, relateGroup, relateLine, relateNode, Relation, type Related } from "../../src/model/compare/comparison";
 import { DEFAULT_STATISTIC, statisticOf } from "../../src/model/recorded/statistics";
+import type { VisibleEdge } from "../../src/model/visible/collapse";
 import { stripOf } from "../../src/model/visible/strip";
 import { computeValues, State } from "../../src/model/visible/values";
 import { readHash, writeHash } from "../../src/panel/session/host";

@@ -3,14 +3,14 @@
 import { expect, test } from "vitest";
 import { one, two } from "../../fixtures/compared.mjs";
 import { training, twoStructures } from "../../fixtures/examples.mjs";
-import { readHash, writeHash } from "../../src/panel/session/host";
+import { ratioColor, ratioStops } from "../../src/draw/compare/ratio_scale";
 import { comparedCodesOf, ratioPaletteOf } from "../../src/draw/flow/flow_codes";
 import { rgbOf } from "../../src/draw/style/element_colors";
-import { ratioColor, ratioStops } from "../../src/draw/compare/ratio_scale";
 import { LIGHT } from "../../src/draw/style/theme";
 import { joinGraphs, Relation } from "../../src/model/compare/comparison";
 import { compareFlows, relatedAt, type ComparedFlow } from "../../src/model/flow/flow_compared";
 import { entityCount } from "../../src/model/flow/flow_rows";
+import { readHash, writeHash } from "../../src/panel/session/host";
 import { flowOf, type FixtureRun } from "../fixture";
 import { press, useStage, waitFor } from "../stage";
 

@@ -2,11 +2,11 @@
 
 import { expect, test } from "vitest";
 import { flow as flowRun, FLOW_STEPS, states, training, transformer, twoStructures, withoutGradients } from "../../fixtures/examples.mjs";
-import { parsePage } from "../../src/api/read_flow";
 import type { FrameArray } from "../../src/api/frame";
-import { makeScale } from "../../src/draw/style/color_scale";
+import { parsePage } from "../../src/api/read_flow";
 import { codesOf, NONE, NOTHING, paletteOf } from "../../src/draw/flow/flow_codes";
 import { paintCells } from "../../src/draw/flow/paint_cells";
+import { makeScale } from "../../src/draw/style/color_scale";
 import { DARK, LIGHT } from "../../src/draw/style/theme";
 import { fencesOf } from "../../src/model/charts/bulk";
 import { cellAt, MOST_CELLS, thinning, type Flow } from "../../src/model/flow/flow";

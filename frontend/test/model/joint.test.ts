@@ -3,12 +3,12 @@
 import { expect, test } from "vitest";
 import { one, two } from "../../fixtures/compared.mjs";
 import { hostile, transformer } from "../../fixtures/examples.mjs";
-import { rowsOf } from "../../src/model/visible/line_rows";
-import { showGraph } from "../../src/model/visible/collapse";
 import { compare, joinGraphs, relateGroup, relateLine, relateNode, Relation } from "../../src/model/compare/comparison";
-import { buildHierarchy } from "../../src/model/tree/hierarchy";
 import { jointHash, joinWith } from "../../src/model/compare/joint";
 import { DEFAULT_STATISTIC } from "../../src/model/recorded/statistics";
+import { buildHierarchy } from "../../src/model/tree/hierarchy";
+import { showGraph } from "../../src/model/visible/collapse";
+import { rowsOf } from "../../src/model/visible/line_rows";
 import { computeValues } from "../../src/model/visible/values";
 import { writeHash } from "../../src/panel/session/host";
 import { hierarchyOf, recordAt, type FixtureRun } from "../fixture";

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { chain, chainRule, marks, states, transformer } from "../../fixtures/examples.mjs";
 import { shortenPaths } from "../../src/base/format";
-import { showGraph } from "../../src/model/visible/collapse";
-import { countBoxes, MOST_BOXES, openUpTo, START_BOXES } from "../../src/model/visible/opening";
-import { FOLD_ABOVE } from "../../src/model/tree/folding";
+import { indexText, pictureOf } from "../../src/model/charts/array_picture";
 import { isCut, saysNone, whyNone, wordFor } from "../../src/model/recorded/gradient_flow";
 import { parseGraph } from "../../src/model/recorded/graph";
 import { operationLabel } from "../../src/model/recorded/labels";
-import { indexText, pictureOf } from "../../src/model/charts/array_picture";
 import { bytesOf } from "../../src/model/recorded/record";
 import { nearestRecord, type RecordRef } from "../../src/model/recorded/run";
 import { statisticOf } from "../../src/model/recorded/statistics";
+import { FOLD_ABOVE } from "../../src/model/tree/folding";
+import { showGraph } from "../../src/model/visible/collapse";
+import { countBoxes, MOST_BOXES, openUpTo, START_BOXES } from "../../src/model/visible/opening";
 import { computeValues, State, summarizeRows } from "../../src/model/visible/values";
 import { hierarchyOf, recordAt } from "../fixture";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { recurrent, reshaped } from "../../fixtures/examples.mjs";
 import { graphOf, runOf } from "../../fixtures/build.mjs";
-import { showGraph } from "../../src/model/visible/collapse";
+import { recurrent, reshaped } from "../../fixtures/examples.mjs";
 import type { Hierarchy } from "../../src/model/tree/hierarchy";
+import { showGraph } from "../../src/model/visible/collapse";
 import { lightPath } from "../../src/model/visible/paths";
 import { hierarchyOf, type FixtureRun } from "../fixture";
 

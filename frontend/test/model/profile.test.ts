@@ -1,8 +1,8 @@
 // The gradient along a loop: which nodes are lined up, and with which numbers.
 
 import { expect, test } from "vitest";
-import { chain, transformer } from "../../fixtures/examples.mjs";
 import { loop } from "../../fixtures/compared.mjs";
+import { chain, transformer } from "../../fixtures/examples.mjs";
 import { loopOfCalls, loopOfGroup, loopOfNode, profileOf, type Loop } from "../../src/model/charts/profile";
 import { DEFAULT_STATISTIC } from "../../src/model/recorded/statistics";
 import { computeValues } from "../../src/model/visible/values";

@@ -2,11 +2,11 @@
 
 import { expect, test } from "vitest";
 import { recurrent } from "../../fixtures/examples.mjs";
-import { showGraph } from "../../src/model/visible/collapse";
-import { buildHierarchy } from "../../src/model/tree/hierarchy";
-import { countLongLines, fits, MOST_LONG_LINES } from "../../src/model/visible/opening";
-import { usesOf } from "../../src/model/tree/placement";
 import { DEFAULT_STATISTIC } from "../../src/model/recorded/statistics";
+import { buildHierarchy } from "../../src/model/tree/hierarchy";
+import { usesOf } from "../../src/model/tree/placement";
+import { showGraph } from "../../src/model/visible/collapse";
+import { countLongLines, fits, MOST_LONG_LINES } from "../../src/model/visible/opening";
 import { computeValues } from "../../src/model/visible/values";
 import { readHash, writeHash } from "../../src/panel/session/host";
 import { hierarchyOf, recordAt } from "../fixture";

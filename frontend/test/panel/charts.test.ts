@@ -1,13 +1,13 @@
 // Lines over each other: what they are made of, and the view of charts.
 
 import { expect, test } from "vitest";
-import { training } from "../../fixtures/examples.mjs";
 import { loop, one, shared, two } from "../../fixtures/compared.mjs";
+import { training } from "../../fixtures/examples.mjs";
 import { columnEdges, columnsOf } from "../../src/model/charts/histogram_columns";
 import { logTicks } from "../../src/model/charts/log_ticks";
 import { smooth } from "../../src/model/charts/smoothing";
-import { readHash, writeHash } from "../../src/panel/session/host";
 import { partsOf } from "../../src/panel/card/sections/shares";
+import { readHash, writeHash } from "../../src/panel/session/host";
 import { formatAddress, parseAddress } from "../../src/state/address";
 import { nodeOfPin, pinsOf } from "../../src/state/charts";
 import { hierarchyOf } from "../fixture";

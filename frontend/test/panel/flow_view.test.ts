@@ -1,11 +1,11 @@
 // The heat map on the screen: its cells, its cursor and the graph's, zoom, brush, keys, the line above.
 
 import { expect, test } from "vitest";
-import { chainRule, flow, FLOW_STEPS, hostile, HOSTILE, onePassBad, training, transformer, withoutGradients } from "../../fixtures/examples.mjs";
 import { spiked } from "../../fixtures/compared.mjs";
-import { readHash, writeHash } from "../../src/panel/session/host";
+import { chainRule, flow, FLOW_STEPS, hostile, HOSTILE, onePassBad, training, transformer, withoutGradients } from "../../fixtures/examples.mjs";
 import { rgbOf } from "../../src/draw/style/element_colors";
 import { LIGHT } from "../../src/draw/style/theme";
+import { readHash, writeHash } from "../../src/panel/session/host";
 import { press, settle, useStage, waitFor } from "../stage";
 
 const stage = useStage();

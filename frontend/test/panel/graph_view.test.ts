@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { recurrent, reshaped, transformer } from "../../fixtures/examples.mjs";
-import { stripRect } from "../../src/draw/graph/paint_strip";
-import { paintFarTitles, loneTitleSize } from "../../src/draw/graph/level_of_detail";
 import { smallFor, worldAt } from "../../src/draw/camera/paint_minimap";
+import { paintFarTitles, loneTitleSize } from "../../src/draw/graph/level_of_detail";
+import { stripRect } from "../../src/draw/graph/paint_strip";
 import type { SceneBox } from "../../src/draw/graph/scene";
 import { LIGHT } from "../../src/draw/style/theme";
 import { press, useStage, waitFor } from "../stage";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { chainRule, hostile, HOSTILE, marks, states, transformer, twoStructures, withoutGradients } from "../../fixtures/examples.mjs";
-import { mount } from "../../src/panel/mount";
 import { rgbOf } from "../../src/draw/style/element_colors";
 import { LIGHT } from "../../src/draw/style/theme";
+import { mount } from "../../src/panel/mount";
 import { readHash, writeHash } from "../../src/panel/session/host";
 import { serveFixtures, type FixtureRun } from "../fixture";
 import { waitFor } from "../stage";

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { graphOf, recordOf, runOf } from "../../fixtures/build.mjs";
 import { chainRule, training } from "../../fixtures/examples.mjs";
 import type { GraphColumns } from "../../src/model/recorded/graph_columns";
-import { readHash, writeHash } from "../../src/panel/session/host";
 import { NOT_CALLED, UNCALLED_FROM, withUncalled } from "../../src/model/recorded/uncalled";
+import { readHash, writeHash } from "../../src/panel/session/host";
 import { hierarchyOf, type FixtureRun } from "../fixture";
 import { useStage, waitFor } from "../stage";
 

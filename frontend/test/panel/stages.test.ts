@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 import { chainRule, training } from "../../fixtures/examples.mjs";
-import { readHash, writeHash } from "../../src/panel/session/host";
 import { lastRecord, nearestRecord, samePlace, stagesAt, standingAt, type RecordRef } from "../../src/model/recorded/run";
+import { readHash, writeHash } from "../../src/panel/session/host";
 import { press, useStage, waitFor } from "../stage";
 
 const stage = useStage();

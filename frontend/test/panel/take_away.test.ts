@@ -3,18 +3,18 @@
 import { interpolateCividis, interpolateGreys, interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";
 import { Context } from "svgcanvas";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { one, two } from "../../fixtures/compared.mjs";
 import { chainRule, flow, HOSTILE, hostile, training, transformer } from "../../fixtures/examples.mjs";
 import { embeddedFetch, keyOf } from "../../src/api/embedded";
-import { one, two } from "../../fixtures/compared.mjs";
 import { csvOf } from "../../src/base/csv";
+import { chartSize, paintChart } from "../../src/draw/charts/paint_chart";
 import { luminance } from "../../src/draw/style/color_scale";
 import { colorAt, rgbOf } from "../../src/draw/style/element_colors";
 import { lineColor } from "../../src/draw/style/line_colors";
-import { chartSize, paintChart } from "../../src/draw/charts/paint_chart";
 import { RAMPS } from "../../src/draw/style/ramp_names";
+import { rampOf, STOPS } from "../../src/draw/style/ramps";
 import { DETAIL_FONT, widthOf } from "../../src/draw/style/text";
 import { LIGHT } from "../../src/draw/style/theme";
-import { rampOf, STOPS } from "../../src/draw/style/ramps";
 import { readHash, writeHash } from "../../src/panel/session/host";
 import { settle, useStage, waitFor } from "../stage";
 

@@ -2,8 +2,8 @@
 
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, zoomTransform } from "d3-zoom";
-import type { Point, Rect, Size } from "../../base/geometry";
 import type { Dispose } from "../../base/disposer";
+import type { Point, Rect, Size } from "../../base/geometry";
 import type { Camera } from "../graph/painter";
 
 const MARGIN = 28;

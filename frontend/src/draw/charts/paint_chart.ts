@@ -2,12 +2,12 @@
 
 import { formatNumber } from "../../base/format";
 import type { Rect, Size } from "../../base/geometry";
-import type { ChartLine } from "./chart_line";
-import { FLOOR_PX, FLOOR_ROOM_PX, markedSteps, paintMarks } from "./chart_marks";
 import { evenTicks, logTicks } from "../../model/charts/log_ticks";
 import { smooth } from "../../model/charts/smoothing";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
+import type { ChartLine } from "./chart_line";
+import { FLOOR_PX, FLOOR_ROOM_PX, markedSteps, paintMarks } from "./chart_marks";
 
 export interface DrawnChart {
   readonly title: string; // what its numbers are

@@ -1,19 +1,19 @@
 // What the boxes and lines look like while two records are compared.
 
-import type { Box, VisibleGraph } from "../../model/visible/collapse";
 import { Relation, relateCells, relateGroup, relateLine, relateNode, type Comparison, type Related } from "../../model/compare/comparison";
 import { saysNone } from "../../model/recorded/gradient_flow";
-import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { RecordedStep } from "../../model/recorded/record";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import type { Box, VisibleGraph } from "../../model/visible/collapse";
 import { State } from "../../model/visible/values";
 import { headRoom, textRoom, valueText } from "../graph/caption";
-import type { BoxPaint, EdgePaint, Paints } from "../graph/paints";
-import { inkOn, type ColorScale } from "../style/color_scale";
-import { isZeroBeside, ratioText, relatedFill } from "./ratio_scale";
-import type { Scene } from "../graph/scene";
 import { cellCount } from "../graph/paint_strip";
+import type { BoxPaint, EdgePaint, Paints } from "../graph/paints";
+import type { Scene } from "../graph/scene";
+import { inkOn, type ColorScale } from "../style/color_scale";
 import { DETAIL_FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
+import { isZeroBeside, ratioText, relatedFill } from "./ratio_scale";
 
 export function relateBox(comparison: Comparison, box: Box): Related {
   return box.kind === "group" ? relateGroup(comparison, box.group) : relateNode(comparison, box.node);

@@ -4,9 +4,9 @@ import { Relation } from "../../model/compare/comparison";
 import type { Flow } from "../../model/flow/flow";
 import type { ComparedFlow } from "../../model/flow/flow_compared";
 import { State } from "../../model/visible/values";
+import { ratioColor } from "../compare/ratio_scale";
 import { rampOf, type ColorScale } from "../style/color_scale";
 import { rgbOf } from "../style/element_colors";
-import { ratioColor } from "../compare/ratio_scale";
 import type { Theme } from "../style/theme";
 
 export const NOTHING = 0; // the row of an open module

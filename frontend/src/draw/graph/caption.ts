@@ -1,18 +1,18 @@
 // What is written on a box: a title that does not change, a detail that changes with the step.
 
-import type { Size } from "../../base/geometry";
 import { formatCount, formatNumber, formatShape } from "../../base/format";
-import { nameOfNode } from "../../model/recorded/titles";
-import type { Box } from "../../model/visible/collapse";
-import type { Graph } from "../../model/recorded/graph";
-import type { Hierarchy } from "../../model/tree/hierarchy";
+import type { Size } from "../../base/geometry";
 import { isSeed, requiresGrad, saysNone, stopsGradient, wordFor } from "../../model/recorded/gradient_flow";
+import type { Graph } from "../../model/recorded/graph";
 import { kindLabel, nameWithin, operationLabel } from "../../model/recorded/labels";
 import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../../model/recorded/record";
-import { State, type StepValues } from "../../model/visible/values";
+import { nameOfNode } from "../../model/recorded/titles";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import type { Box } from "../../model/visible/collapse";
 import { stripOf } from "../../model/visible/strip";
-import { STRIP_HEIGHT, wantedWidth } from "./paint_strip";
+import { State, type StepValues } from "../../model/visible/values";
 import { DETAIL_FONT, TITLE_FONT, widthOf } from "../style/text";
+import { STRIP_HEIGHT, wantedWidth } from "./paint_strip";
 
 const MOST_WRITTEN = 3;
 

@@ -2,9 +2,9 @@
 // larger, and from afar the titles of open groups.
 
 import { intersects, type Rect, type Size } from "../../base/geometry";
-import type { SceneBox } from "./scene";
 import { FONT, widthOf, TITLE_FONT } from "../style/text";
 import type { Theme } from "../style/theme";
+import type { SceneBox } from "./scene";
 
 // From here on everything is written as it is laid out.
 export const TITLES_FROM = 0.52;

@@ -3,15 +3,15 @@
 import type { Rect } from "../../base/geometry";
 import { TITLE_HEIGHT } from "../../layout/laid_out";
 import { State } from "../../model/visible/values";
+import { DETAIL_FONT, fitText, FONT, TITLE_FONT, widthOf } from "../style/text";
+import type { Theme } from "../style/theme";
 import { SHEETS, textRoom } from "./caption";
 import { isFullText, loneTitleSize } from "./level_of_detail";
 import { paintGhost, paintMarks, RIM } from "./paint_marks";
+import { paintStrip, STRIP_HEIGHT } from "./paint_strip";
 import type { BoxPaint } from "./paints";
 import type { SceneBox, Shape } from "./scene";
 import { outline } from "./shapes";
-import { paintStrip, STRIP_HEIGHT } from "./paint_strip";
-import { DETAIL_FONT, fitText, FONT, TITLE_FONT, widthOf } from "../style/text";
-import type { Theme } from "../style/theme";
 
 const ZERO_FRAME = 4;
 

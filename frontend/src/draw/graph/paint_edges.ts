@@ -2,13 +2,13 @@
 // turned around and carry the gradient: the arrow, the width, the label.
 
 import type { Point } from "../../base/geometry";
-import { State } from "../../model/visible/values";
 import { LABEL_HEIGHT, MARK_RADIUS } from "../../layout/edge_labels";
+import { State } from "../../model/visible/values";
+import { fitText, LABEL_FONT, widthOf } from "../style/text";
+import type { Theme } from "../style/theme";
 import { paintCut } from "./paint_marks";
 import type { EdgePaint } from "./paints";
 import type { SceneEdge } from "./scene";
-import { fitText, LABEL_FONT, widthOf } from "../style/text";
-import type { Theme } from "../style/theme";
 
 const BEND = 7;
 const HEAD = 7;

@@ -2,10 +2,10 @@
 // word: plain rectangles and lines, in batches of one color.
 
 import { State } from "../../model/visible/values";
+import type { Theme } from "../style/theme";
 import { colorOf, isDashed, lineWidth, type EdgeLook } from "./paint_edges";
 import type { Paints } from "./paints";
 import type { Scene } from "./scene";
-import type { Theme } from "../style/theme";
 
 export const FAR_BELOW = 0.2;
 // From here on borders tell leaves, inputs and the loss.

@@ -1,10 +1,10 @@
 // Small marks that say what a box or an edge is beyond its kind: second order, retained gradient, cut.
 
 import type { Point, Rect } from "../../base/geometry";
-import type { SceneBox } from "./scene";
-import { outline } from "./shapes";
 import { FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
+import type { SceneBox } from "./scene";
+import { outline } from "./shapes";
 
 // How far the rim of a second-order box stands off: it must not drown in the fill.
 export const RIM = 4;

@@ -1,8 +1,8 @@
 // The strip of a closed run: a cell for each block, in the color that the block has at the step.
 
 import type { Point, Rect } from "../../base/geometry";
-import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { Statistic } from "../../model/recorded/statistics";
+import type { Hierarchy } from "../../model/tree/hierarchy";
 import { cellValues, firstBlock, type Strip } from "../../model/visible/strip";
 import type { State, StepValues } from "../../model/visible/values";
 import type { ColorScale } from "../style/color_scale";

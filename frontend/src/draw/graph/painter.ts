@@ -2,13 +2,13 @@
 
 import { intersects, type Rect, type Size } from "../../base/geometry";
 import type { Lit } from "../../model/visible/paths";
+import type { Theme } from "../style/theme";
 import { paintFarTitles, TITLES_FROM } from "./level_of_detail";
 import { paintBox, paintFrame, paintFrameTitle, type Marks } from "./paint_boxes";
 import { paintChainMark, paintEdge, paintEdgeLabel, type EdgeLook } from "./paint_edges";
 import { FAR_BELOW, paintFarBoxes, paintFarEdges, paintFarFrames } from "./paint_far";
 import type { Paints } from "./paints";
 import type { Scene } from "./scene";
-import type { Theme } from "../style/theme";
 
 // World to screen: screen = world * k + (x, y), in CSS pixels.
 export interface Camera {

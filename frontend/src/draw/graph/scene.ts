@@ -1,15 +1,15 @@
 // What the painter needs, in two parts: the fixed one changes with the layout,
 // the painted one with the step. Recoloring makes only the second anew.
 
-import { boundsOf, distanceToPath, intersects, type Point, type Rect } from "../../base/geometry";
 import { formatShape } from "../../base/format";
-import type { NodeKind } from "../../model/recorded/graph_columns";
-import type { VisibleGraph, VisibleEdge } from "../../model/visible/collapse";
-import type { Hierarchy } from "../../model/tree/hierarchy";
+import { boundsOf, distanceToPath, intersects, type Point, type Rect } from "../../base/geometry";
+import type { LaidOut } from "../../layout/laid_out";
 import { isCut, retainsGrad } from "../../model/recorded/gradient_flow";
 import { slotRowOf } from "../../model/recorded/graph";
+import type { NodeKind } from "../../model/recorded/graph_columns";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import type { VisibleGraph, VisibleEdge } from "../../model/visible/collapse";
 import { stripOf, type Strip } from "../../model/visible/strip";
-import type { LaidOut } from "../../layout/laid_out";
 import { captionOf } from "./caption";
 
 export type Shape = NodeKind | "group" | "frame";

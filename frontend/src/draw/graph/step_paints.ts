@@ -2,19 +2,19 @@
 // all that is written on them, so that is worked out when it is asked for.
 
 import { formatNumber } from "../../base/format";
-import type { VisibleGraph } from "../../model/visible/collapse";
 import { edgeSaysNone, saysNone } from "../../model/recorded/gradient_flow";
-import type { Hierarchy } from "../../model/tree/hierarchy";
-import { rowsOf } from "../../model/visible/line_rows";
 import { scalarOf, type RecordedStep } from "../../model/recorded/record";
 import { isElementItself, type Statistic } from "../../model/recorded/statistics";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import type { VisibleGraph } from "../../model/visible/collapse";
+import { rowsOf } from "../../model/visible/line_rows";
 import { State, summarizeRows, type StepValues } from "../../model/visible/values";
-import { detailOf, textRoom, valueText } from "./caption";
 import { inkOn, type ColorScale } from "../style/color_scale";
+import type { Theme } from "../style/theme";
+import { detailOf, textRoom, valueText } from "./caption";
+import { stripFills } from "./paint_strip";
 import type { BoxPaint, EdgePaint, Paints } from "./paints";
 import type { Scene } from "./scene";
-import { stripFills } from "./paint_strip";
-import type { Theme } from "../style/theme";
 
 interface Step {
   readonly hierarchy: Hierarchy;

@@ -1,7 +1,7 @@
 // From a number to a color.
 
-import { State } from "../../model/visible/values";
 import type { Domain, Magnitudes, Statistic } from "../../model/recorded/statistics";
+import { State } from "../../model/visible/values";
 import { rampOf, STEPS } from "./ramps";
 import type { Theme } from "./theme";
 

@@ -1,8 +1,8 @@
 // The profile along a loop: one number for each call of a module, each block of a row, each repetition of an operation.
 
-import type { Hierarchy } from "../tree/hierarchy";
 import type { Graph } from "../recorded/graph";
 import type { Statistic } from "../recorded/statistics";
+import type { Hierarchy } from "../tree/hierarchy";
 import { combine, emptyValues, State, type Values } from "../visible/values";
 
 // What is lined up: the members in forward order, and to which of them each node belongs (-1: to none).

@@ -1,13 +1,13 @@
 // Two records side by side: which node of one is which of the other, and how their numbers relate.
 // "Here" is what is shown, "there" is what it is compared with.
 
-import type { VisibleEdge } from "../visible/collapse";
 import { edgesIn, type Graph } from "../recorded/graph";
-import type { Hierarchy } from "../tree/hierarchy";
-import { rowsOf } from "../visible/line_rows";
-import { groupsAround } from "../visible/opening";
 import type { RecordedStep } from "../recorded/record";
 import type { Statistic } from "../recorded/statistics";
+import type { Hierarchy } from "../tree/hierarchy";
+import type { VisibleEdge } from "../visible/collapse";
+import { rowsOf } from "../visible/line_rows";
+import { groupsAround } from "../visible/opening";
 import { cellValues, type Strip } from "../visible/strip";
 import { combine, emptyValues, groupValues, State, summarizeRows, type StepValues, type Values } from "../visible/values";
 

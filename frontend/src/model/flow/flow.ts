@@ -1,10 +1,10 @@
 // One statistic of every node and group at every recorded step: computed once, then only read.
 
-import { entityCount } from "./flow_rows";
-import type { Hierarchy } from "../tree/hierarchy";
 import { BACKWARD } from "../recorded/run";
 import type { Statistic } from "../recorded/statistics";
+import type { Hierarchy } from "../tree/hierarchy";
 import { combine, emptyValues, groupWord, State, type Values } from "../visible/values";
+import { entityCount } from "./flow_rows";
 
 // Numbers that are kept at once; of more, only every n-th step is.
 export const MOST_CELLS = 8_000_000;

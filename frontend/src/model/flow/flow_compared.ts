@@ -1,9 +1,9 @@
 // Two heat maps as one: how each number relates to that of the other, joined by the node's key and the step.
 
 import { logRatio, relationOf, Relation, type Joined, type Related } from "../compare/comparison";
+import { emptyValues, State, type Values } from "../visible/values";
 import { fillGroups, type Flow } from "./flow";
 import { entityCount } from "./flow_rows";
-import { emptyValues, State, type Values } from "../visible/values";
 
 // `value` and `state` are those here, as of any flow; the steps are those of both.
 export interface ComparedFlow extends Flow {

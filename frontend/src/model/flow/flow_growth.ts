@@ -1,7 +1,7 @@
 // A heat map that grows: which of its columns still hold, and new ones beside them.
 
-import type { FlowNumbers } from "./flow";
 import type { RecordRef } from "../recorded/run";
+import type { FlowNumbers } from "./flow";
 
 // Columns before the first step whose records changed. Both lists are in order of their steps.
 export function intactColumns(steps: readonly number[], before: readonly RecordRef[], now: readonly RecordRef[]): number {

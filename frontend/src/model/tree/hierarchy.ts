@@ -1,10 +1,10 @@
 // The tree that is drawn: scopes and folds as groups, nodes and their copies as items.
 
+import { edgesIn, type Graph } from "../recorded/graph";
 import { NO_SCOPE } from "../recorded/graph_columns";
+import { nameWithin, operationLabel } from "../recorded/labels";
 import { chainTitle, findChains, type Chains } from "./chains";
 import { foldSiblings, type Fold, type Run } from "./folding";
-import { edgesIn, type Graph } from "../recorded/graph";
-import { nameWithin, operationLabel } from "../recorded/labels";
 import { placeNodes, type Placement } from "./placement";
 import { listChildren, type Child } from "./siblings";
 import { signAll } from "./structure";

@@ -1,8 +1,8 @@
 // What lies in each scope, in forward order, with a number that is equal for equal structures.
 
+import type { Graph } from "../recorded/graph";
 import { NO_SCOPE } from "../recorded/graph_columns";
 import type { Chains } from "./chains";
-import type { Graph } from "../recorded/graph";
 import { scopeDepths, type Placement } from "./placement";
 import type { Signatures } from "./structure";
 

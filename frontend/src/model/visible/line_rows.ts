@@ -1,9 +1,9 @@
 // Which rows of a record say what flows back along a line of the drawing.
 
-import { keepsElements } from "../tree/chains";
-import type { VisibleEdge } from "./collapse";
 import { edgesOut, slotRowOf, type Graph } from "../recorded/graph";
 import { wordOf } from "../recorded/labels";
+import { keepsElements } from "../tree/chains";
+import type { VisibleEdge } from "./collapse";
 
 type IsRead = (row: number) => boolean;
 

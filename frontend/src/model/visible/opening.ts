@@ -1,8 +1,8 @@
 // How much is open: at the start, on demand, and how many boxes that makes.
 
-import { showGraph } from "./collapse";
 import { soleFrame, type Hierarchy } from "../tree/hierarchy";
 import { COPY_ABOVE, usesOf } from "../tree/placement";
+import { showGraph } from "./collapse";
 
 export const START_BOXES = 60;
 export const MOST_BOXES = 10_000;

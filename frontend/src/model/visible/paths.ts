@@ -1,8 +1,8 @@
 // The way from a box to the loss, and back to the leaves: what it takes part in, and what takes part in it.
 
-import type { VisibleGraph } from "./collapse";
 import type { Graph } from "../recorded/graph";
 import type { Hierarchy } from "../tree/hierarchy";
+import type { VisibleGraph } from "./collapse";
 
 export interface Lit {
   readonly boxes: Uint8Array; // 1: on the way

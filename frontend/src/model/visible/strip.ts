@@ -1,8 +1,8 @@
 // A closed run of equal blocks as a row of cells, one a block, each with its block's number.
 
+import type { Statistic } from "../recorded/statistics";
 import type { Run } from "../tree/folding";
 import { asItem, type Group, type Hierarchy } from "../tree/hierarchy";
-import type { Statistic } from "../recorded/statistics";
 import { combine, emptyValues, type State, type StepValues, type Values } from "./values";
 
 export interface Strip extends Run {

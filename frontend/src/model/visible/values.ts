@@ -1,8 +1,8 @@
 // One statistic at one step, for every row, node and group: computed once, then only read.
 
-import type { Hierarchy } from "../tree/hierarchy";
 import type { RecordedStep } from "../recorded/record";
 import type { Statistic } from "../recorded/statistics";
+import type { Hierarchy } from "../tree/hierarchy";
 
 // Ordered by what wins when several are summarized: a NaN inside is never hidden.
 export const State = { none: 0, unknown: 1, zero: 2, number: 3, nonfinite: 4 } as const;

@@ -3,12 +3,12 @@
 import type { ComponentChildren, JSX } from "preact";
 import { chooseEdge } from "../../state/actions";
 import type { Store } from "../../state/store";
-import type { CardProps } from "./sections/card_parts";
+import { CloseIcon, IconButton } from "../controls/icons";
 import { EdgeCard } from "./edge_card";
 import { GhostCard } from "./ghost_card";
 import { GroupCard } from "./group_card";
-import { CloseIcon, IconButton } from "../controls/icons";
 import { NodeCard } from "./node_card";
+import type { CardProps } from "./sections/card_parts";
 
 export function Card({ session, drawing, select }: Omit<CardProps, "hierarchy">): JSX.Element | null | undefined {
   const { store } = session;

@@ -6,9 +6,9 @@ import { relateNode } from "../../model/compare/comparison";
 import { kindLabel } from "../../model/recorded/labels";
 import { titleOf } from "../../model/recorded/titles";
 import { swapSides } from "../../state/compare_actions";
+import { factsOf } from "./node_card";
 import { Facts, type CardProps } from "./sections/card_parts";
 import { Neighbors } from "./sections/neighbors";
-import { factsOf } from "./node_card";
 
 export function GhostCard(props: CardProps & { readonly node: number }): JSX.Element | null {
   const { node, session: { store } } = props;

@@ -3,16 +3,16 @@
 import type { JSX } from "preact";
 import { formatAmount, formatCount, plainNumber } from "../../base/format";
 import { valueText } from "../../draw/graph/caption";
-import { spokenIn } from "../../model/recorded/complex";
 import { relateGroup } from "../../model/compare/comparison";
+import { spokenIn } from "../../model/recorded/complex";
 import { calledAgain, type Hierarchy } from "../../model/tree/hierarchy";
 import { State, type StepValues } from "../../model/visible/values";
 import { toggleGroup } from "../../state/actions";
 import { pinsOf } from "../../state/charts";
 import { pin } from "../../state/charts_actions";
+import { ComparedFact } from "../controls/compared_number";
 import { Section } from "../controls/section";
 import { Facts, type CardProps } from "./sections/card_parts";
-import { ComparedFact } from "../controls/compared_number";
 import { LoopProfile } from "./sections/loop_profile";
 import { Links } from "./sections/neighbors";
 

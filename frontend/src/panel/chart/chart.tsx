@@ -5,8 +5,8 @@ import type { JSX } from "preact";
 import uPlot from "uplot";
 import { plainNumber } from "../../base/format";
 import type { ChartLine } from "../../draw/charts/chart_line";
-import { smooth } from "../../model/charts/smoothing";
 import { markedSteps } from "../../draw/charts/chart_marks";
+import { smooth } from "../../model/charts/smoothing";
 import { centerOne, optionsOf } from "./chart_options";
 import type { ChartProps } from "./chart_props";
 

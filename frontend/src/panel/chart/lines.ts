@@ -1,8 +1,8 @@
 // What can be drawn over the steps of one row: its gradient at each stage; of a parameter, weight and update; and several of these together.
 
 import type { NodeSeries } from "../../api/parse";
-import type { Statistic } from "../../model/recorded/statistics";
 import { BACKWARD } from "../../model/recorded/run";
+import type { Statistic } from "../../model/recorded/statistics";
 
 export interface Line {
   readonly id: string;

@@ -9,10 +9,10 @@ import { spokenIn } from "../../model/recorded/complex";
 import { BACKWARD, STAGES } from "../../model/recorded/run";
 import { chartedPins } from "../../state/charts_actions";
 import type { Store } from "../../state/store";
-import { nameOfPin } from "../chart/pin_names";
-import { drawnRuns, seriesKey } from "./charts_data";
 import { OF_WEIGHTS, pointsOf } from "../chart/lines";
+import { nameOfPin } from "../chart/pin_names";
 import type { SavedChart } from "../picture/save_chart";
+import { drawnRuns, seriesKey } from "./charts_data";
 
 export interface OverlaidLine extends ChartLine {
   readonly pin: string;

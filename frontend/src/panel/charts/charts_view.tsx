@@ -8,10 +8,10 @@ import type { Store } from "../../state/store";
 import { Chart, isAllZero, plainValue, valueIn } from "../chart/chart";
 import { MarksKey, Spelt, Swatch } from "../chart/chart_key";
 import { nameOfPin } from "../chart/pin_names";
+import { CloseIcon, IconButton } from "../controls/icons";
+import type { Drawing } from "../session/drawing";
 import { hasTag, type Charting } from "./charts_data";
 import { drawnLines, optionsFor, type Overlaid } from "./charts_lines";
-import type { Drawing } from "../session/drawing";
-import { CloseIcon, IconButton } from "../controls/icons";
 
 interface ChartsProps {
   readonly store: Store;

@@ -1,19 +1,19 @@
 // Fetches what the heat map shows while it is looked at, and ties it to rows, colors and the window.
 
 import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { listScalars, readScalar } from "../../api/read_flow";
 import type { Client } from "../../api/client";
+import { listScalars, readScalar } from "../../api/read_flow";
 import { Disposer, type Dispose } from "../../base/disposer";
 import type { Rect, Size } from "../../base/geometry";
-import type { ColorScale } from "../../draw/style/color_scale";
 import { codesOf, comparedCodesOf, paletteOf, ratioPaletteOf, type Palette } from "../../draw/flow/flow_codes";
 import type { Cells } from "../../draw/flow/paint_cells";
 import type { ScalarLine } from "../../draw/flow/paint_scalar";
+import type { ColorScale } from "../../draw/style/color_scale";
 import { computeFlow, thinning, type Flow } from "../../model/flow/flow";
 import { entityOf, listRows, rowShowing, type FlowRow } from "../../model/flow/flow_rows";
 import { columnAxis, rowAxis, type Axis } from "../../model/flow/flow_window";
-import { BACKWARD, distinctSteps, lengthOf } from "../../model/recorded/run";
 import { lossTag, valueScale, type ScalarSeries } from "../../model/flow/scalar_line";
+import { BACKWARD, distinctSteps, lengthOf } from "../../model/recorded/run";
 import { positionOf } from "../../model/recorded/step_axis";
 import { openAtFirst, openRowsAround } from "../../state/flow_actions";
 import type { Store } from "../../state/store";

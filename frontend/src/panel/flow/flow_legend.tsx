@@ -2,17 +2,17 @@
 
 import type { JSX } from "preact";
 import { formatCount, formatNumber } from "../../base/format";
-import { rampOf } from "../../draw/style/color_scale";
 import { ratioColor, ratioStops } from "../../draw/compare/ratio_scale";
+import { rampOf } from "../../draw/style/color_scale";
 import type { Theme } from "../../draw/style/theme";
-import { spokenIn } from "../../model/recorded/complex";
 import { isCompared, type ComparedFlow } from "../../model/flow/flow_compared";
+import { spokenIn } from "../../model/recorded/complex";
 import { BACKWARD } from "../../model/recorded/run";
 import type { Place } from "../../state/compare";
 import type { Store } from "../../state/store";
+import { Chip, endsOf, Ramp } from "../controls/swatches";
 import type { Drawing } from "../session/drawing";
 import type { Flowing } from "./flow_data";
-import { Chip, endsOf, Ramp } from "../controls/swatches";
 
 export function FlowLegend({ store, drawing, flowing }: {
   readonly store: Store;

@@ -1,8 +1,8 @@
 // The numbers of a heat map: of a run that grew only the new columns are fetched.
 
 import type { Signal } from "@preact/signals";
-import { readFlow, type FlowQuery } from "../../api/read_flow";
 import type { Client } from "../../api/client";
+import { readFlow, type FlowQuery } from "../../api/read_flow";
 import { success, type Result } from "../../base/result";
 import type { Flow, FlowNumbers } from "../../model/flow/flow";
 import { intactColumns, joinColumns } from "../../model/flow/flow_growth";

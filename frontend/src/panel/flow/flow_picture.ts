@@ -5,12 +5,12 @@ import { DETAIL_FONT, fitText, TITLE_FONT } from "../../draw/style/text";
 import type { Theme } from "../../draw/style/theme";
 import { LABEL_PX, namePx, rowsWithNames } from "../../model/flow/flow_window";
 import type { Store } from "../../state/store";
+import type { View } from "../picture/picture";
 import type { Drawing } from "../session/drawing";
 import type { Flowing } from "./flow_data";
 import { paintOver } from "./flow_paint";
 import { rankOf } from "./flow_tree";
 import { rowTitle } from "./flow_words";
-import type { View } from "../picture/picture";
 
 const NAMES_PX = 250;
 const INDENT_PX = 13;

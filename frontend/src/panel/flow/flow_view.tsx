@@ -3,19 +3,19 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
-import { badWords } from "../../model/recorded/bad_steps";
 import type { Flow } from "../../model/flow/flow";
 import { valueAt } from "../../model/flow/scalar_line";
+import { badWords } from "../../model/recorded/bad_steps";
 import { showEverything } from "../../state/flow_actions";
 import type { Store } from "../../state/store";
+import { FitIcon, IconButton } from "../controls/icons";
+import { Loading, NoGradients } from "../controls/messages";
 import type { Drawing } from "../session/drawing";
 import { FlowCanvas, type PointedCell } from "./flow_canvas";
 import type { Flowing } from "./flow_data";
 import { FlowLegend } from "./flow_legend";
 import { FlowTree } from "./flow_tree";
 import { cellSentence, fullTitle } from "./flow_words";
-import { FitIcon, IconButton } from "../controls/icons";
-import { Loading, NoGradients } from "../controls/messages";
 
 const TOOLTIP_PX = 280;
 // So many points of a scalar TensorBoard keeps by itself.

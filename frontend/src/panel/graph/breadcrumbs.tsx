@@ -4,8 +4,8 @@ import type { JSX } from "preact";
 import { pathTo } from "../../model/flow/flow_rows";
 import { titleOf } from "../../model/recorded/titles";
 import type { Hierarchy } from "../../model/tree/hierarchy";
-import type { Store } from "../../state/store";
 import { reveal } from "../../state/actions";
+import type { Store } from "../../state/store";
 
 export function Breadcrumbs({ store, inside }: { readonly store: Store; readonly inside: string | undefined }): JSX.Element | null {
   const hierarchy = store.hierarchy.value;

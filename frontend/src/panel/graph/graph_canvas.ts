@@ -1,17 +1,17 @@
 // The canvas: camera, pointer, and one paint a frame when something changed.
 
 import { effect } from "@preact/signals";
-import type { Point, Size } from "../../base/geometry";
 import { Disposer, listen } from "../../base/disposer";
+import type { Point, Size } from "../../base/geometry";
 import { CameraControl } from "../../draw/camera/camera";
-import { paint, type Camera } from "../../draw/graph/painter";
 import { Panning } from "../../draw/camera/panning";
+import { paint, type Camera } from "../../draw/graph/painter";
 import { chooseEdge, openChains, reveal, toggleGroup } from "../../state/actions";
 import type { Store } from "../../state/store";
+import type { View } from "../picture/picture";
 import type { Drawing, Drawn } from "../session/drawing";
 import { frameInView, litKeys, Looking } from "./looking";
 import { Minimap } from "./minimap";
-import type { View } from "../picture/picture";
 import { Pointing, type Pointed } from "./pointing";
 import { Viewpoint } from "./viewpoint";
 

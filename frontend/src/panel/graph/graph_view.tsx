@@ -2,14 +2,14 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { Breadcrumbs } from "./breadcrumbs";
-import type { Drawing } from "../session/drawing";
-import { GraphCanvas } from "./graph_canvas";
-import { FitIcon, IconButton, MinusIcon, PlusIcon } from "../controls/icons";
-import { Legend } from "./legend";
-import { Loading, NoGradients } from "../controls/messages";
-import type { Pointed } from "./pointing";
 import type { Store } from "../../state/store";
+import { FitIcon, IconButton, MinusIcon, PlusIcon } from "../controls/icons";
+import { Loading, NoGradients } from "../controls/messages";
+import type { Drawing } from "../session/drawing";
+import { Breadcrumbs } from "./breadcrumbs";
+import { GraphCanvas } from "./graph_canvas";
+import { Legend } from "./legend";
+import type { Pointed } from "./pointing";
 import { Tooltip } from "./tooltip";
 import { Tree } from "./tree/tree";
 

@@ -7,8 +7,8 @@ import { spokenIn } from "../../model/recorded/complex";
 import { isOfParameters } from "../../model/recorded/record";
 import type { Store } from "../../state/store";
 import { Chip, endsOf, Ramp } from "../controls/swatches";
-import { CompareLegend } from "./compare_legend";
 import type { Drawing } from "../session/drawing";
+import { CompareLegend } from "./compare_legend";
 
 export function Legend({ store, drawing }: { readonly store: Store; readonly drawing: Drawing }): JSX.Element {
   const there = store.compare.place.value;

@@ -1,9 +1,9 @@
 // What a frame shows beside the drawing itself: what is selected and pointed at, and the way that it lights.
 
 import { contains, type Size } from "../../base/geometry";
+import { cellCount } from "../../draw/graph/paint_strip";
 import { visibleWorld, type Camera, type View } from "../../draw/graph/painter";
 import type { Scene } from "../../draw/graph/scene";
-import { cellCount } from "../../draw/graph/paint_strip";
 import { TITLE_HEIGHT } from "../../layout/laid_out";
 import { lightPath, type Lit } from "../../model/visible/paths";
 import { blockOf, firstBlock } from "../../model/visible/strip";

@@ -1,7 +1,7 @@
 // Keeps the small drawing up to date, and goes where it is clicked or dragged to.
 
-import type { Point, Size } from "../../base/geometry";
 import { Disposer, listen } from "../../base/disposer";
+import type { Point, Size } from "../../base/geometry";
 import { paintSight, paintSmall, smallFor, worldAt, type Small } from "../../draw/camera/paint_minimap";
 import type { Camera } from "../../draw/graph/painter";
 import type { Paints } from "../../draw/graph/paints";

@@ -2,12 +2,12 @@
 
 import type { Point } from "../../base/geometry";
 import { toWorld } from "../../draw/camera/camera";
-import { MARK_RADIUS } from "../../layout/edge_labels";
-import { faceOf } from "../../draw/graph/paint_boxes";
-import type { Camera } from "../../draw/graph/painter";
 import { Picker } from "../../draw/camera/picking";
-import { edgeNear } from "../../draw/graph/scene";
+import { faceOf } from "../../draw/graph/paint_boxes";
 import { blockUnder } from "../../draw/graph/paint_strip";
+import type { Camera } from "../../draw/graph/painter";
+import { edgeNear } from "../../draw/graph/scene";
+import { MARK_RADIUS } from "../../layout/edge_labels";
 import { blockAt } from "../../model/visible/strip";
 import type { Drawn } from "../session/drawing";
 

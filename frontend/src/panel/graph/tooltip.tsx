@@ -3,17 +3,17 @@
 import type { JSX } from "preact";
 import { formatShape, shortenPaths } from "../../base/format";
 import type { Size } from "../../base/geometry";
-import { valueText } from "../../draw/graph/caption";
 import { ratioText } from "../../draw/compare/ratio_scale";
+import { valueText } from "../../draw/graph/caption";
 import { relateCells } from "../../model/compare/comparison";
 import { whyNone } from "../../model/recorded/gradient_flow";
 import { titleOf } from "../../model/recorded/titles";
 import { chainAround } from "../../model/tree/hierarchy";
 import { blockAt, cellValues, type Strip } from "../../model/visible/strip";
 import type { State } from "../../model/visible/values";
+import type { Store } from "../../state/store";
 import type { Drawing, Drawn } from "../session/drawing";
 import type { Pointed } from "./pointing";
-import type { Store } from "../../state/store";
 
 const WIDTH_PX = 260;
 

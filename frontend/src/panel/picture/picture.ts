@@ -1,15 +1,15 @@
 // Pictures of a view to take away: the same painters, on a canvas or on an SVG.
 
 import type { Size } from "../../base/geometry";
-import { rampOf, type ColorScale } from "../../draw/style/color_scale";
 import { footerHeight, paintFooter, type Footer } from "../../draw/charts/paint_footer";
 import { ratioColor } from "../../draw/compare/ratio_scale";
+import { rampOf, type ColorScale } from "../../draw/style/color_scale";
 import type { Theme } from "../../draw/style/theme";
 import { spokenIn } from "../../model/recorded/complex";
 import { BACKWARD } from "../../model/recorded/run";
 import type { Store } from "../../state/store";
-import { saveFile } from "./download";
 import type { Drawing } from "../session/drawing";
+import { saveFile } from "./download";
 
 // Anything that can be painted; `pixelRatio` of the canvas, 1 of an SVG.
 export interface View {

@@ -6,8 +6,8 @@ import type { ChartLine } from "../../draw/charts/chart_line";
 import { chartSize, paintChart, type DrawnChart } from "../../draw/charts/paint_chart";
 import type { Store } from "../../state/store";
 import { valueIn } from "../chart/chart";
-import { saveFile } from "./download";
 import type { Drawing } from "../session/drawing";
+import { saveFile } from "./download";
 import { nameOf, savePicture } from "./picture";
 
 export type SavedChart = Omit<DrawnChart, "of"> & {

@@ -2,17 +2,17 @@
 
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { Disposer, type Dispose } from "../../base/disposer";
-import type { Paints } from "../../draw/graph/paints";
-import { makeScale, type ColorScale } from "../../draw/style/color_scale";
-import { sizeOf } from "../../draw/graph/caption";
 import { paintCompared } from "../../draw/compare/compared_scene";
+import { sizeOf } from "../../draw/graph/caption";
+import type { Paints } from "../../draw/graph/paints";
 import { buildScene, type Scene } from "../../draw/graph/scene";
 import { paintScene } from "../../draw/graph/step_paints";
+import { makeScale, type ColorScale } from "../../draw/style/color_scale";
 import { DEFAULT_RAMP, rampNamed } from "../../draw/style/ramp_names";
 import { themeOf, type Theme } from "../../draw/style/theme";
 import type { LayoutEngine } from "../../layout/engine";
-import type { VisibleGraph } from "../../model/visible/collapse";
 import { chainAround, type Hierarchy } from "../../model/tree/hierarchy";
+import type { VisibleGraph } from "../../model/visible/collapse";
 import { collapseAll } from "../../state/actions";
 import type { Store } from "../../state/store";
 

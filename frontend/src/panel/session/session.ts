@@ -6,11 +6,11 @@
 import { batch, effect, signal } from "@preact/signals";
 import type { Client } from "../../api/client";
 import { Disposer, type Dispose } from "../../base/disposer";
+import { jointHash, joinWith } from "../../model/compare/joint";
+import type { Graph } from "../../model/recorded/graph";
+import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../../model/recorded/run";
 import { around } from "../../model/recorded/statistics";
 import { buildHierarchy, turnedText, type Hierarchy } from "../../model/tree/hierarchy";
-import type { Graph } from "../../model/recorded/graph";
-import { jointHash, joinWith } from "../../model/compare/joint";
-import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../../model/recorded/run";
 import { enterGraph, leaveGraph } from "../../state/actions";
 import type { Address } from "../../state/address";
 import { arrive, awaitRun, firstShown } from "../../state/awaited";

@@ -6,16 +6,16 @@ import { formatAddress } from "../../state/address";
 import type { Store } from "../../state/store";
 import type { Charting } from "../charts/charts_data";
 import { drawnLines, savedLines } from "../charts/charts_lines";
-import { copyText } from "../picture/download";
-import type { Drawing } from "../session/drawing";
+import { TakeAwayIcon } from "../controls/icons";
+import { Popover } from "../controls/popover";
 import type { Flowing } from "../flow/flow_data";
 import { flowPicture } from "../flow/flow_picture";
 import type { CanvasRef } from "../graph/graph_view";
-import { pageAddress, readHash } from "../session/host";
-import { TakeAwayIcon } from "../controls/icons";
+import { copyText } from "../picture/download";
 import { nameOf, savePicture, withFooter, type View } from "../picture/picture";
-import { Popover } from "../controls/popover";
 import { SaveChart } from "../picture/save_chart";
+import type { Drawing } from "../session/drawing";
+import { pageAddress, readHash } from "../session/host";
 import { addressOf } from "../session/shown_address";
 
 interface Shown {

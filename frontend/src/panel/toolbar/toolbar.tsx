@@ -7,16 +7,16 @@ import { chooseHash, chooseRun, chooseTag, collapseAll, expandAll } from "../../
 import { closeAllRows, openAllRows } from "../../state/flow_actions";
 import { setStatistic, type Store } from "../../state/store";
 import type { Charting } from "../charts/charts_data";
+import { CollapseIcon, ExpandIcon, IconButton } from "../controls/icons";
+import type { Flowing } from "../flow/flow_data";
+import type { CanvasRef } from "../graph/graph_view";
+import type { Drawing } from "../session/drawing";
+import type { Session } from "../session/session";
 import { Colors } from "./colors";
 import { CompareSwitch } from "./compare_bar";
 import { Finder } from "./finder";
 import { Findings } from "./findings";
 import { Help } from "./help";
-import { CollapseIcon, ExpandIcon, IconButton } from "../controls/icons";
-import type { Drawing } from "../session/drawing";
-import type { Flowing } from "../flow/flow_data";
-import type { CanvasRef } from "../graph/graph_view";
-import type { Session } from "../session/session";
 import { TakeAway } from "./take_away";
 import { ViewSwitch } from "./view_switch";
 

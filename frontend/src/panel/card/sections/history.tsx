@@ -4,22 +4,22 @@ import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { HISTOGRAM_BINS, recordIn, type NodeSeries } from "../../../api/parse";
 import type { Result } from "../../../base/result";
-import { lineColor } from "../../../draw/style/line_colors";
 import { THIN_PX } from "../../../draw/charts/paint_chart";
+import { lineColor } from "../../../draw/style/line_colors";
 import { BACKWARD } from "../../../model/recorded/run";
 import type { Statistic } from "../../../model/recorded/statistics";
 import { goToStep } from "../../../state/actions";
 import { Chart } from "../../chart/chart";
 import { ChartKey } from "../../chart/chart_key";
-import { nameOfPin } from "../../chart/pin_names";
-import { Section } from "../../controls/section";
-import type { Drawing } from "../../session/drawing";
 import { Histogram } from "../../chart/histogram";
 import { HistogramStrip } from "../../chart/histogram_strip";
 import { bundlesOf, pointsOf, type Bundle } from "../../chart/lines";
-import { PinButton } from "./pin_button";
+import { nameOfPin } from "../../chart/pin_names";
+import { Section } from "../../controls/section";
 import { SaveChart } from "../../picture/save_chart";
+import type { Drawing } from "../../session/drawing";
 import type { Session } from "../../session/session";
+import { PinButton } from "./pin_button";
 
 interface HistoryProps {
   readonly session: Session;

@@ -5,12 +5,12 @@ import type { JSX } from "preact";
 import { formatNumber, plainNumber } from "../../../base/format";
 import type { ChartLine } from "../../../draw/charts/chart_line";
 import { lineColor } from "../../../draw/style/line_colors";
-import { operationLabel } from "../../../model/recorded/labels";
 import { loopOfCalls, loopOfGroup, loopOfNode, profileOf, type Loop } from "../../../model/charts/profile";
-import { Section } from "../../controls/section";
-import type { CardProps } from "./card_parts";
+import { operationLabel } from "../../../model/recorded/labels";
 import { Chart } from "../../chart/chart";
 import { ChartKey } from "../../chart/chart_key";
+import { Section } from "../../controls/section";
+import type { CardProps } from "./card_parts";
 
 const WORDS = { calls: "call", blocks: "block", repetitions: "repetition" } as const;
 

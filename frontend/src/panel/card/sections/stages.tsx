@@ -7,10 +7,10 @@ import type { Result } from "../../../base/result";
 import { labelOf } from "../../../model/recorded/complex";
 import { BACKWARD } from "../../../model/recorded/run";
 import { chooseStage } from "../../../state/actions";
-import { Section } from "../../controls/section";
-import { Facts } from "./card_parts";
 import { nonfiniteIn, numberIn } from "../../chart/lines";
+import { Section } from "../../controls/section";
 import type { Session } from "../../session/session";
+import { Facts } from "./card_parts";
 
 const COLUMNS: readonly (readonly [string, string])[] = [
   ["l2_norm", "L2 norm"], ["mean", "mean"], ["std", "std"], ["abs_max", "abs max"],

@@ -3,9 +3,9 @@
 import type { JSX } from "preact";
 import { plainNumber } from "../../../base/format";
 import type { EdgePaint } from "../../../draw/graph/paints";
+import { scalarOf } from "../../../model/recorded/record";
 import type { VisibleEdge } from "../../../model/visible/collapse";
 import { rowsOf } from "../../../model/visible/line_rows";
-import { scalarOf } from "../../../model/recorded/record";
 import { State, summarizeRows } from "../../../model/visible/values";
 import type { Store } from "../../../state/store";
 import { keyOf, type Drawn } from "../../session/drawing";
