@@ -1,5 +1,7 @@
 """What the tests cost, area by area, beside what they may: ``make test`` ends with this table.
 
+Below it stand the dearest tests, which is where to look first when an area is over its budget.
+
 Processor time is that of the process that runs a test and of all that it started (TensorBoard, Chromium,
 trainings), so it says the same on a busy machine as on an idle one. Nothing fails by it.
 
@@ -43,6 +45,8 @@ BUDGETS = {
     "summarize": 25,
     "watch": 160,
 }
+#: How many tests are named, each with all that it is parametrized by.
+DEAREST = 25
 #: Files that are an area of their own, by the beginning of their path in tests/.
 APART: dict[str, str] = {}
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
@@ -93,6 +97,7 @@ class Meter:
     def __init__(self) -> None:
         self._seen = processor_s(), time.perf_counter()
         self.areas: dict[str, list[float]] = {}
+        self.tests: dict[str, list[float]] = {}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -110,15 +115,26 @@ class Meter:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add what a report brings."""
-        total = self.areas.setdefault(area_of(report.nodeid), [0.0, 0.0])
+        test = report.nodeid.partition("[")[0]
+        totals = (
+            self.areas.setdefault(area_of(report.nodeid), [0.0, 0.0]),
+            self.tests.setdefault(test, [0.0, 0.0]),
+        )
         for index, value in enumerate(getattr(report, "spent", (0.0, 0.0))):
-            total[index] += value
+            for total in totals:
+                total[index] += value
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Note it for the table, where this is the whole suite's controller."""
-        if not hasattr(session.config, "workerinput"):
+        """Note it for the table, where this is the whole suite's controller.
+
+        A pytest that a test starts counts to that test: it inherits a worker's environment.
+        """
+        if "PYTEST_XDIST_WORKER" not in os.environ:
             for area, (processor, wall) in self.areas.items():
                 note(area, processor, wall)
+            dearest = sorted(self.tests.items(), key=lambda item: item[1][0], reverse=True)
+            for test, (processor, wall) in dearest[:DEAREST]:
+                note(test, processor, wall)
 
 
 def note(area: str, processor: float, wall: float) -> None:
@@ -131,8 +147,12 @@ def note(area: str, processor: float, wall: float) -> None:
 def format_table(lines: Iterator[str]) -> str:
     """Lay out the notes of one run; an area beyond its budget is marked."""
     spent: dict[str, list[float]] = {}
+    dearest = []
     for line in lines:
         area, *times = json.loads(line)
+        if "::" in area:
+            dearest.append(f"{times[0]:>24.0f}{times[1]:>8.0f}   {area.removeprefix('tests/')}")
+            continue
         spent[area] = [a + b for a, b in zip(spent.get(area, [0.0, 0.0]), times)]
     rows = [
         f"{'area':<16}{'budget':>8}{'spent':>8}{'wall':>8}   seconds of a processor, and by the clock"
@@ -144,7 +164,7 @@ def format_table(lines: Iterator[str]) -> str:
         rows.append(f"{area:<16}{budget or '-':>8}{processor:>8.0f}{wall:>8.0f}{over}")
     total = [sum(times[index] for times in spent.values()) for index in (0, 1)]
     rows.append(f"{'all':<16}{sum(BUDGETS.values()):>8}{total[0]:>8.0f}{total[1]:>8.0f}")
-    return "\n".join(rows)
+    return "\n".join([*rows, *dearest])
 
 
 def _run(area: str, command: list[str]) -> int:

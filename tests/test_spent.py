@@ -31,6 +31,14 @@ def test_an_area_beyond_its_budget_is_marked():
     assert rows.keys() == {*spent.BUDGETS, "new", "all"}
 
 
+def test_the_dearest_tests_stand_below_the_areas_and_count_in_none():
+    notes = [["lint", 3, 4], ["tests/watch/test_a.py::test_b", 20, 30], ["watch", 25, 40]]
+    table = spent.format_table(map(json.dumps, notes)).splitlines()
+    assert table[-1].split() == ["20", "30", "watch/test_a.py::test_b"]
+    total = next(row for row in table if row.startswith("all"))
+    assert total.split()[2:] == ["28", "44"]
+
+
 def test_every_area_that_there_is_has_a_budget_and_all_fit_into_ten_minutes():
     tests = pathlib.Path(spent.__file__).parent
     areas = {
