@@ -227,7 +227,7 @@ def saved_tensors(node: AutogradNode, names: Container[str]) -> Iterator[tuple[s
     are left alone: to unpack them could recompute a forward. So are all where
     torch does not tell them apart.
     """
-    for name in _names_of_saved(type(node)) if TELLS_PACKED else ():
+    for name in names_of_saved(type(node)) if TELLS_PACKED else ():
         if name not in names:
             continue
         try:
@@ -244,7 +244,7 @@ def saved_tensors(node: AutogradNode, names: Container[str]) -> Iterator[tuple[s
 
 
 @functools.lru_cache(maxsize=4096)
-def _names_of_saved(kind: type) -> tuple[str, ...]:
+def names_of_saved(kind: type) -> tuple[str, ...]:
     """Give the names of what nodes of a kind save; of a custom Function they are its own business."""
     prefix = "_raw_saved_"
     if hasattr(kind, "_forward_cls"):

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
 import torch
-from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.anomaly_lines import AnomalyLines
 from tb_gradgraph.autograd.engine import (
-    accumulated_leaf,
     functions_not_overridden,
     next_sequence_nr,
-    sequence_nr,
 )
 from tb_gradgraph.autograd.faults import warn_of_fault
-from tb_gradgraph.autograd.frames import Snapshots, shown_path, tensors_of, user_call
+from tb_gradgraph.autograd.frames import Snapshots, is_users, shown_path, tensors_of, user_call
 from tb_gradgraph.autograd.functions import running_function
+from tb_gradgraph.autograd.histories import Histories
 from tb_gradgraph.autograd.origins import Cut, Origin
+from tb_gradgraph.autograd.packed_tensors import PackedTensors
 from tb_gradgraph.autograd.seen_names import SeenNames
 from tb_gradgraph.autograd.seen_sources import SeenSources
+from tb_gradgraph.autograd.seen_tensors import SeenTensors
+from tb_gradgraph.autograd.taking_off import TAKES_OFF
+from tb_gradgraph.autograd.used_operands import UsedOperands
 from tb_gradgraph.autograd.user_events import hear, may_read_variables
 from tb_gradgraph.autograd.values import named_tensors
 from tb_gradgraph.graph import NO_SCOPE
@@ -44,21 +46,28 @@ class ForwardNotes:
 
     def __init__(self) -> None:
         self.scope: Callable[[], int] = _nowhere  # the module call that runs
-        self.names = SeenNames(self._note_node, self._origin_of)
-        self.seen: dict[int, int] = {}  # first node that used a leaf, by ``id`` of the leaf
+        self._next = next_sequence_nr()
+        self._histories = Histories(self._next)
+        self.names = SeenNames(self._histories.note, self._origin_of)
         self.called: dict[int, tuple[str, bool]] = {}  # see ``note_call``
         self.hidden_leaves: dict[int, dict[int, torch.Tensor]] = {}  # by sequence number, by id
         self.anomaly = AnomalyLines()
         self._places: dict[int, Place] = {}  # by sequence number
         self.sources = SeenSources(self.names.made_by)
-        self._history: dict[int, tuple[list[int], list[int]]] = {}  # see ``_note_history``
-        self._first = self._next = next_sequence_nr()
+        self._tensors = SeenTensors(lambda tensor: self.sources.known(tensor))
+        self.packed = PackedTensors(self._tensors)
+        self.operands = UsedOperands(self._tensors, self.names.made_by)
         self._place: Place | None = None  # where the user's code is
         self._read_at: dict[int, int] = {}  # number up to which a frame was read, by ``id``
         self._snapshots = Snapshots()
         self._armed = True
         self._is_busy = False  # in a call of ours, which may call code that is not torch's
         self._stop: Callable[[], None] | None = None
+
+    @property
+    def seen(self) -> Mapping[int, int]:
+        """First node that used a leaf, by ``id`` of the leaf."""
+        return self._histories.seen
 
     @property
     def lines(self) -> dict[int, str]:
@@ -121,18 +130,22 @@ class ForwardNotes:
             given += [tensor for tensor in own if tensor is not None]
             line = _spelled(self._place)
             self.sources.add_call(type(module).__name__, scope, line, given, made)
+            self.operands.note_output(module, output, sys._getframe(1))
 
     def forget(self, numbers: range) -> None:
         """Let go of what was noted while ``numbers`` were given."""
-        for table in (self._places, self.hidden_leaves, self._history):
-            for number in numbers:
+        for number in numbers:
+            for table in (self._places, self.hidden_leaves):
                 table.pop(number, None)
+            for noted in (self._histories, self.packed, self.operands):
+                noted.forget(number)
 
     def forget_sources(self) -> None:
         """Let go of what went on without gradient: nothing that was made so far is used any more."""
         if self.sources.sources or self.sources.cuts:
             self.sources = SeenSources(self.names.made_by)
             self.names.forget_sources()
+            self._tensors.forget()
 
     def taken_off(self) -> dict[int, list[Cut]]:
         """Give the leaves behind cuts by ``id``, with the first cut at each line."""
@@ -141,19 +154,8 @@ class ForwardNotes:
             numbers.setdefault((cut.operation, cut.line), []).append(cut)
         found: dict[int, list[Cut]] = {}
         for cuts in itertools.islice(numbers.values(), _MOST_CUTS):
-            for leaf in self._leaves_behind(cut.number for cut in cuts):
+            for leaf in self._histories.leaves_behind(cut.number for cut in cuts):
                 found.setdefault(leaf, []).append(cuts[0])
-        return found
-
-    def _leaves_behind(self, numbers: Iterable[int]) -> set[int]:
-        pending, seen, found = list(numbers), set(), set()
-        while pending:
-            number = pending.pop()
-            if number not in seen and number in self._history:
-                seen.add(number)
-                parents, leaves = self._history[number]
-                pending += parents
-                found.update(leaves)
         return found
 
     def release(self) -> None:
@@ -161,6 +163,8 @@ class ForwardNotes:
         self.close()
         self.sources.close()
         self.names.release()
+        self._tensors.release()
+        self.operands.release()
         self.scope = _nowhere
 
     def close(self) -> None:
@@ -168,6 +172,8 @@ class ForwardNotes:
         self._place = None
         self._read_at.clear()
         self._snapshots.clear()
+        self.packed.close()
+        self.operands.close()
 
     def _unheard(self, note: Callable[..., None], *args: Any) -> None:
         """Note what happens now; events of what that calls are not."""
@@ -179,15 +185,19 @@ class ForwardNotes:
             finally:
                 self._is_busy = False
 
-    def _at_event(self, event: str, frame: FrameType, about: torch.Tensor | None) -> None:
+    def _at_event(self, event: str, frame: FrameType, about: Any) -> None:
         if not self._armed or self._is_busy:
             return
         try:
             with functions_not_overridden():
-                if about is None:
-                    self._note(event, frame)
+                if event in TAKES_OFF:
+                    self._note_cut(event, about, frame)
+                elif event == "pack":
+                    self.packed.begin(frame)
                 else:
-                    self._note_cut(event, about)
+                    was_packing = event == "return" and self.packed.end(frame, about)
+                    if not was_packing or is_users(frame.f_code):
+                        self._note(event, frame, about)
         except Exception as error:
             self._armed = False
             warn_of_fault(
@@ -196,26 +206,42 @@ class ForwardNotes:
                 "Later nodes have no lines and names.",
             )
 
-    def _note(self, event: str, frame: FrameType) -> None:
+    def _note(self, event: str, frame: FrameType, returned: Any) -> None:
         self._flush()
         self._snapshots.renew(frame)
-        key = id(frame)
-        if event != "call":
-            unread = self._read_at.get(key) != self._next or event == "return"
-            if unread and may_read_variables(frame.f_code):
-                self._read_at[key] = self._next
-                self.names.offer_all(self._snapshots.read(frame), frame.f_code)
+        if event == "call":
+            self.operands.enter(frame.f_back)
+        elif may_read_variables(frame.f_code):
+            self._read(event, frame, returned)
         if event == "return":
-            self._read_at.pop(key, None)
+            self._read_at.pop(id(frame), None)
             self._place = _place_of(frame.f_back)
         else:
             self._place = (frame.f_code, frame.f_lineno)
 
-    def _note_cut(self, method: str, tensor: torch.Tensor) -> None:
+    def _read(self, event: str, frame: FrameType, returned: Any) -> None:
+        """Read variables of ``frame`` as far as there is something new to know from them."""
+        key, operands = id(frame), self.operands
+        unread = self._read_at.get(key) != self._next or event == "return"
+        reading = operands.reading(frame) if event == "line" else None
+        variables: Mapping[str, Any] = {}
+        if unread or (reading is not None and reading.early):
+            variables = self._snapshots.read(frame)
+        if unread:
+            self._read_at[key] = self._next
+            self.names.offer_all(variables, frame.f_code)
+            operands.end_line(frame, variables, returned, event == "return")
+        if event == "line":
+            operands.begin_line(frame, reading, variables)
+        else:
+            operands.leave(frame)
+
+    def _note_cut(self, method: str, tensor: torch.Tensor, frame: FrameType) -> None:
         if tensor.requires_grad and torch.is_grad_enabled():
             self._flush()
             self._note_history(tensor)
-            self.sources.add_cut(method, self.scope(), _spelled(self._place), tensor)
+            made = self.sources.add_cut(method, self.scope(), _spelled(self._place), tensor)
+            self.operands.note_cut(frame, made)
 
     def _flush(self) -> None:
         """Give the nodes made since the last event the line that was running."""
@@ -253,26 +279,7 @@ class ForwardNotes:
         """Note of each node behind ``tensor`` the numbers before it, and which leaves it uses."""
         node = self.names.made_by(tensor)
         if node is not None:
-            self._note_node(node)
-
-    def _note_node(self, node: AutogradNode) -> None:
-        pending = [node]
-        while pending:
-            node = pending.pop()
-            number = sequence_nr(node)
-            if number in self._history or number < self._first:
-                continue
-            parents, leaves = self._history[number] = ([], [])
-            for source, _ in node.next_functions:
-                if source is None:
-                    continue
-                leaf = None if source.next_functions else accumulated_leaf(source)
-                if leaf is None:
-                    pending.append(source)
-                    parents.append(sequence_nr(source))
-                else:
-                    leaves.append(id(leaf))
-                    self.seen.setdefault(id(leaf), number)
+            self._histories.note(node)
 
 
 def _place_of(frame: FrameType | None) -> Place | None:

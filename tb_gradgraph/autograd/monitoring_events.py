@@ -8,8 +8,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-import torch
-
+from tb_gradgraph.autograd.packed_tensors import packing_code
 from tb_gradgraph.autograd.taking_off import taken_off
 
 _monitoring: Any = getattr(sys, "monitoring", None)
@@ -17,7 +16,7 @@ _monitoring: Any = getattr(sys, "monitoring", None)
 _IDS = (4, 3)
 
 
-Tell = Callable[[str, FrameType, "torch.Tensor | None"], None]
+Tell = Callable[[str, FrameType, Any], None]
 
 
 class _Heard:
@@ -27,7 +26,7 @@ class _Heard:
         self.lock = threading.RLock()  # a collection within may end a watch
         self.threads: set[int] = set()
         self.tool: int | None = None
-        self.codes: dict[int, CodeType] = {}  # whose lines are heard, by ``id``
+        self.codes: dict[int, tuple[CodeType, int]] = {}  # and what is heard of it, by ``id``
         self.tell: Tell = _nothing
         self.is_heard: Callable[[CodeType], bool] = _never
 
@@ -50,7 +49,7 @@ def end() -> None:
         if _heard.threads or tool is None:
             return
         _heard.tool = None
-        for code in _heard.codes.values():
+        for code, _events in _heard.codes.values():
             _monitoring.set_local_events(tool, code, 0)
         _heard.codes.clear()
         _monitoring.set_events(tool, 0)
@@ -87,22 +86,23 @@ def _callbacks() -> dict[int, Callable[..., Any]]:
 
 def _at_call(code: CodeType, *_arguments: Any) -> None:
     """Hear of a function that is called or goes on: of torch's own, which are most, no more than that."""
-    if threading.get_ident() in _heard.threads and _heard.is_heard(code):
-        if id(code) not in _heard.codes:
-            _hear_lines(code)
+    if threading.get_ident() not in _heard.threads:
+        return
+    events = _monitoring.events
+    if id(code) in packing_code:
+        _hear(code, events.PY_RETURN)
+        _heard.tell("pack", sys._getframe(1), None)
+    if _heard.is_heard(code):
+        _hear(code, events.LINE | events.PY_RETURN | events.PY_YIELD | events.CALL)
         _heard.tell("call", sys._getframe(1), None)
 
 
-def _hear_lines(code: CodeType) -> None:
-    events = _monitoring.events
+def _hear(code: CodeType, events: int) -> None:
     with _heard.lock:
-        if _heard.tool is not None:
-            _heard.codes[id(code)] = code
-            _monitoring.set_local_events(
-                _heard.tool,
-                code,
-                events.LINE | events.PY_RETURN | events.PY_YIELD | events.CALL,
-            )
+        heard = _heard.codes.get(id(code), (code, 0))[1]
+        if _heard.tool is not None and heard | events != heard:
+            _heard.codes[id(code)] = (code, heard | events)
+            _monitoring.set_local_events(_heard.tool, code, heard | events)
 
 
 def _at_line(_code: CodeType, _line: int) -> None:
@@ -117,9 +117,9 @@ def _at_method(_code: CodeType, _offset: int, function: Any, first: Any) -> None
             _heard.tell(function.__name__, sys._getframe(1), tensor)
 
 
-def _at_return(_code: CodeType, *_arguments: Any) -> None:
+def _at_return(_code: CodeType, _offset: int, returned: Any) -> None:
     if threading.get_ident() in _heard.threads:
-        _heard.tell("return", sys._getframe(1), None)
+        _heard.tell("return", sys._getframe(1), returned)
 
 
 def _at_unwinding(code: CodeType, *_arguments: Any) -> None:
@@ -127,7 +127,7 @@ def _at_unwinding(code: CodeType, *_arguments: Any) -> None:
         _heard.tell("return", sys._getframe(1), None)
 
 
-def _nothing(_event: str, _frame: FrameType, _about: torch.Tensor | None) -> None:
+def _nothing(_event: str, _frame: FrameType, _about: Any) -> None:
     """Do nothing."""
 
 

@@ -66,8 +66,12 @@ class SeenSources:
         outputs = [traced(tensor, copies=False) for tensor in new]
         self._origins.add(TracedSource(operation, scope, line, outputs, inputs), new)
 
-    def add_cut(self, operation: str, scope: int, line: str, tensor: torch.Tensor) -> None:
-        """Note that ``operation`` is about to take ``tensor`` off from gradients; its memory stays."""
+    def add_cut(self, operation: str, scope: int, line: str, tensor: torch.Tensor) -> Origin | None:
+        """Note that ``operation`` is about to take ``tensor`` off from gradients; its memory stays.
+
+        Give the origin of what it makes, if that is drawn.
+        """
+        made: Origin = ("source", len(self.sources), 0)
         node = self._made_by(tensor)
         if node is not None:
             self.cuts.append(Cut(sequence_nr(node), operation, line))
@@ -78,6 +82,7 @@ class SeenSources:
                 operation, scope, line, [TracedTensor(0, shape, dtype, None)], inputs
             )
             self._origins.add_memory(source, tensor)
+        return made if len(self.sources) > made[1] else None
 
     def close(self) -> None:
         """Let go of every tensor's identity."""

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-import torch
-
+from tb_gradgraph.autograd.packed_tensors import packing_code
 from tb_gradgraph.autograd.taking_off import TAKES_OFF, taken_off
 
-Tell = Callable[[str, FrameType, "torch.Tensor | None"], None]
+Tell = Callable[[str, FrameType, Any], None]
 
 #: In 3.10 to hear of methods would change what code sees that asks for its own variables.
 _HEARS_METHODS = sys.version_info >= (3, 11)
@@ -55,16 +54,26 @@ def _at_call(frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any
     if _here.is_heard is None:  # the user's tracer, which came after ours, has put it back
         _take_off()
         return None
-    if not _here.is_heard(frame.f_code):
-        return None
-    _tell("call", frame)
-    return _within
+    within = None
+    if id(frame.f_code) in packing_code:
+        _tell("pack", frame)
+        within = _until_return
+    if _here.is_heard(frame.f_code):
+        _tell("call", frame)
+        within = _within
+    return within
 
 
-def _within(frame: FrameType, event: str, _argument: Any) -> Callable[..., Any] | None:
+def _within(frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
     if event == "line" or event == "return":
-        _tell(event, frame)
+        _tell(event, frame, argument)
     return _within
+
+
+def _until_return(frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
+    if event == "return":
+        _tell(event, frame, argument)
+    return _until_return
 
 
 def _at_method(frame: FrameType, event: str, function: Any) -> None:
@@ -79,6 +88,6 @@ def _at_method(frame: FrameType, event: str, function: Any) -> None:
             _here.tell(function.__name__, frame, tensor)
 
 
-def _tell(event: str, frame: FrameType) -> None:
+def _tell(event: str, frame: FrameType, about: Any = None) -> None:
     if _here.tell is not None:
-        _here.tell(event, frame, None)
+        _here.tell(event, frame, about)

@@ -94,8 +94,7 @@ class TrainingForward:
             held = notes.names.found_without_gradient().items()
             known = {key: KnownTensor("constant", (name,)) for key, name in held} | known
             names = {**names, **notes.names.found()}
-        seen = None if notes is None else notes.sources
-        sources, inputs = saved_inputs(walked, known, number_of, copies=False, seen=seen)
+        sources, inputs = saved_inputs(walked, known, number_of, copies=False, notes=notes)
         forward = Forward(
             number_of=number_of,
             known=known,

@@ -6,15 +6,17 @@ import sys
 import threading
 from collections.abc import Callable
 from types import CodeType, FrameType
-
-import torch
+from typing import Any
 
 from tb_gradgraph.autograd import monitoring_events, trace_events
 from tb_gradgraph.autograd.frames import is_users
+from tb_gradgraph.autograd.packed_tensors import look_for_packing
 
-#: Told "call", "line" (before it runs) or "return" (also: yields, raises), and of which frame;
-#: or the name of a method in ``TAKES_OFF`` that is about to be called, with its tensor. Must not raise.
-Listener = Callable[[str, FrameType, "torch.Tensor | None"], None]
+#: Told "call", "line" (before it runs) or "return" (also: yields, raises), and of which frame, with
+#: what is returned; or the name of a method in ``TAKES_OFF`` that is about to be called, with its
+#: tensor; or "pack" where a hook that packs saved tensors is called, and "return" of its frame too,
+#: whosever code it is. Must not raise.
+Listener = Callable[[str, FrameType, Any], None]
 
 #: Names by which code gets hold of its own variables.
 _LOOK_AT_VARIABLES = frozenset({"locals", "vars", "_getframe", "currentframe"})
@@ -48,6 +50,7 @@ def hear(listener: Listener) -> Callable[[], None] | None:
     """
     if not _here.listeners and not _source.begin(_tell, _is_heard):
         return None
+    look_for_packing()
     _here.listeners = (*_here.listeners, listener)
 
     def stop() -> None:
@@ -65,7 +68,9 @@ def _is_heard(code: CodeType) -> bool:
     return not _HEARING_FILLS or may_read_variables(code)
 
 
-def _tell(event: str, frame: FrameType, about: torch.Tensor | None = None) -> None:
+def _tell(event: str, frame: FrameType, about: Any = None) -> None:
+    if event == "pack" and not (may_read_variables(frame.f_code) and look_for_packing(frame)):
+        return
     for listener in _here.listeners:
         listener(event, frame, about)
 

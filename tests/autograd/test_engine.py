@@ -27,9 +27,8 @@ ROOM = pathlib.Path(engine.__file__).parent
 JUSTIFIED = {
     "_version", "_is_view",  # of a tensor; named in torch's documentation of in-place and views
     "_parameters", "_buffers", "_modules",  # of a module; documented for its subclasses
-    "_backward_hooks", "_post_accumulate_grad_hooks",  # tables of hooks, put back as they were
-    "_is_checkpoint_valid",  # a name looked for in code, never called
-    "_fields",  # of a named tuple
+    "_forward_hooks", "_backward_hooks", "_post_accumulate_grad_hooks",  # tables of hooks
+    "_is_checkpoint_valid", "_fields",  # a name looked for in code, never called; of a named tuple
 }  # fmt: skip
 
 
@@ -58,6 +57,8 @@ ELSEWHERE = {
     "_engine_run_backward": (lambda: torch.autograd, "watch: where a backward begins"),
     "_saved_alpha": (lambda: (torch.ones(2, requires_grad=True) + torch.ones(2)).grad_fn,
                      "watch: additions that pass a gradient on as it is"),
+    "_top_saved_tensors_default_hooks": (lambda: torch._C._autograd, "watch: what hooks packed"),
+    "_schema": (lambda: torch.ops.aten.sort.default, "inputs without gradient: results are none"),
     "_call_impl": (lambda: nn.Module, "watch: gradients that a forward asks for"),
     "_get_fsdp_state": (lambda: importlib.import_module("torch.distributed.fsdp").FSDPModule,
                         "watch: parameters of fully_shard"),
@@ -283,12 +284,11 @@ def test_private_names_are_used_in_engine_alone() -> None:
             if isinstance(node, ast.ImportFrom) and "._" in (node.module or ""):
                 found.setdefault(path.name, set()).add(node.module)
     assert found == {
-        "forward_notes.py": {"_getframe"},
-        "monitoring_events.py": {"_getframe"},  # whose event it is
-        # torch documents modes there
+        **dict.fromkeys(("forward_notes.py", "monitoring_events.py", "frames.py"), {"_getframe"}),
+        "saved_inputs.py": {"_schema"},  # of an operator: which names are its results
+        "packed_tensors.py": {"_C"},  # what packs now. And torch documents modes there:
         "trace.py": {"_get_current_dispatch_mode", "_get_current_dispatch_mode_stack", "_getframe"},
         "trees.py": {"torch.utils._pytree"},  # tree_map has no public place
-        "frames.py": {"_getframe"},
         # There is nothing public.
         "compiled_regions.py": {"_maybe_set_eval_frame", "_getframe", "_callback_from_stance"},
         "backward_calls.py": {"_engine_run_backward"},  # replaced there, and put back

@@ -3,12 +3,14 @@
 ``capture`` sees every operation of a forward of its own; ``watch`` sees a user's forward
 from outside. For each kind of model: operations that have a line, operations that have a
 name, operations with an input without gradient, parameters that say why they have none.
+With ``--missing`` the operations whose inputs without gradient a watch does not know are named.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -44,18 +46,24 @@ class Known:
 def count(graph: Graph) -> Known:
     """Count what is known in a graph."""
     operations = [i for i, n in enumerate(graph.nodes) if n.kind == "operation" and n.requires_grad]
-    fed = {
-        edge.target
-        for edge in graph.edges
-        if not graph.nodes[edge.source].slots[edge.source_slot].requires_grad
-    }
     return Known(
         len(operations),
         sum(bool(graph.nodes[i].source) for i in operations),
         sum(any(slot.name for slot in graph.nodes[i].slots) for i in operations),
-        len(fed.intersection(operations)),
+        len(inputs_of_operations(graph)),
         sum(bool(node.reason) and node.kind == "parameter" for node in graph.nodes),
     )
+
+
+def inputs_of_operations(graph: Graph) -> dict[str, list[int]]:
+    """Give the sources without gradient of each operation with gradient, by its key."""
+    found: dict[str, list[int]] = {}
+    for edge in graph.edges:
+        target, source = graph.nodes[edge.target], graph.nodes[edge.source]
+        fed = target.kind == "operation" and target.requires_grad
+        if fed and not source.slots[edge.source_slot].requires_grad:
+            found.setdefault(target.key, []).append(edge.source)
+    return found
 
 
 class WithLoss(nn.Module):
@@ -238,8 +246,34 @@ def measure(cases: Iterable[Case]) -> tuple[Known, Known, int]:
     return before, after, left
 
 
+def missing(case: Case) -> list[str]:
+    """Name the operations whose inputs without gradient a watch does not know, and the inputs."""
+    with contextlib.redirect_stdout(None), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        captured, watched = by_capture(case), by_watch(case)
+    known = inputs_of_operations(watched)
+    return [
+        f"{key}: {', '.join(captured.nodes[index].key for index in sources)}"
+        for key, sources in inputs_of_operations(captured).items()
+        if key not in known
+    ]
+
+
+def print_missing() -> None:
+    """Print what is missing of each kind, and of each odd model."""
+    for name, cases in KINDS.items():
+        for case in cases:
+            title = next((each for each, odd in CASES.items() if odd is case), name)
+            with contextlib.suppress(Exception):  # the table counts those that are left out
+                for line in missing(case):
+                    print(f"{title}: {line}", flush=True)
+
+
 def main() -> None:
     """Print the table."""
+    if "--missing" in sys.argv:
+        print_missing()
+        return
     print("| kind of model | operations | lines | names | inputs without gradient | reasons |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name, cases in KINDS.items():

@@ -1,0 +1,280 @@
+"""What the instructions of a line of Python leave on its stack and in its variables, as far as known."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """What an instruction leaves on the stack."""
+
+    kind: Literal["variable", "cell", "attribute", "operator", "method", "call"]
+    # Of the variable, attribute or method; the operator, without "=" if in place; of a call that
+    # of the method, "" if it is of what ``parts`` has.
+    name: str
+    begin: int  # offset of the instruction
+    end: int  # and of the next one
+    parts: tuple[
+        Value | None, ...
+    ] = ()  # attribute's owner, operands, method's receiver, what is called
+    in_place: bool = False
+
+    @property
+    def root(self) -> Value:
+        """The variable that an attribute is reached from; itself if it is none."""
+        owner = self.parts[0] if self.kind == "attribute" else None
+        return self if owner is None else owner.root
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reading:
+    """What surely happens from the beginning of a line on, if Python goes on at ``end``."""
+
+    end: int  # offset of the next line, of a jump's target, or of the return itself
+    results: tuple[tuple[str, Value], ...]  # by the variable that holds them at the end
+    returned: Value | None
+    early: tuple[Value, ...]  # operands to look at when the line begins
+    late: frozenset[Value]  # and those to look at when it ends
+    calls: tuple[Value, ...]  # operands that a call gives
+    moves: tuple[int, ...]  # offsets of all instructions that may run code of any kind,
+    reads: tuple[Value, ...]  # if none of these attributes that are looked up does
+
+
+_Stack = list["Value | None"]
+#: Python 3.10's operators, which have instructions of their own.
+_OLD_OPERATORS = {
+    "ADD": "+", "SUBTRACT": "-", "MULTIPLY": "*", "TRUE_DIVIDE": "/", "MATRIX_MULTIPLY": "@",
+}  # fmt: skip
+#: Instructions that leave the stack as it is, and run nothing.
+_NOTHING = frozenset(("RESUME", "NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "KW_NAMES"))
+#: Those that run nothing that could change an attribute.
+_STILL = _NOTHING | frozenset(
+    (
+        *("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "LOAD_CONST", "LOAD_GLOBAL"),
+        *("LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_SMALL_INT"),
+        *("LOAD_DEREF", "STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"),
+        *("PUSH_NULL", "POP_TOP", "BINARY_OP", "RETURN_VALUE"),
+        *(f"{how}_{name}" for how in ("BINARY", "INPLACE") for name in _OLD_OPERATORS),
+    )
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction, and the offset of the next."""
+
+    opcode: int
+    opname: str
+    arg: int
+    argval: Any
+    argrepr: str
+    offset: int
+    following: int
+    starts_line: bool
+
+
+class Line:
+    """The stack and the variables as far as they are known; what was there before is unknown."""
+
+    def __init__(self) -> None:
+        self.stack: _Stack = []
+        self.begun = False
+        self._stored: dict[str, Value | None] = {}
+        self._moves: list[int] = []
+        self._reads: list[Value] = []
+        self._call_begins: int | None = None
+
+    def pop(self) -> Value | None:
+        """Take the topmost value."""
+        return self.stack.pop() if self.stack else None
+
+    def reading(self, end: int, returned: Value | None = None) -> Reading | None:
+        """Give what was read."""
+        self._moves += [each.begin for each in self._reads if each.root.name in self._stored]
+        results = tuple((name, value) for name, value in self._stored.items() if value is not None)
+        values = [value for _, value in results] + ([returned] if returned is not None else [])
+        leaves = [leaf for value in values for leaf in _operands(value)]
+        if not leaves:
+            return None
+        times = {leaf: self._time_to_look(leaf) for leaf in leaves if leaf.kind in _LOOKED_AT}
+        early = tuple(leaf for leaf, time in times.items() if time == "early")
+        late = frozenset(leaf for leaf, time in times.items() if time == "late")
+        calls = tuple(leaf for leaf in leaves if leaf.kind == "call")
+        reads = tuple(each for each in self._reads if each.root.name not in self._stored)
+        return Reading(end, results, returned, early, late, calls, tuple(self._moves), reads)
+
+    def _time_to_look(self, leaf: Value) -> str:
+        """Say when an operand is sure to be what the line uses: what other code may change is not."""
+        root = leaf.root
+        is_stored = root.kind == "variable" and root.name in self._stored
+        if leaf.kind == "variable":
+            return "early" if is_stored else "late"
+        if is_stored or any(move >= leaf.end for move in self._moves):
+            return "never" if any(move < root.begin for move in self._moves) else "early"
+        return "late"
+
+    def step(self, instruction: Instruction, following: int) -> None:
+        """Do what an instruction does to the stack."""
+        self.begun = True
+        name = instruction.opname
+        if name not in _STILL and not self._looks_up(name):
+            self._moves.append(instruction.offset)
+        if name == "PRECALL":
+            self._call_begins = instruction.offset
+        elif name not in _NOTHING:
+            getattr(self, _STEPS.get(name, "_forget"))(instruction, following)
+
+    def _looks_up(self, name: str) -> bool:
+        """Whether an instruction looks up an attribute of a variable that is the same at the end."""
+        owner = self.stack[-1] if self.stack and name in ("LOAD_ATTR", "LOAD_METHOD") else None
+        return owner is not None and owner.root.kind in ("variable", "cell")
+
+    def _forget(self, _instruction: Instruction, _following: int) -> None:
+        self.stack.clear()  # what is taken from below is unknown
+
+    def _take(self, count: int) -> tuple[Value | None, ...]:
+        return tuple(self.pop() for _ in range(count))[::-1]
+
+    def _load_variables(self, instruction: Instruction, following: int) -> None:
+        names = instruction.argval
+        for name in names if isinstance(names, tuple) else (names,):
+            self._load_variable(name, instruction.offset, following)
+
+    def _load_variable(self, name: str, begin: int, end: int) -> None:
+        if name in self._stored:
+            self.stack.append(self._stored[name])
+        else:
+            self.stack.append(Value("variable", name, begin, end))
+
+    def _load_cell(self, instruction: Instruction, following: int) -> None:
+        self.stack.append(Value("cell", instruction.argval, instruction.offset, following))
+
+    def _load_unknown(self, _instruction: Instruction, _following: int) -> None:
+        self.stack.append(None)
+
+    def _load_global(self, instruction: Instruction, _following: int) -> None:
+        self.stack += [None] * (2 if "NULL" in instruction.argrepr else 1)
+
+    def _load_attribute(self, instruction: Instruction, following: int) -> None:
+        owner = self.pop()
+        name, begin = instruction.argval, instruction.offset
+        if owner is not None and owner.root.kind in ("variable", "cell"):
+            self._reads.append(Value("attribute", name, begin, following, (owner,)))
+        if instruction.opname == "LOAD_METHOD" or "NULL" in instruction.argrepr:
+            self.stack += [Value("method", name, begin, following, (owner,)), None]
+        elif owner is not None and owner.kind in ("variable", "cell", "attribute"):
+            self.stack.append(Value("attribute", name, begin, following, (owner,)))
+        else:
+            self.stack.append(None)
+
+    def _store(self, instruction: Instruction, _following: int) -> None:
+        self._stored[instruction.argval] = self.pop()
+
+    def _store_and_load(self, instruction: Instruction, following: int) -> None:
+        stored, loaded = instruction.argval
+        self._stored[stored] = self.pop()
+        self._load_variable(loaded, instruction.offset, following)
+
+    def _store_two(self, instruction: Instruction, _following: int) -> None:
+        for name in instruction.argval:
+            self._stored[name] = self.pop()
+
+    def _drop(self, _instruction: Instruction, _following: int) -> None:
+        self.pop()
+
+    def _replace_two(self, _instruction: Instruction, _following: int) -> None:
+        self._take(2)
+        self.stack.append(None)
+
+    def _replace_one(self, _instruction: Instruction, _following: int) -> None:
+        self.pop()
+        self.stack.append(None)
+
+    def _build(self, instruction: Instruction, _following: int) -> None:
+        self._take(instruction.arg)
+        self.stack.append(None)
+
+    def _operate(self, instruction: Instruction, following: int) -> None:
+        how, _, old = instruction.opname.partition("_")
+        text = _OLD_OPERATORS.get(old, instruction.argrepr)
+        in_place = how == "INPLACE" or text.endswith("=")
+        operands = self._take(2)
+        begin = instruction.offset
+        name = text.removesuffix("=")
+        self.stack.append(Value("operator", name, begin, following, operands, in_place))
+
+    def _call(self, instruction: Instruction, following: int) -> None:
+        """Two values are below the arguments: of a method itself and its receiver, else one is empty."""
+        keywords = 1 if instruction.opname == "CALL_KW" else 0
+        self._take(instruction.arg + keywords)
+        self._call_of(self._take(2), instruction, following)
+
+    def _call_function(self, instruction: Instruction, following: int) -> None:
+        keywords = 1 if instruction.opname == "CALL_FUNCTION_KW" else 0
+        self._take(instruction.arg + keywords)
+        self._call_of(self._take(1), instruction, following)
+
+    def _call_of(
+        self, called: tuple[Value | None, ...], instruction: Instruction, following: int
+    ) -> None:
+        begin = instruction.offset if self._call_begins is None else self._call_begins
+        self._call_begins = None
+        found = next((each for each in called if each is not None), None)
+        if found is None:
+            self.stack.append(Value("call", "", begin, following, (None,)))
+        elif found.kind == "method":
+            self.stack.append(Value("call", found.name, begin, following, found.parts))
+        else:
+            self.stack.append(Value("call", "", begin, following, (found,)))
+
+
+def _operands(value: Value) -> Iterator[Value]:
+    """Give the operands of additions that ``value`` is surely computed from, as far as known."""
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if value.kind == "operator":
+            known = [part for part in value.parts if part is not None]
+            pending += known
+            if value.name in "+-":
+                yield from (part for part in known if part.kind in (*_LOOKED_AT, "call"))
+        elif value.kind == "call" and value.name in ONE_INPUT and value.parts[0] is not None:
+            pending.append(value.parts[0])
+
+
+_LOOKED_AT = ("variable", "cell", "attribute")
+#: Methods of a tensor, each of which makes one node, of its own name, with the tensor as one input.
+ONE_INPUT = frozenset(
+    ("sum", "mean", "relu", "tanh", "sigmoid", "exp", "log", "sqrt", "sin", "cos", "softmax")
+)
+#: The method of ``Line`` for each instruction.
+_STEPS: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            *("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST"),
+            *("LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"),
+        ),
+        "_load_variables",
+    ),
+    "LOAD_DEREF": "_load_cell",
+    **dict.fromkeys(("LOAD_CONST", "LOAD_SMALL_INT", "PUSH_NULL"), "_load_unknown"),
+    "LOAD_GLOBAL": "_load_global",
+    **dict.fromkeys(("LOAD_ATTR", "LOAD_METHOD"), "_load_attribute"),
+    "STORE_FAST": "_store",
+    "STORE_FAST_LOAD_FAST": "_store_and_load",
+    "STORE_FAST_STORE_FAST": "_store_two",
+    "POP_TOP": "_drop",
+    **dict.fromkeys(("BINARY_SUBSCR", "COMPARE_OP", "IS_OP", "CONTAINS_OP"), "_replace_two"),
+    **dict.fromkeys(("UNARY_NEGATIVE", "UNARY_NOT", "UNARY_INVERT"), "_replace_one"),
+    **dict.fromkeys(("BUILD_TUPLE", "BUILD_LIST", "BUILD_SLICE"), "_build"),
+    "BINARY_OP": "_operate",
+    **dict.fromkeys(
+        [f"{how}_{name}" for how in ("BINARY", "INPLACE") for name in _OLD_OPERATORS],
+        "_operate",
+    ),
+    **dict.fromkeys(("CALL", "CALL_KW", "CALL_METHOD"), "_call"),
+    **dict.fromkeys(("CALL_FUNCTION", "CALL_FUNCTION_KW"), "_call_function"),
+}

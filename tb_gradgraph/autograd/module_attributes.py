@@ -1,0 +1,43 @@
+"""Attributes of modules, looked up as Python does and with none of the user's code run."""
+
+from __future__ import annotations
+
+import types
+from collections import OrderedDict
+from typing import Any
+
+from torch import nn
+
+#: What a class has that is looked up without code of its own: neither a property nor a descriptor.
+_METHODS = (types.FunctionType, staticmethod, classmethod)
+_TABLES = ("_parameters", "_buffers", "_modules")
+
+
+def attribute_of(owner: Any, name: str) -> Any:
+    """Give attribute ``name`` of a module; ``None`` where it may be a property, or is not known."""
+    if not looks_up_plainly(owner, name) or _in_class(type(owner), name):
+        return None
+    own = object.__getattribute__(owner, "__dict__")
+    if name in own:
+        return own[name]
+    for table in _TABLES:
+        found = own.get(table)
+        if type(found) in (dict, OrderedDict) and name in found:
+            return found[name]
+    return None
+
+
+def looks_up_plainly(owner: Any, name: str) -> bool:
+    """Whether to look up attribute ``name`` of a module runs no code but torch's."""
+    kind = type(owner)
+    if not issubclass(kind, nn.Module) or kind.__getattribute__ is not object.__getattribute__:
+        return False
+    if getattr(kind, "__getattr__", None) is not nn.Module.__getattr__:
+        return False
+    if any("__dict__" in vars(each) for each in kind.__mro__ if each not in (nn.Module, object)):
+        return False
+    return all(type(found) in _METHODS for found in _in_class(kind, name))
+
+
+def _in_class(kind: type, name: str) -> list[object]:
+    return [vars(each)[name] for each in kind.__mro__ if name in vars(each)]
