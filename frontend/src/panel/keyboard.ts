@@ -4,40 +4,33 @@ import { listen, type Dispose } from "../base/disposer";
 import { stagesAt } from "../model/recorded/run";
 import { chooseEdge, chooseStage, moveSteps, reveal, toggleGroup } from "../state/actions";
 import { startComparing, stopComparing } from "../state/compare_actions";
-import { moveRow, showEverything, showView, toggleRows, zoomColumns, zoomRows } from "../state/flow_actions";
 import { setFollow } from "../state/live_actions";
 import type { Store } from "../state/store";
-import { turnUses } from "../state/uses";
-import type { Flowing } from "./flow/flow_data";
 import { togglePlay } from "./toolbar/steps";
+import type { Views } from "./view/views";
 
 const OWN_KEYS = "input, select, textarea, [contenteditable]";
 
-interface Zoomable {
-  readonly fit: () => void;
-  readonly zoomBy: (factor: number) => void;
-}
-
-// Keys that press what is on the screen, by selector; what is not there has none.
+// Keys that press what is on the screen, by selector; what is not there has none. A view has the number of its place.
 const byId = (id: string): string => `[data-testid=${id}]`;
-const PRESSED: Readonly<Record<string, string>> = {
-  "?": byId("help"), n: byId("findings"), o: byId("colors"), s: byId("take-away"), e: byId("expand-all"), E: byId("collapse-all"),
-  d: `${byId("direction")} [aria-checked=false]`, 1: byId("view-graph"), 2: byId("view-flow"), 3: byId("view-charts"),
-};
+const PRESSED: ReadonlyMap<string, string> = new Map([
+  ["?", byId("help")], ["n", byId("findings")], ["o", byId("colors")], ["s", byId("take-away")], ["e", byId("expand-all")], ["E", byId("collapse-all")],
+  ["d", `${byId("direction")} [aria-checked=false]`],
+]);
 
-export function watchKeyboard(place: HTMLElement, store: Store, flowing: Flowing, view: Zoomable): Dispose {
+export function watchKeyboard(place: HTMLElement, store: Store, views: Views): Dispose {
   return listen<KeyboardEvent>(document, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = event.target instanceof Element ? event.target : undefined;
     if (event.key === "Escape") chooseEdge(store, undefined);
     else if (target?.closest(OWN_KEYS) != null) return;
-    else if (!(store.view.value === "flow" && actOnFlow(store, flowing, event, target)) && !act(store, event, target, view) && !pressIn(place, event.key)) return;
+    else if (!views.shown.value.press?.(event, target) && !act(store, event, target, views) && !pressIn(place, event.key, views)) return;
     event.preventDefault();
   });
 }
 
 // Tells whether the key meant something.
-function act(store: Store, event: KeyboardEvent, target: Element | undefined, view: Zoomable): boolean {
+function act(store: Store, event: KeyboardEvent, target: Element | undefined, views: Views): boolean {
   const stride = event.shiftKey ? 10 : 1;
   const item = target?.closest<HTMLElement>("[role=treeitem]") ?? undefined;
   switch (event.key) {
@@ -45,13 +38,8 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, vi
     case "ArrowRight": moveSteps(store, stride); return true;
     case "Home": moveSteps(store, -Infinity); return true;
     case "End": moveSteps(store, Infinity); return true;
-    case "f": view.fit(); return true;
-    case "+": case "=": view.zoomBy(1.3); return true;
-    case "-": view.zoomBy(1 / 1.3); return true;
-    case "g": showView(store, store.view.value === "graph" ? "flow" : "graph"); return true;
     case "t": return nextStage(store);
-    case "c": return toggleComparing(store);
-    case "u": return store.view.value === "graph" && store.selected.value !== undefined && turnUses(store, store.selected.value);
+    case "c": return views.shown.value.compares && toggleComparing(store);
     case "l": if (!store.alone) setFollow(store, !store.follow.value); return !store.alone;
     case "Enter": return enter(store, item, target);
     case " ":
@@ -60,12 +48,20 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, vi
       if (item === undefined) togglePlay(store);
       else store.selected.value = item.dataset.key;
       return true;
-    default: return false;
+    default: return lead(views, event.key);
   }
 }
 
-function pressIn(place: HTMLElement, key: string): boolean {
-  const selector = key === "/" ? byId("find") : Object.hasOwn(PRESSED, key) ? PRESSED[key]! : undefined;
+function lead(views: Views, key: string): boolean {
+  const view = views.behindKey(key);
+  if (view !== undefined) views.show(view.id);
+  return view !== undefined;
+}
+
+function pressIn(place: HTMLElement, key: string, views: Views): boolean {
+  const view = views.all[Number(key) - 1];
+  const pressed = view === undefined ? PRESSED.get(key) : byId(`view-${view.id}`);
+  const selector = key === "/" ? byId("find") : pressed;
   const control = selector === undefined ? null : place.querySelector<HTMLElement>(selector);
   if (key === "/") control?.focus();
   else control?.click();
@@ -81,7 +77,6 @@ function nextStage(store: Store): boolean {
 }
 
 function toggleComparing(store: Store): boolean {
-  if (store.view.value === "charts") return false;
   if (store.compare.choice.value === undefined) startComparing(store);
   else stopComparing(store);
   return true;
@@ -96,30 +91,4 @@ function enter(store: Store, item: HTMLElement | undefined, target: Element | un
   else if (item === undefined) toggleGroup(store, key);
   else reveal(store, key);
   return true;
-}
-
-const ZOOM = 1.5;
-
-// Keys of the heat map; where they mean nothing to it, they mean what they do in the graph.
-function actOnFlow(store: Store, flowing: Flowing, event: KeyboardEvent, target: Element | undefined): boolean {
-  const { columns, rows } = flowing.sight.peek();
-  const stride = event.shiftKey ? 10 : 1;
-  const column = flowing.position.peek() ?? (columns.from + columns.to) / 2;
-  const row = flowing.row.peek() === -1 ? (rows.from + rows.to) / 2 : flowing.row.peek() + 0.5;
-  switch (event.key) {
-    case "ArrowUp": moveRow(store, flowing.rows.peek(), -stride); return true;
-    case "ArrowDown": moveRow(store, flowing.rows.peek(), stride); return true;
-    case "+": case "=": zoomColumns(store, columns, ZOOM, column); return true;
-    case "-": zoomColumns(store, columns, 1 / ZOOM, column); return true;
-    case "]": zoomRows(store, rows, ZOOM, row); return true;
-    case "[": zoomRows(store, rows, 1 / ZOOM, row); return true;
-    case "f": showEverything(store); return true;
-    case "Enter": {
-      const id = flowing.rows.peek()[flowing.row.peek()]?.id;
-      if (id === undefined || target?.closest("button, summary") != null) return false;
-      toggleRows(store, flowing.rows.peek(), rows, id);
-      return true;
-    }
-    default: return false;
-  }
 }

@@ -7,10 +7,7 @@ import { Disposer, type Dispose } from "../base/disposer";
 import { LayoutEngine } from "../layout/engine";
 import { createStore } from "../state/store";
 import { App } from "./app";
-import { createCharting } from "./charts/charts_data";
 import chartsStyle from "./comparing_and_charts.css?inline";
-import { createFlowing } from "./flow/flow_data";
-import type { CanvasRef } from "./graph/graph_view";
 import { watchKeyboard } from "./keyboard";
 import { watchGrowth } from "./live";
 import namesStyle from "./names.css?inline";
@@ -21,6 +18,8 @@ import { watchDarkMode, watchReload } from "./session/host";
 import { Session } from "./session/session";
 import style from "./style.css?inline";
 import { applyAddress, syncAddress } from "./sync_address";
+import { createViews } from "./view/views";
+import { VIEWS } from "./view_list";
 
 export interface MountOptions {
   readonly base?: string; // of the routes
@@ -42,28 +41,22 @@ export function mount(place: HTMLElement, { base = "./", soonestMs, alone = fals
   const drawing = createDrawing(store, engine);
   const client = new Client(base, answer);
   const session = new Session(store, client);
-  const flowing = createFlowing(store, client, drawing);
-  const charting = createCharting(store, client);
-  const canvas: CanvasRef = { current: undefined };
+  const views = createViews(VIEWS, { store, client, drawing });
   disposer.add(() => engine.close());
   disposer.add(drawing.close);
-  disposer.add(flowing.close);
-  disposer.add(charting.close);
+  disposer.add(views.close);
   disposer.add(session.close);
   disposer.add(watchDarkMode((dark) => (store.dark.value = dark)));
-  disposer.add(watchKeyboard(place, store, flowing, {
-    fit: () => canvas.current?.fit(),
-    zoomBy: (factor) => canvas.current?.zoomBy(factor),
-  }));
+  disposer.add(watchKeyboard(place, store, views));
 
-  const address = applyAddress(store);
-  render(<App session={session} drawing={drawing} flowing={flowing} charting={charting} canvas={canvas} />, place);
+  const address = applyAddress(store, views);
+  render(<App session={session} drawing={drawing} views={views} />, place);
   disposer.add(() => render(null, place));
   void session.start(address).then(() => {
     if (!alone) disposer.add(watchDashboard((name) => revealFromDashboard(store, name)));
     if (!alone) disposer.add(watchReload(() => void session.reload()));
     if (!alone) disposer.add(watchGrowth(session, soonestMs));
-    disposer.add(syncAddress(store));
+    disposer.add(syncAddress(store, views));
   });
   return () => disposer.dispose();
 }

@@ -4,21 +4,23 @@ import { batch, effect } from "@preact/signals";
 import { Disposer, type Dispose } from "../base/disposer";
 import { DEFAULT_RAMP, rampNamed } from "../draw/style/ramp_names";
 import { goToStep, moveSteps, reveal } from "../state/actions";
-import { formatAddress, parseAddress, PREFIX, type Address } from "../state/address";
+import { formatAddress, parseAddress, PREFIX, readValues, type Address } from "../state/address";
 import { applyPlace, awaitRun } from "../state/awaited";
-import { applyCharted } from "../state/charts";
 import { applyVersus } from "../state/compare";
 import { setStatistic, type Store } from "../state/store";
 import { readHash, watchHash, writeHash } from "./session/host";
 import { addressOf } from "./session/shown_address";
 import { keptRamp } from "./toolbar/colors";
+import type { Views } from "./view/views";
 
 const SETTLED_MS = 250;
 
 // Applies what does not need runs to be known; the step is returned for the session.
-export function applyAddress(store: Store): Address {
-  const address = parseAddress(readHash());
+export function applyAddress(store: Store, views: Views): Address {
+  const hash = readHash();
+  const address = parseAddress(hash);
   batch(() => {
+    views.readLink(address.view, readValues(hash));
     applyLook(store, address);
     applyPlace(store, address);
   });
@@ -27,29 +29,26 @@ export function applyAddress(store: Store): Address {
 
 function applyLook(store: Store, address: Address): void {
   batch(() => {
-    store.view.value = address.view ?? "graph";
-    store.scalarTag.value = address.scalar;
     store.ramp.value = rampNamed(address.colors) ?? keptRamp() ?? DEFAULT_RAMP;
     store.follow.value = address.follow ?? false;
     store.allSessions.value = address.sessions ?? false;
     if (address.stat !== undefined) setStatistic(store, address.stat);
     if (address.dir !== undefined) store.direction.value = address.dir;
     applyVersus(store.compare, address.vs);
-    if (address.charts !== undefined) applyCharted(store.charts, address.charts);
   });
 }
 
 // Writes after things have settled: playing would otherwise write many times a second.
-export function syncAddress(store: Store): Dispose {
+export function syncAddress(store: Store, views: Views): Dispose {
   const disposer = new Disposer();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let written = "";
   disposer.add(effect(() => {
-    const address = addressOf(store);
+    const [address, ofViews] = [addressOf(store), views.writeLink()];
     if (address.run === undefined) return;
     clearTimeout(timer);
     timer = setTimeout(() => {
-      written = formatAddress(readHash(), address);
+      written = formatAddress(readHash(), address, ofViews);
       writeHash(written);
     }, SETTLED_MS);
   }));
@@ -59,13 +58,16 @@ export function syncAddress(store: Store): Dispose {
     if (hash === written) return;
     // Back from another tab of TensorBoard the address has lost our keys: they are written again.
     if (!hash.includes(PREFIX)) {
-      if (hash.startsWith("gradgraph")) writeHash((written = formatAddress(hash, addressOf(store))));
+      if (hash.startsWith("gradgraph")) writeHash((written = formatAddress(hash, addressOf(store), views.writeLink())));
       return;
     }
     const before = store.tag.peek();
     const address = parseAddress(hash);
     const { step, pass, sel } = address;
-    applyLook(store, address);
+    batch(() => {
+      views.readLink(address.view, readValues(hash));
+      applyLook(store, address);
+    });
     if (awaitRun(store, address)) return;
     applyPlace(store, address);
     if (store.follow.peek()) moveSteps(store, Infinity);

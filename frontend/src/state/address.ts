@@ -5,10 +5,8 @@ export const PREFIX = "p.gradgraph.";
 
 export type Direction = "forward" | "backward";
 
-export type View = "graph" | "flow" | "charts";
-
 export interface Address {
-  readonly view?: View | undefined;
+  readonly view?: string | undefined; // id of a view
   readonly run?: string | undefined;
   readonly tag?: string | undefined;
   readonly step?: number | undefined;
@@ -20,12 +18,10 @@ export interface Address {
   readonly sel?: string | undefined;
   readonly open?: readonly string[] | undefined;
   readonly turned?: readonly string[] | undefined; // tensors drawn once, or beside each use, otherwise than usual
-  readonly scalar?: string | undefined;
   readonly colors?: string | undefined;
   readonly follow?: boolean | undefined; // then the step is the last one
   readonly sessions?: boolean | undefined; // those that later ones hide are shown too
   readonly vs?: Versus | undefined;
-  readonly charts?: Charted | undefined;
 }
 
 // What is compared with; a part that is missing is as in what is shown.
@@ -36,30 +32,30 @@ export interface Versus {
   readonly reach: number | undefined;
 }
 
-// What is drawn over each other.
-export interface Charted {
-  readonly pins: readonly string[];
-  readonly runs: readonly string[];
-  readonly of: string | undefined;
-  readonly log: boolean | undefined;
-  readonly smoothing: number;
-}
+// A key without our prefix, and its value; without one it is left out.
+export type LinkEntry = readonly [string, string | number | undefined];
 
 // Longer lists of open groups are not worth an unreadable link.
 const LONGEST_OPEN = 800;
-const LONGEST_PINS = 2000;
+const LONGEST_LIST = 2000;
 
-export function parseAddress(hash: string): Address {
+// Our keys without their prefix. Views read their own parts from these.
+export function readValues(hash: string): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   for (const part of splitHash(hash)) {
     if (!part.startsWith(PREFIX)) continue;
     const at = part.indexOf("=");
     if (at !== -1) values.set(part.slice(PREFIX.length, at), decode(part.slice(at + 1)));
   }
+  return values;
+}
+
+export function parseAddress(hash: string): Address {
+  const values = readValues(hash);
   const dir = values.get("dir");
   const open = values.get("open");
   return {
-    view: viewOf(values.get("view")),
+    view: values.get("view"),
     run: values.get("run"),
     tag: values.get("tag"),
     step: integer(values.get("step")),
@@ -71,20 +67,18 @@ export function parseAddress(hash: string): Address {
     sel: values.get("sel"),
     open: open === undefined ? undefined : open.split("\n").filter((id) => id !== ""),
     turned: values.get("turned")?.split("\n").filter((key) => key !== ""),
-    scalar: values.get("scalar"),
     colors: values.get("colors"),
     follow: values.get("follow") === "1" ? true : undefined,
     sessions: values.get("sessions") === "all" ? true : undefined,
     vs: versusOf(values),
-    charts: chartsOf(values),
   };
 }
 
-// The same hash with our keys replaced by those of `address`.
-export function formatAddress(hash: string, address: Address): string {
+// The same hash with our keys replaced by those of `address` and by what the views add.
+export function formatAddress(hash: string, address: Address, ofViews: readonly LinkEntry[] = []): string {
   const kept = splitHash(hash).filter((part) => !part.startsWith(PREFIX));
   const open = address.open?.join("\n");
-  const entries: readonly (readonly [string, string | number | undefined])[] = [
+  const entries: readonly LinkEntry[] = [
     ["view", address.view],
     ["run", address.run],
     ["tag", address.tag],
@@ -97,12 +91,11 @@ export function formatAddress(hash: string, address: Address): string {
     ["sel", address.sel],
     ["open", open === undefined || open.length > LONGEST_OPEN ? undefined : open],
     ["turned", listed(address.turned ?? [])],
-    ["scalar", address.scalar],
     ["colors", address.colors],
     ["follow", address.follow === true ? 1 : undefined],
     ["sessions", address.sessions === true ? "all" : undefined],
     ...versusEntries(address.vs),
-    ...chartsEntries(address.charts),
+    ...ofViews,
   ];
   const own = entries.flatMap(([name, value]) =>
     value === undefined ? [] : [`${PREFIX}${name}=${encodeURIComponent(value)}`],
@@ -117,36 +110,14 @@ function versusOf(values: ReadonlyMap<string, string>): Versus | undefined {
   return { run: values.get("vs.run"), tag: values.get("vs.tag"), step: integer(step), reach: integer(values.get("vs.reach")) };
 }
 
-function versusEntries(vs: Versus | undefined): readonly (readonly [string, string | number | undefined])[] {
+function versusEntries(vs: Versus | undefined): readonly LinkEntry[] {
   return vs === undefined ? [] : [["vs.run", vs.run], ["vs.tag", vs.tag], ["vs.step", vs.step ?? "same"], ["vs.reach", vs.reach]];
 }
 
-function chartsOf(values: ReadonlyMap<string, string>): Charted {
-  const list = (name: string): readonly string[] => (values.get(name) ?? "").split("\n").filter((one) => one !== "");
-  const log = values.get("chart.log");
-  const smoothing = Number(values.get("chart.smooth"));
-  return {
-    pins: list("chart.pins"), runs: list("chart.runs"), of: values.get("chart.of"),
-    log: log === undefined ? undefined : log === "1", smoothing: smoothing > 0 && smoothing < 1 ? smoothing : 0,
-  };
-}
-
-function chartsEntries(charts: Charted | undefined): readonly (readonly [string, string | number | undefined])[] {
-  if (charts === undefined) return [];
-  const { pins, runs, of, log, smoothing } = charts;
-  return [
-    ["chart.pins", listed(pins)], ["chart.runs", listed(runs)],
-    ["chart.of", of], ["chart.log", log === undefined ? undefined : Number(log)], ["chart.smooth", smoothing === 0 ? undefined : smoothing],
-  ];
-}
-
-function listed(names: readonly string[]): string | undefined {
+// A list as one value; a long one is left out.
+export function listed(names: readonly string[]): string | undefined {
   const text = names.join("\n");
-  return text === "" || text.length > LONGEST_PINS ? undefined : text;
-}
-
-function viewOf(text: string | undefined): View | undefined {
-  return text === "flow" || text === "charts" ? text : undefined;
+  return text === "" || text.length > LONGEST_LIST ? undefined : text;
 }
 
 function splitHash(hash: string): readonly string[] {

@@ -1,7 +1,6 @@
 // The one mutable thing of the panel: what is shown, as signals.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { EVERYTHING, type FlowWindow } from "../model/flow/flow_window";
 import type { BadSteps } from "../model/recorded/bad_steps";
 import type { RecordedStep } from "../model/recorded/record";
 import { BACKWARD, type RecordRef, type Run, type Tag } from "../model/recorded/run";
@@ -9,8 +8,7 @@ import { DEFAULT_STATISTIC, statisticOf, type Magnitudes, type Statistic } from 
 import type { Hierarchy } from "../model/tree/hierarchy";
 import { showGraph, type VisibleGraph } from "../model/visible/collapse";
 import { computeValues, type StepValues } from "../model/visible/values";
-import type { Address, Direction, View } from "./address";
-import { createCharts, type ChartsState } from "./charts";
+import type { Address, Direction } from "./address";
 import { createCompare, type CompareState } from "./compare";
 
 export type Phase =
@@ -38,10 +36,7 @@ export interface Store {
   readonly refits: Signal<number>; // counts the changes after which the camera starts anew
   readonly open: Signal<ReadonlySet<string> | undefined>; // ids of open groups; undefined: not chosen yet
   readonly turned: Signal<ReadonlySet<string>>; // keys of tensors that are drawn once although many use them, or beside each of a few uses
-  readonly view: Signal<View>;
-  readonly flowOpen: Signal<ReadonlySet<string> | undefined>; // ids of groups whose rows the heat map shows; undefined: not chosen yet
-  readonly flowWindow: Signal<FlowWindow>; // the part of the heat map that is in sight
-  readonly scalarTag: Signal<string | undefined>; // of the line above it; undefined: the loss, if one is found
+  readonly view: Signal<string | undefined>; // id; undefined: the first one
   readonly dark: Signal<boolean>;
   readonly ramp: Signal<string>; // the colors of numbers, by id
   readonly playing: Signal<boolean>;
@@ -62,7 +57,6 @@ export interface Store {
   readonly visible: ReadonlySignal<VisibleGraph | undefined>;
   readonly values: ReadonlySignal<StepValues | undefined>;
   readonly compare: CompareState;
-  readonly charts: ChartsState;
 }
 
 export function createStore(alone = false): Store {
@@ -104,10 +98,7 @@ export function createStore(alone = false): Store {
     focused: signal<string | undefined>(undefined),
     refits: signal(0),
     turned: signal<ReadonlySet<string>>(new Set()),
-    view: signal<View>("graph"),
-    flowOpen: signal<ReadonlySet<string> | undefined>(undefined),
-    flowWindow: signal<FlowWindow>(EVERYTHING),
-    scalarTag: signal<string | undefined>(undefined),
+    view: signal<string | undefined>(undefined),
     dark: signal(false),
     ramp: signal(""),
     playing: signal(false),
@@ -122,7 +113,6 @@ export function createStore(alone = false): Store {
     hash: computed(() => ref.value?.hash),
     visible: computed(() => hierarchy.value && showGraph(hierarchy.value, openGroups.value)),
     values,
-    charts: createCharts(),
     compare: createCompare({ runs, run, tag, ref, hierarchy, values, statistic }),
   };
 }

@@ -7,9 +7,10 @@ import { columnEdges, columnsOf } from "../../src/model/charts/histogram_columns
 import { logTicks } from "../../src/model/charts/log_ticks";
 import { smooth } from "../../src/model/charts/smoothing";
 import { partsOf } from "../../src/panel/card/sections/shares";
+import { nodeOfPin } from "../../src/panel/chart/pin_names";
+import { chartedEntries, pinsOf, readCharted, type Charted } from "../../src/panel/charts/charts_state";
 import { readHash, writeHash } from "../../src/panel/session/host";
-import { formatAddress, parseAddress } from "../../src/state/address";
-import { nodeOfPin, pinsOf } from "../../src/state/charts";
+import { formatAddress as formatOwn, parseAddress as parseOwn, readValues, type Address } from "../../src/state/address";
 import { hierarchyOf } from "../fixture";
 import { CLICK, pointAtChart, useStage, waitFor } from "../stage";
 
@@ -59,6 +60,11 @@ test("a pin is a node's output; of a module all of its parameters", () => {
   expect(pinsOf(hierarchy, "gone")).toEqual([]);
   expect(nodeOfPin("a:b#0/Mm.0:3")).toEqual({ key: "a:b#0/Mm.0", slot: 3 });
 });
+
+// A link with the part of this view.
+const formatAddress = (hash: string, { charts, ...address }: Address & { readonly charts?: Charted }): string =>
+  formatOwn(hash, address, charts && chartedEntries(charts));
+const parseAddress = (hash: string): Address & { readonly charts: Charted } => ({ ...parseOwn(hash), charts: readCharted(readValues(hash)) });
 
 test("charts are in the address", () => {
   const charts = { pins: ["a:0", "b & c:1"], runs: ["x=1"], of: "update_ratio", log: false, smoothing: 0.6 };

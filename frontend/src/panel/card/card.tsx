@@ -10,12 +10,12 @@ import { GroupCard } from "./group_card";
 import { NodeCard } from "./node_card";
 import type { CardProps } from "./sections/card_parts";
 
-export function Card({ session, drawing, select }: Omit<CardProps, "hierarchy">): JSX.Element | null | undefined {
+export function Card({ session, drawing, select, ofViews }: Omit<CardProps, "hierarchy">): JSX.Element | null | undefined {
   const { store } = session;
   const hierarchy = store.hierarchy.value;
   const id = store.selected.value;
   if (hierarchy === undefined) return null;
-  const props = { session, drawing, hierarchy, select };
+  const props = { session, drawing, hierarchy, select, ofViews };
   const edges = store.edge.value;
   if (id === undefined) return edges && <Frame store={store} id="edge"><EdgeCard {...props} edges={edges} /></Frame>;
   const group = hierarchy.groupOf.get(id);

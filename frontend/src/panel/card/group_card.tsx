@@ -8,15 +8,13 @@ import { spokenIn } from "../../model/recorded/complex";
 import { calledAgain, type Hierarchy } from "../../model/tree/hierarchy";
 import { State, type StepValues } from "../../model/visible/values";
 import { toggleGroup } from "../../state/actions";
-import { pinsOf } from "../../state/charts";
-import { pin } from "../../state/charts_actions";
 import { ComparedFact } from "../controls/compared_number";
 import { Section } from "../controls/section";
 import { Facts, type CardProps } from "./sections/card_parts";
 import { LoopProfile } from "./sections/loop_profile";
 import { Links } from "./sections/neighbors";
 
-export function GroupCard({ session, drawing, hierarchy, select, group }: CardProps & { readonly group: number }): JSX.Element {
+export function GroupCard({ session, drawing, hierarchy, select, ofViews, group }: CardProps & { readonly group: number }): JSX.Element {
   const { store } = session;
   const { id, title, subtitle, kind, scope, parent } = hierarchy.groups[group]!;
   const open = store.openGroups.value.has(group);
@@ -53,7 +51,7 @@ export function GroupCard({ session, drawing, hierarchy, select, group }: CardPr
           <button type="button" class="link" onClick={() => select(outer.id)}>{outer.title}</button>
         </Section>
       )}
-      {parameters.length > 0 && <p class="pin"><button type="button" class="link" data-testid="pin-all" onClick={() => pin(store, pinsOf(hierarchy, id))}>Add its parameters to charts</button></p>}
+      {parameters.length > 0 && ofViews.map(({ OfParameters }, i) => <OfParameters key={i} hierarchy={hierarchy} id={id} />)}
       <Links title="Parameters" id="parameters" graph={hierarchy.graph} nodes={parameters} select={select} />
     </>
   );

@@ -52,7 +52,7 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
           <Stages session={session} reply={series} complex={isComplex(graph, row)} />
           <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
           <LoopProfile {...props} />
-          <History session={session} drawing={props.drawing} reply={series} statistic={spoken(session.store.statistic.value, isComplex(graph, row))} />
+          <History session={session} drawing={props.drawing} ofViews={props.ofViews} reply={series} statistic={spoken(session.store.statistic.value, isComplex(graph, row))} />
         </>
       )}
       <Neighbors {...props} />

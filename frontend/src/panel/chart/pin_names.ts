@@ -2,7 +2,6 @@
 
 import { titleOf } from "../../model/recorded/titles";
 import { calledAgain } from "../../model/tree/hierarchy";
-import { nodeOfPin } from "../../state/charts";
 import type { Store } from "../../state/store";
 
 // As the graph names it, with its module; the key where this graph has no such node.
@@ -16,4 +15,10 @@ export function nameOfPin(store: Store, pin: string): string {
   const { path, call } = graph.columns.scopes;
   const where = scope === -1 || path[scope] === "" ? "" : `${path[scope]}${calledAgain(graph, scope) ? `#${call[scope]}` : ""} · `;
   return `${where}${title}${slot > 0 ? ` [${slot}]` : ""}`;
+}
+
+// The node and the output that a pin is of.
+export function nodeOfPin(pin: string): { readonly key: string; readonly slot: number } {
+  const at = pin.lastIndexOf(":");
+  return { key: pin.slice(0, at), slot: Number(pin.slice(at + 1)) };
 }

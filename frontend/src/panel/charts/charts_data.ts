@@ -1,16 +1,17 @@
 // Fetches the lines that are drawn over each other, while they are looked at.
 
-import { effect, signal, type Signal } from "@preact/signals";
+import { effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Client } from "../../api/client";
 import type { NodeSeries } from "../../api/parse";
 import type { Dispose } from "../../base/disposer";
 import type { Result } from "../../base/result";
 import type { Run } from "../../model/recorded/run";
-import { nodeOfPin } from "../../state/charts";
-import { chartedPins } from "../../state/charts_actions";
 import type { Store } from "../../state/store";
+import { nodeOfPin } from "../chart/pin_names";
+import { chartedPins } from "./charts_actions";
+import type { Charting } from "./charts_state";
 
-export interface Charting {
+export interface FetchedCharts extends Charting {
   // By run, tag and pin (seriesKey).
   readonly series: Signal<ReadonlyMap<string, Result<NodeSeries>>>;
   readonly close: Dispose;
@@ -21,10 +22,10 @@ export function seriesKey(run: string, tag: string, pin: string): string {
 }
 
 // The shown run and those over it that have the same graph, in the order in which they were chosen.
-export function drawnRuns(store: Store): readonly string[] {
+export function drawnRuns({ store, chosen }: Charting): readonly string[] {
   const [run, tag] = [store.run.value?.run, store.tag.value?.tag];
   if (run === undefined || tag === undefined) return [];
-  const others = store.charts.runs.value.filter((one) => one !== run && hasTag(store.runs.value, one, tag));
+  const others = chosen.runs.value.filter((one) => one !== run && hasTag(store.runs.value, one, tag));
   return [run, ...others];
 }
 
@@ -39,7 +40,8 @@ interface Wanted {
   readonly version: string; // changes when records were added, or recorded anew after a restart
 }
 
-export function createCharting(store: Store, client: Client): Charting {
+export function fetchCharts(charting: Charting, client: Client, isShown: ReadonlySignal<boolean>): FetchedCharts {
+  const { store } = charting;
   const series = signal<ReadonlyMap<string, Result<NodeSeries>>>(new Map());
   // What is drawn, in the version that was asked for. What is no longer drawn is dropped.
   let asked: ReadonlyMap<string, string> = new Map();
@@ -49,22 +51,23 @@ export function createCharting(store: Store, client: Client): Charting {
   };
   const close = effect(() => {
     const tag = store.tag.value?.tag;
-    if (store.view.value !== "charts" || tag === undefined || store.hierarchy.value === undefined) return;
-    const wanted = listWanted(store, tag);
+    if (!isShown.value || tag === undefined || store.hierarchy.value === undefined) return;
+    const wanted = listWanted(charting, tag);
     const before = asked;
     asked = new Map(wanted.map(({ key, version }) => [key, version]));
     for (const one of wanted) {
       if (before.get(one.key) !== one.version) void ask(store, client, tag, one).then((reply) => put(one, reply));
     }
   });
-  return { series, close };
+  return { ...charting, series, close };
 }
 
-function listWanted(store: Store, tag: string): readonly Wanted[] {
-  return drawnRuns(store).flatMap((run) => {
-    const records = store.runs.value.find((one) => one.run === run)?.tags.find((one) => one.tag === tag)?.records ?? [];
+function listWanted(charting: Charting, tag: string): readonly Wanted[] {
+  const runs = charting.store.runs.value;
+  return drawnRuns(charting).flatMap((run) => {
+    const records = runs.find((one) => one.run === run)?.tags.find((one) => one.tag === tag)?.records ?? [];
     const version = `${records.length} ${records.at(-1)?.wallTime}`;
-    return chartedPins(store).map((pin) => ({ run, pin, key: seriesKey(run, tag, pin), version }));
+    return chartedPins(charting).map((pin) => ({ run, pin, key: seriesKey(run, tag, pin), version }));
   });
 }
 

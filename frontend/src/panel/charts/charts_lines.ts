@@ -1,18 +1,16 @@
 // The lines of the view of charts: a color for each tensor, a dash for each run; of one tensor, a color for each run.
 
-import type { NodeSeries } from "../../api/parse";
-import type { Result } from "../../base/result";
 import type { ChartLine } from "../../draw/charts/chart_line";
 import { lineColor, lineDash } from "../../draw/style/line_colors";
 import type { Theme } from "../../draw/style/theme";
 import { spokenIn } from "../../model/recorded/complex";
 import { BACKWARD, STAGES } from "../../model/recorded/run";
-import { chartedPins } from "../../state/charts_actions";
 import type { Store } from "../../state/store";
 import { OF_WEIGHTS, pointsOf } from "../chart/lines";
 import { nameOfPin } from "../chart/pin_names";
 import type { SavedChart } from "../picture/save_chart";
-import { drawnRuns, seriesKey } from "./charts_data";
+import { chartedPins } from "./charts_actions";
+import { drawnRuns, seriesKey, type FetchedCharts } from "./charts_data";
 
 export interface OverlaidLine extends ChartLine {
   readonly pin: string;
@@ -30,10 +28,12 @@ export interface Overlaid {
   readonly axis: string;
 }
 
-export function drawnLines(store: Store, series: ReadonlyMap<string, Result<NodeSeries>>, theme: Theme): Overlaid {
-  const [pins, runs, tag, statistic] = [chartedPins(store), drawnRuns(store), store.tag.value?.tag ?? "", spokenIn(store.statistic.value, store.hierarchy.value?.graph)];
+export function drawnLines(charting: FetchedCharts, theme: Theme): Overlaid {
+  const { store, chosen } = charting;
+  const series = charting.series.value;
+  const [pins, runs, tag, statistic] = [chartedPins(charting), drawnRuns(charting), store.tag.value?.tag ?? "", spokenIn(store.statistic.value, store.hierarchy.value?.graph)];
   const options = optionsFor(store);
-  const of = (options.find(({ id }) => id === store.charts.of.value) ?? options.find(({ id }) => id === store.ref.value?.stage) ?? options[0])!.id;
+  const of = (options.find(({ id }) => id === chosen.of.value) ?? options.find(({ id }) => id === store.ref.value?.stage) ?? options[0])!.id;
   const weights = !STAGES.includes(of);
   const line = { stage: weights ? "applied" : of, columns: weights ? [of] : statistic.columns };
   const pass = of === store.ref.value?.stage ? store.ref.value.backwardPass : 0;
@@ -46,19 +46,19 @@ export function drawnLines(store: Store, series: ReadonlyMap<string, Result<Node
   }));
   const canBeLog = weights || statistic.scale === "log";
   const starts = weights || (!statistic.signed && statistic.summary === "greatest");
-  const log = canBeLog && (store.charts.log.value ?? starts) && lines.some(({ values }) => values.some((value) => value !== null && value !== 0));
+  const log = canBeLog && (chosen.log.value ?? starts) && lines.some(({ values }) => values.some((value) => value !== null && value !== 0));
   return { lines, pins, runs, of, canBeLog, log, axis: log && !weights && statistic.signed ? `|${statistic.label}|` : "" };
 }
 
 // As they are taken away: with names that say which run, where there are several.
-export function savedLines(store: Store, { lines, runs, of, log, axis }: Overlaid): SavedChart {
+export function savedLines({ store, chosen }: FetchedCharts, { lines, runs, of, log, axis }: Overlaid): SavedChart {
   const nameOf = ({ pin, run }: OverlaidLine): string => `${nameOfPin(store, pin)}${runs.length > 1 ? ` (${run || "."})` : ""}`;
   const option = optionsFor(store).find(({ id }) => id === of)?.text ?? of;
   const number = STAGES.includes(of) ? `: ${axis || spokenIn(store.statistic.value, store.hierarchy.value?.graph).label}` : "";
   return {
     name: of, title: `${option[0]!.toUpperCase()}${option.slice(1)}${number}${log ? " (log)" : ""}`, log,
     lines: lines.map((line) => ({ ...line, label: nameOf(line) })), columns: lines.map(nameOf),
-    step: store.ref.value?.step, smoothing: store.charts.smoothing.value,
+    step: store.ref.value?.step, smoothing: chosen.smoothing.value,
   };
 }
 

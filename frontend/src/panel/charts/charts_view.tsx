@@ -1,27 +1,72 @@
-// Tensors, and runs, over each other: one chart, and a key with the numbers under the pointer.
+// The view of charts: tensors, and runs, over each other in one chart, and a key with the numbers under the pointer.
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { goToStep } from "../../state/actions";
-import { removeCharted, toggleRun } from "../../state/charts_actions";
-import type { Store } from "../../state/store";
 import { Chart, isAllZero, plainValue, valueIn } from "../chart/chart";
 import { MarksKey, Spelt, Swatch } from "../chart/chart_key";
 import { nameOfPin } from "../chart/pin_names";
 import { CloseIcon, IconButton } from "../controls/icons";
+import { SaveChart } from "../picture/save_chart";
 import type { Drawing } from "../session/drawing";
-import { hasTag, type Charting } from "./charts_data";
-import { drawnLines, optionsFor, type Overlaid } from "./charts_lines";
+import { STEP_KEYS, type Around, type Shown, type View } from "../view/view";
+import { chartedPins, pin, removeCharted, toggleRun } from "./charts_actions";
+import { fetchCharts, hasTag, type FetchedCharts } from "./charts_data";
+import { drawnLines, optionsFor, savedLines, type Overlaid } from "./charts_lines";
+import { applyCharted, chartedEntries, chartedOf, createCharts, pinsOf, readCharted } from "./charts_state";
+import { PinAllButton, PinButton } from "./pin_button";
 
-interface ChartsProps {
-  readonly store: Store;
-  readonly drawing: Drawing;
-  readonly charting: Charting;
+export const chartsView: View = {
+  id: "charts",
+  text: "Charts",
+  title: "Chosen tensors and runs over each other",
+  hasCard: false,
+  compares: false,
+  help: {
+    keys: STEP_KEYS,
+    meanings: [
+      ["charts", "chosen tensors over each other, over all steps; “Find” adds a node, or all parameters of a module"],
+      ["color, dash", "a color for each tensor and a dash for each run; of one tensor, a color for each run"],
+      ["numbers", "at the step under the pointer, else at the chosen one; a click goes to a step"],
+      ["orange", "the chosen step"],
+      ["marks", "on the lower line of a log scale: a gradient of exactly zero; magenta at the top: NaN or infinity. A gap in a line: no gradient"],
+      ["smoothing", "as in TensorBoard's Time Series, off at first; the raw lines stay below, and all numbers are raw"],
+    ],
+  },
+  create: showCharts,
+};
+
+function showCharts({ store, client, drawing, isShown, show }: Around): Shown {
+  const chosen = createCharts();
+  const charting = fetchCharts({ store, chosen }, client, isShown);
+  return {
+    Body: () => <ChartsBody drawing={drawing} charting={charting} />,
+    Saved: () => <SavedCharts drawing={drawing} charting={charting} />,
+    inCard: {
+      OfTensor: ({ rowKey }) => <PinButton charting={charting} pin={rowKey} show={show} />,
+      OfParameters: ({ hierarchy, id }) => <PinAllButton charting={charting} hierarchy={hierarchy} id={id} />,
+    },
+    // What is found is added to what is drawn, be that pinned or only selected.
+    select(id) {
+      if (store.hierarchy.value !== undefined) pin(charting, [...chartedPins(charting), ...pinsOf(store.hierarchy.value, id)]);
+    },
+    link: {
+      read: (values) => applyCharted(chosen, readCharted(values)),
+      write: () => chartedEntries(chartedOf(chosen)),
+    },
+    close: charting.close,
+  };
 }
 
-export function ChartsView({ store, drawing, charting }: ChartsProps): JSX.Element {
+interface ChartsProps {
+  readonly drawing: Drawing;
+  readonly charting: FetchedCharts;
+}
+
+function ChartsBody({ drawing, charting }: ChartsProps): JSX.Element {
+  const { store, chosen } = charting;
   const [pointed, pointAt] = useState<number | undefined>(undefined);
-  const overlaid = drawnLines(store, charting.series.value, drawing.theme.value);
+  const overlaid = drawnLines(charting, drawing.theme.value);
   const step = store.ref.value?.step;
   const { lines, log, axis } = overlaid;
   if (overlaid.pins.length === 0) return <NothingPinned />;
@@ -29,16 +74,27 @@ export function ChartsView({ store, drawing, charting }: ChartsProps): JSX.Eleme
     <div class="charts" data-testid="charts" data-pins={overlaid.pins.join("\n")} data-runs={overlaid.runs.join("\n")}>
       <div class="charts-key">
         <p class="faint" data-testid="charts-at">step {pointed ?? step}{pointed === undefined || pointed === step ? "" : " (pointed at)"}</p>
-        <Key store={store} overlaid={overlaid} at={pointed ?? step} />
+        <Key charting={charting} overlaid={overlaid} at={pointed ?? step} />
         <MarksKey lines={lines} log={log} />
-        <Runs store={store} />
+        <Runs charting={charting} />
       </div>
       <div class="charts-plot">
-        <Controls store={store} overlaid={overlaid} />
-        <Chart fills lines={lines} log={log} label={axis} step={step} theme={drawing.theme.value} smoothing={store.charts.smoothing.value}
+        <Controls charting={charting} overlaid={overlaid} />
+        <Chart fills lines={lines} log={log} label={axis} step={step} theme={drawing.theme.value} smoothing={chosen.smoothing.value}
           pointAt={pointAt} goTo={(to) => goToStep(store, to, store.ref.value?.backwardPass)} />
       </div>
     </div>
+  );
+}
+
+function SavedCharts({ drawing, charting }: ChartsProps): JSX.Element | null {
+  const overlaid = drawnLines(charting, drawing.theme.value);
+  if (overlaid.lines.length === 0) return null;
+  return (
+    <section>
+      <h3>The chart</h3>
+      <SaveChart store={charting.store} drawing={drawing} look="action" chart={savedLines(charting, overlaid)} />
+    </section>
   );
 }
 
@@ -51,7 +107,7 @@ function NothingPinned(): JSX.Element {
   );
 }
 
-function Key({ store, overlaid: { lines, pins, runs, log }, at }: { readonly store: Store; readonly overlaid: Overlaid; readonly at: number | undefined }): JSX.Element {
+function Key({ charting, overlaid: { lines, pins, runs, log }, at }: { readonly charting: FetchedCharts; readonly overlaid: Overlaid; readonly at: number | undefined }): JSX.Element {
   const several = runs.length > 1;
   return (
     <ul data-testid="charts-lines">
@@ -59,9 +115,9 @@ function Key({ store, overlaid: { lines, pins, runs, log }, at }: { readonly sto
         <li key={pin} data-pin={pin}>
           <div class="charts-pin">
             {!several && lines.filter((line) => line.pin === pin).map((line) => <Swatch key={line.id} line={line} />)}
-            <span class="charts-name" title={pin}>{nameOfPin(store, pin)}</span>
+            <span class="charts-name" title={pin}>{nameOfPin(charting.store, pin)}</span>
             {!several && <Value pin={pin} lines={lines} at={at} />}
-            <IconButton id="unpin" label="Remove" onClick={() => removeCharted(store, pin)}><CloseIcon /></IconButton>
+            <IconButton id="unpin" label="Remove" onClick={() => removeCharted(charting, pin)}><CloseIcon /></IconButton>
           </div>
           {log && lines.some((line) => line.pin === pin && isAllZero(line)) && <p class="faint" data-testid="all-zero">All 0.</p>}
           {several && lines.filter((line) => line.pin === pin).map((line) => (
@@ -83,17 +139,18 @@ function Value({ pin, lines, at }: { readonly pin: string; readonly lines: Overl
 }
 
 // Runs with a graph of the same name.
-function Runs({ store }: { readonly store: Store }): JSX.Element | null {
+function Runs({ charting }: { readonly charting: FetchedCharts }): JSX.Element | null {
+  const { store } = charting;
   const [run, tag] = [store.run.value?.run, store.tag.value?.tag];
   const others = store.runs.value.filter((one) => one.run !== run && tag !== undefined && hasTag(store.runs.value, one.run, tag));
   if (others.length === 0) return null;
-  const chosen = store.charts.runs.value;
+  const over = charting.chosen.runs.value;
   return (
     <section>
       <h3>Runs over {run || "."}</h3>
       {others.map((one) => (
         <label key={one.run} class="check">
-          <input type="checkbox" data-testid="over-run" data-run={one.run} checked={chosen.includes(one.run)} onChange={() => toggleRun(store, one.run)} />
+          <input type="checkbox" data-testid="over-run" data-run={one.run} checked={over.includes(one.run)} onChange={() => toggleRun(charting, one.run)} />
           {one.run || "."}
         </label>
       ))}
@@ -101,13 +158,13 @@ function Runs({ store }: { readonly store: Store }): JSX.Element | null {
   );
 }
 
-function Controls({ store, overlaid: { of, canBeLog, log } }: { readonly store: Store; readonly overlaid: Overlaid }): JSX.Element {
-  const { smoothing, log: chosenLog, of: chosenOf } = store.charts;
+function Controls({ charting, overlaid: { of, canBeLog, log } }: { readonly charting: FetchedCharts; readonly overlaid: Overlaid }): JSX.Element {
+  const { smoothing, log: chosenLog, of: chosenOf } = charting.chosen;
   return (
     <div class="charts-controls">
       <label class="choice"><span>Of</span>
         <select data-testid="charts-of" value={of} onChange={(event) => (chosenOf.value = event.currentTarget.value)}>
-          {optionsFor(store).map(({ id, text }) => <option key={id} value={id}>{text}</option>)}
+          {optionsFor(charting.store).map(({ id, text }) => <option key={id} value={id}>{text}</option>)}
         </select>
       </label>
       {canBeLog && <label class="check">

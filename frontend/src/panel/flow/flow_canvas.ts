@@ -6,9 +6,9 @@ import type { Point, Rect } from "../../base/geometry";
 import { paintCells } from "../../draw/flow/paint_cells";
 import { fromPx, panSpan, seekSpan, unitAt } from "../../model/flow/flow_window";
 import { goToStep } from "../../state/actions";
-import { showEverything, zoomColumns, zoomRows } from "../../state/flow_actions";
 import type { Store } from "../../state/store";
 import type { Drawing } from "../session/drawing";
+import { showEverything, zoomColumns, zoomRows } from "./flow_actions";
 import { brushedWindow, brushRect } from "./flow_brush";
 import type { Flowing, Sight } from "./flow_data";
 import { paintOver } from "./flow_paint";
@@ -70,11 +70,11 @@ export class FlowCanvas {
   // Brings the cursor back into sight when it moved; what the person moves away from stays out of it.
   private seek(column: number, row: number): void {
     const { columns, rows } = this.flowing.sight.peek();
-    const now = this.store.flowWindow.peek();
+    const now = this.flowing.state.window.peek();
     const wide = column === -1 ? undefined : seekSpan(columns, column);
     const high = row === -1 ? undefined : seekSpan(rows, row);
     if (wide === undefined && high === undefined) return;
-    this.store.flowWindow.value = { columns: wide ?? now.columns, rows: high ?? now.rows };
+    this.flowing.state.window.value = { columns: wide ?? now.columns, rows: high ?? now.rows };
   }
 
   private watchSize(): void {
@@ -109,7 +109,7 @@ export class FlowCanvas {
     disposer.add(listen<PointerEvent>(canvas, "pointerup", () => this.drop()));
     disposer.add(listen(canvas, "pointercancel", () => this.give()));
     disposer.add(listen(canvas, "pointerleave", () => this.point(-1, -1)));
-    disposer.add(listen(canvas, "dblclick", () => showEverything(this.store)));
+    disposer.add(listen(canvas, "dblclick", () => showEverything(this.flowing.state)));
   }
 
   private pull(drag: Drag, to: Point): void {
@@ -119,7 +119,7 @@ export class FlowCanvas {
     this.canvas.style.cursor = drag.pans ? "grabbing" : "crosshair";
     if (drag.pans) {
       const { columns, rows } = drag.sight;
-      this.store.flowWindow.value = {
+      this.flowing.state.window.value = {
         columns: panSpan(columns, (drag.from.x - to.x) / columns.unitPx),
         rows: panSpan(rows, (drag.from.y - to.y) / rows.unitPx),
       };
@@ -133,7 +133,7 @@ export class FlowCanvas {
     const brush = this.brush();
     this.give();
     if (!drag.moved) this.choose(drag.from);
-    if (brush !== undefined) this.store.flowWindow.value = brushedWindow(brush, this.flowing.sight.peek(), this.store.flowWindow.peek());
+    if (brush !== undefined) this.flowing.state.window.value = brushedWindow(brush, this.flowing.sight.peek(), this.flowing.state.window.peek());
   }
 
   private give(): void {
@@ -160,13 +160,13 @@ export class FlowCanvas {
   private turn(event: WheelEvent): void {
     event.preventDefault();
     const { columns, rows, map } = this.flowing.sight.peek();
-    const { store } = this;
+    const { state } = this.flowing;
     const pixels = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 33 : 1;
     const [dx, dy] = [event.deltaX * pixels, event.deltaY * pixels];
     // Browsers turn a wheel with Shift into a horizontal one.
-    if (event.shiftKey) zoomRows(store, rows, Math.exp(-(dy || dx) * WHEEL), fromPx(rows, event.offsetY - map.y));
-    else if (Math.abs(dx) > Math.abs(dy)) store.flowWindow.value = { ...store.flowWindow.peek(), columns: panSpan(columns, dx / columns.unitPx) };
-    else zoomColumns(store, columns, Math.exp(-dy * WHEEL), fromPx(columns, event.offsetX));
+    if (event.shiftKey) zoomRows(state, rows, Math.exp(-(dy || dx) * WHEEL), fromPx(rows, event.offsetY - map.y));
+    else if (Math.abs(dx) > Math.abs(dy)) state.window.value = { ...state.window.peek(), columns: panSpan(columns, dx / columns.unitPx) };
+    else zoomColumns(state, columns, Math.exp(-dy * WHEEL), fromPx(columns, event.offsetX));
   }
 
   private cellAt({ x, y }: Point): { readonly column: number; readonly row: number } {

@@ -1,7 +1,6 @@
 // Fetches what the heat map shows while it is looked at, and ties it to rows, colors and the window.
 
 import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { Client } from "../../api/client";
 import { listScalars, readScalar } from "../../api/read_flow";
 import { Disposer, type Dispose } from "../../base/disposer";
 import type { Rect, Size } from "../../base/geometry";
@@ -15,11 +14,10 @@ import { columnAxis, rowAxis, type Axis } from "../../model/flow/flow_window";
 import { lossTag, valueScale, type ScalarSeries } from "../../model/flow/scalar_line";
 import { BACKWARD, distinctSteps, lengthOf } from "../../model/recorded/run";
 import { positionOf } from "../../model/recorded/step_axis";
-import { openAtFirst, openRowsAround } from "../../state/flow_actions";
 import type { Store } from "../../state/store";
-import type { Drawing } from "../session/drawing";
-import { readNew } from "./flow_numbers";
-import { comparedOf, followTheirs } from "./flow_theirs";
+import type { Around } from "../view/view";
+import { createFlowState, openAtFirst, openRowsAround, type FlowState } from "./flow_actions";
+import { comparedOf, followTheirs, readNew } from "./flow_numbers";
 
 // Where things are on the screen.
 export interface Sight {
@@ -30,6 +28,7 @@ export interface Sight {
 }
 
 export interface Flowing {
+  readonly state: FlowState;
   readonly own: Signal<Flow | undefined>; // of what is shown
   readonly flow: ReadonlySignal<Flow | undefined>; // the same; while something is compared, a ComparedFlow
   readonly problem: Signal<string | undefined>;
@@ -52,7 +51,9 @@ const LINE_PX = 92;
 const TOP_PX = 6;
 const TICKS_PX = 24;
 
-export function createFlowing(store: Store, client: Client, drawing: Drawing): Flowing {
+export function createFlowing(around: Around): Flowing {
+  const { store, drawing } = around;
+  const state = createFlowState(store);
   const own = signal<Flow | undefined>(undefined);
   const theirs = signal<Flow | undefined>(undefined);
   const compared = computed(() => comparedOf(store, own.value, theirs.value));
@@ -61,20 +62,20 @@ export function createFlowing(store: Store, client: Client, drawing: Drawing): F
   const tags = signal<readonly string[]>([]);
   const scalar = signal<ScalarSeries | undefined>(undefined);
   const size = signal<Size>({ width: 0, height: 0 });
-  const rows = computed(() => (flow.value === undefined ? [] : listRows(flow.value.hierarchy, store.flowOpen.value ?? new Set(), flow.value.shown)));
+  const rows = computed(() => (flow.value === undefined ? [] : listRows(flow.value.hierarchy, state.open.value ?? new Set(), flow.value.shown)));
   const steps = computed(() => flow.value?.steps ?? []);
   const position = computed(() => (store.ref.value === undefined || steps.value.length === 0 ? undefined : positionOf(steps.value, store.ref.value.step)));
   const lineTag = computed(() => {
-    const chosen = store.scalarTag.value;
+    const chosen = state.scalarTag.value;
     return chosen !== undefined && (chosen === "" || tags.value.includes(chosen)) ? chosen : (lossTag(tags.value) ?? "");
   });
-  const sight = computed(() => sightOf(store, size.value, steps.value.length, rows.value.length, lineTag.value !== ""));
+  const sight = computed(() => sightOf(state, size.value, steps.value.length, rows.value.length, lineTag.value !== ""));
   const { scale } = drawing;
   const plain = codesKept(store, scale, own);
   const codes = computed(() => (compared.value === undefined ? plain.value : comparedCodesOf(compared.value, store.compare.reach.value)));
   const disposer = new Disposer();
   const made: Flowing = {
-    own, flow, problem, rows, tags, lineTag, size, sight, position, scale,
+    state, own, flow, problem, rows, tags, lineTag, size, sight, position, scale,
     row: computed(() => (flow.value === undefined ? -1 : rowShowing(flow.value.hierarchy, rows.value, store.selected.value))),
     palette: computed(() => (compared.value === undefined ? paletteOf : ratioPaletteOf)(drawing.theme.value)),
     column: computed(() => steps.value.indexOf(store.ref.value?.step ?? NaN)),
@@ -92,19 +93,19 @@ export function createFlowing(store: Store, client: Client, drawing: Drawing): F
     }),
     close: () => disposer.dispose(),
   };
-  disposer.add(effect(() => followNumbers(store, client, made)));
-  disposer.add(effect(() => followTheirs(store, client, own, theirs)));
-  disposer.add(effect(() => followTags(store, client, made)));
-  disposer.add(effect(() => followScalar(store, client, made, scalar)));
+  disposer.add(effect(() => followNumbers(around, made)));
+  disposer.add(effect(() => followTheirs(around, own, theirs)));
+  disposer.add(effect(() => followTags(around, made)));
+  disposer.add(effect(() => followScalar(around, made, scalar)));
   disposer.add(effect(() => {
     const [selected, shown] = [store.selected.value, store.hierarchy.value];
-    if (store.view.value === "flow" && selected !== undefined && shown !== undefined) openRowsAround(store, selected);
+    if (around.isShown.value && selected !== undefined && shown !== undefined) openRowsAround(state, selected);
   }));
   return made;
 }
 
-function sightOf(store: Store, { width, height }: Size, columns: number, rows: number, withLine: boolean): Sight {
-  const { columns: wide, rows: high } = store.flowWindow.value;
+function sightOf({ window }: FlowState, { width, height }: Size, columns: number, rows: number, withLine: boolean): Sight {
+  const { columns: wide, rows: high } = window.value;
   const y = withLine ? LINE_PX + TOP_PX : TOP_PX;
   const map = { x: 0, y, width, height: Math.max(0, height - y - TICKS_PX) };
   return {
@@ -127,10 +128,10 @@ function codesKept(store: Store, scale: ReadonlySignal<ColorScale>, flow: Signal
   });
 }
 
-function followNumbers(store: Store, client: Client, { own: flow, problem }: Flowing): void {
+function followNumbers({ store, client, isShown }: Around, { state, own: flow, problem }: Flowing): void {
   const [run, tag, hierarchy, statistic] = [store.run.value?.run, store.tag.value, store.hierarchy.value, store.statistic.value];
   const ref = store.ref.value;
-  if (store.view.value !== "flow") return;
+  if (!isShown.value) return;
   if (run === undefined || tag === undefined || ref === undefined || hierarchy === undefined) {
     flow.value = undefined;
     return;
@@ -150,7 +151,7 @@ function followNumbers(store: Store, client: Client, { own: flow, problem }: Flo
     const began = performance.now();
     batch(() => {
       flow.value = computeFlow(hierarchy, reply.value, statistic, stage, every);
-      openAtFirst(store, hierarchy, flow.value.shown);
+      openAtFirst(state, hierarchy, flow.value.shown);
     });
     performance.measure("gradgraph:flow-numbers", { start: began, end: performance.now() });
   });
@@ -159,9 +160,9 @@ function followNumbers(store: Store, client: Client, { own: flow, problem }: Flo
 // What each heat map shows or waits for.
 const wanted = new WeakMap<Signal<Flow | undefined>, string>();
 
-function followTags(store: Store, client: Client, { tags }: Flowing): void {
+function followTags({ store, client, isShown }: Around, { tags }: Flowing): void {
   const run = store.run.value?.run;
-  if (store.view.value !== "flow" || run === undefined) return;
+  if (!isShown.value || run === undefined) return;
   void listScalars(client, run).then((reply) => {
     if (store.run.peek()?.run !== run) return;
     const found = reply.ok ? reply.value : [];
@@ -170,9 +171,9 @@ function followTags(store: Store, client: Client, { tags }: Flowing): void {
   });
 }
 
-function followScalar(store: Store, client: Client, { lineTag }: Flowing, scalar: Signal<ScalarSeries | undefined>): void {
+function followScalar({ store, client, isShown }: Around, { lineTag }: Flowing, scalar: Signal<ScalarSeries | undefined>): void {
   const [run, tag, records] = [store.run.value?.run, lineTag.value, store.tag.value];
-  if (store.view.value !== "flow" || run === undefined || records === undefined || tag === "") return;
+  if (!isShown.value || run === undefined || records === undefined || tag === "") return;
   void readScalar(client, run, tag).then((reply) => {
     if (store.run.peek()?.run === run && lineTag.peek() === tag) scalar.value = reply.ok ? reply.value : undefined;
   });

@@ -5,7 +5,7 @@ import { DETAIL_FONT, fitText, TITLE_FONT } from "../../draw/style/text";
 import type { Theme } from "../../draw/style/theme";
 import { LABEL_PX, namePx, rowsWithNames } from "../../model/flow/flow_window";
 import type { Store } from "../../state/store";
-import type { View } from "../picture/picture";
+import type { Painted } from "../picture/picture";
 import type { Drawing } from "../session/drawing";
 import type { Flowing } from "./flow_data";
 import { paintOver } from "./flow_paint";
@@ -15,7 +15,7 @@ import { rowTitle } from "./flow_words";
 const NAMES_PX = 250;
 const INDENT_PX = 13;
 
-export function flowPicture(store: Store, drawing: Drawing, flowing: Flowing): View {
+export function flowPicture(store: Store, drawing: Drawing, flowing: Flowing): Painted {
   const { width, height } = flowing.size.peek();
   const theme = drawing.theme.peek();
   return {

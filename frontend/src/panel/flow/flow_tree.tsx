@@ -9,8 +9,8 @@ import type { JSX } from "preact";
 import type { Flow } from "../../model/flow/flow";
 import type { FlowRow } from "../../model/flow/flow_rows";
 import { LABEL_PX, namePx, panSpan, rowsWithNames } from "../../model/flow/flow_window";
-import { toggleRows } from "../../state/flow_actions";
 import type { Store } from "../../state/store";
+import { toggleRows } from "./flow_actions";
 import type { Flowing } from "./flow_data";
 import { cellText, fullTitle, rowTitle } from "./flow_words";
 
@@ -28,7 +28,7 @@ export function FlowTree({ store, flowing }: { readonly store: Store; readonly f
       aria-rowcount={rows.length} aria-colcount={2} aria-activedescendant={named.includes(selected) ? `gradgraph-flow-${selected}` : undefined}
       onWheel={(event) => {
         event.preventDefault();
-        store.flowWindow.value = { ...store.flowWindow.peek(), rows: panSpan(axis, event.deltaY / axis.unitPx) };
+        flowing.state.window.value = { ...flowing.state.window.peek(), rows: panSpan(axis, event.deltaY / axis.unitPx) };
       }}>
       {named.map((index) => (
         <Row key={rows[index]!.id} store={store} flowing={flowing} flow={flow} row={rows[index]!} index={index}
@@ -55,7 +55,7 @@ function Row({ store, flowing, flow, row, index, middlePx, heightPx, selected }:
 }): JSX.Element {
   const { title, subtitle } = rowTitle(flow.hierarchy, row);
   const value = cellText(flow, row, flowing.column.value);
-  const toggle = (): void => toggleRows(store, flowing.rows.peek(), flowing.sight.peek().rows, row.id);
+  const toggle = (): void => toggleRows(flowing.state, flowing.rows.peek(), flowing.sight.peek().rows, row.id);
   const kind = row.kind === "group" ? "group" : flow.hierarchy.graph.columns.nodes.kind[row.node]!;
   return (
     <div id={`gradgraph-flow-${index}`} class={`flow-row flow-${kind}${heightPx < SMALL_BELOW_PX ? " small" : ""}`} role="row" data-key={row.id} data-row={index} data-value={value}

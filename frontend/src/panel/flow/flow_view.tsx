@@ -1,4 +1,4 @@
-// Gradient over the whole training: names at the left, the heat map, the loss above it, the colors below.
+// The view of the gradient over the whole training: names at the left, the heat map, the loss above it, the colors below.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -6,14 +6,19 @@ import { formatNumber } from "../../base/format";
 import type { Flow } from "../../model/flow/flow";
 import { valueAt } from "../../model/flow/scalar_line";
 import { badWords } from "../../model/recorded/bad_steps";
-import { showEverything } from "../../state/flow_actions";
 import type { Store } from "../../state/store";
 import { FitIcon, IconButton } from "../controls/icons";
 import { Loading, NoGradients } from "../controls/messages";
+import { nameOf, withFooter } from "../picture/picture";
 import type { Drawing } from "../session/drawing";
+import { SavePictures } from "../view/save_pictures";
+import type { Around, Shown, View } from "../view/view";
+import { closeAllRows, openAllRows, openRowsAround, showEverything } from "./flow_actions";
 import { FlowCanvas, type PointedCell } from "./flow_canvas";
-import type { Flowing } from "./flow_data";
+import { createFlowing, type Flowing } from "./flow_data";
+import { FLOW_KEYS, FLOW_MEANINGS, pressInFlow } from "./flow_keys";
 import { FlowLegend } from "./flow_legend";
+import { flowPicture } from "./flow_picture";
 import { FlowTree } from "./flow_tree";
 import { cellSentence, fullTitle } from "./flow_words";
 
@@ -21,7 +26,39 @@ const TOOLTIP_PX = 280;
 // So many points of a scalar TensorBoard keeps by itself.
 const THINNED = 1000;
 
-export function FlowView({ store, drawing, flowing }: {
+export const flowView: View = {
+  id: "flow",
+  text: "Flow",
+  title: "Every module and node over all recorded steps, as a heat map (G)",
+  key: "g",
+  hasCard: false,
+  compares: true,
+  help: { keys: FLOW_KEYS, meanings: FLOW_MEANINGS },
+  create: showFlow,
+};
+
+function showFlow(around: Around): Shown {
+  const { store, drawing } = around;
+  const flowing = createFlowing(around);
+  const { state } = flowing;
+  return {
+    Body: () => <FlowBody store={store} drawing={drawing} flowing={flowing} />,
+    Saved: () => (
+      <SavePictures store={store} title="Picture of the heat map" id="save" name={() => nameOf(store, "flow")}
+        paint={() => withFooter(flowPicture(store, drawing, flowing), store, drawing, true)} />
+    ),
+    groups: { openAll: () => openAllRows(state), closeAll: () => closeAllRows(state) },
+    enter: (selected) => openRowsAround(state, selected),
+    press: (event, target) => pressInFlow(flowing, event, target),
+    link: {
+      read: (values) => void (state.scalarTag.value = values.get("scalar")),
+      write: () => [["scalar", state.scalarTag.value]],
+    },
+    close: flowing.close,
+  };
+}
+
+function FlowBody({ store, drawing, flowing }: {
   readonly store: Store;
   readonly drawing: Drawing;
   readonly flowing: Flowing;
@@ -33,7 +70,7 @@ export function FlowView({ store, drawing, flowing }: {
     const made = new FlowCanvas(element.current, store, drawing, flowing, setPointed);
     return () => made.close();
   }, []);
-  const { columns, rows } = store.flowWindow.value;
+  const { columns, rows } = flowing.state.window.value;
   const zoomed = columns !== undefined || rows !== undefined;
   return (
     <main class="flow" data-testid="flow">
@@ -45,7 +82,7 @@ export function FlowView({ store, drawing, flowing }: {
         <canvas ref={element} data-testid="flow-canvas" role="img" aria-label={`Heat map: ${flowing.rows.value.length} rows, ${flowing.flow.value?.steps.length ?? 0} recorded steps; the tree before it says its numbers`} />
         <NoGradients store={store} />
         {zoomed && (
-          <div class="zoom flow-zoom"><IconButton id="flow-reset" label="Show everything (F, or a double click)" onClick={() => showEverything(store)}><FitIcon /></IconButton></div>
+          <div class="zoom flow-zoom"><IconButton id="flow-reset" label="Show everything (F, or a double click)" onClick={() => showEverything(flowing.state)}><FitIcon /></IconButton></div>
         )}
         {flowing.flow.value === undefined && (flowing.problem.value === undefined
           ? <Loading what="Loading all steps…" />
@@ -69,7 +106,7 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
     <div class={`flow-scalar${tag === "" ? " alone" : ""}`}>
       <div class="flow-chosen">
       <select data-testid="scalar" aria-label="Line above the heat map: a scalar of the run" title={`A scalar that the same run logs, on the same steps.${(series?.steps.length ?? 0) >= THINNED ? " TensorBoard keeps 1,000 points of a scalar, unless --samples_per_plugin says otherwise." : ""}`}
-        value={tag} onChange={(event) => (store.scalarTag.value = event.currentTarget.value)}>
+        value={tag} onChange={(event) => (flowing.state.scalarTag.value = event.currentTarget.value)}>
         {tags.map((one) => <option key={one} value={one}>{one}</option>)}
         <option value="">no line</option>
       </select>

@@ -8,7 +8,7 @@ import { Panning } from "../../draw/camera/panning";
 import { paint, type Camera } from "../../draw/graph/painter";
 import { chooseEdge, openChains, reveal, toggleGroup } from "../../state/actions";
 import type { Store } from "../../state/store";
-import type { View } from "../picture/picture";
+import type { Painted } from "../picture/picture";
 import type { Drawing, Drawn } from "../session/drawing";
 import { frameInView, litKeys, Looking } from "./looking";
 import { Minimap } from "./minimap";
@@ -84,7 +84,7 @@ export class GraphCanvas {
   }
 
   // To take away: what is in sight, or all that is laid out, at its own size.
-  picture(whole: boolean): View | undefined {
+  picture(whole: boolean): Painted | undefined {
     const { shown, size } = this;
     if (shown === undefined) return undefined;
     const { x, y, width, height } = shown.scene.boundsWorld;

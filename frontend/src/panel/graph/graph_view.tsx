@@ -1,27 +1,58 @@
-// The drawing with what floats over it.
+// The view of the graph: the drawing at one step with what floats over it.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
+import { collapseAll, expandAll, reveal } from "../../state/actions";
 import type { Store } from "../../state/store";
 import { FitIcon, IconButton, MinusIcon, PlusIcon } from "../controls/icons";
 import { Loading, NoGradients } from "../controls/messages";
+import { nameOf, withFooter } from "../picture/picture";
 import type { Drawing } from "../session/drawing";
+import { SavePictures } from "../view/save_pictures";
+import type { Around, Shown, View } from "../view/view";
 import { Breadcrumbs } from "./breadcrumbs";
 import { GraphCanvas } from "./graph_canvas";
+import { GRAPH_KEYS, GRAPH_MEANINGS, pressInGraph } from "./graph_keys";
 import { Legend } from "./legend";
 import type { Pointed } from "./pointing";
 import { Tooltip } from "./tooltip";
 import { Tree } from "./tree/tree";
 
-export interface CanvasRef {
+export const graphView: View = {
+  id: "graph",
+  text: "Graph",
+  title: "The graph at one step (G)",
+  key: "g",
+  hasCard: true,
+  compares: true,
+  help: { keys: GRAPH_KEYS, meanings: GRAPH_MEANINGS },
+  create: showGraphView,
+};
+
+interface CanvasRef {
   current: GraphCanvas | undefined;
 }
 
-export function GraphView({ store, drawing, canvas }: {
+interface GraphProps {
   readonly store: Store;
   readonly drawing: Drawing;
   readonly canvas: CanvasRef;
-}): JSX.Element {
+}
+
+function showGraphView({ store, drawing }: Around): Shown {
+  const canvas: CanvasRef = { current: undefined };
+  const props = { store, drawing, canvas };
+  return {
+    Body: () => <GraphBody {...props} />,
+    Choices: () => <DirectionSwitch store={store} />,
+    Saved: () => <SavedGraph {...props} />,
+    groups: { openAll: () => expandAll(store), closeAll: () => collapseAll(store) },
+    enter: (selected) => void reveal(store, selected),
+    press: (event) => pressInGraph(store, canvas.current, event),
+  };
+}
+
+function GraphBody({ store, drawing, canvas }: GraphProps): JSX.Element {
   const element = useRef<HTMLCanvasElement>(null);
   const small = useRef<HTMLCanvasElement>(null);
   const [pointed, setPointed] = useState<Pointed | undefined>(undefined);
@@ -54,6 +85,31 @@ export function GraphView({ store, drawing, canvas }: {
       </div>
       {waiting && <Loading what={drawing.busy.value ? `Laying out…${percent}` : "Loading graph…"} onStop={part > 0 ? drawing.stop : undefined} />}
       {pointed && <Tooltip store={store} drawing={drawing} pointed={pointed} stagePx={{ width: element.current?.clientWidth ?? 0, height: element.current?.clientHeight ?? 0 }} />}
+    </div>
+  );
+}
+
+function SavedGraph({ store, drawing, canvas }: GraphProps): JSX.Element {
+  const pictures = (title: string, id: string, whole: boolean): JSX.Element => (
+    <SavePictures store={store} title={title} id={id} name={() => nameOf(store)} paint={() => {
+      const painted = canvas.current?.picture(whole);
+      return painted && withFooter(painted, store, drawing, false);
+    }} />
+  );
+  return <>{pictures("Picture of what is in sight", "save", false)}{pictures("Picture of the whole drawing", "save-whole", true)}</>;
+}
+
+function DirectionSwitch({ store }: { readonly store: Store }): JSX.Element {
+  const direction = store.direction.value;
+  return (
+    <div class="switch" role="radiogroup" aria-label="Direction of the drawing" data-testid="direction" data-value={direction}>
+      {(["forward", "backward"] as const).map((one) => (
+        <button key={one} type="button" role="radio" aria-checked={one === direction} data-testid={`direction-${one}`}
+          title={one === "forward" ? "Edges follow the data" : "Edges follow the gradient"}
+          onClick={() => (store.direction.value = one)}>
+          {one === "forward" ? "Forward" : "Backward"}
+        </button>
+      ))}
     </div>
   );
 }

@@ -3,7 +3,7 @@
 import type { Size } from "../../base/geometry";
 import { footerHeight, paintFooter, type Footer } from "../../draw/charts/paint_footer";
 import { ratioColor } from "../../draw/compare/ratio_scale";
-import { rampOf, type ColorScale } from "../../draw/style/color_scale";
+import { rampOf } from "../../draw/style/color_scale";
 import type { Theme } from "../../draw/style/theme";
 import { spokenIn } from "../../model/recorded/complex";
 import { BACKWARD } from "../../model/recorded/run";
@@ -12,7 +12,7 @@ import type { Drawing } from "../session/drawing";
 import { saveFile } from "./download";
 
 // Anything that can be painted; `pixelRatio` of the canvas, 1 of an SVG.
-export interface View {
+export interface Painted {
   readonly size: Size;
   paint(context: CanvasRenderingContext2D, pixelRatio: number): void;
 }
@@ -22,10 +22,10 @@ const SHARP = 2;
 const MOST_SIDE_PX = 16_000;
 const MOST_PIXELS = 100_000_000;
 
-// With its colors explained below it.
-export function withFooter(view: View, store: Store, drawing: Drawing, scale = drawing.scale.peek()): View {
+// With its colors explained below it. `ofAllSteps`: it is not of the step that is shown alone.
+export function withFooter(view: Painted, store: Store, drawing: Drawing, ofAllSteps: boolean): Painted {
   const size = { width: Math.ceil(view.size.width), height: Math.ceil(view.size.height) };
-  const [footer, theme] = [footerOf(store, drawing, scale), drawing.theme.peek()];
+  const [footer, theme] = [footerOf(store, drawing, ofAllSteps), drawing.theme.peek()];
   return {
     size: { width: size.width, height: size.height + footerHeight(size.width, footer, theme) },
     paint(context, pixelRatio) {
@@ -36,7 +36,7 @@ export function withFooter(view: View, store: Store, drawing: Drawing, scale = d
   };
 }
 
-export async function savePicture(format: "png" | "svg", { size, paint }: View, name: string, store: Store): Promise<void> {
+export async function savePicture(format: "png" | "svg", { size, paint }: Painted, name: string, store: Store): Promise<void> {
   try {
     saveFile(`${name}.${format}`, await (format === "svg" ? svgOf(size, paint) : pngOf(size, paint)));
   } catch (error) {
@@ -45,14 +45,14 @@ export async function savePicture(format: "png" | "svg", { size, paint }: View, 
 }
 
 // Fetched when it is first asked for: most never need it.
-async function svgOf(size: Size, paint: View["paint"]): Promise<Blob> {
+async function svgOf(size: Size, paint: Painted["paint"]): Promise<Blob> {
   const { Context } = await import("svgcanvas");
   const context = new Context(size);
   paint(context as unknown as CanvasRenderingContext2D, 1);
   return new Blob([context.getSerializedSvg(true)], { type: "image/svg+xml" });
 }
 
-async function pngOf({ width, height }: Size, paint: View["paint"]): Promise<Blob> {
+async function pngOf({ width, height }: Size, paint: Painted["paint"]): Promise<Blob> {
   const ratio = Math.min(SHARP, MOST_SIDE_PX / Math.max(width, height), Math.sqrt(MOST_PIXELS / (width * height)));
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(width * ratio);
@@ -65,17 +65,18 @@ async function pngOf({ width, height }: Size, paint: View["paint"]): Promise<Blo
   return blob;
 }
 
-function footerOf(store: Store, drawing: Drawing, scale: ColorScale): Footer {
+function footerOf(store: Store, drawing: Drawing, ofAllSteps: boolean): Footer {
+  const scale = drawing.scale.peek();
   const theme = drawing.theme.peek();
   const [statistic, ref] = [spokenIn(store.statistic.peek(), store.hierarchy.peek()?.graph), store.ref.peek()];
   const stage = ref === undefined || ref.stage === BACKWARD ? "" : `, ${ref.stage}`;
-  const step = ref === undefined || store.view.peek() === "flow" ? stage : `, step ${ref.step}${stage}`;
+  const step = ref === undefined || ofAllSteps ? stage : `, step ${ref.step}${stage}`;
   const of = `${[store.run.peek()?.run, store.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ")}${step}`;
-  const there = store.view.peek() === "charts" ? undefined : store.compare.place.peek();
+  const there = store.compare.place.peek();
   if (there !== undefined) {
     const most = 2 ** store.compare.reach.peek();
     return {
-      what: `Gradient, ${statistic.label}: here ÷ there`, of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}${store.view.peek() === "flow" && store.compare.choice.peek()?.step === undefined ? "" : `, step ${there.ref.step}`}`,
+      what: `Gradient, ${statistic.label}: here ÷ there`, of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}${ofAllSteps && store.compare.choice.peek()?.step === undefined ? "" : `, step ${there.ref.step}`}`,
       scale: { ...scale, domain: [1 / most, most], below: false, above: false }, ramp: blended(theme),
       chips: [
         [theme.zero, ratioColor(-Infinity, 1, theme), "zero here"], [theme.zero, ratioColor(Infinity, 1, theme), "zero there"],
@@ -96,8 +97,9 @@ function blended(theme: Theme): readonly string[] {
   return Array.from({ length: 64 }, (_, i) => ratioColor((2 * i) / 63 - 1, 1, theme));
 }
 
-export function nameOf(store: Store): string {
+// For a file; `what` it shows, if that is not the step.
+export function nameOf(store: Store, what: string | number | undefined = store.ref.peek()?.step): string {
   const run = store.run.peek()?.run;
-  const parts = [...(run === undefined || run === "." ? [] : [run]), store.tag.peek()?.tag, store.view.peek() === "flow" ? "flow" : store.ref.peek()?.step];
+  const parts = [...(run === undefined || run === "." ? [] : [run]), store.tag.peek()?.tag, what];
   return ["gradgraph", ...parts].join("-").replace(/[^\w-]+/g, "_").slice(0, 100);
 }

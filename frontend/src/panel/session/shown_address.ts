@@ -1,10 +1,9 @@
-// What is shown, as the address says it.
+// What is shown, as the address says it; but for what belongs to one view.
 
 import { DEFAULT_RAMP } from "../../draw/style/ramp_names";
 import { BACKWARD } from "../../model/recorded/run";
 import { chosenGroups } from "../../state/actions";
 import type { Address } from "../../state/address";
-import { chartedOf } from "../../state/charts";
 import { versusOf } from "../../state/compare";
 import type { Store } from "../../state/store";
 
@@ -14,7 +13,7 @@ export function addressOf(store: Store): Address {
   const awaited = store.awaited.value;
   const { run, tag, step, pass, stage, hash, sel, open, turned } = awaited ?? {};
   return {
-    view: store.view.value === "graph" ? undefined : store.view.value,
+    view: store.view.value,
     run: store.run.value?.run,
     tag: store.tag.value?.tag,
     step: follow ? undefined : ref?.step,
@@ -26,9 +25,7 @@ export function addressOf(store: Store): Address {
     sel: store.selected.value,
     open: chosenGroups(store),
     turned: [...store.turned.value],
-    scalar: store.scalarTag.value,
     vs: versusOf(store.compare),
-    charts: chartedOf(store.charts),
     colors: store.ramp.value === DEFAULT_RAMP ? undefined : store.ramp.value,
     follow: follow || undefined,
     sessions: store.allSessions.value || undefined,

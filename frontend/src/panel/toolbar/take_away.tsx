@@ -4,76 +4,36 @@ import { useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatAddress } from "../../state/address";
 import type { Store } from "../../state/store";
-import type { Charting } from "../charts/charts_data";
-import { drawnLines, savedLines } from "../charts/charts_lines";
 import { TakeAwayIcon } from "../controls/icons";
 import { Popover } from "../controls/popover";
-import type { Flowing } from "../flow/flow_data";
-import { flowPicture } from "../flow/flow_picture";
-import type { CanvasRef } from "../graph/graph_view";
 import { copyText } from "../picture/download";
-import { nameOf, savePicture, withFooter, type View } from "../picture/picture";
-import { SaveChart } from "../picture/save_chart";
-import type { Drawing } from "../session/drawing";
 import { pageAddress, readHash } from "../session/host";
 import { addressOf } from "../session/shown_address";
+import type { Views } from "../view/views";
 
-interface Shown {
+interface TakeAwayProps {
   readonly store: Store;
-  readonly drawing: Drawing;
-  readonly flowing: Flowing;
-  readonly charting: Charting;
-  readonly canvas: CanvasRef;
+  readonly views: Views;
 }
 
-export function TakeAway(props: Shown): JSX.Element {
-  const { store } = props;
+export function TakeAway({ store, views }: TakeAwayProps): JSX.Element {
   const [open, setOpen] = useState(false);
-  const view = store.view.value;
+  const { Saved } = views.shown.value;
   return (
     <Popover id="take-away" label={<TakeAwayIcon />} look="icon" title="Save pictures, numbers, a link" open={open} setOpen={setOpen}>
       <div class="take-away" data-testid="take-away-list">
-        {view !== "charts" && <Pictures {...props} title={view === "flow" ? "Picture of the heat map" : "Picture of what is in sight"} whole={false} />}
-        {view === "graph" && <Pictures {...props} title="Picture of the whole drawing" whole />}
-        {view === "charts" && <OfChart {...props} />}
-        <Link store={store} />
+        {Saved && <Saved />}
+        <Link store={store} views={views} />
         {!store.alone && <Records store={store} />}
       </div>
     </Popover>
   );
 }
 
-function Pictures({ store, drawing, flowing, canvas, title, whole }: Shown & { readonly title: string; readonly whole: boolean }): JSX.Element {
-  const save = (format: "png" | "svg"): void => {
-    const flow = store.view.peek() === "flow";
-    const view: View | undefined = flow ? flowPicture(store, drawing, flowing) : canvas.current?.picture(whole);
-    if (view === undefined) return;
-    void savePicture(format, withFooter(view, store, drawing, flow ? flowing.scale.peek() : undefined), nameOf(store), store);
-  };
-  return (
-    <section>
-      <h3>{title}</h3>
-      <button type="button" class="action" data-testid={whole ? "save-whole-png" : "save-png"} onClick={() => save("png")}>PNG</button>
-      <button type="button" class="action" data-testid={whole ? "save-whole-svg" : "save-svg"} onClick={() => save("svg")}>SVG</button>
-    </section>
-  );
-}
-
-function OfChart({ store, drawing, charting }: Shown): JSX.Element | null {
-  const overlaid = drawnLines(store, charting.series.value, drawing.theme.value);
-  if (overlaid.lines.length === 0) return null;
-  return (
-    <section>
-      <h3>The chart</h3>
-      <SaveChart store={store} drawing={drawing} look="action" chart={savedLines(store, overlaid)} />
-    </section>
-  );
-}
-
-function Link({ store }: { readonly store: Store }): JSX.Element {
+function Link({ store, views }: TakeAwayProps): JSX.Element {
   const field = useRef<HTMLInputElement>(null);
   const [copied, setCopied] = useState<string | undefined>(undefined);
-  const link = `${pageAddress()}#${formatAddress(readHash(), addressOf(store))}`;
+  const link = `${pageAddress()}#${formatAddress(readHash(), addressOf(store), views.writeLink())}`;
   return (
     <section>
       <h3>Link to this view</h3>

@@ -3,15 +3,11 @@
 import type { JSX } from "preact";
 import { stepsWith } from "../../model/recorded/run";
 import { STATISTICS } from "../../model/recorded/statistics";
-import { chooseHash, chooseRun, chooseTag, collapseAll, expandAll } from "../../state/actions";
-import { closeAllRows, openAllRows } from "../../state/flow_actions";
-import { setStatistic, type Store } from "../../state/store";
-import type { Charting } from "../charts/charts_data";
+import { chooseHash, chooseRun, chooseTag } from "../../state/actions";
+import { setStatistic } from "../../state/store";
 import { CollapseIcon, ExpandIcon, IconButton } from "../controls/icons";
-import type { Flowing } from "../flow/flow_data";
-import type { CanvasRef } from "../graph/graph_view";
-import type { Drawing } from "../session/drawing";
 import type { Session } from "../session/session";
+import type { Views } from "../view/views";
 import { Colors } from "./colors";
 import { CompareSwitch } from "./compare_bar";
 import { Finder } from "./finder";
@@ -25,23 +21,15 @@ interface Option {
   readonly text: string;
 }
 
-export function Toolbar({ session, drawing, flowing, charting, canvas, select }: {
-  readonly session: Session;
-  readonly drawing: Drawing;
-  readonly flowing: Flowing;
-  readonly charting: Charting;
-  readonly canvas: CanvasRef;
-  readonly select: (id: string) => void;
-}): JSX.Element {
+export function Toolbar({ session, views }: { readonly session: Session; readonly views: Views }): JSX.Element {
   const { store } = session;
   const tag = store.tag.value;
   const hashes = tag?.hashes ?? [];
-  const view = store.view.value;
-  const [graph, flow] = [view === "graph", view === "flow"];
+  const { Choices, compares, groups } = views.shown.value;
   return (
     <div class="bar toolbar" role="toolbar" aria-label="Gradient graph">
       <div class="choices">
-        <ViewSwitch store={store} />
+        <ViewSwitch views={views} />
         <Choice id="run" label="Run" value={store.run.value?.run ?? ""} choose={(run) => chooseRun(store, run)}
           options={store.runs.value.map(({ run }) => ({ value: run, text: run || "." }))} />
         <Choice id="tag" label="Graph" value={tag?.tag ?? ""} choose={(name) => chooseTag(store, name)}
@@ -54,21 +42,21 @@ export function Toolbar({ session, drawing, flowing, charting, canvas, select }:
         <Choice id="statistic" label="Gradient" value={store.statistic.value.id} choose={(id) => setStatistic(store, id)}
           title={store.statistic.value.meaning}
           options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))} />
-        {graph && <DirectionSwitch store={store} />}
-        {view !== "charts" && <CompareSwitch store={store} />}
+        {Choices && <Choices />}
+        {compares && <CompareSwitch store={store} />}
       </div>
       <div class="tools">
-        <Findings session={session} select={select} />
-        <Finder hierarchy={store.hierarchy.value} select={select} />
-        {view !== "charts" && (
+        <Findings session={session} select={views.select} />
+        <Finder hierarchy={store.hierarchy.value} select={views.select} />
+        {groups && (
           <>
-            <IconButton id="expand-all" label="Expand all" onClick={() => (flow ? openAllRows(store) : expandAll(store))}><ExpandIcon /></IconButton>
-            <IconButton id="collapse-all" label="Collapse all" onClick={() => (flow ? closeAllRows(store) : collapseAll(store))}><CollapseIcon /></IconButton>
+            <IconButton id="expand-all" label="Expand all" onClick={groups.openAll}><ExpandIcon /></IconButton>
+            <IconButton id="collapse-all" label="Collapse all" onClick={groups.closeAll}><CollapseIcon /></IconButton>
           </>
         )}
         <Colors store={store} />
-        <TakeAway store={store} drawing={drawing} flowing={flowing} charting={charting} canvas={canvas} />
-        <Help view={view} />
+        <TakeAway store={store} views={views} />
+        <Help views={views} />
       </div>
     </div>
   );
@@ -89,20 +77,5 @@ function Choice({ id, label, value, options, choose, title }: {
         {options.map((option) => <option key={option.value} value={option.value}>{option.text}</option>)}
       </select>
     </label>
-  );
-}
-
-function DirectionSwitch({ store }: { readonly store: Store }): JSX.Element {
-  const direction = store.direction.value;
-  return (
-    <div class="switch" role="radiogroup" aria-label="Direction of the drawing" data-testid="direction" data-value={direction}>
-      {(["forward", "backward"] as const).map((one) => (
-        <button key={one} type="button" role="radio" aria-checked={one === direction} data-testid={`direction-${one}`}
-          title={one === "forward" ? "Edges follow the data" : "Edges follow the gradient"}
-          onClick={() => (store.direction.value = one)}>
-          {one === "forward" ? "Forward" : "Backward"}
-        </button>
-      ))}
-    </div>
   );
 }

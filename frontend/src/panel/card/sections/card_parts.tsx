@@ -4,12 +4,14 @@ import type { ComponentChildren, JSX } from "preact";
 import type { Hierarchy } from "../../../model/tree/hierarchy";
 import type { Drawing } from "../../session/drawing";
 import type { Session } from "../../session/session";
+import type { InCard } from "../../view/view";
 
 export interface CardProps {
   readonly session: Session;
   readonly drawing: Drawing;
   readonly hierarchy: Hierarchy;
   readonly select: (id: string) => void;
+  readonly ofViews: readonly InCard[]; // what views add
 }
 
 export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {

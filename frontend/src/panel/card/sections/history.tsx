@@ -17,18 +17,15 @@ import { bundlesOf, pointsOf, type Bundle } from "../../chart/lines";
 import { nameOfPin } from "../../chart/pin_names";
 import { Section } from "../../controls/section";
 import { SaveChart } from "../../picture/save_chart";
-import type { Drawing } from "../../session/drawing";
 import type { Session } from "../../session/session";
-import { PinButton } from "./pin_button";
+import type { CardProps } from "./card_parts";
 
-interface HistoryProps {
-  readonly session: Session;
-  readonly drawing: Drawing;
+interface HistoryProps extends Pick<CardProps, "session" | "drawing" | "ofViews"> {
   readonly reply: Result<NodeSeries> | undefined;
   readonly statistic: Statistic; // as it is of this tensor
 }
 
-export function History({ session, drawing, reply, statistic }: HistoryProps): JSX.Element {
+export function History({ session, drawing, ofViews, reply, statistic }: HistoryProps): JSX.Element {
   const { store } = session;
   const [chosen, choose] = useState<string | undefined>(undefined);
   const ref = store.ref.value;
@@ -43,7 +40,7 @@ export function History({ session, drawing, reply, statistic }: HistoryProps): J
   const counts = series.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
   return (
     <>
-      {bundle && <OverSteps session={session} drawing={drawing} statistic={statistic} series={series} bundles={bundles} bundle={bundle} choose={choose} />}
+      {bundle && <OverSteps session={session} drawing={drawing} ofViews={ofViews} statistic={statistic} series={series} bundles={bundles} bundle={bundle} choose={choose} />}
       {counts.some((count) => count > 0) && (
         <Section title="Elements by magnitude" id="histogram-section">
           <Histogram counts={counts} low={series.histogramLow} width={series.histogramWidth} />
@@ -54,10 +51,7 @@ export function History({ session, drawing, reply, statistic }: HistoryProps): J
   );
 }
 
-function OverSteps({ session: { store }, drawing, statistic, series, bundles, bundle, choose }: {
-  readonly session: Session;
-  readonly drawing: Drawing;
-  readonly statistic: Statistic;
+function OverSteps({ session: { store }, drawing, ofViews, statistic, series, bundles, bundle, choose }: Omit<HistoryProps, "reply"> & {
   readonly series: NodeSeries;
   readonly bundles: readonly Bundle[];
   readonly bundle: Bundle;
@@ -99,7 +93,7 @@ function OverSteps({ session: { store }, drawing, statistic, series, bundles, bu
       <Chart lines={lines} log={log} label={log && bundle.signed ? `|${statistic.label}|` : ""}
         step={ref?.step} theme={theme} pointAt={pointAt} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
       <ChartKey lines={lines} log={log} step={ref?.step} pointed={pointed} />
-      <PinButton store={store} pin={series.key} />
+      {ofViews.map(({ OfTensor }, i) => <OfTensor key={i} rowKey={series.key} />)}
     </Section>
   );
 }

@@ -1,8 +1,9 @@
 // Which tensors and runs are drawn over each other, and how.
 
 import { signal, type Signal } from "@preact/signals";
-import type { Hierarchy } from "../model/tree/hierarchy";
-import type { Charted } from "./address";
+import type { Hierarchy } from "../../model/tree/hierarchy";
+import { listed, type LinkEntry } from "../../state/address";
+import type { Store } from "../../state/store";
 
 export interface ChartsState {
   readonly pins: Signal<readonly string[]>; // keys of rows: "<key of the node>:<output>"
@@ -10,6 +11,21 @@ export interface ChartsState {
   readonly of: Signal<string | undefined>; // a stage or a number of parameters; undefined: the stage that is shown
   readonly log: Signal<boolean | undefined>; // undefined: as the statistic begins
   readonly smoothing: Signal<number>; // 0: off
+}
+
+// What there is to choose from, and what is chosen.
+export interface Charting {
+  readonly store: Store;
+  readonly chosen: ChartsState;
+}
+
+// What is chosen as a link has it.
+export interface Charted {
+  readonly pins: readonly string[];
+  readonly runs: readonly string[];
+  readonly of: string | undefined;
+  readonly log: boolean | undefined;
+  readonly smoothing: number;
 }
 
 export const MOST_PINS = 20;
@@ -34,12 +50,6 @@ export function pinsOf({ graph, groupOf, groups, itemGroup }: Hierarchy, id: str
   return key.flatMap((one, node) => (kind[node] === "parameter" && inside(itemGroup[node]!) ? [`${one}:0`] : []));
 }
 
-// The node and the output that a pin is of.
-export function nodeOfPin(pin: string): { readonly key: string; readonly slot: number } {
-  const at = pin.lastIndexOf(":");
-  return { key: pin.slice(0, at), slot: Number(pin.slice(at + 1)) };
-}
-
 export function applyCharted(charts: ChartsState, { pins, runs, of, log, smoothing }: Charted): void {
   if (charts.pins.peek().join("\n") !== pins.join("\n")) charts.pins.value = pins.slice(0, MOST_PINS);
   if (charts.runs.peek().join("\n") !== runs.join("\n")) charts.runs.value = runs.slice(0, MOST_RUNS);
@@ -50,4 +60,21 @@ export function applyCharted(charts: ChartsState, { pins, runs, of, log, smoothi
 
 export function chartedOf({ pins, runs, of, log, smoothing }: ChartsState): Charted {
   return { pins: pins.value, runs: runs.value, of: of.value, log: log.value, smoothing: smoothing.value };
+}
+
+export function readCharted(values: ReadonlyMap<string, string>): Charted {
+  const list = (name: string): readonly string[] => (values.get(name) ?? "").split("\n").filter((one) => one !== "");
+  const log = values.get("chart.log");
+  const smoothing = Number(values.get("chart.smooth"));
+  return {
+    pins: list("chart.pins"), runs: list("chart.runs"), of: values.get("chart.of"),
+    log: log === undefined ? undefined : log === "1", smoothing: smoothing > 0 && smoothing < 1 ? smoothing : 0,
+  };
+}
+
+export function chartedEntries({ pins, runs, of, log, smoothing }: Charted): readonly LinkEntry[] {
+  return [
+    ["chart.pins", listed(pins)], ["chart.runs", listed(runs)],
+    ["chart.of", of], ["chart.log", log === undefined ? undefined : Number(log)], ["chart.smooth", smoothing === 0 ? undefined : smoothing],
+  ];
 }
