@@ -56,6 +56,26 @@ def test_a_node_is_shown_in_the_dashboard_and_back(address, page):
     panel.wait_until(lambda: card.get_attribute("data-key") == "parameter:head.bias")
 
 
+# TensorBoard builds the drawing of a graph some time after its hierarchy; here, after that many milliseconds.
+_BUILD_LATE = """
+ms => customElements.whenDefined('tf-graph').then(graph => {
+  const build = graph.prototype._buildRenderHierarchy;
+  graph.prototype._buildRenderHierarchy = function (hierarchy) {
+    setTimeout(() => build.call(this, hierarchy), ms);
+  };
+})
+"""
+
+
+def test_a_node_is_selected_once_the_drawing_is_built(address, page):
+    panel = Panel.open(page, address, run="digits", sel="parameter:head.weight")
+    page.evaluate(_BUILD_LATE, 2000)
+    panel.control("to-dashboard").click()
+    name = (panel.control("to-dashboard").get_attribute("title") or "").split()[1]
+    page.locator(f'tf-graph-dashboard g.node[data-name="{name}"]').wait_for()
+    assert selected(page) == ["digits", "gradgraph/Net", name]
+
+
 def test_without_such_a_dashboard_nothing_is_offered_and_nothing_breaks(address, page):
     page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
     page.goto(

@@ -17,6 +17,10 @@ interface Controls extends Polymer {
 }
 interface Dashboard extends Polymer {
   readonly _graphHierarchy?: { getNodeMap(): Readonly<Record<string, unknown>> };
+  readonly _progress?: { readonly value?: number; readonly error?: boolean } | null;
+}
+interface Scene extends Polymer {
+  readonly renderHierarchy?: { readonly hierarchy?: unknown } | null;
 }
 
 function host(): Window | undefined {
@@ -59,13 +63,29 @@ function selectIn(page: Document, run: string, tag: string, name: string): boole
     const at = controls.datasets.findIndex((one) => one.name === run);
     const tagAt = controls.datasets[at]?.tags.findIndex((one) => one.tag === tag) ?? -1;
     if (tagAt === -1) return true;
+    if (isLoading(dashboard)) return false;
     controls.set("_selectedRunIndex", at);
     controls.set("_selectedTagIndex", tagAt);
     return false;
   }
-  if (dashboard._graphHierarchy?.getNodeMap()[name] === undefined) return false;
+  if (dashboard._graphHierarchy?.getNodeMap()[name] === undefined || !isBuilt(dashboard)) return false;
   dashboard.set("_selectedNode", name);
   return true;
+}
+
+// TensorBoard does not drop a graph that comes late: it would take the place of the one that is chosen meanwhile.
+function isLoading({ _progress: progress }: Dashboard): boolean {
+  return progress?.value !== undefined && progress.value < 100 && progress.error !== true;
+}
+
+// Whether the scene has built this graph. Before that it throws at a selection, and never opens what is around the node.
+// Where there is no such scene (it is this deep in TensorBoard 2.16 to 2.21) there is nothing to wait for.
+function isBuilt(dashboard: Dashboard): boolean {
+  let inner: Element | null | undefined = dashboard;
+  for (const tag of ["tf-graph-board", "tf-graph", "tf-graph-scene"]) inner = inner?.shadowRoot?.querySelector(tag);
+  if (inner == null || !("renderHierarchy" in inner)) return true;
+  const built = (inner as Scene).renderHierarchy;
+  return built != null && (built.hierarchy === undefined || built.hierarchy === dashboard._graphHierarchy);
 }
 
 // Calls back with the name of the node that was selected in the dashboard, when the panel is shown again after it.
