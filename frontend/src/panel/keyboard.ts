@@ -40,13 +40,13 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, vi
     case "End": moveSteps(store, Infinity); return true;
     case "t": return nextStage(store);
     case "c": return views.shown.value.compares && toggleComparing(store);
-    case "l": if (!store.alone) setFollow(store, !store.follow.value); return !store.alone;
+    case "l": if (!store.alone) setFollow(store, !store.live.follow.value); return !store.alone;
     case "Enter": return enter(store, item, target);
     case " ":
       if (target?.closest("button") != null) return false;
       // In a tree, Space selects.
       if (item === undefined) togglePlay(store);
-      else store.selected.value = item.dataset.key;
+      else store.shown.selected.value = item.dataset.key;
       return true;
     default: return lead(views, event.key);
   }
@@ -69,8 +69,8 @@ function pressIn(place: HTMLElement, key: string, views: Views): boolean {
 }
 
 function nextStage(store: Store): boolean {
-  const ref = store.ref.value;
-  const stages = ref === undefined ? [] : stagesAt(store.tag.value?.records ?? [], ref.step);
+  const ref = store.place.ref.value;
+  const stages = ref === undefined ? [] : stagesAt(store.place.tag.value?.records ?? [], ref.step);
   if (ref === undefined || stages.length < 2) return false;
   chooseStage(store, stages[(stages.indexOf(ref.stage) + 1) % stages.length]!);
   return true;
@@ -85,9 +85,9 @@ function toggleComparing(store: Store): boolean {
 // Enter opens or closes a group, or the module of a selected node that is all of it; on a node in the tree it selects it.
 function enter(store: Store, item: HTMLElement | undefined, target: Element | undefined): boolean {
   if (target?.closest("button, summary") != null) return false;
-  const key = item?.dataset.key ?? store.selected.value;
+  const key = item?.dataset.key ?? store.shown.selected.value;
   if (key === undefined) return false;
-  if (store.hierarchy.value?.groupOf.has(key) === true) toggleGroup(store, key);
+  if (store.recorded.hierarchy.value?.groupOf.has(key) === true) toggleGroup(store, key);
   else if (item === undefined) toggleGroup(store, key);
   else reveal(store, key);
   return true;

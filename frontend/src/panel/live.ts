@@ -31,7 +31,7 @@ export function watchGrowth(session: Session, soonestMs = SOONEST_MS): Dispose {
     if (asking || !isInSight()) return later();
     asking = true;
     const reply = await session.client.pulse();
-    store.unreachable.value = !reply.ok;
+    store.live.unreachable.value = !reply.ok;
     if (reply.ok && reply.value !== pulse && !closed && await session.reload()) {
       if (pulse !== undefined) changedAt = performance.now();
       pulse = reply.value;

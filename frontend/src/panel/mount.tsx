@@ -46,7 +46,7 @@ export function mount(place: HTMLElement, { base = "./", soonestMs, alone = fals
   disposer.add(drawing.close);
   disposer.add(views.close);
   disposer.add(session.close);
-  disposer.add(watchDarkMode((dark) => (store.dark.value = dark)));
+  disposer.add(watchDarkMode((dark) => (store.look.dark.value = dark)));
   disposer.add(watchKeyboard(place, store, views));
 
   const address = applyAddress(store, views);

@@ -29,11 +29,11 @@ export function applyAddress(store: Store, views: Views): Address {
 
 function applyLook(store: Store, address: Address): void {
   batch(() => {
-    store.ramp.value = rampNamed(address.colors) ?? keptRamp() ?? DEFAULT_RAMP;
-    store.follow.value = address.follow ?? false;
-    store.allSessions.value = address.sessions ?? false;
+    store.look.ramp.value = rampNamed(address.colors) ?? keptRamp() ?? DEFAULT_RAMP;
+    store.live.follow.value = address.follow ?? false;
+    store.place.allSessions.value = address.sessions ?? false;
     if (address.stat !== undefined) setStatistic(store, address.stat);
-    if (address.dir !== undefined) store.direction.value = address.dir;
+    if (address.dir !== undefined) store.graph.direction.value = address.dir;
     applyVersus(store.compare, address.vs);
   });
 }
@@ -61,7 +61,7 @@ export function syncAddress(store: Store, views: Views): Dispose {
       if (hash.startsWith("gradgraph")) writeHash((written = formatAddress(hash, addressOf(store), views.writeLink())));
       return;
     }
-    const before = store.tag.peek();
+    const before = store.place.tag.peek();
     const address = parseAddress(hash);
     const { step, pass, sel } = address;
     batch(() => {
@@ -70,11 +70,11 @@ export function syncAddress(store: Store, views: Views): Dispose {
     });
     if (awaitRun(store, address)) return;
     applyPlace(store, address);
-    if (store.follow.peek()) moveSteps(store, Infinity);
+    if (store.live.follow.peek()) moveSteps(store, Infinity);
     else if (step !== undefined) goToStep(store, step, pass);
-    else if (store.tag.peek() !== before) moveSteps(store, Infinity);
+    else if (store.place.tag.peek() !== before) moveSteps(store, Infinity);
     // A graph that is still to come reveals what is selected when it is there.
-    if (sel !== undefined && store.hierarchy.peek()?.graph.hash === store.hash.peek()) reveal(store, sel);
+    if (sel !== undefined && store.recorded.hierarchy.peek()?.graph.hash === store.place.hash.peek()) reveal(store, sel);
   }));
   return () => disposer.dispose();
 }

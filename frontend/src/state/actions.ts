@@ -9,24 +9,24 @@ import type { Store } from "./store";
 
 export function chooseRun(store: Store, run: string): void {
   // Runs are compared at the same tag and step where both have them.
-  changePlace(store, () => (store.runName.value = run));
+  changePlace(store, () => (store.place.runName.value = run));
 }
 
 export function chooseTag(store: Store, tag: string): void {
-  changePlace(store, () => (store.tagName.value = tag));
+  changePlace(store, () => (store.place.tagName.value = tag));
 }
 
 function changePlace(store: Store, change: () => void): void {
   batch(() => {
-    const before = store.tag.peek();
-    const standing = standingAt(before?.records ?? [], store.ref.peek(), store.stage.peek());
-    store.awaited.value = undefined;
+    const before = store.place.tag.peek();
+    const standing = standingAt(before?.records ?? [], store.place.ref.peek(), store.place.stage.peek());
+    store.place.awaited.value = undefined;
     change();
-    const after = store.tag.value;
-    if (after?.tag !== before?.tag) store.selected.value = undefined;
-    store.edge.value = undefined;
-    store.recordIndex.value = samePlace(after?.records ?? [], standing);
-    store.refits.value++;
+    const after = store.place.tag.value;
+    if (after?.tag !== before?.tag) store.shown.selected.value = undefined;
+    store.shown.edge.value = undefined;
+    store.place.recordIndex.value = samePlace(after?.records ?? [], standing);
+    store.graph.refits.value++;
   });
 }
 
@@ -34,45 +34,45 @@ function changePlace(store: Store, change: () => void): void {
 // else it opens as if it were the first one.
 export function enterGraph(store: Store, hierarchy: Hierarchy): void {
   batch(() => {
-    const first = store.hierarchy.peek() === undefined;
-    const wanted = first ? store.open.peek() && [...store.open.peek()!] : chosenGroups(store);
+    const first = store.recorded.hierarchy.peek() === undefined;
+    const wanted = first ? store.graph.open.peek() && [...store.graph.open.peek()!] : chosenGroups(store);
     const kept = (wanted ?? []).filter((id) => hierarchy.groupOf.has(id));
     const mostly = wanted !== undefined && 2 * kept.length >= wanted.length;
     const few = fits(hierarchy, new Set(kept.map((id) => hierarchy.groupOf.get(id)!)));
-    store.open.value = mostly && few ? new Set(kept) : startIds(hierarchy);
-    store.hierarchy.value = hierarchy;
-    store.hovered.value = undefined;
-    store.edge.value = undefined;
-    const selected = store.selected.peek();
+    store.graph.open.value = mostly && few ? new Set(kept) : startIds(hierarchy);
+    store.recorded.hierarchy.value = hierarchy;
+    store.graph.hovered.value = undefined;
+    store.shown.edge.value = undefined;
+    const selected = store.shown.selected.peek();
     if (selected === undefined || reveal(store, selected)) return;
     // What a link compares with may have it, and is still to come.
     if (store.compare.choice.peek() !== undefined && store.compare.other.peek() === undefined) return;
-    store.selected.value = undefined;
-    if (first) store.notice.value = `This graph has no "${selected}".`;
+    store.shown.selected.value = undefined;
+    if (first) store.shown.notice.value = `This graph has no "${selected}".`;
   });
 }
 
 // Nothing is recorded where we are: what was shown of another graph goes.
 export function leaveGraph(store: Store): void {
   batch(() => {
-    if (store.hierarchy.peek() !== undefined) {
-      store.selected.value = undefined;
-      store.open.value = undefined;
+    if (store.recorded.hierarchy.peek() !== undefined) {
+      store.shown.selected.value = undefined;
+      store.graph.open.value = undefined;
     }
-    store.hierarchy.value = undefined;
-    store.record.value = undefined;
-    store.magnitudes.value = undefined;
-    store.badSteps.value = new Map();
-    store.edge.value = undefined;
-    store.playing.value = false;
+    store.recorded.hierarchy.value = undefined;
+    store.recorded.record.value = undefined;
+    store.recorded.magnitudes.value = undefined;
+    store.recorded.badSteps.value = new Map();
+    store.shown.edge.value = undefined;
+    store.live.playing.value = false;
   });
 }
 
 // Goes to the record of another structure that is nearest to the present one.
 export function chooseHash(store: Store, hash: string): void {
-  const records = store.tag.value?.records ?? [];
-  const now = store.recordIndex.value;
-  const stage = store.ref.value?.stage;
+  const records = store.place.tag.value?.records ?? [];
+  const now = store.place.recordIndex.value;
+  const stage = store.place.ref.value?.stage;
   const ofStage = records.some((record) => record.hash === hash && record.stage === stage);
   let best = -1;
   records.forEach((record, index) => {
@@ -80,29 +80,29 @@ export function chooseHash(store: Store, hash: string): void {
     if (record.hash === hash && (best === -1 || Math.abs(index - now) < Math.abs(best - now))) best = index;
   });
   if (best === -1) return;
-  store.awaited.value = undefined;
-  store.recordIndex.value = best;
+  store.place.awaited.value = undefined;
+  store.place.recordIndex.value = best;
 }
 
 export function goToStep(store: Store, step: number, backwardPass = 0): void {
-  store.awaited.value = undefined;
-  store.recordIndex.value = nearestRecord(store.tag.value?.records ?? [], step, backwardPass, store.stage.value);
+  store.place.awaited.value = undefined;
+  store.place.recordIndex.value = nearestRecord(store.place.tag.value?.records ?? [], step, backwardPass, store.place.stage.value);
 }
 
 // Another stage of the same step; further steps are shown at it too, as far as they have it.
-export function chooseStage(store: Store, stage: string, backwardPass = store.ref.value?.backwardPass): void {
+export function chooseStage(store: Store, stage: string, backwardPass = store.place.ref.value?.backwardPass): void {
   batch(() => {
-    store.stage.value = stage;
-    const ref = store.ref.value;
+    store.place.stage.value = stage;
+    const ref = store.place.ref.value;
     if (ref !== undefined) goToStep(store, ref.step, backwardPass);
   });
 }
 
 // Moves by whole steps, keeping the backward pass where the step has it.
 export function moveSteps(store: Store, by: number): void {
-  const records = store.tag.value?.records ?? [];
+  const records = store.place.tag.value?.records ?? [];
   const steps = distinctSteps(records);
-  const ref = store.ref.value;
+  const ref = store.place.ref.value;
   if (ref === undefined) return;
   const at = steps.indexOf(ref.step) + by;
   const step = steps[Math.max(0, Math.min(steps.length - 1, at))];
@@ -111,12 +111,12 @@ export function moveSteps(store: Store, by: number): void {
 
 // Opens or closes a group, opens the module that a node is folded with, or folds a chain back into its line.
 export function toggleGroup(store: Store, id: string): void {
-  const hierarchy = store.hierarchy.value;
+  const hierarchy = store.recorded.hierarchy.value;
   if (hierarchy === undefined) return;
   const node = hierarchy.graph.columns.nodes.key.indexOf(id);
   const group = hierarchy.groupOf.get(id) ?? foldedAround(hierarchy, node) ?? chainAround(hierarchy, node);
   if (group === undefined) return;
-  const open = new Set(store.openGroups.value);
+  const open = new Set(store.graph.openGroups.value);
   if (isReached(hierarchy, open, group)) open.delete(group);
   else for (const around of groupsAround(hierarchy, group)) open.add(around);
   showOpen(store, hierarchy, open, hierarchy.groups[group]!.title);
@@ -124,50 +124,50 @@ export function toggleGroup(store: Store, id: string): void {
 
 // Chains that are folded into a line, by their groups.
 export function openChains(store: Store, chains: readonly number[]): void {
-  const hierarchy = store.hierarchy.value;
+  const hierarchy = store.recorded.hierarchy.value;
   if (hierarchy === undefined || chains.length === 0) return;
-  showOpen(store, hierarchy, new Set([...store.openGroups.value, ...chains]), hierarchy.groups[chains[0]!]!.title);
+  showOpen(store, hierarchy, new Set([...store.graph.openGroups.value, ...chains]), hierarchy.groups[chains[0]!]!.title);
 }
 
 // Refuses, with a sentence, what would be too much to lay out and to read.
 function showOpen(store: Store, hierarchy: Hierarchy, open: ReadonlySet<number>, title: string): boolean {
   const boxes = countBoxes(hierarchy, open);
-  if (boxes > MOST_BOXES && boxes > countBoxes(hierarchy, store.openGroups.value)) {
-    store.notice.value =
+  if (boxes > MOST_BOXES && boxes > countBoxes(hierarchy, store.graph.openGroups.value)) {
+    store.shown.notice.value =
       `Opening "${title}" would show ${formatCount(boxes)} boxes; ${formatCount(MOST_BOXES)} is the limit. Close another group first.`;
     return false;
   }
   if (tooManyLines(store, hierarchy, open, `Opening "${title}"`)) return false;
-  store.open.value = idsOf(hierarchy, open);
+  store.graph.open.value = idsOf(hierarchy, open);
   return true;
 }
 
 export function tooManyLines(store: Store, hierarchy: Hierarchy, open: ReadonlySet<number>, what: string): boolean {
   const lines = countLongLines(hierarchy, open);
-  const now = store.hierarchy.value;
-  if (lines <= MOST_LONG_LINES || (now !== undefined && lines <= countLongLines(now, store.openGroups.value))) return false;
-  store.notice.value = `${what} would draw ${formatCount(lines)} long lines; ${MOST_LONG_LINES} is the limit. Close a group, or draw what many use beside each use (U).`;
+  const now = store.recorded.hierarchy.value;
+  if (lines <= MOST_LONG_LINES || (now !== undefined && lines <= countLongLines(now, store.graph.openGroups.value))) return false;
+  store.shown.notice.value = `${what} would draw ${formatCount(lines)} long lines; ${MOST_LONG_LINES} is the limit. Close a group, or draw what many use beside each use (U).`;
   return true;
 }
 
 export function expandAll(store: Store): void {
-  const hierarchy = store.hierarchy.value;
+  const hierarchy = store.recorded.hierarchy.value;
   if (hierarchy === undefined) return;
   const open = openUpTo(hierarchy, MOST_BOXES);
   if (tooManyLines(store, hierarchy, open, "That")) return;
   const rest = hierarchy.groups.length - open.size - hierarchy.groups.filter(({ folds, kind }) => folds !== -1 || kind === "chain").length;
-  store.open.value = idsOf(hierarchy, open);
-  store.refits.value++;
+  store.graph.open.value = idsOf(hierarchy, open);
+  store.graph.refits.value++;
   if (rest > 0) {
-    store.notice.value = `Opened as much as fits in ${formatCount(MOST_BOXES)} boxes; ${formatCount(rest)} groups stay closed.`;
+    store.shown.notice.value = `Opened as much as fits in ${formatCount(MOST_BOXES)} boxes; ${formatCount(rest)} groups stay closed.`;
   }
 }
 
 export function collapseAll(store: Store): void {
-  const hierarchy = store.hierarchy.value;
+  const hierarchy = store.recorded.hierarchy.value;
   if (hierarchy === undefined) return;
-  store.open.value = idsOf(hierarchy, closedAll(hierarchy));
-  store.refits.value++;
+  store.graph.open.value = idsOf(hierarchy, closedAll(hierarchy));
+  store.graph.refits.value++;
 }
 
 const starts = new WeakMap<Hierarchy, ReadonlySet<string>>();
@@ -190,7 +190,7 @@ function startIds(hierarchy: Hierarchy): ReadonlySet<string> {
 
 // The open groups as a link has to name them: undefined where they are as at the start.
 export function chosenGroups(store: Store): readonly string[] | undefined {
-  const [open, hierarchy] = [store.open.value, store.hierarchy.value];
+  const [open, hierarchy] = [store.graph.open.value, store.recorded.hierarchy.value];
   if (open === undefined || hierarchy === undefined) return undefined;
   const start = startIds(hierarchy);
   return open.size === start.size && [...open].every((id) => start.has(id)) ? undefined : [...open];
@@ -203,19 +203,19 @@ function idsOf(hierarchy: Hierarchy, groups: ReadonlySet<number>): ReadonlySet<s
 // Selects a node or group, opens the groups around it where that is possible, and
 // brings it into view. Tells whether the graph has it.
 export function reveal(store: Store, id: string): boolean {
-  const hierarchy = store.hierarchy.value;
+  const hierarchy = store.recorded.hierarchy.value;
   if (hierarchy === undefined) return false;
   const { key } = hierarchy.graph.columns.nodes;
   const named = hierarchy.groupOf.get(id);
-  const folded = named === undefined || store.openGroups.value.has(named) ? -1 : hierarchy.groups[named]!.folds;
+  const folded = named === undefined || store.graph.openGroups.value.has(named) ? -1 : hierarchy.groups[named]!.folds;
   const group = folded === -1 ? named : undefined;
   const node = folded !== -1 ? folded : group === undefined ? key.indexOf(id) : -1;
   if (group === undefined && node === -1) return false;
-  const open = new Set([...store.openGroups.value, ...groupsAround(hierarchy, outside(store, hierarchy, group, node))]);
+  const open = new Set([...store.graph.openGroups.value, ...groupsAround(hierarchy, outside(store, hierarchy, group, node))]);
   batch(() => {
-    if (open.size > store.openGroups.value.size) showOpen(store, hierarchy, open, id);
-    store.selected.value = store.sought.value = group === undefined ? key[node]! : id;
-    store.edge.value = undefined;
+    if (open.size > store.graph.openGroups.value.size) showOpen(store, hierarchy, open, id);
+    store.shown.selected.value = store.graph.sought.value = group === undefined ? key[node]! : id;
+    store.shown.edge.value = undefined;
   });
   return true;
 }
@@ -224,14 +224,14 @@ export function reveal(store: Store, id: string): boolean {
 function outside(store: Store, hierarchy: Hierarchy, group: number | undefined, node: number): number {
   if (group !== undefined) return hierarchy.groups[group]!.parent;
   const around = foldedAround(hierarchy, node);
-  if (around !== undefined && !store.openGroups.value.has(around)) return hierarchy.groups[around]!.parent;
+  if (around !== undefined && !store.graph.openGroups.value.has(around)) return hierarchy.groups[around]!.parent;
   return hierarchy.itemGroup[node]!;
 }
 
 // A line of the drawing, by the edges of the graph that it stands for.
 export function chooseEdge(store: Store, edges: readonly number[] | undefined): void {
   batch(() => {
-    store.selected.value = undefined;
-    store.edge.value = edges;
+    store.shown.selected.value = undefined;
+    store.shown.edge.value = edges;
   });
 }

@@ -8,42 +8,42 @@ import type { Store } from "./store";
 
 export function applyPlace(store: Store, address: Address): void {
   batch(() => {
-    store.awaited.value = undefined;
-    if (address.run !== undefined) store.runName.value = address.run;
-    if (address.tag !== undefined) store.tagName.value = address.tag;
-    if (address.open !== undefined) store.open.value = new Set(address.open);
-    store.turned.value = new Set(address.turned);
-    store.stage.value = address.stage ?? BACKWARD;
-    store.selected.value = address.sel;
+    store.place.awaited.value = undefined;
+    if (address.run !== undefined) store.place.runName.value = address.run;
+    if (address.tag !== undefined) store.place.tagName.value = address.tag;
+    if (address.open !== undefined) store.graph.open.value = new Set(address.open);
+    store.graph.turned.value = new Set(address.turned);
+    store.place.stage.value = address.stage ?? BACKWARD;
+    store.shown.selected.value = address.sel;
   });
 }
 
 // Tells whether there is something to wait for. Whoever goes elsewhere meanwhile is left there.
 export function awaitRun(store: Store, address: Address | undefined): boolean {
-  const shown = store.run.peek();
-  const missing = address?.run !== undefined && !store.runs.peek().some(({ run }) => run === address.run);
+  const shown = store.place.run.peek();
+  const missing = address?.run !== undefined && !store.recorded.runs.peek().some(({ run }) => run === address.run);
   if (!missing || shown === undefined || store.alone) return false;
   batch(() => {
-    store.awaited.value = address;
+    store.place.awaited.value = address;
     // Where nothing is recorded yet, whatever comes first is shown.
-    store.runName.value = shown.tags.length > 0 ? shown.run : undefined;
-    store.tagName.value = store.tag.value?.tag;
+    store.place.runName.value = shown.tags.length > 0 ? shown.run : undefined;
+    store.place.tagName.value = store.place.tag.value?.tag;
     // It is looked for when its run is there.
-    if (store.hierarchy.peek() === undefined) store.selected.value = undefined;
+    if (store.recorded.hierarchy.peek() === undefined) store.shown.selected.value = undefined;
   });
   return true;
 }
 
 // Goes to the run that was waited for, if it has come.
 export function arrive(store: Store): boolean {
-  const address = store.awaited.peek();
-  if (address === undefined || !store.runs.peek().some(({ run, tags }) => run === address.run && tags.length > 0)) return false;
+  const address = store.place.awaited.peek();
+  if (address === undefined || !store.recorded.runs.peek().some(({ run, tags }) => run === address.run && tags.length > 0)) return false;
   batch(() => {
     leaveGraph(store);
     applyPlace(store, address);
-    const records = store.tag.value?.records ?? [];
-    store.recordIndex.value = store.follow.peek() ? lastRecord(records, store.stage.peek()) : firstShown(records, address, store.stage.peek());
-    store.refits.value++;
+    const records = store.place.tag.value?.records ?? [];
+    store.place.recordIndex.value = store.live.follow.peek() ? lastRecord(records, store.place.stage.peek()) : firstShown(records, address, store.place.stage.peek());
+    store.graph.refits.value++;
   });
   return true;
 }

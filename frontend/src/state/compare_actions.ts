@@ -7,10 +7,10 @@ import type { Store } from "./store";
 
 // Begins with what is likeliest: the same step of another run, else the first step, else another graph.
 export function startComparing(store: Store): void {
-  const [run, tag, ref] = [store.run.value, store.tag.value, store.ref.value];
+  const [run, tag, ref] = [store.place.run.value, store.place.tag.value, store.place.ref.value];
   if (run === undefined || tag === undefined || ref === undefined) return;
   const steps = distinctSteps(tag.records);
-  const elsewhere = store.runs.value.find((one) => one !== run && one.tags.some((other) => other.tag === tag.tag));
+  const elsewhere = store.recorded.runs.value.find((one) => one !== run && one.tags.some((other) => other.tag === tag.tag));
   const otherTag = run.tags.find((one) => one !== tag);
   const base: Choice = { run: undefined, tag: undefined, step: undefined };
   if (steps.length > 1) store.compare.choice.value = { ...base, step: otherStep(store) };
@@ -40,20 +40,20 @@ function isElsewhere({ run, tag }: Choice): boolean {
 
 // The first step, or where that is shown the last.
 function otherStep(store: Store): number | undefined {
-  const steps = distinctSteps(store.tag.peek()?.records ?? []);
-  return store.ref.peek()?.step === steps[0] ? steps.at(-1) : steps[0];
+  const steps = distinctSteps(store.place.tag.peek()?.records ?? []);
+  return store.place.ref.peek()?.step === steps[0] ? steps.at(-1) : steps[0];
 }
 
 // Here becomes there and there becomes here: what only the other graph has can so be seen.
 export function swapSides(store: Store): void {
-  const [place, choice, run, tag, ref] = [store.compare.place.peek(), store.compare.choice.peek(), store.run.peek(), store.tag.peek(), store.ref.peek()];
+  const [place, choice, run, tag, ref] = [store.compare.place.peek(), store.compare.choice.peek(), store.place.run.peek(), store.place.tag.peek(), store.place.ref.peek()];
   if (place === undefined || choice === undefined || run === undefined || tag === undefined || ref === undefined) return;
   batch(() => {
-    store.awaited.value = undefined;
-    store.runName.value = place.run.run;
-    store.tagName.value = place.tag.tag;
-    store.recordIndex.value = place.tag.records.indexOf(place.ref);
-    store.edge.value = undefined;
+    store.place.awaited.value = undefined;
+    store.place.runName.value = place.run.run;
+    store.place.tagName.value = place.tag.tag;
+    store.place.recordIndex.value = place.tag.records.indexOf(place.ref);
+    store.shown.edge.value = undefined;
     store.compare.choice.value = {
       run: run === place.run ? undefined : run.run,
       tag: tag.tag === place.tag.tag ? undefined : tag.tag,

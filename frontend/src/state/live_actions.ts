@@ -7,7 +7,7 @@ import type { Store } from "./store";
 
 export function setFollow(store: Store, follow: boolean): void {
   batch(() => {
-    store.follow.value = follow;
+    store.live.follow.value = follow;
     if (follow) moveSteps(store, Infinity);
   });
 }
@@ -16,14 +16,14 @@ export function setFollow(store: Store, follow: boolean): void {
 export function keepFollowing(store: Store): Dispose {
   let place = "";
   return effect(() => {
-    const [run, tag, ref] = [store.run.value?.run, store.tag.value, store.ref.value];
+    const [run, tag, ref] = [store.place.run.value?.run, store.place.tag.value, store.place.ref.value];
     const now = `${run}\n${tag?.tag}`;
     const moved = now !== place;
     place = now;
     const atLast = ref === undefined || ref.step === tag?.records.at(-1)?.step;
-    if (atLast || moved) store.unseen.value = 0;
-    if (atLast || !store.follow.value) return;
+    if (atLast || moved) store.live.unseen.value = 0;
+    if (atLast || !store.live.follow.value) return;
     if (moved) moveSteps(store, Infinity);
-    else store.follow.value = false;
+    else store.live.follow.value = false;
   });
 }

@@ -1,4 +1,5 @@
-// The one mutable thing of the panel: what is shown, as signals.
+// The one mutable thing of the panel: what is shown, as signals, in groups by what they are about. What belongs to one
+// view alone is that view's own.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { BadSteps } from "../model/recorded/bad_steps";
@@ -18,56 +19,102 @@ export type Phase =
 
 export interface Store {
   readonly alone: boolean; // the panel is a file of its own: no TensorBoard is around it
-  readonly phase: Signal<Phase>;
+  readonly recorded: RecordedState;
+  readonly place: PlaceState;
+  readonly shown: ShownState;
+  readonly graph: GraphState;
+  readonly look: LookState;
+  readonly live: LiveState;
+  readonly compare: CompareState;
+}
+
+// What the server has, as far as it was fetched.
+export interface RecordedState {
   readonly runs: Signal<readonly Run[]>;
-  readonly allSessions: Signal<boolean>; // whether sessions that later ones hide are among them
-  readonly runName: Signal<string | undefined>;
-  readonly tagName: Signal<string | undefined>;
-  readonly awaited: Signal<Address | undefined>; // a link to a run that is still to come
-  readonly recordIndex: Signal<number>;
-  readonly stage: Signal<string>; // that was asked for; a step without it shows the nearest
-  readonly statistic: Signal<Statistic>;
-  readonly direction: Signal<Direction>;
-  readonly selected: Signal<string | undefined>; // id of a box, whether it is visible or not
-  readonly hovered: Signal<string | undefined>;
-  readonly edge: Signal<readonly number[] | undefined>; // the edges of the graph that a chosen line stands for
-  readonly sought: Signal<string | undefined>; // id of a box that must come into view, near enough to be read
-  readonly focused: Signal<string | undefined>; // the same of one that has the keyboard's focus: in sight, it stays where it is
-  readonly refits: Signal<number>; // counts the changes after which the camera starts anew
-  readonly open: Signal<ReadonlySet<string> | undefined>; // ids of open groups; undefined: not chosen yet
-  readonly turned: Signal<ReadonlySet<string>>; // keys of tensors that are drawn once although many use them, or beside each of a few uses
-  readonly view: Signal<string | undefined>; // id; undefined: the first one
-  readonly dark: Signal<boolean>;
-  readonly ramp: Signal<string>; // the colors of numbers, by id
-  readonly playing: Signal<boolean>;
-  readonly follow: Signal<boolean>; // the last recorded step is shown, whichever that is
-  readonly unseen: Signal<number>; // steps that came since the last one was shown
-  readonly unreachable: Signal<boolean>; // the server did not answer when it was asked for news
-  readonly notice: Signal<string | undefined>;
   readonly hierarchy: Signal<Hierarchy | undefined>;
   readonly record: Signal<RecordedStep | undefined>;
   readonly magnitudes: Signal<Magnitudes | undefined>;
   readonly badSteps: Signal<BadSteps>; // of the tag
+}
 
+// Where in it one is: what was asked for, and what is there.
+export interface PlaceState {
+  readonly allSessions: Signal<boolean>; // whether sessions that later ones hide are among the runs
+  readonly runName: Signal<string | undefined>;
+  readonly tagName: Signal<string | undefined>;
+  readonly recordIndex: Signal<number>;
+  readonly stage: Signal<string>; // that was asked for; a step without it shows the nearest
+  readonly awaited: Signal<Address | undefined>; // a link to a run that is still to come
   readonly run: ReadonlySignal<Run | undefined>;
   readonly tag: ReadonlySignal<Tag | undefined>;
   readonly ref: ReadonlySignal<RecordRef | undefined>;
   readonly hash: ReadonlySignal<string | undefined>; // of the graph of that record
+}
+
+// What is shown of it, in whichever view.
+export interface ShownState {
+  readonly phase: Signal<Phase>;
+  readonly notice: Signal<string | undefined>;
+  readonly view: Signal<string | undefined>; // id; undefined: the first one
+  readonly statistic: Signal<Statistic>;
+  readonly selected: Signal<string | undefined>; // id of a box, whether it is visible or not
+  readonly edge: Signal<readonly number[] | undefined>; // the edges of the graph that a chosen line stands for
+  readonly values: ReadonlySignal<StepValues | undefined>;
+}
+
+// How the graph is drawn.
+export interface GraphState {
+  readonly open: Signal<ReadonlySet<string> | undefined>; // ids of open groups; undefined: not chosen yet
+  readonly turned: Signal<ReadonlySet<string>>; // keys of tensors that are drawn once although many use them, or beside each of a few uses
+  readonly direction: Signal<Direction>;
+  readonly hovered: Signal<string | undefined>;
+  readonly sought: Signal<string | undefined>; // id of a box that must come into view, near enough to be read
+  readonly focused: Signal<string | undefined>; // the same of one that has the keyboard's focus: in sight, it stays where it is
+  readonly refits: Signal<number>; // counts the changes after which the camera starts anew
   readonly openGroups: ReadonlySignal<ReadonlySet<number>>;
   readonly visible: ReadonlySignal<VisibleGraph | undefined>;
-  readonly values: ReadonlySignal<StepValues | undefined>;
-  readonly compare: CompareState;
+}
+
+export interface LookState {
+  readonly dark: Signal<boolean>;
+  readonly ramp: Signal<string>; // the colors of numbers, by id
+}
+
+// How it moves on by itself.
+export interface LiveState {
+  readonly playing: Signal<boolean>;
+  readonly follow: Signal<boolean>; // the last recorded step is shown, whichever that is
+  readonly unseen: Signal<number>; // steps that came since the last one was shown
+  readonly unreachable: Signal<boolean>; // the server did not answer when it was asked for news
 }
 
 export function createStore(alone = false): Store {
-  const runs = signal<readonly Run[]>([]);
+  const recorded = createRecorded();
+  const place = createPlace(recorded);
+  const shown = createShown(recorded);
+  return {
+    alone, recorded, place, shown,
+    graph: createGraph(recorded),
+    look: { dark: signal(false), ramp: signal("") },
+    live: { playing: signal(false), follow: signal(false), unseen: signal(0), unreachable: signal(false) },
+    compare: createCompare({ ...recorded, ...place, ...shown }),
+  };
+}
+
+function createRecorded(): RecordedState {
+  return {
+    runs: signal<readonly Run[]>([]),
+    hierarchy: signal<Hierarchy | undefined>(undefined),
+    record: signal<RecordedStep | undefined>(undefined),
+    magnitudes: signal<Magnitudes | undefined>(undefined),
+    badSteps: signal<BadSteps>(new Map()),
+  };
+}
+
+function createPlace({ runs }: RecordedState): PlaceState {
   const runName = signal<string | undefined>(undefined);
   const tagName = signal<string | undefined>(undefined);
   const recordIndex = signal(0);
-  const statistic = signal(DEFAULT_STATISTIC);
-  const open = signal<ReadonlySet<string> | undefined>(undefined);
-  const hierarchy = signal<Hierarchy | undefined>(undefined);
-  const record = signal<RecordedStep | undefined>(undefined);
   const run = computed(
     () => runs.value.find((one) => one.run === runName.value) ?? runs.value.find(({ tags }) => tags.length > 0) ?? runs.value[0],
   );
@@ -76,7 +123,18 @@ export function createStore(alone = false): Store {
     const records = tag.value?.records ?? [];
     return records[Math.min(recordIndex.value, records.length - 1)];
   });
-  const openGroups = computed(() => groupNumbers(hierarchy.value, open.value));
+  return {
+    runName, tagName, recordIndex, run, tag, ref,
+    allSessions: signal(false),
+    stage: signal(BACKWARD),
+    awaited: signal<Address | undefined>(undefined),
+    // A signal of its own: most steps change the record but not the graph.
+    hash: computed(() => ref.value?.hash),
+  };
+}
+
+function createShown({ hierarchy, record }: RecordedState): ShownState {
+  const statistic = signal(DEFAULT_STATISTIC);
   const values = computed(() => {
     const [shown, numbers] = [hierarchy.value, record.value];
     // While a new graph loads, the old record is of another structure.
@@ -84,36 +142,27 @@ export function createStore(alone = false): Store {
     return numbers.rows === shown.graph.rows ? computeValues(shown, numbers, statistic.value) : undefined;
   });
   return {
-    alone,
+    statistic, values,
     phase: signal<Phase>({ kind: "loading" }),
-    runs, runName, tagName, recordIndex, statistic, open, hierarchy, record, run, tag, openGroups,
-    allSessions: signal(false),
-    awaited: signal<Address | undefined>(undefined),
-    direction: signal<Direction>("backward"),
-    stage: signal(BACKWARD),
+    notice: signal<string | undefined>(undefined),
+    view: signal<string | undefined>(undefined),
     selected: signal<string | undefined>(undefined),
-    hovered: signal<string | undefined>(undefined),
     edge: signal<readonly number[] | undefined>(undefined),
+  };
+}
+
+function createGraph({ hierarchy }: RecordedState): GraphState {
+  const open = signal<ReadonlySet<string> | undefined>(undefined);
+  const openGroups = computed(() => groupNumbers(hierarchy.value, open.value));
+  return {
+    open, openGroups,
+    turned: signal<ReadonlySet<string>>(new Set()),
+    direction: signal<Direction>("backward"),
+    hovered: signal<string | undefined>(undefined),
     sought: signal<string | undefined>(undefined),
     focused: signal<string | undefined>(undefined),
     refits: signal(0),
-    turned: signal<ReadonlySet<string>>(new Set()),
-    view: signal<string | undefined>(undefined),
-    dark: signal(false),
-    ramp: signal(""),
-    playing: signal(false),
-    follow: signal(false),
-    unseen: signal(0),
-    unreachable: signal(false),
-    notice: signal<string | undefined>(undefined),
-    magnitudes: signal<Magnitudes | undefined>(undefined),
-    badSteps: signal<BadSteps>(new Map()),
-    ref,
-    // A signal of its own: most steps change the record but not the graph.
-    hash: computed(() => ref.value?.hash),
     visible: computed(() => hierarchy.value && showGraph(hierarchy.value, openGroups.value)),
-    values,
-    compare: createCompare({ runs, run, tag, ref, hierarchy, values, statistic }),
   };
 }
 
@@ -128,5 +177,5 @@ function groupNumbers(hierarchy: Hierarchy | undefined, open: ReadonlySet<string
 
 export function setStatistic(store: Store, id: string): void {
   const statistic = statisticOf(id);
-  if (statistic !== undefined) store.statistic.value = statistic;
+  if (statistic !== undefined) store.shown.statistic.value = statistic;
 }

@@ -7,14 +7,14 @@ import type { Store } from "./store";
 
 // Turns that around; the graph follows. Tells whether the selected thing is such a tensor.
 export function turnUses(store: Store, key: string): boolean {
-  const hierarchy = store.hierarchy.value;
+  const hierarchy = store.recorded.hierarchy.value;
   const node = hierarchy?.graph.columns.nodes.key.indexOf(key) ?? -1;
   if (hierarchy === undefined || node === -1 || usesOf(hierarchy.graph, node) < 2) return false;
-  const turned = new Set(store.turned.value);
+  const turned = new Set(store.graph.turned.value);
   if (!turned.delete(key)) turned.add(key);
   const next = buildHierarchy(hierarchy.graph, turned);
-  const open = new Set([...(store.open.value ?? [])].flatMap((id) => next.groupOf.get(id) ?? []));
+  const open = new Set([...(store.graph.open.value ?? [])].flatMap((id) => next.groupOf.get(id) ?? []));
   if (tooManyLines(store, next, open, "That")) return true;
-  store.turned.value = turned;
+  store.graph.turned.value = turned;
   return true;
 }

@@ -47,7 +47,7 @@ test("each view reads and writes its own part of a link; an unknown name is the 
   views.readLink("c", new Map([["b.x", "1"], ["c.y", "2"], ["d", "3"]]));
   expect([views.shown.value.id, views.writeLink()]).toEqual(["c", [["b.x", "1"], ["c.y", "2"]]]);
   views.readLink("gone", new Map());
-  expect([views.shown.value.id, store.view.value]).toEqual(["a", undefined]);
+  expect([views.shown.value.id, store.shown.view.value]).toEqual(["a", undefined]);
 });
 
 test("a view learns that it is looked at, and of what is selected when it is", () => {
@@ -58,7 +58,7 @@ test("a view learns that it is looked at, and of what is selected when it is", (
   views.show("b");
   expect(told).toEqual([]);
   views.show("a");
-  store.selected.value = "n";
+  store.shown.selected.value = "n";
   views.show("b");
   views.select("m");
   views.close();

@@ -12,11 +12,11 @@ import type { CardProps } from "./sections/card_parts";
 
 export function Card({ session, drawing, select, ofViews }: Omit<CardProps, "hierarchy">): JSX.Element | null | undefined {
   const { store } = session;
-  const hierarchy = store.hierarchy.value;
-  const id = store.selected.value;
+  const hierarchy = store.recorded.hierarchy.value;
+  const id = store.shown.selected.value;
   if (hierarchy === undefined) return null;
   const props = { session, drawing, hierarchy, select, ofViews };
-  const edges = store.edge.value;
+  const edges = store.shown.edge.value;
   if (id === undefined) return edges && <Frame store={store} id="edge"><EdgeCard {...props} edges={edges} /></Frame>;
   const group = hierarchy.groupOf.get(id);
   const node = group === undefined ? hierarchy.graph.columns.nodes.key.indexOf(id) : -1;

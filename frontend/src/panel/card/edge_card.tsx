@@ -18,10 +18,10 @@ export function EdgeCard({ session, hierarchy, select, edges: drawn }: CardProps
   const { graph } = hierarchy;
   const edges = drawn.filter((edge) => edge < graph.ownEdges);
   if (edges.length === 0) return <><h2>{drawn.length} {drawn.length === 1 ? "line" : "lines"}</h2><p class="note">Only in what is compared with.</p></>;
-  const record = currentRecord(session.store.record.value, graph);
+  const record = currentRecord(session.store.recorded.record.value, graph);
   const only = edges.length === 1 ? edges[0] : undefined;
   if (only !== undefined) return <OneEdge session={session} graph={graph} record={record} edge={only} select={select} />;
-  const statistic = session.store.statistic.value;
+  const statistic = session.store.shown.statistic.value;
   return (
     <>
       <h2>{edges.length} tensors <span class="kind">one line</span></h2>
@@ -78,7 +78,7 @@ function OneEdge({ session, graph, record, edge, select }: {
       <p class="faint" data-testid="edge-share">
         {users > 1 ? `What comes back along this line: one of ${users} shares that make up the gradient.` : "What comes back along this line: the whole gradient, for nothing else uses it."}
       </p>
-      <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={undefined} there={thereOf(session, edge)} complex={isComplex(graph, slot)} />
+      <StatisticsTable record={record} row={row} statistic={session.store.shown.statistic.value} why={undefined} there={thereOf(session, edge)} complex={isComplex(graph, slot)} />
     </>
   );
 }

@@ -19,13 +19,13 @@ export function GhostCard(props: CardProps & { readonly node: number }): JSX.Ele
   const { there: value } = relateNode(comparison, node);
   const show = (): void => {
     swapSides(store);
-    store.selected.value = graph.columns.nodes.key[there]!;
+    store.shown.selected.value = graph.columns.nodes.key[there]!;
   };
   return (
     <>
       <h2>{titleOf(graph, there)}<span class={`kind kind-${graph.columns.nodes.kind[there]}`}>{kindLabel(graph.columns.nodes.kind[there]!)}</span></h2>
       <p class="note" data-testid="ghost" data-there={plainNumber(value)}>Only in {place.run.run || "."} / {place.tag.tag}, step {place.ref.step}: what is shown has no such node.</p>
-      <Facts facts={[...factsOf(graph, there, graph.slotOffset[there]!), [`${store.statistic.value.label} there`, Number.isNaN(value) ? "no gradient" : formatNumber(value)]]} />
+      <Facts facts={[...factsOf(graph, there, graph.slotOffset[there]!), [`${store.shown.statistic.value.label} there`, Number.isNaN(value) ? "no gradient" : formatNumber(value)]]} />
       <button type="button" class="link to-dashboard" data-testid="show-there" title="Swaps both sides of the comparison" onClick={show}>Show it there</button>
       <Neighbors {...props} />
     </>

@@ -17,7 +17,7 @@ import { Links } from "./sections/neighbors";
 export function GroupCard({ session, drawing, hierarchy, select, ofViews, group }: CardProps & { readonly group: number }): JSX.Element {
   const { store } = session;
   const { id, title, subtitle, kind, scope, parent } = hierarchy.groups[group]!;
-  const open = store.openGroups.value.has(group);
+  const open = store.graph.openGroups.value.has(group);
   const all = nodesInside(hierarchy, group);
   const own = all.filter((node) => node < hierarchy.graph.ownNodes);
   // Of a module that only what is compared with has, its ghosts.
@@ -44,7 +44,7 @@ export function GroupCard({ session, drawing, hierarchy, select, ofViews, group 
         ["nodes", formatCount(inside.length)],
         ["parameters", `${formatCount(parameters.length)}${own.length > 0 ? ` (${formatAmount(elements(hierarchy, parameters))} elements)` : ""}`],
       ]} />
-      {store.values.value && <Summary store={store} values={store.values.value} group={group} inside={inside} />}
+      {store.shown.values.value && <Summary store={store} values={store.shown.values.value} group={group} inside={inside} />}
       <LoopProfile session={session} drawing={drawing} hierarchy={hierarchy} select={select} group={group} />
       {outer && (
         <Section title="Inside of">
@@ -63,7 +63,7 @@ function Summary({ store, values, group, inside }: {
   readonly group: number;
   readonly inside: readonly number[];
 }): JSX.Element {
-  const statistic = spokenIn(store.statistic.value, store.hierarchy.value?.graph);
+  const statistic = spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph);
   const state = values.groups.state[group]! as State;
   const value = values.groups.value[group]!;
   const count = (wanted: State): number => inside.filter((node) => values.nodes.state[node] === wanted).length;

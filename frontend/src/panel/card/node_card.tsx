@@ -29,7 +29,7 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
   const [slot, setSlot] = useState(0);
   const slots = columns.nodes.slot_count[node]!;
   const row = graph.slotOffset[node]! + Math.min(slot, slots - 1);
-  const record = currentRecord(session.store.record.value, graph);
+  const record = currentRecord(session.store.recorded.record.value, graph);
   const series = useSeries(session, slots > 0 ? row : undefined);
   const operation = columns.nodes.operation[node]!;
   const title = nameOfNode(graph, node) || operationLabel(operation);
@@ -48,11 +48,11 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       {slots > 0 && (
         <>
           <WholeArrays client={session.client} record={record} series={series?.ok ? series.value : undefined} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
-          <StatisticsTable record={record} row={row} statistic={session.store.statistic.value} why={whyNone(graph, node, row, record)} there={thereOf(session, row)} complex={isComplex(graph, row)} />
+          <StatisticsTable record={record} row={row} statistic={session.store.shown.statistic.value} why={whyNone(graph, node, row, record)} there={thereOf(session, row)} complex={isComplex(graph, row)} />
           <Stages session={session} reply={series} complex={isComplex(graph, row)} />
           <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
           <LoopProfile {...props} />
-          <History session={session} drawing={props.drawing} ofViews={props.ofViews} reply={series} statistic={spoken(session.store.statistic.value, isComplex(graph, row))} />
+          <History session={session} drawing={props.drawing} ofViews={props.ofViews} reply={series} statistic={spoken(session.store.shown.statistic.value, isComplex(graph, row))} />
         </>
       )}
       <Neighbors {...props} />

@@ -7,7 +7,7 @@ import type { Store } from "../../state/store";
 // As the graph names it, with its module; the key where this graph has no such node.
 export function nameOfPin(store: Store, pin: string): string {
   const { key, slot } = nodeOfPin(pin);
-  const graph = store.hierarchy.value?.graph;
+  const graph = store.recorded.hierarchy.value?.graph;
   const node = graph?.columns.nodes.key.indexOf(key) ?? -1;
   if (graph === undefined || node === -1) return key;
   const title = titleOf(graph, node);

@@ -8,10 +8,11 @@ export function isPinned(charting: Charting, pin: string): boolean {
 }
 
 // What is drawn: the pinned ones; where there are none, what is selected.
-export function chartedPins({ chosen, store: { hierarchy, selected } }: Charting): readonly string[] {
+export function chartedPins({ chosen, store: { recorded, shown } }: Charting): readonly string[] {
   const pins = chosen.pins.value;
-  if (pins.length > 0 || hierarchy.value === undefined || selected.value === undefined) return pins;
-  return pinsOf(hierarchy.value, selected.value).slice(0, MOST_PINS);
+  const [hierarchy, selected] = [recorded.hierarchy.value, shown.selected.value];
+  if (pins.length > 0 || hierarchy === undefined || selected === undefined) return pins;
+  return pinsOf(hierarchy, selected).slice(0, MOST_PINS);
 }
 
 // Pins are added as far as there is room; who wants more is told.
@@ -20,7 +21,7 @@ export function pin({ store, chosen }: Charting, added: readonly string[]): void
   const all = [...new Set([...pins.peek(), ...added])];
   batch(() => {
     pins.value = all.slice(0, MOST_PINS);
-    if (all.length > MOST_PINS) store.notice.value = `${MOST_PINS} tensors are drawn over each other at most; ${all.length - MOST_PINS} were left out.`;
+    if (all.length > MOST_PINS) store.shown.notice.value = `${MOST_PINS} tensors are drawn over each other at most; ${all.length - MOST_PINS} were left out.`;
   });
 }
 
@@ -32,7 +33,7 @@ export function unpin(charting: Charting, removed: string): void {
 export function removeCharted(charting: Charting, removed: string): void {
   batch(() => {
     charting.chosen.pins.value = chartedPins(charting).filter((one) => one !== removed);
-    if (charting.chosen.pins.value.length === 0) charting.store.selected.value = undefined;
+    if (charting.chosen.pins.value.length === 0) charting.store.shown.selected.value = undefined;
   });
 }
 

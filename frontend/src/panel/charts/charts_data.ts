@@ -23,9 +23,9 @@ export function seriesKey(run: string, tag: string, pin: string): string {
 
 // The shown run and those over it that have the same graph, in the order in which they were chosen.
 export function drawnRuns({ store, chosen }: Charting): readonly string[] {
-  const [run, tag] = [store.run.value?.run, store.tag.value?.tag];
+  const [run, tag] = [store.place.run.value?.run, store.place.tag.value?.tag];
   if (run === undefined || tag === undefined) return [];
-  const others = chosen.runs.value.filter((one) => one !== run && hasTag(store.runs.value, one, tag));
+  const others = chosen.runs.value.filter((one) => one !== run && hasTag(store.recorded.runs.value, one, tag));
   return [run, ...others];
 }
 
@@ -50,8 +50,8 @@ export function fetchCharts(charting: Charting, client: Client, isShown: Readonl
     series.value = new Map([...series.peek(), [key, reply] as const].filter(([one]) => asked.has(one)));
   };
   const close = effect(() => {
-    const tag = store.tag.value?.tag;
-    if (!isShown.value || tag === undefined || store.hierarchy.value === undefined) return;
+    const tag = store.place.tag.value?.tag;
+    if (!isShown.value || tag === undefined || store.recorded.hierarchy.value === undefined) return;
     const wanted = listWanted(charting, tag);
     const before = asked;
     asked = new Map(wanted.map(({ key, version }) => [key, version]));
@@ -63,7 +63,7 @@ export function fetchCharts(charting: Charting, client: Client, isShown: Readonl
 }
 
 function listWanted(charting: Charting, tag: string): readonly Wanted[] {
-  const runs = charting.store.runs.value;
+  const runs = charting.store.recorded.runs.value;
   return drawnRuns(charting).flatMap((run) => {
     const records = runs.find((one) => one.run === run)?.tags.find((one) => one.tag === tag)?.records ?? [];
     const version = `${records.length} ${records.at(-1)?.wallTime}`;
@@ -73,10 +73,10 @@ function listWanted(charting: Charting, tag: string): readonly Wanted[] {
 
 // Of the shown graph by the row, as the card asks: so both are one question. Elsewhere by the key.
 function ask(store: Store, client: Client, tag: string, { run, pin }: Wanted): Promise<Result<NodeSeries>> {
-  const graph = store.hierarchy.peek()?.graph;
+  const graph = store.recorded.hierarchy.peek()?.graph;
   const { key, slot } = nodeOfPin(pin);
   const node = graph?.columns.nodes.key.indexOf(key) ?? -1;
-  const here = graph !== undefined && node !== -1 && run === store.run.peek()?.run && graph.hash === store.hash.peek();
+  const here = graph !== undefined && node !== -1 && run === store.place.run.peek()?.run && graph.hash === store.place.hash.peek();
   if (!here || !(slot < graph.columns.nodes.slot_count[node]!)) return client.nodeOfKey(run, tag, pin);
   return client.node(run, tag, graph.hash, graph.slotOffset[node]! + slot);
 }

@@ -31,12 +31,12 @@ export interface Overlaid {
 export function drawnLines(charting: FetchedCharts, theme: Theme): Overlaid {
   const { store, chosen } = charting;
   const series = charting.series.value;
-  const [pins, runs, tag, statistic] = [chartedPins(charting), drawnRuns(charting), store.tag.value?.tag ?? "", spokenIn(store.statistic.value, store.hierarchy.value?.graph)];
+  const [pins, runs, tag, statistic] = [chartedPins(charting), drawnRuns(charting), store.place.tag.value?.tag ?? "", spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph)];
   const options = optionsFor(store);
-  const of = (options.find(({ id }) => id === chosen.of.value) ?? options.find(({ id }) => id === store.ref.value?.stage) ?? options[0])!.id;
+  const of = (options.find(({ id }) => id === chosen.of.value) ?? options.find(({ id }) => id === store.place.ref.value?.stage) ?? options[0])!.id;
   const weights = !STAGES.includes(of);
   const line = { stage: weights ? "applied" : of, columns: weights ? [of] : statistic.columns };
-  const pass = of === store.ref.value?.stage ? store.ref.value.backwardPass : 0;
+  const pass = of === store.place.ref.value?.stage ? store.place.ref.value.backwardPass : 0;
   const lines = pins.flatMap((pin, p) => runs.flatMap((run, r): OverlaidLine[] => {
     const reply = series.get(seriesKey(run, tag, pin));
     if (reply === undefined) return [];
@@ -54,17 +54,17 @@ export function drawnLines(charting: FetchedCharts, theme: Theme): Overlaid {
 export function savedLines({ store, chosen }: FetchedCharts, { lines, runs, of, log, axis }: Overlaid): SavedChart {
   const nameOf = ({ pin, run }: OverlaidLine): string => `${nameOfPin(store, pin)}${runs.length > 1 ? ` (${run || "."})` : ""}`;
   const option = optionsFor(store).find(({ id }) => id === of)?.text ?? of;
-  const number = STAGES.includes(of) ? `: ${axis || spokenIn(store.statistic.value, store.hierarchy.value?.graph).label}` : "";
+  const number = STAGES.includes(of) ? `: ${axis || spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph).label}` : "";
   return {
     name: of, title: `${option[0]!.toUpperCase()}${option.slice(1)}${number}${log ? " (log)" : ""}`, log,
     lines: lines.map((line) => ({ ...line, label: nameOf(line) })), columns: lines.map(nameOf),
-    step: store.ref.value?.step, smoothing: chosen.smoothing.value,
+    step: store.place.ref.value?.step, smoothing: chosen.smoothing.value,
   };
 }
 
 // What the records of the tag have: gradients at the stages that occur, and of parameters weight and update.
 export function optionsFor(store: Store): readonly { readonly id: string; readonly text: string }[] {
-  const found = new Set((store.tag.value?.records ?? []).map(({ stage }) => stage));
+  const found = new Set((store.place.tag.value?.records ?? []).map(({ stage }) => stage));
   const stages = STAGES.filter((stage) => found.has(stage));
   return [
     ...(stages.length > 0 ? stages : [BACKWARD]).map((stage) => ({ id: stage, text: `gradient, ${stage}` })),

@@ -48,7 +48,7 @@ function showCharts({ store, client, drawing, isShown, show }: Around): Shown {
     },
     // What is found is added to what is drawn, be that pinned or only selected.
     select(id) {
-      if (store.hierarchy.value !== undefined) pin(charting, [...chartedPins(charting), ...pinsOf(store.hierarchy.value, id)]);
+      if (store.recorded.hierarchy.value !== undefined) pin(charting, [...chartedPins(charting), ...pinsOf(store.recorded.hierarchy.value, id)]);
     },
     link: {
       read: (values) => applyCharted(chosen, readCharted(values)),
@@ -67,7 +67,7 @@ function ChartsBody({ drawing, charting }: ChartsProps): JSX.Element {
   const { store, chosen } = charting;
   const [pointed, pointAt] = useState<number | undefined>(undefined);
   const overlaid = drawnLines(charting, drawing.theme.value);
-  const step = store.ref.value?.step;
+  const step = store.place.ref.value?.step;
   const { lines, log, axis } = overlaid;
   if (overlaid.pins.length === 0) return <NothingPinned />;
   return (
@@ -81,7 +81,7 @@ function ChartsBody({ drawing, charting }: ChartsProps): JSX.Element {
       <div class="charts-plot">
         <Controls charting={charting} overlaid={overlaid} />
         <Chart fills lines={lines} log={log} label={axis} step={step} theme={drawing.theme.value} smoothing={chosen.smoothing.value}
-          pointAt={pointAt} goTo={(to) => goToStep(store, to, store.ref.value?.backwardPass)} />
+          pointAt={pointAt} goTo={(to) => goToStep(store, to, store.place.ref.value?.backwardPass)} />
       </div>
     </div>
   );
@@ -141,8 +141,8 @@ function Value({ pin, lines, at }: { readonly pin: string; readonly lines: Overl
 // Runs with a graph of the same name.
 function Runs({ charting }: { readonly charting: FetchedCharts }): JSX.Element | null {
   const { store } = charting;
-  const [run, tag] = [store.run.value?.run, store.tag.value?.tag];
-  const others = store.runs.value.filter((one) => one.run !== run && tag !== undefined && hasTag(store.runs.value, one.run, tag));
+  const [run, tag] = [store.place.run.value?.run, store.place.tag.value?.tag];
+  const others = store.recorded.runs.value.filter((one) => one.run !== run && tag !== undefined && hasTag(store.recorded.runs.value, one.run, tag));
   if (others.length === 0) return null;
   const over = charting.chosen.runs.value;
   return (

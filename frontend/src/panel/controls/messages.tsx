@@ -50,35 +50,35 @@ export function Loading({ what, onStop }: { readonly what: string; readonly onSt
 
 // A sentence that goes away by itself.
 export function Notice({ store }: { readonly store: Store }): JSX.Element | null {
-  const sentence = store.notice.value;
+  const sentence = store.shown.notice.value;
   useEffect(() => {
     if (sentence === undefined) return undefined;
-    const timer = setTimeout(() => (store.notice.value = undefined), NOTICE_MS);
+    const timer = setTimeout(() => (store.shown.notice.value = undefined), NOTICE_MS);
     return () => clearTimeout(timer);
   }, [sentence]);
   if (sentence === undefined) return null;
   return (
     <div class="notice" data-testid="notice" role="status">
       {sentence}
-      <IconButton id="notice-close" label="Dismiss" onClick={() => (store.notice.value = undefined)}><CloseIcon /></IconButton>
+      <IconButton id="notice-close" label="Dismiss" onClick={() => (store.shown.notice.value = undefined)}><CloseIcon /></IconButton>
     </div>
   );
 }
 
 // A link's run is still to come.
 export function Waiting({ store }: { readonly store: Store }): JSX.Element | null {
-  const awaited = store.awaited.value?.run;
+  const awaited = store.place.awaited.value?.run;
   if (awaited === undefined) return null;
   return (
     <div class="warnings" data-testid="waiting" role="status">
-      There is no run "{awaited}" here yet. It is shown once TensorBoard has read it; until then this is "{store.run.value?.run || "."}".{" "}
-      <button type="button" class="link" data-testid="stay" onClick={() => (store.awaited.value = undefined)}>Stay here</button>
+      There is no run "{awaited}" here yet. It is shown once TensorBoard has read it; until then this is "{store.place.run.value?.run || "."}".{" "}
+      <button type="button" class="link" data-testid="stay" onClick={() => (store.place.awaited.value = undefined)}>Stay here</button>
     </div>
   );
 }
 
 export function Warnings({ store }: { readonly store: Store }): JSX.Element | null {
-  const warnings = store.run.value?.warnings ?? [];
+  const warnings = store.place.run.value?.warnings ?? [];
   if (warnings.length === 0) return null;
   const [first, ...others] = warnings;
   if (others.length === 0) return <div class="warnings" data-testid="warnings" role="status">{first}</div>;
@@ -92,8 +92,8 @@ export function Warnings({ store }: { readonly store: Store }): JSX.Element | nu
 
 // Records of earlier sessions that are not shown, or are as runs of their own.
 export function HiddenSessions({ store }: { readonly store: Store }): JSX.Element | null {
-  const hidden = store.run.value?.hidden ?? [];
-  const { allSessions, alone } = store;
+  const hidden = store.place.run.value?.hidden ?? [];
+  const { alone, place: { allSessions } } = store;
   if (hidden.length === 0 && !allSessions.value) return null;
   const turn = (
     <button type="button" class="link" data-testid="all-sessions" aria-pressed={allSessions.value}
@@ -112,7 +112,7 @@ export function HiddenSessions({ store }: { readonly store: Store }): JSX.Elemen
 }
 
 export function NoGradients({ store }: { readonly store: Store }): JSX.Element | null {
-  const record = store.record.value;
+  const record = store.recorded.record.value;
   if (record === undefined || record.hasGradients) return null;
   return (
     <div class="banner" data-testid="no-gradients">

@@ -35,12 +35,12 @@ export function openAtFirst(state: FlowState, hierarchy: Hierarchy, shown: Uint8
     return node === asItem(child) ? shown[node]! : 0;
   };
   state.open.value = new Set([...openUpTo(hierarchy, START_ROWS, { weigh })].map((group) => groups[group]!.id));
-  const selected = state.store.selected.peek();
+  const selected = state.store.shown.selected.peek();
   if (selected !== undefined) openRowsAround(state, selected);
 }
 
 export function openRowsAround(state: FlowState, id: string): void {
-  const hierarchy = state.store.hierarchy.peek();
+  const hierarchy = state.store.recorded.hierarchy.peek();
   if (hierarchy === undefined) return;
   const open = state.open.peek();
   if (open === undefined) return;
@@ -50,7 +50,7 @@ export function openRowsAround(state: FlowState, id: string): void {
 
 // Opens or closes the rows of a group. It stays where it is on the screen, with rows high enough to read.
 export function toggleRows(state: FlowState, rows: readonly FlowRow[], axis: Axis, id: string): void {
-  const hierarchy = state.store.hierarchy.peek();
+  const hierarchy = state.store.recorded.hierarchy.peek();
   const at = rows.findIndex((row) => row.id === id);
   if (hierarchy === undefined || rows[at]?.kind !== "group") return;
   const open = new Set(state.open.peek());
@@ -58,8 +58,8 @@ export function toggleRows(state: FlowState, rows: readonly FlowRow[], axis: Axi
     if (open.delete(id)) {
       // What was chosen inside is no longer there: then the module is.
       state.open.value = open;
-      const selected = state.store.selected.peek();
-      if (selected !== undefined && isInside(rows, at, selected)) state.store.selected.value = id;
+      const selected = state.store.shown.selected.peek();
+      if (selected !== undefined && isInside(rows, at, selected)) state.store.shown.selected.value = id;
     } else {
       state.open.value = open.add(id);
       const few = (axis.to - axis.from) * axis.unitPx / LABEL_PX;
@@ -74,7 +74,7 @@ function isInside(rows: readonly FlowRow[], at: number, id: string): boolean {
 }
 
 export function openAllRows(state: FlowState): void {
-  const hierarchy = state.store.hierarchy.peek();
+  const hierarchy = state.store.recorded.hierarchy.peek();
   if (hierarchy === undefined) return;
   batch(() => {
     state.open.value = everyGroup(hierarchy);
@@ -83,7 +83,7 @@ export function openAllRows(state: FlowState): void {
 }
 
 export function closeAllRows(state: FlowState): void {
-  const hierarchy = state.store.hierarchy.peek();
+  const hierarchy = state.store.recorded.hierarchy.peek();
   if (hierarchy === undefined) return;
   // A single module around everything stays open: one row is no picture.
   const only = soleFrame(hierarchy);
@@ -94,11 +94,11 @@ export function closeAllRows(state: FlowState): void {
 }
 
 export function moveRow(state: FlowState, rows: readonly FlowRow[], by: number): void {
-  const hierarchy = state.store.hierarchy.peek();
+  const hierarchy = state.store.recorded.hierarchy.peek();
   if (hierarchy === undefined || rows.length === 0) return;
-  const at = rowShowing(hierarchy, rows, state.store.selected.peek());
+  const at = rowShowing(hierarchy, rows, state.store.shown.selected.peek());
   const next = at === -1 ? (by > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, at + by));
-  state.store.selected.value = rows[next]!.id;
+  state.store.shown.selected.value = rows[next]!.id;
 }
 
 export function zoomColumns(state: FlowState, axis: Axis, factor: number, around: number): void {

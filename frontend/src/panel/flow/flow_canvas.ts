@@ -56,10 +56,10 @@ export class FlowCanvas {
     this.disposer.add(listen<WheelEvent>(canvas, "wheel", (event) => this.turn(event), { passive: false }));
     this.disposer.add(effect(() => {
       // Everything that a frame depends on; reading it here asks for a frame.
-      void [flowing.cells.value, flowing.sight.value, flowing.line.value, flowing.position.value, flowing.row.value, drawing.theme.value, store.badSteps.value];
+      void [flowing.cells.value, flowing.sight.value, flowing.scalar.line.value, flowing.cursor.position.value, flowing.cursor.row.value, drawing.theme.value, store.recorded.badSteps.value];
       this.request();
     }));
-    this.disposer.add(effect(() => this.seek(flowing.column.value, flowing.row.value)));
+    this.disposer.add(effect(() => this.seek(flowing.cursor.column.value, flowing.cursor.row.value)));
   }
 
   close(): void {
@@ -151,9 +151,9 @@ export class FlowCanvas {
     const { column, row } = this.cellAt(point);
     const { flowing, store } = this;
     batch(() => {
-      if (row !== -1) store.selected.value = flowing.rows.peek()[row]!.id;
+      if (row !== -1) store.shown.selected.value = flowing.rows.peek()[row]!.id;
       const step = flowing.flow.peek()?.steps[column];
-      if (step !== undefined) goToStep(store, step, store.ref.peek()?.backwardPass);
+      if (step !== undefined) goToStep(store, step, store.place.ref.peek()?.backwardPass);
     });
   }
 

@@ -1,23 +1,23 @@
 // Fetches what the heat map shows while it is looked at, and ties it to rows, colors and the window.
 
-import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { listScalars, readScalar } from "../../api/read_flow";
 import { Disposer, type Dispose } from "../../base/disposer";
+import { followLatest } from "../../base/follow_latest";
 import type { Rect, Size } from "../../base/geometry";
 import { codesOf, comparedCodesOf, paletteOf, ratioPaletteOf, type Palette } from "../../draw/flow/flow_codes";
 import type { Cells } from "../../draw/flow/paint_cells";
 import type { ScalarLine } from "../../draw/flow/paint_scalar";
 import type { ColorScale } from "../../draw/style/color_scale";
-import { computeFlow, thinning, type Flow } from "../../model/flow/flow";
+import type { Flow } from "../../model/flow/flow";
 import { entityOf, listRows, rowShowing, type FlowRow } from "../../model/flow/flow_rows";
 import { columnAxis, rowAxis, type Axis } from "../../model/flow/flow_window";
 import { lossTag, valueScale, type ScalarSeries } from "../../model/flow/scalar_line";
-import { BACKWARD, distinctSteps, lengthOf } from "../../model/recorded/run";
 import { positionOf } from "../../model/recorded/step_axis";
 import type { Store } from "../../state/store";
 import type { Around } from "../view/view";
 import { createFlowState, openAtFirst, openRowsAround, type FlowState } from "./flow_actions";
-import { comparedOf, followTheirs, readNew } from "./flow_numbers";
+import { comparedOf, followOwn, followTheirs } from "./flow_numbers";
 
 // Where things are on the screen.
 export interface Sight {
@@ -27,21 +27,29 @@ export interface Sight {
   readonly line: Rect | undefined;
 }
 
+export interface Cursor {
+  readonly row: ReadonlySignal<number>; // of what is selected; -1: none
+  readonly column: ReadonlySignal<number>; // of the step that is shown; -1: it has none
+  readonly position: ReadonlySignal<number | undefined>; // the same between columns
+}
+
+// The line above the map.
+export interface Scalar {
+  readonly tags: Signal<readonly string[]>; // scalars of the run
+  readonly tag: ReadonlySignal<string>; // of the line; "": none
+  readonly line: ReadonlySignal<ScalarLine | undefined>;
+}
+
 export interface Flowing {
   readonly state: FlowState;
   readonly own: Signal<Flow | undefined>; // of what is shown
   readonly flow: ReadonlySignal<Flow | undefined>; // the same; while something is compared, a ComparedFlow
   readonly problem: Signal<string | undefined>;
   readonly rows: ReadonlySignal<readonly FlowRow[]>;
-  readonly row: ReadonlySignal<number>; // of what is selected; -1: none
-  readonly column: ReadonlySignal<number>; // of the step that is shown; -1: it has none
-  readonly position: ReadonlySignal<number | undefined>; // the same between columns
-  readonly scale: ReadonlySignal<ColorScale>;
+  readonly cursor: Cursor;
   readonly palette: ReadonlySignal<Palette>;
   readonly cells: ReadonlySignal<Cells | undefined>;
-  readonly tags: Signal<readonly string[]>; // scalars of the run
-  readonly lineTag: ReadonlySignal<string>; // of the line; "": none
-  readonly line: ReadonlySignal<ScalarLine | undefined>;
+  readonly scalar: Scalar;
   readonly size: Signal<Size>;
   readonly sight: ReadonlySignal<Sight>;
   readonly close: Dispose;
@@ -59,26 +67,28 @@ export function createFlowing(around: Around): Flowing {
   const compared = computed(() => comparedOf(store, own.value, theirs.value));
   const flow = computed(() => compared.value ?? own.value);
   const problem = signal<string | undefined>(undefined);
-  const tags = signal<readonly string[]>([]);
-  const scalar = signal<ScalarSeries | undefined>(undefined);
   const size = signal<Size>({ width: 0, height: 0 });
   const rows = computed(() => (flow.value === undefined ? [] : listRows(flow.value.hierarchy, state.open.value ?? new Set(), flow.value.shown)));
   const steps = computed(() => flow.value?.steps ?? []);
-  const position = computed(() => (store.ref.value === undefined || steps.value.length === 0 ? undefined : positionOf(steps.value, store.ref.value.step)));
-  const lineTag = computed(() => {
-    const chosen = state.scalarTag.value;
-    return chosen !== undefined && (chosen === "" || tags.value.includes(chosen)) ? chosen : (lossTag(tags.value) ?? "");
-  });
-  const sight = computed(() => sightOf(state, size.value, steps.value.length, rows.value.length, lineTag.value !== ""));
-  const { scale } = drawing;
-  const plain = codesKept(store, scale, own);
+  const plain = codesKept(store, drawing.scale, own);
   const codes = computed(() => (compared.value === undefined ? plain.value : comparedCodesOf(compared.value, store.compare.reach.value)));
   const disposer = new Disposer();
-  const made: Flowing = {
-    state, own, flow, problem, rows, tags, lineTag, size, sight, position, scale,
-    row: computed(() => (flow.value === undefined ? -1 : rowShowing(flow.value.hierarchy, rows.value, store.selected.value))),
+  const scalar = createScalar(around, state, steps, disposer);
+  disposer.add(followOwn(around, own, problem, (shown) => openAtFirst(state, shown.hierarchy, shown.shown)));
+  disposer.add(followTheirs(around, own, theirs));
+  disposer.add(effect(() => {
+    const [selected, shown] = [store.shown.selected.value, store.recorded.hierarchy.value];
+    if (around.isShown.value && selected !== undefined && shown !== undefined) openRowsAround(state, selected);
+  }));
+  return {
+    state, own, flow, problem, rows, size, scalar,
+    cursor: {
+      row: computed(() => (flow.value === undefined ? -1 : rowShowing(flow.value.hierarchy, rows.value, store.shown.selected.value))),
+      column: computed(() => steps.value.indexOf(store.place.ref.value?.step ?? NaN)),
+      position: computed(() => (store.place.ref.value === undefined || steps.value.length === 0 ? undefined : positionOf(steps.value, store.place.ref.value.step))),
+    },
+    sight: computed(() => sightOf(state, size.value, steps.value.length, rows.value.length, scalar.tag.value !== "")),
     palette: computed(() => (compared.value === undefined ? paletteOf : ratioPaletteOf)(drawing.theme.value)),
-    column: computed(() => steps.value.indexOf(store.ref.value?.step ?? NaN)),
     cells: computed(() => {
       const [shown, colors] = [flow.value, codes.value];
       if (shown === undefined || colors === undefined) return undefined;
@@ -86,22 +96,36 @@ export function createFlowing(around: Around): Flowing {
       const entities = Int32Array.from(rows.value, (row) => (row.open ? -1 : entityOf(shown.hierarchy, row)));
       return { codes: colors, columns: shown.steps.length, entities };
     }),
-    line: computed(() => {
-      const series = scalar.value;
-      if (series === undefined || series.tag !== lineTag.value || steps.value.length === 0) return undefined;
-      return { series, positions: Float64Array.from(series.steps, (step) => positionOf(steps.value, step)), scale: valueScale(series.values) };
-    }),
     close: () => disposer.dispose(),
   };
-  disposer.add(effect(() => followNumbers(around, made)));
-  disposer.add(effect(() => followTheirs(around, own, theirs)));
-  disposer.add(effect(() => followTags(around, made)));
-  disposer.add(effect(() => followScalar(around, made, scalar)));
-  disposer.add(effect(() => {
-    const [selected, shown] = [store.selected.value, store.hierarchy.value];
-    if (around.isShown.value && selected !== undefined && shown !== undefined) openRowsAround(state, selected);
+}
+
+function createScalar({ store, client, isShown }: Around, { scalarTag }: FlowState, steps: ReadonlySignal<readonly number[]>, disposer: Disposer): Scalar {
+  const tags = signal<readonly string[]>([]);
+  const series = signal<ScalarSeries | undefined>(undefined);
+  const tag = computed(() => {
+    const chosen = scalarTag.value;
+    return chosen !== undefined && (chosen === "" || tags.value.includes(chosen)) ? chosen : (lossTag(tags.value) ?? "");
+  });
+  const line = computed(() => {
+    const known = series.value;
+    if (known === undefined || known.tag !== tag.value || steps.value.length === 0) return undefined;
+    return { series: known, positions: Float64Array.from(known.steps, (step) => positionOf(steps.value, step)), scale: valueScale(known.values) };
+  });
+  disposer.add(followLatest(() => {
+    const run = store.place.run.value;
+    return isShown.value && run !== undefined ? [run] as const : undefined;
+  }, ([{ run }]) => listScalars(client, run), (reply) => {
+    const found = reply.ok ? reply.value : [];
+    // The same list again would take the line away and draw it anew.
+    if (found.join("\n") !== tags.peek().join("\n")) tags.value = found;
   }));
-  return made;
+  disposer.add(followLatest(() => {
+    // The tag of the graph is another one whenever the runs were read again: the scalar may have grown too.
+    const [run, records] = [store.place.run.value, store.place.tag.value];
+    return isShown.value && run !== undefined && records !== undefined && tag.value !== "" ? [run.run, tag.value, records] as const : undefined;
+  }, ([run, name]) => readScalar(client, run, name), (reply) => (series.value = reply.ok ? reply.value : undefined)));
+  return { tags, tag, line };
 }
 
 function sightOf({ window }: FlowState, { width, height }: Size, columns: number, rows: number, withLine: boolean): Sight {
@@ -120,61 +144,10 @@ function sightOf({ window }: FlowState, { width, height }: Size, columns: number
 function codesKept(store: Store, scale: ReadonlySignal<ColorScale>, flow: Signal<Flow | undefined>): ReadonlySignal<Uint16Array | undefined> {
   let last: { readonly of: Flow; readonly codes: Uint16Array } | undefined;
   return computed(() => {
-    const [shown, colors, statistic] = [flow.value, scale.value, store.statistic.value];
+    const [shown, colors, statistic] = [flow.value, scale.value, store.shown.statistic.value];
     if (shown === undefined) return undefined;
     if (shown.statistic !== statistic && last?.of === shown) return last.codes;
     last = { of: shown, codes: codesOf(shown, colors) };
     return last.codes;
-  });
-}
-
-function followNumbers({ store, client, isShown }: Around, { state, own: flow, problem }: Flowing): void {
-  const [run, tag, hierarchy, statistic] = [store.run.value?.run, store.tag.value, store.hierarchy.value, store.statistic.value];
-  const ref = store.ref.value;
-  if (!isShown.value) return;
-  if (run === undefined || tag === undefined || ref === undefined || hierarchy === undefined) {
-    flow.value = undefined;
-    return;
-  }
-  if (hierarchy.graph.hash !== ref.hash) return;
-  const stage = tag.records.some((record) => record.stage === store.stage.value) ? store.stage.value : ref.stage;
-  const backwardPass = stage === BACKWARD ? ref.backwardPass : 0;
-  const key = [run, tag.tag, lengthOf(tag), hierarchy.graph.hash, hierarchy.graph.joint, hierarchy.turned, statistic.id, stage, backwardPass].join("\n");
-  if (key === wanted.get(flow)) return;
-  wanted.set(flow, key);
-  const every = thinning(hierarchy, distinctSteps(tag.records).length);
-  const query = { run, tag: tag.tag, hash: hierarchy.graph.hash, stage, backwardPass, every, columns: statistic.columns };
-  void readNew(client, query, flow, tag.records).then((reply) => {
-    if (wanted.get(flow) !== key) return;
-    problem.value = reply.ok ? undefined : reply.error;
-    if (!reply.ok) return void wanted.delete(flow);
-    const began = performance.now();
-    batch(() => {
-      flow.value = computeFlow(hierarchy, reply.value, statistic, stage, every);
-      openAtFirst(state, hierarchy, flow.value.shown);
-    });
-    performance.measure("gradgraph:flow-numbers", { start: began, end: performance.now() });
-  });
-}
-
-// What each heat map shows or waits for.
-const wanted = new WeakMap<Signal<Flow | undefined>, string>();
-
-function followTags({ store, client, isShown }: Around, { tags }: Flowing): void {
-  const run = store.run.value?.run;
-  if (!isShown.value || run === undefined) return;
-  void listScalars(client, run).then((reply) => {
-    if (store.run.peek()?.run !== run) return;
-    const found = reply.ok ? reply.value : [];
-    // The same list again would take the line away and draw it anew.
-    if (found.join("\n") !== tags.peek().join("\n")) tags.value = found;
-  });
-}
-
-function followScalar({ store, client, isShown }: Around, { lineTag }: Flowing, scalar: Signal<ScalarSeries | undefined>): void {
-  const [run, tag, records] = [store.run.value?.run, lineTag.value, store.tag.value];
-  if (!isShown.value || run === undefined || records === undefined || tag === "") return;
-  void readScalar(client, run, tag).then((reply) => {
-    if (store.run.peek()?.run === run && lineTag.peek() === tag) scalar.value = reply.ok ? reply.value : undefined;
   });
 }

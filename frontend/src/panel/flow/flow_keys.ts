@@ -39,8 +39,8 @@ export function pressInFlow(flowing: Flowing, event: KeyboardEvent, target: Elem
   const { state } = flowing;
   const { columns, rows } = flowing.sight.peek();
   const stride = event.shiftKey ? 10 : 1;
-  const column = flowing.position.peek() ?? (columns.from + columns.to) / 2;
-  const row = flowing.row.peek() === -1 ? (rows.from + rows.to) / 2 : flowing.row.peek() + 0.5;
+  const column = flowing.cursor.position.peek() ?? (columns.from + columns.to) / 2;
+  const row = flowing.cursor.row.peek() === -1 ? (rows.from + rows.to) / 2 : flowing.cursor.row.peek() + 0.5;
   switch (event.key) {
     case "ArrowUp": moveRow(state, flowing.rows.peek(), -stride); return true;
     case "ArrowDown": moveRow(state, flowing.rows.peek(), stride); return true;
@@ -50,7 +50,7 @@ export function pressInFlow(flowing: Flowing, event: KeyboardEvent, target: Elem
     case "[": zoomRows(state, rows, 1 / ZOOM, row); return true;
     case "f": showEverything(state); return true;
     case "Enter": {
-      const id = flowing.rows.peek()[flowing.row.peek()]?.id;
+      const id = flowing.rows.peek()[flowing.cursor.row.peek()]?.id;
       if (id === undefined || target?.closest("button, summary") != null) return false;
       toggleRows(state, flowing.rows.peek(), rows, id);
       return true;

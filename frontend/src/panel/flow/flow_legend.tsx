@@ -22,8 +22,8 @@ export function FlowLegend({ store, drawing, flowing }: {
   const theme = drawing.theme.value;
   const there = store.compare.place.value;
   if (flowing.flow.value !== undefined && isCompared(flowing.flow.value) && there !== undefined) return <ComparedLegend store={store} theme={theme} there={there} flow={flowing.flow.value} />;
-  const [statistic, flow] = [spokenIn(store.statistic.value, store.hierarchy.value?.graph), flowing.flow.value];
-  const scale = flowing.scale.value;
+  const [statistic, flow] = [spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph), flowing.flow.value];
+  const scale = drawing.scale.value;
   const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
   const stage = flow === undefined || flow.stage === BACKWARD ? "" : `, ${flow.stage}`;
   const [every, leftOut] = [flow?.every ?? 1, flow?.leftOut ?? 0];
@@ -71,7 +71,7 @@ function ComparedLegend({ store, theme, there, flow }: {
       </span>
       <span class="faint flow-told" data-testid="flow-told">
         {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
-        here {placeText(store.run.value?.run, store.tag.value?.tag)}, there {placeText(there.run.run, there.tag.tag)}, {against === undefined ? "step by step" : `always step ${against}`}
+        here {placeText(store.place.run.value?.run, store.place.tag.value?.tag)}, there {placeText(there.run.run, there.tag.tag)}, {against === undefined ? "step by step" : `always step ${against}`}
       </span>
     </aside>
   );

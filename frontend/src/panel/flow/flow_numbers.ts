@@ -1,13 +1,16 @@
 // The numbers of a heat map, and the other one while two are compared: fetched, or where it is a step of the same one, that itself.
 
-import type { Signal } from "@preact/signals";
+import { batch, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Client } from "../../api/client";
 import { readFlow, type FlowQuery } from "../../api/read_flow";
+import type { Dispose } from "../../base/disposer";
+import { followLatest } from "../../base/follow_latest";
 import { success, type Result } from "../../base/result";
-import { computeFlow, type Flow, type FlowNumbers } from "../../model/flow/flow";
+import { computeFlow, thinning, type Flow, type FlowNumbers } from "../../model/flow/flow";
 import { compareFlows, type ComparedFlow } from "../../model/flow/flow_compared";
 import { intactColumns, joinColumns } from "../../model/flow/flow_growth";
-import { BACKWARD, lengthOf, type RecordRef } from "../../model/recorded/run";
+import { BACKWARD, distinctSteps, lengthOf, type RecordRef } from "../../model/recorded/run";
+import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { Store } from "../../state/store";
 import type { Around } from "../view/view";
 
@@ -40,33 +43,73 @@ export function comparedOf({ compare }: Store, own: Flow | undefined, theirs: Fl
   return compareFlows(own, theirs, joined, choice.step === undefined ? undefined : place.ref.step);
 }
 
-const wanted = new WeakMap<Signal<Flow | undefined>, string>();
+// What a heat map is of, as it was when the view was last looked at: elsewhere nothing is asked, and what was asked is not lost.
+function whileShown<C>(isShown: ReadonlySignal<boolean>, choice: () => C): () => C | undefined {
+  let last: C | undefined;
+  return () => (isShown.value ? (last = choice()) : last);
+}
 
-export function followTheirs({ store, client, isShown }: Around, own: Signal<Flow | undefined>, theirs: Signal<Flow | undefined>): void {
-  const [place, hierarchy, shown] = [store.compare.place.value, store.compare.hierarchy.value, own.value];
-  if (place === undefined) {
-    wanted.delete(theirs);
-    theirs.value = undefined;
-  }
-  if (!isShown.value || place === undefined || hierarchy === undefined || shown === undefined) return;
-  const { run: { run }, tag } = place;
-  const { statistic, stage, every } = shown;
-  if (hierarchy === shown.hierarchy && run === store.run.value?.run && tag.tag === store.tag.value?.tag) {
-    wanted.delete(theirs);
-    theirs.value = shown;
-    return;
-  }
-  const { hash } = hierarchy.graph;
-  const backwardPass = stage === BACKWARD ? place.ref.backwardPass : 0;
-  const key = [run, tag.tag, lengthOf(tag), hash, hierarchy.turned, statistic.id, stage, backwardPass, every].join("\n");
-  if (key === wanted.get(theirs)) return;
-  wanted.set(theirs, key);
-  void readNew(client, { run, tag: tag.tag, hash, stage, backwardPass, every, columns: statistic.columns }, theirs, tag.records).then((reply) => {
-    if (wanted.get(theirs) !== key) return;
-    if (reply.ok) theirs.value = computeFlow(hierarchy, reply.value, statistic, stage, every);
-    else {
-      wanted.delete(theirs);
-      store.notice.value = reply.error;
+// Reads the numbers of what is shown. They are the same at every step.
+export function followOwn({ store, client, isShown }: Around, own: Signal<Flow | undefined>, problem: Signal<string | undefined>, enter: (flow: Flow) => void): Dispose {
+  const { place, recorded, shown } = store;
+  const choice = () => {
+    const [run, tag, hierarchy, ref] = [place.run.value?.run, place.tag.value, recorded.hierarchy.value, place.ref.value];
+    const [statistic, wanted] = [shown.statistic.value, place.stage.value];
+    if (run === undefined || tag === undefined || ref === undefined || hierarchy === undefined) {
+      own.value = undefined;
+      return undefined;
     }
+    if (hierarchy.graph.hash !== ref.hash) return undefined;
+    const stage = tag.records.some((record) => record.stage === wanted) ? wanted : ref.stage;
+    return [statistic, stage, stage === BACKWARD ? ref.backwardPass : 0, run, tag.tag, lengthOf(tag), hierarchy.graph.hash, hierarchy.graph.joint, hierarchy.turned] as const;
+  };
+  return followLatest(whileShown(isShown, choice), async ([statistic, stage, backwardPass, run]): Promise<Result<Asked>> => {
+    const [hierarchy, { tag, records }] = [recorded.hierarchy.peek()!, place.tag.peek()!];
+    const every = thinning(hierarchy, distinctSteps(records).length);
+    const query = { run, tag, hash: hierarchy.graph.hash, stage, backwardPass, every, columns: statistic.columns };
+    const reply = await readNew(client, query, own, records);
+    return reply.ok ? success({ hierarchy, every, numbers: reply.value }) : reply;
+  }, (reply, [statistic, stage]) => {
+    problem.value = reply.ok ? undefined : reply.error;
+    if (!reply.ok) return;
+    const { hierarchy, every, numbers } = reply.value;
+    const began = performance.now();
+    batch(() => {
+      own.value = computeFlow(hierarchy, numbers, statistic, stage, every);
+      enter(own.value);
+    });
+    performance.measure("gradgraph:flow-numbers", { start: began, end: performance.now() });
+  });
+}
+
+interface Asked {
+  readonly hierarchy: Hierarchy;
+  readonly every: number;
+  readonly numbers: FlowNumbers;
+}
+
+export function followTheirs({ store, client, isShown }: Around, own: Signal<Flow | undefined>, theirs: Signal<Flow | undefined>): Dispose {
+  const { place: here, compare, shown: { notice } } = store;
+  const choice = () => {
+    const [place, hierarchy, shown] = [compare.place.value, compare.hierarchy.value, own.value];
+    if (place === undefined) theirs.value = undefined;
+    if (place === undefined || hierarchy === undefined || shown === undefined) return undefined;
+    const { run: { run }, tag } = place;
+    const { statistic, stage, every } = shown;
+    if (hierarchy === shown.hierarchy && run === here.run.value?.run && tag.tag === here.tag.value?.tag) {
+      theirs.value = shown;
+      return undefined;
+    }
+    const backwardPass = stage === BACKWARD ? place.ref.backwardPass : 0;
+    return [statistic, stage, backwardPass, every, run, tag.tag, lengthOf(tag), hierarchy.graph.hash, hierarchy.turned] as const;
+  };
+  return followLatest(whileShown(isShown, choice), async ([statistic, stage, backwardPass, every, run, tag]): Promise<Result<Asked>> => {
+    const [hierarchy, { records }] = [compare.hierarchy.peek()!, compare.place.peek()!.tag];
+    const query = { run, tag, hash: hierarchy.graph.hash, stage, backwardPass, every, columns: statistic.columns };
+    const reply = await readNew(client, query, theirs, records);
+    return reply.ok ? success({ hierarchy, every, numbers: reply.value }) : reply;
+  }, (reply, [statistic, stage]) => {
+    if (!reply.ok) notice.value = reply.error;
+    else theirs.value = computeFlow(reply.value.hierarchy, reply.value.numbers, statistic, stage, reply.value.every);
   });
 }

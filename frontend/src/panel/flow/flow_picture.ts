@@ -54,7 +54,7 @@ function paintNames(context: CanvasRenderingContext2D, flowing: Flowing, theme: 
   if (flow === undefined) return;
   context.textBaseline = "middle";
   context.textAlign = "left";
-  for (const index of rowsWithNames(rows.map(rankOf), axis, flowing.row.peek())) {
+  for (const index of rowsWithNames(rows.map(rankOf), axis, flowing.cursor.row.peek())) {
     const row = rows[index]!;
     const { title, subtitle } = rowTitle(flow.hierarchy, row);
     const x = 12 + INDENT_PX * row.depth;
@@ -63,7 +63,7 @@ function paintNames(context: CanvasRenderingContext2D, flowing: Flowing, theme: 
     const text = subtitle === "" ? title : `${title} ${subtitle}`;
     context.fillText(fitText(text, context.font, NAMES_PX - x - 8), x, map.y + Math.max(LABEL_PX / 2, namePx(axis, index, map.height)));
   }
-  const scalar = flowing.line.peek();
+  const scalar = flowing.scalar.line.peek();
   if (scalar === undefined) return;
   context.font = DETAIL_FONT;
   context.fillStyle = theme.accent;

@@ -20,7 +20,7 @@ const SMALL_BELOW_PX = 15;
 
 export function FlowTree({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element | null {
   const flow = flowing.flow.value;
-  const [rows, selected, { rows: axis, map }] = [flowing.rows.value, flowing.row.value, flowing.sight.value];
+  const [rows, selected, { rows: axis, map }] = [flowing.rows.value, flowing.cursor.row.value, flowing.sight.value];
   if (flow === undefined) return <div class="flow-rows" />;
   const named = rowsWithNames(rows.map(rankOf), axis, selected);
   return (
@@ -54,7 +54,7 @@ function Row({ store, flowing, flow, row, index, middlePx, heightPx, selected }:
   readonly selected: boolean;
 }): JSX.Element {
   const { title, subtitle } = rowTitle(flow.hierarchy, row);
-  const value = cellText(flow, row, flowing.column.value);
+  const value = cellText(flow, row, flowing.cursor.column.value);
   const toggle = (): void => toggleRows(flowing.state, flowing.rows.peek(), flowing.sight.peek().rows, row.id);
   const kind = row.kind === "group" ? "group" : flow.hierarchy.graph.columns.nodes.kind[row.node]!;
   return (
@@ -62,7 +62,7 @@ function Row({ store, flowing, flow, row, index, middlePx, heightPx, selected }:
       aria-level={row.depth + 1} aria-rowindex={index + 1} aria-selected={selected} {...(row.kind === "group" ? { "aria-expanded": row.open } : {})}
       style={{ top: `${middlePx - heightPx / 2}px`, height: `${heightPx}px`, paddingLeft: `${6 + INDENT_PX * row.depth}px` }}
       title={fullTitle(flow.hierarchy, row)}
-      onClick={() => (store.selected.value = row.id)}
+      onClick={() => (store.shown.selected.value = row.id)}
       onDblClick={toggle}>
       <span class={`twist${row.open ? " open" : ""}`} aria-hidden="true"
         onClick={(event) => {

@@ -97,11 +97,11 @@ function FlowBody({ store, drawing, flowing }: {
 
 // Above the names, beside the line: which scalar it is.
 function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element | null {
-  const [tags, tag, series] = [flowing.tags.value, flowing.lineTag.value, flowing.line.value?.series];
-  const step = store.ref.value?.step;
+  const [tags, tag, series] = [flowing.scalar.tags.value, flowing.scalar.tag.value, flowing.scalar.line.value?.series];
+  const step = store.place.ref.value?.step;
   if (tags.length === 0) return null;
   const value = series === undefined || step === undefined ? undefined : valueAt(series, step);
-  const scale = flowing.line.value?.scale;
+  const scale = flowing.scalar.line.value?.scale;
   return (
     <div class={`flow-scalar${tag === "" ? " alone" : ""}`}>
       <div class="flow-chosen">
@@ -133,7 +133,7 @@ function CellTooltip({ store, flowing, pointed, widthPx }: {
   const step = flow?.steps[pointed.column];
   if (flow === undefined || step === undefined) return null;
   const row = flowing.rows.value[pointed.row];
-  const series = flowing.line.value?.series;
+  const series = flowing.scalar.line.value?.series;
   const logged = series === undefined ? undefined : valueAt(series, step);
   const bad = badIn(store, flow, pointed.column);
   const { x, y } = pointed.pointScreen;
@@ -149,17 +149,17 @@ function CellTooltip({ store, flowing, pointed, widthPx }: {
 }
 
 function badIn(store: Store, { steps }: Flow, column: number): string {
-  return column < 0 ? "" : badWords(store.badSteps.value, store.tag.value?.records ?? [], steps, column);
+  return column < 0 ? "" : badWords(store.recorded.badSteps.value, store.place.tag.value?.records ?? [], steps, column);
 }
 
 // The cell at the cursor, for screen readers: said when it changes.
 function Said({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element {
   const flow = flowing.flow.value;
-  const row = flowing.rows.value[flowing.row.value];
-  const ref = store.ref.value;
-  const bad = flow === undefined ? "" : badIn(store, flow, flowing.column.value);
+  const row = flowing.rows.value[flowing.cursor.row.value];
+  const ref = store.place.ref.value;
+  const bad = flow === undefined ? "" : badIn(store, flow, flowing.cursor.column.value);
   const sentence = flow === undefined || ref === undefined || row === undefined
     ? ""
-    : `${fullTitle(flow.hierarchy, row)}, step ${ref.step}: ${cellSentence(flow, row, flowing.column.value)}${bad === "" ? "" : `. ${bad}`}`;
+    : `${fullTitle(flow.hierarchy, row)}, step ${ref.step}: ${cellSentence(flow, row, flowing.cursor.column.value)}${bad === "" ? "" : `. ${bad}`}`;
   return <div class="visually-hidden" data-testid="flow-said" role="status" aria-live="polite">{sentence}</div>;
 }

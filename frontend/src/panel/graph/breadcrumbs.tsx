@@ -8,15 +8,15 @@ import { reveal } from "../../state/actions";
 import type { Store } from "../../state/store";
 
 export function Breadcrumbs({ store, inside }: { readonly store: Store; readonly inside: string | undefined }): JSX.Element | null {
-  const hierarchy = store.hierarchy.value;
-  const id = store.selected.value ?? inside;
+  const hierarchy = store.recorded.hierarchy.value;
+  const id = store.shown.selected.value ?? inside;
   if (hierarchy === undefined || id === undefined) return null;
   const path = around(hierarchy, id);
-  if (path.length < 2 && store.selected.value !== undefined) return null;
+  if (path.length < 2 && store.shown.selected.value !== undefined) return null;
   return (
     <nav class="breadcrumbs" aria-label="Modules around" data-testid="breadcrumbs">
       {path.map((one, i) => {
-        const own = i === path.length - 1 && one === store.selected.value;
+        const own = i === path.length - 1 && one === store.shown.selected.value;
         return (
           <span key={one}>
             {i > 0 && <i aria-hidden="true">›</i>}

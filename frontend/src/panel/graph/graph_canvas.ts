@@ -57,12 +57,12 @@ export class GraphCanvas {
     this.watchPointer();
     this.disposer.add(effect(() => this.follow(drawing.drawn.value)));
     this.disposer.add(effect(() => {
-      if (store.focused.value !== undefined) this.viewpoint.glance(store.focused.value);
+      if (store.graph.focused.value !== undefined) this.viewpoint.glance(store.graph.focused.value);
     }));
-    this.disposer.add(effect(() => this.waitForRest(store.hovered.value)));
+    this.disposer.add(effect(() => this.waitForRest(store.graph.hovered.value)));
     this.disposer.add(effect(() => {
       // Everything that a frame depends on; reading it here asks for a frame.
-      void [drawing.paints.value, drawing.theme.value, store.selected.value, store.hovered.value, store.direction.value, store.edge.value];
+      void [drawing.paints.value, drawing.theme.value, store.shown.selected.value, store.graph.hovered.value, store.graph.direction.value, store.shown.edge.value];
       this.request();
     }));
   }
@@ -102,11 +102,11 @@ export class GraphCanvas {
     }
     const hash = drawn?.hierarchy.graph.hash;
     const found = this.viewpoint.follow(drawn, {
-      key: [store.run.value?.run, store.tag.value?.tag, hash, store.refits.value].join("\n"),
-      settled: drawn !== undefined && drawn.visible === store.visible.value && hash === store.hash.value,
-      sought: store.sought.value,
+      key: [store.place.run.value?.run, store.place.tag.value?.tag, hash, store.graph.refits.value].join("\n"),
+      settled: drawn !== undefined && drawn.visible === store.graph.visible.value && hash === store.place.hash.value,
+      sought: store.graph.sought.value,
     }, this.lastPointer);
-    if (found) store.sought.value = undefined;
+    if (found) store.graph.sought.value = undefined;
     this.request();
   }
 
@@ -116,7 +116,7 @@ export class GraphCanvas {
       const { clientWidth, clientHeight } = this.canvas;
       if (clientWidth === 0 || clientHeight === 0) return;
       this.size = { width: clientWidth, height: clientHeight };
-      if (this.viewpoint.resize(this.size, this.store.selected.peek())) this.store.sought.value = undefined;
+      if (this.viewpoint.resize(this.size, this.store.shown.selected.peek())) this.store.graph.sought.value = undefined;
       const ratio = window.devicePixelRatio;
       this.canvas.width = Math.round(clientWidth * ratio);
       this.canvas.height = Math.round(clientHeight * ratio);
@@ -157,7 +157,7 @@ export class GraphCanvas {
   }
 
   private pointAt(pointed: Pointed | undefined): void {
-    const { hovered, focused } = this.store;
+    const { hovered, focused } = this.store.graph;
     const box = pointed === undefined || pointed.edge !== -1 ? undefined : this.shown?.scene.boxes[pointed.box]?.id;
     // Where the pointer is on nothing, the ring is the keyboard's.
     hovered.value = box ?? focused.peek();
@@ -169,7 +169,7 @@ export class GraphCanvas {
     const line = shown?.visible.edges[pointed?.edge ?? -1];
     if (line !== undefined && pointed?.mark) return openChains(store, line.chains);
     chooseEdge(store, line?.edges);
-    if (line === undefined) store.selected.value = pointed && this.pointing?.idAt(pointed);
+    if (line === undefined) store.shown.selected.value = pointed && this.pointing?.idAt(pointed);
   }
 
   // The way from a box lights up when the pointer rests on it: crossing the drawing it does not flicker.

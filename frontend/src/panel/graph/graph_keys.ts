@@ -49,7 +49,7 @@ export function pressInGraph(store: Store, canvas: GraphCanvas | undefined, { ke
     case "f": canvas?.fit(); return true;
     case "+": case "=": canvas?.zoomBy(ZOOM); return true;
     case "-": canvas?.zoomBy(1 / ZOOM); return true;
-    case "u": return store.selected.value !== undefined && turnUses(store, store.selected.value);
+    case "u": return store.shown.selected.value !== undefined && turnUses(store, store.shown.selected.value);
     default: return false;
   }
 }

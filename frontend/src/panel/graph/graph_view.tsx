@@ -100,13 +100,13 @@ function SavedGraph({ store, drawing, canvas }: GraphProps): JSX.Element {
 }
 
 function DirectionSwitch({ store }: { readonly store: Store }): JSX.Element {
-  const direction = store.direction.value;
+  const direction = store.graph.direction.value;
   return (
     <div class="switch" role="radiogroup" aria-label="Direction of the drawing" data-testid="direction" data-value={direction}>
       {(["forward", "backward"] as const).map((one) => (
         <button key={one} type="button" role="radio" aria-checked={one === direction} data-testid={`direction-${one}`}
           title={one === "forward" ? "Edges follow the data" : "Edges follow the gradient"}
-          onClick={() => (store.direction.value = one)}>
+          onClick={() => (store.graph.direction.value = one)}>
           {one === "forward" ? "Forward" : "Backward"}
         </button>
       ))}

@@ -14,8 +14,8 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
   const there = store.compare.place.value;
   if (there !== undefined) return <CompareLegend store={store} drawing={drawing} there={there} />;
   const theme = drawing.theme.value;
-  const statistic = spokenIn(store.statistic.value, store.hierarchy.value?.graph);
-  const stage = store.record.value?.stage;
+  const statistic = spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph);
+  const stage = store.recorded.record.value?.stage;
   const ramp = rampOf(theme.dark, theme.ramp);
   const scale = drawing.scale.value;
   const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
@@ -23,7 +23,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
   return (
     <aside class="legend" data-testid="legend" aria-label="Colors" data-low={low} data-high={high}>
       <div class="legend-title" title={statistic.meaning}>
-        Gradient{stage !== undefined && isOfParameters(store.record.value) ? `, ${stage}` : ""}, {statistic.label}
+        Gradient{stage !== undefined && isOfParameters(store.recorded.record.value) ? `, ${stage}` : ""}, {statistic.label}
         <span class="faint">{statistic.scale === "log" ? " log" : ""}</span>
       </div>
       <Ramp colors={ramp} scale={scale} />

@@ -21,13 +21,13 @@ export class Looking {
   at(drawn: Drawn, resting: boolean): Looked {
     const { store } = this;
     const indexOf = (id: string | undefined): number => (id === undefined ? -1 : (drawn.scene.indexOf.get(id) ?? -1));
-    const selected = store.selected.peek();
-    const hovered = indexOf(store.hovered.peek());
+    const selected = store.shown.selected.peek();
+    const hovered = indexOf(store.graph.hovered.peek());
     return {
-      backward: store.direction.peek() === "backward",
+      backward: store.graph.direction.peek() === "backward",
       selected: indexOf(selected),
       hovered,
-      edge: edgeIndex(drawn, store.edge.peek()),
+      edge: edgeIndex(drawn, store.shown.edge.peek()),
       cell: selected === undefined || drawn.scene.indexOf.has(selected) ? undefined : cellWith(drawn, selected),
       lit: resting && hovered !== -1 ? this.litBy(drawn, hovered) : undefined,
     };

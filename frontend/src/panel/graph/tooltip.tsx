@@ -57,7 +57,7 @@ function boxLines(store: Store, drawing: Drawing, { box: index, block }: Pointed
     [nodes.is_leaf[box.node] ? "leaf" : "non-leaf", slots.retains_grad[row] ? "retains grad" : ""].filter((mark) => mark !== "").join(" · "),
     paint.detail,
     shortenPaths(nodes.note[box.node] ?? ""),
-    whyNone(graph, box.node, row, store.record.value) ?? "",
+    whyNone(graph, box.node, row, store.recorded.record.value) ?? "",
     chainAround(drawn.hierarchy, box.node) === undefined ? "" : "Double click folds it into its line.",
   ].filter((line) => line !== "");
 }
@@ -65,9 +65,9 @@ function boxLines(store: Store, drawing: Drawing, { box: index, block }: Pointed
 // A cell of the strip: its block, and the greatest in that.
 function blockLines(store: Store, { hierarchy }: Drawn, strip: Strip, block: number): readonly string[] {
   const { title } = blockAt(hierarchy, strip, block);
-  const values = store.values.value;
+  const values = store.shown.values.value;
   const one = { ...strip, count: 1, children: strip.children.slice(block * strip.period, (block + 1) * strip.period) };
-  const cell = values && cellValues(hierarchy, one, 1, values, store.statistic.value);
+  const cell = values && cellValues(hierarchy, one, 1, values, store.shown.statistic.value);
   const number = cell && valueText(cell.value[0]!, cell.state[0]! as State);
   const comparison = store.compare.comparison.value;
   const ratio = comparison && ratioText(relateCells(hierarchy, comparison, one, 1)[0]!);
@@ -75,8 +75,8 @@ function blockLines(store: Store, { hierarchy }: Drawn, strip: Strip, block: num
 }
 
 function groupWords(store: Store): readonly string[] {
-  const { summary, label, signed } = store.statistic.value;
-  if (store.values.value === undefined) return [];
+  const { summary, label, signed } = store.shown.statistic.value;
+  if (store.shown.values.value === undefined) return [];
   return [summary === "sum" ? `sum: of the ${label} inside` : signed ? `up to: the ${label} farthest from 0 inside` : `max: the greatest ${label} inside`];
 }
 
@@ -91,7 +91,7 @@ function edgeLines(store: Store, drawing: Drawing, { edge: index, mark }: Pointe
   const folded = chains.length === 0 ? [] : [`Folded into this line: ${chains.join(", ")}`];
   if (mark) return [...folded, "A click opens it."];
   return [
-    store.direction.value === "backward" ? `${to} → ${from}` : `${from} → ${to}`,
+    store.graph.direction.value === "backward" ? `${to} → ${from}` : `${from} → ${to}`,
     edge.shapeLabel,
     paint.label === "" ? (edge.cut ? "cut: the gradient stops here" : comparing ? "nothing to compare" : paint.told ? "no gradient" : "gradient not recorded") : `${comparing ? "here ÷ there" : "gradient"} ${paint.label}`,
     ...folded,

@@ -40,7 +40,7 @@ export async function savePicture(format: "png" | "svg", { size, paint }: Painte
   try {
     saveFile(`${name}.${format}`, await (format === "svg" ? svgOf(size, paint) : pngOf(size, paint)));
   } catch (error) {
-    store.notice.value = `The picture could not be made. ${String(error)}`;
+    store.shown.notice.value = `The picture could not be made. ${String(error)}`;
   }
 }
 
@@ -68,10 +68,10 @@ async function pngOf({ width, height }: Size, paint: Painted["paint"]): Promise<
 function footerOf(store: Store, drawing: Drawing, ofAllSteps: boolean): Footer {
   const scale = drawing.scale.peek();
   const theme = drawing.theme.peek();
-  const [statistic, ref] = [spokenIn(store.statistic.peek(), store.hierarchy.peek()?.graph), store.ref.peek()];
+  const [statistic, ref] = [spokenIn(store.shown.statistic.peek(), store.recorded.hierarchy.peek()?.graph), store.place.ref.peek()];
   const stage = ref === undefined || ref.stage === BACKWARD ? "" : `, ${ref.stage}`;
   const step = ref === undefined || ofAllSteps ? stage : `, step ${ref.step}${stage}`;
-  const of = `${[store.run.peek()?.run, store.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ")}${step}`;
+  const of = `${[store.place.run.peek()?.run, store.place.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ")}${step}`;
   const there = store.compare.place.peek();
   if (there !== undefined) {
     const most = 2 ** store.compare.reach.peek();
@@ -98,8 +98,8 @@ function blended(theme: Theme): readonly string[] {
 }
 
 // For a file; `what` it shows, if that is not the step.
-export function nameOf(store: Store, what: string | number | undefined = store.ref.peek()?.step): string {
-  const run = store.run.peek()?.run;
-  const parts = [...(run === undefined || run === "." ? [] : [run]), store.tag.peek()?.tag, what];
+export function nameOf(store: Store, what: string | number | undefined = store.place.ref.peek()?.step): string {
+  const run = store.place.run.peek()?.run;
+  const parts = [...(run === undefined || run === "." ? [] : [run]), store.place.tag.peek()?.tag, what];
   return ["gradgraph", ...parts].join("-").replace(/[^\w-]+/g, "_").slice(0, 100);
 }

@@ -24,7 +24,7 @@ export function SaveChart({ store, drawing, chart, look }: {
   const name = `${nameOf(store)}-${chart.name}`.replace(/[^\w-]+/g, "_");
   const saveTable = (): void => saveFile(`${name}.csv`, new Blob([csvOf(tableOf(chart))], { type: "text/csv" }));
   const picture = (format: "png" | "svg"): void => {
-    const of = [store.run.peek()?.run, store.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ");
+    const of = [store.place.run.peek()?.run, store.place.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ");
     const drawn = { ...chart, of };
     const paint = (context: CanvasRenderingContext2D, pixelRatio: number): void => {
       context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);

@@ -7,7 +7,7 @@ import type { Store } from "../../state/store";
 import { hasDashboard, showInDashboard } from "./dashboard";
 
 export function DashboardLink({ store, graph, node }: { readonly store: Store; readonly graph: Graph; readonly node: number }): JSX.Element | null {
-  const [run, tag, name] = [store.run.value?.run, store.tag.value?.tag, graph.columns.nodes.dashboard_name?.[node]];
+  const [run, tag, name] = [store.place.run.value?.run, store.place.tag.value?.tag, graph.columns.nodes.dashboard_name?.[node]];
   if (run === undefined || tag === undefined || name === undefined || !hasDashboard()) return null;
   return (
     <button type="button" class="link to-dashboard" data-testid="to-dashboard" title={`Shows ${name} in the tab Graphs. A node that is selected there is selected here when you come back.`}
@@ -19,7 +19,7 @@ export function DashboardLink({ store, graph, node }: { readonly store: Store; r
 
 // The node that was selected in the dashboard, where this graph has it.
 export function revealFromDashboard(store: Store, name: string): void {
-  const nodes = store.hierarchy.peek()?.graph.columns.nodes;
+  const nodes = store.recorded.hierarchy.peek()?.graph.columns.nodes;
   const key = nodes?.key[nodes.dashboard_name?.indexOf(name) ?? -1];
   if (key !== undefined) reveal(store, key);
 }

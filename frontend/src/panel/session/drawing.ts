@@ -2,6 +2,7 @@
 
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { Disposer, type Dispose } from "../../base/disposer";
+import { followLatest } from "../../base/follow_latest";
 import { paintCompared } from "../../draw/compare/compared_scene";
 import { sizeOf } from "../../draw/graph/caption";
 import type { Paints } from "../../draw/graph/paints";
@@ -51,61 +52,66 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
   const busy = signal(false);
   const part = signal(0);
   let shownOpen: ReadonlySet<string> | undefined;
-  const theme = computed(() => themeOf(store.dark.value, rampNamed(store.ramp.value) ?? DEFAULT_RAMP));
-  const scale = computed(() => makeScale(store.statistic.value, store.magnitudes.value, theme.value));
+  const theme = computed(() => themeOf(store.look.dark.value, rampNamed(store.look.ramp.value) ?? DEFAULT_RAMP));
+  const scale = computed(() => makeScale(store.shown.statistic.value, store.recorded.magnitudes.value, theme.value));
   let last: { of: Drawn; paints: Paints } | undefined;
   const paints = computed(() => {
     const now = drawn.value;
     const began = performance.now();
-    const values = store.values.value;
+    const values = store.shown.values.value;
     if (now === undefined) return undefined;
-    const matches = store.hierarchy.value === now.hierarchy;
+    const matches = store.recorded.hierarchy.value === now.hierarchy;
     // While the next graph is laid out, the old one keeps its colors.
     if (!matches && last?.of === now) return last.paints;
     const comparison = matches ? store.compare.comparison.value : undefined;
     const made = comparison !== undefined ? paintCompared(
-      now.hierarchy, now.visible, now.scene, comparison, store.record.value, scale.value, store.compare.reach.value, theme.value,
+      now.hierarchy, now.visible, now.scene, comparison, store.recorded.record.value, scale.value, store.compare.reach.value, theme.value,
     ) : paintScene(
-      now.hierarchy, now.visible, now.scene, scale.value, store.statistic.value, theme.value,
-      matches ? values : undefined, matches ? store.record.value : undefined,
+      now.hierarchy, now.visible, now.scene, scale.value, store.shown.statistic.value, theme.value,
+      matches ? values : undefined, matches ? store.recorded.record.value : undefined,
     );
     performance.measure("gradgraph:recolor", { start: began, end: performance.now() });
     last = { of: now, paints: made };
     return made;
   });
   const disposer = new Disposer();
-  disposer.add(effect(() => layOut(store, engine, drawn, busy, part)));
+  disposer.add(layOut(store, engine, drawn, busy, part));
   disposer.add(effect(() => {
-    if (drawn.value !== undefined) shownOpen = store.open.peek();
+    if (drawn.value !== undefined) shownOpen = store.graph.open.peek();
   }));
   const stop = (): void => {
     engine.cancel();
     if (shownOpen === undefined) collapseAll(store);
-    else store.open.value = shownOpen;
+    else store.graph.open.value = shownOpen;
   };
   return { drawn, busy, part, stop, theme, scale, paints, inside: signal(undefined), close: () => disposer.dispose() };
 }
 
-function layOut(store: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefined>, busy: Signal<boolean>, part: Signal<number>): void {
-  const hierarchy = store.hierarchy.value;
-  const visible = store.visible.value;
-  if (hierarchy === undefined || visible === undefined) {
+function layOut({ recorded, graph, shown }: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefined>, busy: Signal<boolean>, part: Signal<number>): Dispose {
+  const choice = () => {
+    const [hierarchy, visible] = [recorded.hierarchy.value, graph.visible.value];
+    if (hierarchy !== undefined && visible !== undefined) return [hierarchy, visible] as const;
     drawn.value = undefined;
     busy.value = false;
-    return;
-  }
-  // Chains that are open have no box of their own: their nodes tell.
-  const groups = visible.boxes.filter(({ open }) => open).map(({ group }) => group);
-  const chains = new Set(visible.boxes.flatMap(({ node }) => (node === -1 ? [] : (chainAround(hierarchy, node) ?? []))));
-  const key = `${hierarchy.graph.hash} ${hierarchy.graph.joint} ${hierarchy.turned} ${groups.join()} ${[...chains].join()}`;
-  const began = performance.now();
-  busy.value = true;
-  part.value = 0;
-  void engine.layOut(key, visible, () => visible.boxes.map((box) => sizeOf(hierarchy, box)), (done) => (part.value = done)).then((reply) => {
-    if (store.visible.peek() !== visible) return;
+    return undefined;
+  };
+  let began = 0;
+  return followLatest(choice, ([hierarchy, visible]) => {
+    began = performance.now();
+    busy.value = true;
+    part.value = 0;
+    return engine.layOut(layoutKey(hierarchy, visible), visible, () => visible.boxes.map((box) => sizeOf(hierarchy, box)), (done) => (part.value = done));
+  }, (reply, [hierarchy, visible]) => {
     busy.value = false;
     performance.measure("gradgraph:layout", { start: began, end: performance.now() });
     if (reply.ok) drawn.value = { hierarchy, visible, scene: buildScene(hierarchy, visible, reply.value) };
-    else store.notice.value = reply.error;
+    else shown.notice.value = reply.error;
   });
+}
+
+// Chains that are open have no box of their own: their nodes tell.
+function layoutKey(hierarchy: Hierarchy, visible: VisibleGraph): string {
+  const groups = visible.boxes.filter(({ open }) => open).map(({ group }) => group);
+  const chains = new Set(visible.boxes.flatMap(({ node }) => (node === -1 ? [] : (chainAround(hierarchy, node) ?? []))));
+  return `${hierarchy.graph.hash} ${hierarchy.graph.joint} ${hierarchy.turned} ${groups.join()} ${[...chains].join()}`;
 }

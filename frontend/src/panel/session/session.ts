@@ -6,6 +6,8 @@
 import { batch, effect, signal } from "@preact/signals";
 import type { Client } from "../../api/client";
 import { Disposer, type Dispose } from "../../base/disposer";
+import { followLatest } from "../../base/follow_latest";
+import { success, type Result } from "../../base/result";
 import { jointHash, joinWith } from "../../model/compare/joint";
 import type { Graph } from "../../model/recorded/graph";
 import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../../model/recorded/run";
@@ -14,7 +16,7 @@ import { buildHierarchy, turnedText, type Hierarchy } from "../../model/tree/hie
 import { enterGraph, leaveGraph } from "../../state/actions";
 import type { Address } from "../../state/address";
 import { arrive, awaitRun, firstShown } from "../../state/awaited";
-import type { Place } from "../../state/compare";
+import type { Other, Place } from "../../state/compare";
 import { keepFollowing } from "../../state/live_actions";
 import type { Store } from "../../state/store";
 import { Loader } from "./loader";
@@ -34,21 +36,27 @@ export class Session {
   async start(wanted: Address): Promise<void> {
     this.wanted = wanted;
     await this.reload();
-    let shown = this.store.allSessions.peek();
+    let shown = this.store.place.allSessions.peek();
     this.disposer.add(effect(() => {
-      const wants = this.store.allSessions.value;
+      const wants = this.store.place.allSessions.value;
       if (wants !== shown) void this.reload();
       shown = wants;
     }));
-    this.disposer.add(effect(() => this.followGraph()));
-    this.disposer.add(effect(() => this.followRecord()));
-    this.disposer.add(effect(() => this.followMagnitudes()));
-    this.disposer.add(effect(() => this.followBadSteps()));
-    this.disposer.add(effect(() => void this.followCompared(this.store.compare.place.value)));
+    this.disposer.add(effect(() => {
+      if (this.store.place.run.value === undefined || this.store.place.hash.value === undefined) leaveGraph(this.store);
+    }));
+    this.disposer.add(effect(() => {
+      if (this.store.compare.place.value === undefined) this.store.compare.other.value = undefined;
+    }));
+    this.disposer.add(this.followGraph());
+    this.disposer.add(this.followRecord());
+    this.disposer.add(this.followMagnitudes());
+    this.disposer.add(this.followBadSteps());
+    this.disposer.add(this.followCompared());
     this.disposer.add(keepFollowing(this.store));
     // One thing is chosen at a time: a box or a line.
     this.disposer.add(effect(() => {
-      if (this.store.selected.value !== undefined) this.store.edge.value = undefined;
+      if (this.store.shown.selected.value !== undefined) this.store.shown.edge.value = undefined;
     }));
   }
 
@@ -57,24 +65,24 @@ export class Session {
   // New records appear. What is shown stays what it was, unless the latest is followed. Tells whether there was an answer.
   async reload(): Promise<boolean> {
     const { store } = this;
-    const reply = await this.client.runs(store.allSessions.peek());
+    const reply = await this.client.runs(store.place.allSessions.peek());
     if (!reply.ok) {
       // A failed refresh does not take away what is on the screen.
-      if (store.runs.peek().length === 0) store.phase.value = { kind: "error", sentence: reply.error };
-      else store.notice.value = reply.error;
+      if (store.recorded.runs.peek().length === 0) store.shown.phase.value = { kind: "error", sentence: reply.error };
+      else store.shown.notice.value = reply.error;
       return false;
     }
-    const before = store.tag.peek()?.records ?? [];
-    const standing = standingAt(before, store.ref.peek(), store.stage.peek());
+    const before = store.place.tag.peek()?.records ?? [];
+    const standing = standingAt(before, store.place.ref.peek(), store.place.stage.peek());
     batch(() => {
-      store.runs.value = reply.value;
-      store.phase.value = { kind: "ready" };
+      store.recorded.runs.value = reply.value;
+      store.shown.phase.value = { kind: "ready" };
       const arrived = arrive(store);
-      const records = store.tag.value?.records ?? [];
-      if (arrived) store.unseen.value = 0;
-      else if (store.follow.peek()) store.recordIndex.value = lastRecord(records, store.stage.peek());
-      else if (standing === undefined) store.recordIndex.value = firstShown(records, this.wanted, store.stage.peek());
-      else store.recordIndex.value = nearestRecord(records, standing.step, standing.backwardPass, standing.stage);
+      const records = store.place.tag.value?.records ?? [];
+      if (arrived) store.live.unseen.value = 0;
+      else if (store.live.follow.peek()) store.place.recordIndex.value = lastRecord(records, store.place.stage.peek());
+      else if (standing === undefined) store.place.recordIndex.value = firstShown(records, this.wanted, store.place.stage.peek());
+      else store.place.recordIndex.value = nearestRecord(records, standing.step, standing.backwardPass, standing.stage);
       if (standing !== undefined && !arrived) this.tellNews(before, records);
       this.generation.value++;
       this.tellMissing(standing === undefined);
@@ -84,14 +92,15 @@ export class Session {
 
   private tellNews(before: readonly RecordRef[], now: readonly RecordRef[]): void {
     const { store } = this;
-    store.unseen.value += Math.max(0, distinctSteps(now).length - distinctSteps(before).length);
+    store.live.unseen.value += Math.max(0, distinctSteps(now).length - distinctSteps(before).length);
     const [was, is] = [cadenceOf(before), cadenceOf(now)];
-    if (was !== 0 && is !== 0 && was !== is) store.notice.value = `Steps are now recorded every ${is} steps; it was every ${was}.`;
+    if (was !== 0 && is !== 0 && was !== is) store.shown.notice.value = `Steps are now recorded every ${is} steps; it was every ${was}.`;
   }
 
   // A link may name a run or tag that is not here: what is shown instead is said.
   private tellMissing(first: boolean): void {
-    const { runName, run, tagName, tag, notice } = this.store;
+    const { runName, run, tagName, tag } = this.store.place;
+    const { notice } = this.store.shown;
     if (first && awaitRun(this.store, this.wanted)) return;
     if (runName.value !== undefined && run.value !== undefined && run.value.run !== runName.value) {
       notice.value = `There is no run "${runName.value}" here; "${run.value.run}" is shown.`;
@@ -105,34 +114,33 @@ export class Session {
   // Tries everything again after an error.
   async retry(): Promise<void> {
     this.loader.forgetGraphs();
-    this.store.phase.value = { kind: "loading" };
+    this.store.shown.phase.value = { kind: "loading" };
     await this.reload();
   }
 
   private fail(sentence: string): void {
     batch(() => {
-      this.store.playing.value = false;
-      this.store.phase.value = { kind: "error", sentence };
+      this.store.live.playing.value = false;
+      this.store.shown.phase.value = { kind: "error", sentence };
     });
   }
 
-  private followGraph(): void {
-    const run = this.store.run.value?.run;
-    const hash = this.store.hash.value;
-    this.generation.value;
-    if (run === undefined || hash === undefined) return leaveGraph(this.store);
-    const turned = turnedText(this.store.turned.value);
-    const there = this.store.compare.choice.value && this.store.compare.hierarchy.value?.graph;
-    const shown = this.store.hierarchy.peek();
-    if (shown?.graph.hash === hash && shown.turned === turned && shown.graph.joint === jointHash(shown.graph, there)) return;
-    void this.loader.loadGraph(run, hash, this.store.turned.peek()).then((reply) => {
-      const { store } = this;
-      if (store.run.peek()?.run !== run || store.hash.peek() !== hash || turnedText(store.turned.peek()) !== turned) return;
-      if ((store.compare.choice.peek() && store.compare.hierarchy.peek()?.graph) !== there) return;
+  private followGraph(): Dispose {
+    const { store } = this;
+    const choice = () => {
+      const [run, hash, turned] = [store.place.run.value?.run, store.place.hash.value, turnedText(store.graph.turned.value)];
+      const there = store.compare.choice.value && store.compare.hierarchy.value?.graph;
+      const shown = store.recorded.hierarchy.peek();
+      const generation = this.generation.value;
+      if (run === undefined || hash === undefined) return undefined;
+      if (shown?.graph.hash === hash && shown.turned === turned && shown.graph.joint === jointHash(shown.graph, there)) return undefined;
+      return [run, hash, turned, there, generation] as const;
+    };
+    return followLatest(choice, ([run, hash]) => this.loader.loadGraph(run, hash, store.graph.turned.peek()), (reply, [, , , there]) => {
       if (!reply.ok) return this.fail(reply.error);
       batch(() => {
         enterGraph(store, this.jointWith(reply.value, there));
-        store.phase.value = { kind: "ready" };
+        store.shown.phase.value = { kind: "ready" };
       });
     });
   }
@@ -142,21 +150,20 @@ export class Session {
     if (there === undefined || jointHash(hierarchy.graph, there) === "") return hierarchy;
     const known = this.joints.get(hierarchy);
     if (known?.graph.joint === there.hash) return known;
-    const joint = buildHierarchy(joinWith(hierarchy.graph, there), this.store.turned.peek());
+    const joint = buildHierarchy(joinWith(hierarchy.graph, there), this.store.graph.turned.peek());
     this.joints.set(hierarchy, joint);
     return joint;
   }
 
-  private followRecord(): void {
-    const run = this.store.run.value?.run;
-    const tag = this.store.tag.value;
-    const ref = this.store.ref.value;
-    this.generation.value;
-    if (run === undefined || tag === undefined || ref === undefined) return;
-    void this.loader.loadRecord(run, tag.tag, ref).then((reply) => {
-      if (this.store.ref.peek() !== ref || this.store.run.peek()?.run !== run) return;
+  private followRecord(): Dispose {
+    const { place, recorded } = this.store;
+    const choice = () => {
+      const [run, tag, ref] = [place.run.value?.run, place.tag.value, place.ref.value];
+      return run === undefined || tag === undefined || ref === undefined ? undefined : [run, tag, ref] as const;
+    };
+    return followLatest(choice, ([run, tag, ref]) => this.loader.loadRecord(run, tag.tag, ref), (reply, [run, tag, ref]) => {
       if (!reply.ok) return this.fail(reply.error);
-      this.store.record.value = reply.value;
+      recorded.record.value = reply.value;
       this.prefetch(run, tag.tag, nextRecord(tag.records, ref));
     });
   }
@@ -165,56 +172,55 @@ export class Session {
     if (ref !== undefined) void this.loader.loadRecord(run, tag, ref);
   }
 
-  private followMagnitudes(): void {
-    const run = this.store.run.value?.run;
-    const tag = this.store.tag.value?.tag;
-    // Any graph of the tag leads to them; they are one for all.
-    const hash = this.store.tag.value?.hashes[0];
-    const statistic = this.store.statistic.value;
-    this.generation.value;
-    if (run === undefined || tag === undefined || hash === undefined) return;
-    const columns = statistic.columns;
-    void Promise.all(columns.map((column) => this.client.magnitudes(run, tag, hash, column))).then((replies) => {
-      const { store } = this;
-      if (store.statistic.peek() !== statistic || store.run.peek()?.run !== run || store.tag.peek()?.tag !== tag) return;
-      const known = replies.flatMap((reply) => (reply.ok && reply.value !== undefined ? [reply.value] : []));
-      store.magnitudes.value = known.length === 0 ? undefined : {
+  private followMagnitudes(): Dispose {
+    const { place, recorded, shown } = this.store;
+    const choice = () => {
+      const [run, tag] = [place.run.value?.run, place.tag.value];
+      // Any graph of the tag leads to them; they are one for all.
+      const hash = tag?.hashes[0];
+      return run === undefined || tag === undefined || hash === undefined ? undefined : [run, tag, hash, shown.statistic.value] as const;
+    };
+    return followLatest(choice, async ([run, tag, hash, { columns }]) => {
+      return success(await Promise.all(columns.map((column) => this.client.magnitudes(run, tag.tag, hash, column))));
+    }, (replies) => {
+      const known = replies.ok ? replies.value.flatMap((reply) => (reply.ok && reply.value !== undefined ? [reply.value] : [])) : [];
+      recorded.magnitudes.value = known.length === 0 ? undefined : {
         domain: around(known.map(({ domain }) => domain)),
         fences: around(known.map(({ fences }) => fences)),
       };
     });
   }
 
-  private followBadSteps(): void {
-    const run = this.store.run.value?.run;
-    const tag = this.store.tag.value;
-    this.generation.value;
-    if (run === undefined || tag === undefined) return;
-    void this.client.nonfiniteSteps(run, tag.tag, tag.hashes).then((reply) => {
-      const { store } = this;
-      if (store.run.peek()?.run !== run || store.tag.peek() !== tag) return;
-      store.badSteps.value = reply.ok ? reply.value : new Map();
+  private followBadSteps(): Dispose {
+    const { place, recorded } = this.store;
+    const choice = () => {
+      const [run, tag] = [place.run.value?.run, place.tag.value];
+      return run === undefined || tag === undefined ? undefined : [run, tag] as const;
+    };
+    return followLatest(choice, ([run, tag]) => this.client.nonfiniteSteps(run, tag.tag, tag.hashes), (reply) => {
+      recorded.badSteps.value = reply.ok ? reply.value : new Map();
     });
   }
 
   // The other side: what was fetched last stays until its successor is there, as for the shown record.
-  private async followCompared(place: Place | undefined): Promise<void> {
-    const { compare, notice, turned } = this.store;
-    if (place === undefined) {
-      compare.other.value = undefined;
-      return;
-    }
-    const { run, tag, ref } = place;
-    // A step on the other side does not change what it is compared with.
-    if (compare.other.peek()?.place.ref === ref) return;
-    const [graph, record] = await Promise.all([
-      this.loader.loadGraph(run.run, ref.hash, turned.peek()), this.loader.loadRecord(run.run, tag.tag, ref),
-    ]);
-    if (compare.place.peek() !== place) return;
-    batch(() => {
-      if (graph.ok && record.ok) compare.other.value = { place, hierarchy: graph.value, record: record.value };
-      else if (!graph.ok) notice.value = graph.error;
-      else if (!record.ok) notice.value = record.error;
+  private followCompared(): Dispose {
+    const { compare, graph: { turned }, shown: { notice } } = this.store;
+    const choice = () => {
+      const place = compare.place.value;
+      // A step on the other side does not change what it is compared with.
+      return place === undefined || compare.other.peek()?.place.ref === place.ref ? undefined : [place] as const;
+    };
+    const ask = async ([place]: readonly [Place]): Promise<Result<Other>> => {
+      const { run, tag, ref } = place;
+      const [graph, record] = await Promise.all([
+        this.loader.loadGraph(run.run, ref.hash, turned.peek()), this.loader.loadRecord(run.run, tag.tag, ref),
+      ]);
+      if (!graph.ok) return graph;
+      return record.ok ? success({ place, hierarchy: graph.value, record: record.value }) : record;
+    };
+    return followLatest(choice, ask, (reply) => {
+      if (reply.ok) compare.other.value = reply.value;
+      else notice.value = reply.error;
     });
   }
 }

@@ -8,27 +8,27 @@ import { versusOf } from "../../state/compare";
 import type { Store } from "../../state/store";
 
 export function addressOf(store: Store): Address {
-  const ref = store.ref.value;
-  const follow = store.follow.value;
-  const awaited = store.awaited.value;
+  const ref = store.place.ref.value;
+  const follow = store.live.follow.value;
+  const awaited = store.place.awaited.value;
   const { run, tag, step, pass, stage, hash, sel, open, turned } = awaited ?? {};
   return {
-    view: store.view.value,
-    run: store.run.value?.run,
-    tag: store.tag.value?.tag,
+    view: store.shown.view.value,
+    run: store.place.run.value?.run,
+    tag: store.place.tag.value?.tag,
     step: follow ? undefined : ref?.step,
     pass: ref === undefined || ref.backwardPass === 0 ? undefined : ref.backwardPass,
-    stage: store.stage.value === BACKWARD ? undefined : store.stage.value,
-    hash: (store.tag.value?.hashes.length ?? 0) > 1 ? ref?.hash : undefined,
-    stat: store.statistic.value.id,
-    dir: store.direction.value,
-    sel: store.selected.value,
+    stage: store.place.stage.value === BACKWARD ? undefined : store.place.stage.value,
+    hash: (store.place.tag.value?.hashes.length ?? 0) > 1 ? ref?.hash : undefined,
+    stat: store.shown.statistic.value.id,
+    dir: store.graph.direction.value,
+    sel: store.shown.selected.value,
     open: chosenGroups(store),
-    turned: [...store.turned.value],
+    turned: [...store.graph.turned.value],
     vs: versusOf(store.compare),
-    colors: store.ramp.value === DEFAULT_RAMP ? undefined : store.ramp.value,
+    colors: store.look.ramp.value === DEFAULT_RAMP ? undefined : store.look.ramp.value,
     follow: follow || undefined,
-    sessions: store.allSessions.value || undefined,
+    sessions: store.place.allSessions.value || undefined,
     ...(awaited && { run, tag, step, pass, stage, hash, sel, open, turned }),
   };
 }

@@ -30,9 +30,9 @@ function keepRamp(ramp: Ramp): void {
 
 export function Colors({ store }: { readonly store: Store }): JSX.Element {
   const [open, setOpen] = useState(false);
-  const chosen = store.ramp.value;
+  const chosen = store.look.ramp.value;
   const choose = (ramp: Ramp): void => {
-    store.ramp.value = ramp;
+    store.look.ramp.value = ramp;
     keepRamp(ramp);
   };
   return (
@@ -40,7 +40,7 @@ export function Colors({ store }: { readonly store: Store }): JSX.Element {
       <div class="colors" role="radiogroup" aria-label="Color scale" data-testid="colors-list">
         {RAMPS.map(({ id, text }) => (
           <button key={id} type="button" role="radio" aria-checked={id === chosen} data-testid={`colors-${id}`} onClick={() => choose(id)}>
-            <span class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(rampOf(store.dark.value, id)).join(", ")})` }} />
+            <span class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(rampOf(store.look.dark.value, id)).join(", ")})` }} />
             {text}
           </button>
         ))}

@@ -26,13 +26,13 @@ export function CompareBar({ store }: { readonly store: Store }): JSX.Element | 
   const { choice, place, reach, comparison } = store.compare;
   const [chosen, there] = [choice.value, place.value];
   if (chosen === undefined) return null;
-  const runs = store.runs.value.filter(({ tags }) => tags.length > 0);
+  const runs = store.recorded.runs.value.filter(({ tags }) => tags.length > 0);
   return (
     <div class="bar compare-bar" role="group" aria-label="Compared with" data-testid="compare-bar"
       data-there={there && [there.run.run, there.tag.tag, there.ref.step, there.ref.stage].join("\n")} data-ready={comparison.value !== undefined}>
       <b>Compared with</b>
       <label class="choice"><span>Run</span>
-        <select data-testid="vs-run" value={there?.run.run ?? ""} onChange={(event) => chooseOther(store, { run: unlessEqual(event.currentTarget.value, store.run.value?.run) })}>
+        <select data-testid="vs-run" value={there?.run.run ?? ""} onChange={(event) => chooseOther(store, { run: unlessEqual(event.currentTarget.value, store.place.run.value?.run) })}>
           {there === undefined && <option value="">–</option>}
           {runs.map(({ run }) => <option key={run} value={run}>{run || "."}</option>)}
         </select>
@@ -40,7 +40,7 @@ export function CompareBar({ store }: { readonly store: Store }): JSX.Element | 
       {there !== undefined && (
         <>
           <label class="choice"><span>Graph</span>
-            <select data-testid="vs-tag" value={there.tag.tag} onChange={(event) => chooseOther(store, { tag: unlessEqual(event.currentTarget.value, store.tag.value?.tag) })}>
+            <select data-testid="vs-tag" value={there.tag.tag} onChange={(event) => chooseOther(store, { tag: unlessEqual(event.currentTarget.value, store.place.tag.value?.tag) })}>
               {there.run.tags.map(({ tag }) => <option key={tag} value={tag}>{tag}</option>)}
             </select>
           </label>
@@ -68,13 +68,13 @@ function StepChoice({ store, there }: { readonly store: Store; readonly there: P
   const steps = distinctSteps(there.tag.records);
   const fixed = store.compare.choice.value?.step !== undefined;
   const at = steps.indexOf(there.ref.step);
-  const stage = there.ref.stage === store.ref.value?.stage ? "" : `, ${there.ref.stage}`;
+  const stage = there.ref.stage === store.place.ref.value?.stage ? "" : `, ${there.ref.stage}`;
   return (
     <>
       <label class="choice"><span>Step</span>
         <select data-testid="vs-step-kind" value={fixed ? "fixed" : "same"}
           onChange={(event) => chooseOther(store, { step: event.currentTarget.value === "fixed" ? there.ref.step : undefined })}>
-          <option value="same">{!fixed && there.ref.step !== store.ref.value?.step ? "nearest" : "the same"}</option>
+          <option value="same">{!fixed && there.ref.step !== store.place.ref.value?.step ? "nearest" : "the same"}</option>
           <option value="fixed">fixed at</option>
         </select>
       </label>
@@ -107,7 +107,7 @@ function Differences({ store }: { readonly store: Store }): JSX.Element | null {
             setOpen(false);
             if (reveal(store, id)) return;
             swapSides(store);
-            store.selected.value = id;
+            store.shown.selected.value = id;
           }} /></li>
         ))}
         {onlyThere.length > MOST && <li class="padded faint">and {formatCount(onlyThere.length - MOST)} more</li>}

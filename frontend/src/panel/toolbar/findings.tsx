@@ -3,6 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Elsewhere, Finding, FindingsReply } from "../../api/contract";
+import { Disposer } from "../../base/disposer";
+import { followLatest } from "../../base/follow_latest";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import { goToStep } from "../../state/actions";
 import { Popover } from "../controls/popover";
@@ -20,16 +22,16 @@ export function Findings({ session, select }: {
   const { store } = session;
   const { findings, elsewhere } = useFindings(session);
   const [open, setOpen] = useState(false);
-  const ref = store.ref.value;
+  const ref = store.place.ref.value;
   const none = findings.length + elsewhere.length === 0;
   // Not of the record itself: that is another object whenever the runs are read again. Who follows the latest step goes on reading.
   useEffect(() => {
-    if (!store.follow.peek()) setOpen(false);
-  }, [store.run.value?.run, store.tag.value?.tag, ref?.step, ref?.stage, ref?.backwardPass]);
+    if (!store.live.follow.peek()) setOpen(false);
+  }, [store.place.run.value?.run, store.place.tag.value?.tag, ref?.step, ref?.stage, ref?.backwardPass]);
   useEffect(() => {
     if (none) setOpen(false);
   }, [none]);
-  const hierarchy = store.hierarchy.value;
+  const hierarchy = store.recorded.hierarchy.value;
   if (none || hierarchy === undefined) return null;
   const worst = findings[0]?.severity ?? "note";
   const choose = (id: string): void => {
@@ -109,24 +111,20 @@ function idOf({ graph }: Hierarchy, { row }: Finding): string | undefined {
 // Asked when the step has settled: while playing there is no time to read them.
 function useFindings({ store, client }: Session): FindingsReply {
   const [findings, setFindings] = useState<FindingsReply>(NONE);
-  const run = store.run.value?.run;
-  const tag = store.tag.value?.tag;
-  const ref = store.ref.value;
+  const run = store.place.run.value?.run;
+  const tag = store.place.tag.value?.tag;
+  const ref = store.place.ref.value;
   useEffect(() => {
     if (run === undefined || tag === undefined || ref === undefined) {
       setFindings(NONE);
       return undefined;
     }
-    let current = true;
-    const timer = setTimeout(() => {
-      void client.findings(run, tag, ref).then((reply) => {
-        if (current) setFindings(reply.ok ? { ...reply.value, findings: worstFirst(reply.value.findings) } : NONE);
-      });
-    }, SETTLED_MS);
-    return () => {
-      current = false;
-      clearTimeout(timer);
-    };
+    const disposer = new Disposer();
+    const timer = setTimeout(() => disposer.add(followLatest(() => [], () => client.findings(run, tag, ref), (reply) => {
+      setFindings(reply.ok ? { ...reply.value, findings: worstFirst(reply.value.findings) } : NONE);
+    })), SETTLED_MS);
+    disposer.add(() => clearTimeout(timer));
+    return () => disposer.dispose();
   }, [run, tag, ref]);
   // Those of another run or tag are not this one's, however briefly.
   useEffect(() => setFindings(NONE), [run, tag]);

@@ -14,14 +14,14 @@ const TICKS = 200;
 
 export function Steps({ store }: { readonly store: Store }): JSX.Element | null {
   usePlaying(store);
-  const ref = store.ref.value;
-  const records = store.tag.value?.records ?? [];
+  const ref = store.place.ref.value;
+  const records = store.place.tag.value?.records ?? [];
   if (ref === undefined) return null;
   const steps = distinctSteps(records);
   const at = steps.indexOf(ref.step);
   const passes = passesAt(records, ref.step, ref.stage);
   const stages = stagesAt(records, ref.step);
-  const playing = store.playing.value;
+  const playing = store.live.playing.value;
   return (
     <footer class="bar steps" role="group" aria-label="Recorded step">
       <IconButton id="first" label="First step (Home)" disabled={at === 0} onClick={() => moveSteps(store, -Infinity)}><FirstIcon /></IconButton>
@@ -32,7 +32,7 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
       <IconButton id="next" label="Next step (Right)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, 1)}><NextIcon /></IconButton>
       <IconButton id="last" label="Last step (End)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, Infinity)}><LastIcon /></IconButton>
       <div class="track">
-        <BadSteps steps={steps} bad={[...store.badSteps.value.keys()]} />
+        <BadSteps steps={steps} bad={[...store.recorded.badSteps.value.keys()]} />
         <input type="range" class="slider" data-testid="slider" aria-label="Step" min={0} max={Math.max(0, steps.length - 1)} step={1}
         value={at} aria-valuetext={`step ${ref.step}`} disabled={steps.length < 2}
         onInput={(event) => goToStep(store, steps[event.currentTarget.valueAsNumber] ?? ref.step, ref.backwardPass)} />
@@ -86,28 +86,28 @@ function BadSteps({ steps, bad }: { readonly steps: readonly number[]; readonly 
 function typeStep(store: Store, input: HTMLInputElement): void {
   const step = Number(input.value);
   if (input.value.trim() !== "" && Number.isFinite(step)) goToStep(store, step);
-  input.value = String(store.ref.value?.step ?? "");
+  input.value = String(store.place.ref.value?.step ?? "");
 }
 
 export function togglePlay(store: Store): void {
-  const records = store.tag.value?.records ?? [];
-  const atEnd = store.ref.value?.step === records[records.length - 1]?.step;
+  const records = store.place.tag.value?.records ?? [];
+  const atEnd = store.place.ref.value?.step === records[records.length - 1]?.step;
   // At the end, playing starts over.
-  if (!store.playing.value && atEnd) moveSteps(store, -Infinity);
-  store.playing.value = !store.playing.value;
+  if (!store.live.playing.value && atEnd) moveSteps(store, -Infinity);
+  store.live.playing.value = !store.live.playing.value;
 }
 
 // Moves on only when the step before has arrived, so a slow server slows the film and skips nothing.
 function usePlaying(store: Store): void {
-  const playing = store.playing.value;
+  const playing = store.live.playing.value;
   useEffect(() => {
     if (!playing) return undefined;
     const timer = setInterval(() => {
-      const ref = store.ref.peek();
-      const record = store.record.peek();
+      const ref = store.place.ref.peek();
+      const record = store.recorded.record.peek();
       if (record?.step !== ref?.step) return;
       moveSteps(store, 1);
-      if (store.ref.peek() === ref) store.playing.value = false;
+      if (store.place.ref.peek() === ref) store.live.playing.value = false;
     }, PLAY_MS);
     return () => clearInterval(timer);
   }, [playing]);
@@ -115,7 +115,7 @@ function usePlaying(store: Store): void {
 
 // Whether the latest step is followed, how many came since, and whether the server still answers.
 function Follow({ store }: { readonly store: Store }): JSX.Element {
-  const [follow, unseen] = [store.follow.value, store.unseen.value];
+  const [follow, unseen] = [store.live.follow.value, store.live.unseen.value];
   return (
     <span class="follow">
       <button type="button" class="toggle" data-testid="follow" aria-pressed={follow} title={follow
@@ -125,7 +125,7 @@ function Follow({ store }: { readonly store: Store }): JSX.Element {
         Follow latest
       </button>
       <span class="faint" data-testid="unseen" data-count={unseen} role="status">{unseen > 0 && `${formatCount(unseen)} new`}</span>
-      {store.unreachable.value && (
+      {store.live.unreachable.value && (
         <span class="unreachable" data-testid="unreachable" role="status" title="TensorBoard does not answer. Is it still running? It is asked again every few seconds.">not connected</span>
       )}
     </span>

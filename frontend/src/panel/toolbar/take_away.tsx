@@ -53,7 +53,7 @@ const FORMATS = [
 ] as const;
 
 function Records({ store }: { readonly store: Store }): JSX.Element {
-  const query = new URLSearchParams({ run: store.run.value?.run ?? "", tag: store.tag.value?.tag ?? "" });
+  const query = new URLSearchParams({ run: store.place.run.value?.run ?? "", tag: store.place.tag.value?.tag ?? "" });
   return (
     <section>
       <h3>All recorded steps of this graph</h3>

@@ -23,31 +23,31 @@ interface Option {
 
 export function Toolbar({ session, views }: { readonly session: Session; readonly views: Views }): JSX.Element {
   const { store } = session;
-  const tag = store.tag.value;
+  const tag = store.place.tag.value;
   const hashes = tag?.hashes ?? [];
   const { Choices, compares, groups } = views.shown.value;
   return (
     <div class="bar toolbar" role="toolbar" aria-label="Gradient graph">
       <div class="choices">
         <ViewSwitch views={views} />
-        <Choice id="run" label="Run" value={store.run.value?.run ?? ""} choose={(run) => chooseRun(store, run)}
-          options={store.runs.value.map(({ run }) => ({ value: run, text: run || "." }))} />
+        <Choice id="run" label="Run" value={store.place.run.value?.run ?? ""} choose={(run) => chooseRun(store, run)}
+          options={store.recorded.runs.value.map(({ run }) => ({ value: run, text: run || "." }))} />
         <Choice id="tag" label="Graph" value={tag?.tag ?? ""} choose={(name) => chooseTag(store, name)}
-          options={(store.run.value?.tags ?? []).map((one) => ({ value: one.tag, text: one.tag }))} />
+          options={(store.place.run.value?.tags ?? []).map((one) => ({ value: one.tag, text: one.tag }))} />
         {hashes.length > 1 && (
-          <Choice id="hash" label="Structure" value={store.ref.value?.hash ?? ""} choose={(hash) => chooseHash(store, hash)}
+          <Choice id="hash" label="Structure" value={store.place.ref.value?.hash ?? ""} choose={(hash) => chooseHash(store, hash)}
             title={`The graph was not the same at every step: it had ${hashes.length} structures, numbered as they first appeared, each with the steps that have it. Choosing one goes to the nearest of them.`}
             options={hashes.map((hash, i) => ({ value: hash, text: `${i + 1}: step ${stepsWith(tag!.records, hash)}` }))} />
         )}
-        <Choice id="statistic" label="Gradient" value={store.statistic.value.id} choose={(id) => setStatistic(store, id)}
-          title={store.statistic.value.meaning}
+        <Choice id="statistic" label="Gradient" value={store.shown.statistic.value.id} choose={(id) => setStatistic(store, id)}
+          title={store.shown.statistic.value.meaning}
           options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))} />
         {Choices && <Choices />}
         {compares && <CompareSwitch store={store} />}
       </div>
       <div class="tools">
         <Findings session={session} select={views.select} />
-        <Finder hierarchy={store.hierarchy.value} select={views.select} />
+        <Finder hierarchy={store.recorded.hierarchy.value} select={views.select} />
         {groups && (
           <>
             <IconButton id="expand-all" label="Expand all" onClick={groups.openAll}><ExpandIcon /></IconButton>

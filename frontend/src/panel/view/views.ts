@@ -25,10 +25,10 @@ export interface Views {
 export function createViews(list: readonly View[], around: Omit<Around, "isShown" | "show">): Views {
   const { store } = around;
   const opened = list.map((view): Opened => {
-    const isShown = computed(() => store.view.value === idIn(list, view.id));
+    const isShown = computed(() => store.shown.view.value === idIn(list, view.id));
     return { ...view, ...view.create({ ...around, isShown, show: () => show(view.id) }) };
   });
-  const shown = computed(() => opened.find(({ id }) => id === store.view.value) ?? opened[0]!);
+  const shown = computed(() => opened.find(({ id }) => id === store.shown.view.value) ?? opened[0]!);
   const show = (id: string): void => enter(store, opened, id);
   return {
     all: list,
@@ -42,7 +42,7 @@ export function createViews(list: readonly View[], around: Omit<Around, "isShown
     },
     behindKey: (key) => list.find((view) => view.key === key && view.id !== shown.peek().id),
     readLink(id, values) {
-      store.view.value = idIn(list, id);
+      store.shown.view.value = idIn(list, id);
       for (const { link } of opened) link?.read(values);
     },
     writeLink: () => opened.flatMap(({ link }) => link?.write() ?? []),
@@ -59,8 +59,8 @@ function idIn(list: readonly View[], id: string | undefined): string | undefined
 
 function enter(store: Store, opened: readonly Opened[], id: string): void {
   batch(() => {
-    store.view.value = idIn(opened, id);
-    const selected = store.selected.peek();
+    store.shown.view.value = idIn(opened, id);
+    const selected = store.shown.selected.peek();
     if (selected !== undefined) opened.find((view) => view.id === id)?.enter?.(selected);
   });
 }

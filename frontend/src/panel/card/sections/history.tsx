@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { HISTOGRAM_BINS, recordIn, type NodeSeries } from "../../../api/parse";
+import { followLatest } from "../../../base/follow_latest";
 import type { Result } from "../../../base/result";
 import { THIN_PX } from "../../../draw/charts/paint_chart";
 import { lineColor } from "../../../draw/style/line_colors";
@@ -28,7 +29,7 @@ interface HistoryProps extends Pick<CardProps, "session" | "drawing" | "ofViews"
 export function History({ session, drawing, ofViews, reply, statistic }: HistoryProps): JSX.Element {
   const { store } = session;
   const [chosen, choose] = useState<string | undefined>(undefined);
-  const ref = store.ref.value;
+  const ref = store.place.ref.value;
   if (reply === undefined) return <Section title="Over steps"><p class="faint">Loading…</p></Section>;
   if (!reply.ok) return <Section title="Over steps"><p class="faint" data-testid="chart-error">{reply.error}</p></Section>;
   const series = reply.value;
@@ -59,7 +60,7 @@ function OverSteps({ session: { store }, drawing, ofViews, statistic, series, bu
 }): JSX.Element | null {
   const [scale, setScale] = useState<{ readonly of: string; readonly log: boolean } | undefined>(undefined);
   const [pointed, pointAt] = useState<number | undefined>(undefined);
-  const ref = store.ref.value;
+  const ref = store.place.ref.value;
   const pass = ref?.backwardPass ?? 0;
   const theme = drawing.theme.value;
   const lines = bundle.lines.map((line, i) => ({
@@ -107,18 +108,14 @@ function widthAt(index: number, count: number): number {
 export function useSeries(session: Session, row: number | undefined): Result<NodeSeries> | undefined {
   const { store } = session;
   const [reply, setReply] = useState<Result<NodeSeries> | undefined>(undefined);
-  const run = store.run.value?.run;
-  const tag = store.tag.value;
-  const shown = store.hierarchy.value?.graph.hash;
+  const run = store.place.run.value?.run;
+  const tag = store.place.tag.value;
+  const shown = store.recorded.hierarchy.value?.graph.hash;
   // While another run's graph is on its way, the row is of the one before.
-  const hash = shown === store.hash.value ? shown : undefined;
+  const hash = shown === store.place.hash.value ? shown : undefined;
   useEffect(() => {
     if (run === undefined || tag === undefined || hash === undefined || row === undefined) return undefined;
-    let current = true;
-    void session.client.node(run, tag.tag, hash, row).then((answer) => current && setReply(answer));
-    return () => {
-      current = false;
-    };
+    return followLatest(() => [], () => session.client.node(run, tag.tag, hash, row), setReply);
   }, [run, tag, hash, row]);
   return reply;
 }

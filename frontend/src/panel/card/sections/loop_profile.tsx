@@ -19,17 +19,17 @@ type LoopProps = Pick<CardProps, "session" | "drawing" | "hierarchy" | "select">
 export function LoopProfile(props: LoopProps): JSX.Element | null {
   const { hierarchy, node = -1, group = -1 } = props;
   const loop = useMemo(() => (group === -1 ? loopOfNode(hierarchy, node) : loopOfGroup(hierarchy, group)), [hierarchy, node, group]);
-  const { values, hierarchy: shown } = props.session.store;
-  if (loop === undefined || values.value === undefined || shown.value !== hierarchy) return null;
+  const { shown, recorded } = props.session.store;
+  if (loop === undefined || shown.values.value === undefined || recorded.hierarchy.value !== hierarchy) return null;
   return <Profile {...props} loop={loop} />;
 }
 
 function Profile({ session: { store }, drawing, hierarchy, select, loop, node = -1, group = -1 }: LoopProps & { readonly loop: Loop }): JSX.Element | null {
   const [pointed, pointAt] = useState<number | undefined>(undefined);
   const [linear, setLinear] = useState(false);
-  const statistic = store.statistic.value;
+  const statistic = store.shown.statistic.value;
   const theme = drawing.theme.value;
-  const values = profileOf(hierarchy, loop, store.values.value!.nodes, statistic);
+  const values = profileOf(hierarchy, loop, store.shown.values.value!.nodes, statistic);
   const lines: ChartLine[] = [{ id: "here", label: "here", color: lineColor(0, theme), steps: loop.indices, values }, ...thereOf(store, loop, node, lineColor(1, theme))];
   if (values.every((value) => value === null)) return null;
   const word = WORDS[loop.what];

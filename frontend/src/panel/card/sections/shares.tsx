@@ -3,8 +3,9 @@
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { NodeSeries } from "../../../api/parse";
+import { followLatest } from "../../../base/follow_latest";
 import { formatNumber, plainNumber } from "../../../base/format";
-import type { Result } from "../../../base/result";
+import { success } from "../../../base/result";
 import type { ChartLine } from "../../../draw/charts/chart_line";
 import { lineColor } from "../../../draw/style/line_colors";
 import type { Graph } from "../../../model/recorded/graph";
@@ -33,7 +34,7 @@ interface SharesProps extends CardProps {
 export function Shares(props: SharesProps): JSX.Element | null {
   const { hierarchy: { graph }, row, edges, record, session, select } = props;
   if (edges.length < 2 || record === undefined) return null;
-  const statistic = session.store.statistic.value;
+  const statistic = session.store.shown.statistic.value;
   const rowOf = (edge: number): number => rowAt(graph, edge, record);
   // Gradients that are one number, or one number throughout, add up visibly: -4 + 8 = 4.
   const element = (at: number): number | undefined => elementOf(record.whole.get(at)?.gradient);
@@ -87,7 +88,7 @@ function OverSteps({ session, drawing, hierarchy: { graph }, edges, record, titl
   const [pointed, pointAt] = useState<number | undefined>(undefined);
   const shown = edges.slice(0, MOST_LINES);
   const series = useEdges(session, shown.map((edge) => rowAt(graph, edge, record)));
-  const ref = store.ref.value;
+  const ref = store.place.ref.value;
   if (series === undefined || ref === undefined) return null;
   const lines = shareLines(shown, titles, series, ref.stage === BACKWARD ? ref.backwardPass : 0, (i) => lineColor(i, drawing.theme.value));
   if (lines.every(({ values }) => values.filter((value) => value !== null).length < 2)) return null;
@@ -112,18 +113,15 @@ function shareLines(edges: readonly number[], titles: readonly string[], series:
 function useEdges(session: CardProps["session"], rows: readonly number[]): readonly NodeSeries[] | undefined {
   const { store, client } = session;
   const [series, setSeries] = useState<readonly NodeSeries[] | undefined>(undefined);
-  const [run, tag, shown] = [store.run.value?.run, store.tag.value, store.hierarchy.value?.graph.hash];
-  const hash = shown === store.hash.value ? shown : undefined;
+  const [run, tag, shown] = [store.place.run.value?.run, store.place.tag.value, store.recorded.hierarchy.value?.graph.hash];
+  const hash = shown === store.place.hash.value ? shown : undefined;
   useEffect(() => {
     if (run === undefined || tag === undefined || hash === undefined) return undefined;
-    let current = true;
-    void Promise.all(rows.map((row) => client.node(run, tag.tag, hash, row))).then((replies: readonly Result<NodeSeries>[]) => {
-      const read = replies.flatMap((reply) => (reply.ok ? [reply.value] : []));
-      if (current) setSeries(read.length === rows.length ? read : undefined);
+    const ask = async () => success(await Promise.all(rows.map((row) => client.node(run, tag.tag, hash, row))));
+    return followLatest(() => [], ask, (replies) => {
+      const read = replies.ok ? replies.value.flatMap((reply) => (reply.ok ? [reply.value] : [])) : [];
+      setSeries(read.length === rows.length ? read : undefined);
     });
-    return () => {
-      current = false;
-    };
   }, [run, tag, hash, rows.join()]);
   return series;
 }

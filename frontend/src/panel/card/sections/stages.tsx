@@ -21,7 +21,7 @@ export function Stages({ session: { store }, reply, complex }: {
   readonly complex: boolean;
   readonly reply: Result<NodeSeries> | undefined;
 }): JSX.Element | null {
-  const ref = store.ref.value;
+  const ref = store.place.ref.value;
   if (reply === undefined || !reply.ok || ref === undefined) return null;
   const series = reply.value;
   // Until the numbers of a step that just came are here, those of the one before it stay.

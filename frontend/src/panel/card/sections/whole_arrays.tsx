@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import type { Client } from "../../../api/client";
 import type { WhatKept } from "../../../api/contract";
 import { recordIn, type NodeSeries } from "../../../api/parse";
+import { followLatest } from "../../../base/follow_latest";
 import { formatNumber, formatShape, plainNumber } from "../../../base/format";
 import type { Size } from "../../../base/geometry";
 import type { Result } from "../../../base/result";
@@ -62,12 +63,8 @@ function Fetched({ client, record, row, what, ...drawn }: Drawn & {
 }): JSX.Element {
   const [reply, setReply] = useState<Result<readonly number[]> | undefined>(undefined);
   useEffect(() => {
-    let current = true;
     setReply(undefined);
-    void client.tensor(record, row, what).then((answer) => current && setReply(answer));
-    return () => {
-      current = false;
-    };
+    return followLatest(() => [], () => client.tensor(record, row, what), setReply);
   }, [record, row, what]);
   if (reply?.ok) return <ArrayOf {...drawn} numbers={reply.value} />;
   return <p class="faint" data-testid={`${drawn.id}-fetched`}>{reply === undefined ? `${drawn.title}: loading…` : reply.error}</p>;

@@ -27,7 +27,7 @@ export const EDGE_CHANGING = ["data-label", "data-grad"];
 
 export function edgeChanging(store: Store, drawn: Drawn, paint: EdgePaint, index: number): Changing {
   const comparing = store.compare.comparison.value !== undefined;
-  const backward = store.direction.value === "backward";
+  const backward = store.graph.direction.value === "backward";
   const line = drawn.visible.edges[index]!;
   const label = backward ? paint.label : drawn.scene.edges[index]!.shapeLabel;
   const [from, to] = [drawn.scene.boxes[line.source]!.title, drawn.scene.boxes[line.target]!.title];
@@ -43,11 +43,11 @@ function spoken(from: string, to: string, label: string, comparing: boolean, tol
 }
 
 function gradientOf(store: Store, { hierarchy }: Drawn, line: VisibleEdge): string {
-  const values = store.values.value;
-  if (values === undefined || store.hierarchy.value !== hierarchy) return "none";
+  const values = store.shown.values.value;
+  if (values === undefined || store.recorded.hierarchy.value !== hierarchy) return "none";
   const rows = rowsOf(hierarchy.graph, line, (row) => values.rows.state[row] !== State.none);
-  const scalar = rows.length === 1 ? scalarOf(store.record.value?.whole.get(rows[0]!)?.gradient) : undefined;
+  const scalar = rows.length === 1 ? scalarOf(store.recorded.record.value?.whole.get(rows[0]!)?.gradient) : undefined;
   if (scalar !== undefined) return plainNumber(scalar);
-  const { value, state } = summarizeRows(values.rows, rows, store.statistic.value);
+  const { value, state } = summarizeRows(values.rows, rows, store.shown.statistic.value);
   return state === State.none ? "none" : plainNumber(value);
 }

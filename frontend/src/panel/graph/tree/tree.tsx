@@ -58,7 +58,7 @@ interface TreeProps {
 export function Tree({ store, drawing }: { readonly store: Store; readonly drawing: Drawing }): JSX.Element | null {
   const drawn = drawing.drawn.value;
   const from = useSignal(0);
-  const selected = drawn?.scene.indexOf.get(store.selected.value ?? "");
+  const selected = drawn?.scene.indexOf.get(store.shown.selected.value ?? "");
   useLayoutEffect(() => {
     if (drawn !== undefined) from.value = partAround(drawn.scene.boxes.length, selected ?? from.peek(), from.peek());
   }, [drawn, selected]);
@@ -128,10 +128,10 @@ function items(props: TreeProps, children: ReadonlyMap<number, readonly number[]
     const inner = children.get(index);
     return (
       <li key={props.drawn.visible.boxes[index]!.id} role="treeitem" tabIndex={index === 0 ? 0 : -1} {...attributes(props, index)}
-        onClick={(event) => act(event, () => (props.store.selected.value = keyOf(props.drawn, index)))}
+        onClick={(event) => act(event, () => (props.store.shown.selected.value = keyOf(props.drawn, index)))}
         onDblClick={(event) => act(event, () => toggleGroup(props.store, keyOf(props.drawn, index)))}
-        onBlur={(event) => act(event, () => (props.store.hovered.value = props.store.focused.value = undefined))}
-        onFocus={(event) => act(event, () => (props.store.hovered.value = props.store.focused.value = props.drawn.visible.boxes[index]!.id))}>
+        onBlur={(event) => act(event, () => (props.store.graph.hovered.value = props.store.graph.focused.value = undefined))}
+        onFocus={(event) => act(event, () => (props.store.graph.hovered.value = props.store.graph.focused.value = props.drawn.visible.boxes[index]!.id))}>
         <span></span>
         {inner && <ul role="group">{items(props, children, index)}</ul>}
       </li>
@@ -161,7 +161,7 @@ function attributes({ store, drawn }: TreeProps, index: number): Record<string, 
     "data-order": drawn.scene.boxes[index]!.order,
     "data-rect": [x, y, width, height].map((part) => Math.round(part)).join(),
     "aria-expanded": box.group === -1 ? undefined : box.open ? "true" : "false",
-    "aria-selected": store.selected.value === keyOf(drawn, index) ? "true" : "false",
+    "aria-selected": store.shown.selected.value === keyOf(drawn, index) ? "true" : "false",
     "aria-level": box.depth + 1,
   };
 }
@@ -171,14 +171,14 @@ const CHANGING = ["data-state", "data-detail", "data-color", "data-value", "data
 function changing(store: Store, drawn: Drawn, { fill, state, detail }: BoxPaint, index: number): Changing {
   const box = drawn.visible.boxes[index]!;
   const { title, subtitle, shape } = drawn.scene.boxes[index]!;
-  const scalars = box.node === -1 ? undefined : scalarsOf(drawn.hierarchy.graph, store.record.value, box.node);
+  const scalars = box.node === -1 ? undefined : scalarsOf(drawn.hierarchy.graph, store.recorded.record.value, box.node);
   const plain = (value: number | undefined): string | undefined => (value === undefined ? undefined : plainNumber(value));
   const spoken = [title, subtitle, shape === "frame" ? "group" : shape, detail].filter((part) => part !== "").join(", ");
   return [STATE_NAMES[state], detail, fill, valueOf(store, box), plain(scalars?.gradient), plain(scalars?.value), ...comparedOf(store, box), spoken];
 }
 
 function valueOf(store: Store, box: Box): string {
-  const values = box.node === -1 ? store.values.value?.groups : store.values.value?.nodes;
+  const values = box.node === -1 ? store.shown.values.value?.groups : store.shown.values.value?.nodes;
   const at = box.node === -1 ? box.group : box.node;
   if (values === undefined || values.state[at] === State.none) return "none";
   return plainNumber(values.value[at]!);
