@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page
 from torch import nn
 
 import tb_gradgraph
@@ -24,6 +24,9 @@ pytestmark = pytest.mark.browser
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&a=b é ${1} <!--"
 STEPS = 12
+
+#: What the panel of a file says to the console of a question that the file has no answer to.
+_LACKS = "not in this file"
 
 
 class Hostile(nn.Module):
@@ -69,16 +72,19 @@ def file(run: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib
 
 @contextlib.contextmanager
 def opened(chromium: Browser, file: pathlib.Path, state: str = "") -> Iterator[Page]:
-    """Open a file offline; nothing may be asked of a network, and nothing complain."""
+    """Open a file offline; nothing may be asked of a network or that the file lacks, and nothing complain."""
     with chromium.new_context(viewport={"width": 1280, "height": 900}, offline=True) as context:
         context.set_default_timeout(patient_ms(PAGE_LIMIT_S))
         complaints = Complaints(context)
         page = context.new_page()
         asked: list[str] = []
+        lacking: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda told: _LACKS in told.text and lacking.append(told.text))
         page.goto(f"{file.as_uri()}#{state}")
         yield page
         assert complaints.texts == []
+        assert lacking == []
         assert {url.partition(":")[0] for url in asked} <= {"file", "blob"}
 
 
@@ -142,3 +148,86 @@ def test_the_heat_map_and_the_loss_are_in_it(chromium, file):
         assert HOSTILE in (flow.panel.control("scalar").input_value())
         assert flow.panel.control("scalar-value").inner_text() == "+∞"
         assert flow.panel.control("bad-steps").get_attribute("data-steps") == "5"
+
+
+_CHOICES = "select:not([data-testid=run])"
+
+
+def list_values(choice: Locator) -> list[str]:
+    """List what can be chosen in a list."""
+    read = "options => options.map(option => option.value)"
+    return choice.locator("option").evaluate_all(read)
+
+
+def choose_everything(page: Page, panel: Panel) -> None:
+    """Choose each value of each list that is on the page, and go through the steps."""
+    for at in range(page.locator(_CHOICES).count()):
+        choice = page.locator(_CHOICES).nth(at)
+        if choice.count() == 0:  # another choice took it away
+            continue
+        for value in list_values(choice):
+            choice.select_option(value)
+            page.wait_for_timeout(60)
+    for key in ("End", "Home", "ArrowRight"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(60)
+    page.wait_for_timeout(200)
+
+
+def test_no_view_asks_what_the_file_lacks(chromium, file):
+    with opened(chromium, file) as page:
+        panel = panel_of(page)
+        panel.control("expand-all").click()
+        panel.wait_until(lambda: "parameter:head.1.weight" in panel.items())
+        panel.select("parameter:head.1.weight")
+        panel.control("pin").click()
+        buttons = panel.control("view").locator("button")
+        assert buttons.count() >= 3
+        for at in range(buttons.count()):
+            buttons.nth(at).click()
+            page.wait_for_timeout(300)
+            choose_everything(page, panel)
+            if panel.control("compare").count() > 0:
+                panel.control("compare").click()
+                panel.control("compare-bar").wait_for()
+                choose_everything(page, panel)
+                panel.control("vs-close").click()
+
+
+class Changing(nn.Module):
+    """Every other step takes another way, so that one tag has two graphs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.calls = nn.Linear(4, 1), nn.Linear(4, 1), 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return self.first(x) if self.calls % 2 else self.second(x).tanh()
+
+
+def test_no_view_asks_what_the_file_lacks_where_graphs_change(chromium, tmp_path):
+    torch.manual_seed(0)
+    model = Changing()
+    with tb_gradgraph.SummaryWriter(str(tmp_path / "run")) as writer:
+        writer.watch(model, every_n_steps=1, level="op")
+        for step in range(4):
+            model(torch.randn(8, 4)).square().mean().backward()
+            writer.add_scalar("loss", 1.0, step)
+            model.zero_grad()
+    page_file = tmp_path / "graph.html"
+    assert cli.main(["export", "--html", str(tmp_path), str(page_file)]) == 0
+    with opened(chromium, page_file) as page:
+        panel = panel_of(page)
+        panel.control("hash").wait_for()
+        panel.control("expand-all").click()
+        key = next(key for key in panel.items() if "Tanh" in key)
+        panel.select(key)
+        panel.control("pin").click()
+        shown = panel.control("hash").input_value()
+        other = next(one for one in list_values(panel.control("hash")) if one != shown)
+        panel.control("hash").select_option(other)
+        panel.wait_until(lambda: panel.items() != {} and key not in panel.items())
+        panel.control("view-charts").click()
+        panel.wait_until(lambda: panel.control("charts-lines").locator("[data-line]").count() == 1)
+        choose_everything(page, panel)

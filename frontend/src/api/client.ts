@@ -5,24 +5,22 @@ import { pause, PAUSES_FROM } from "../base/pause";
 import { failure, success, type Result } from "../base/result";
 import { badStepsOf, type BadSteps, type Reading } from "../model/recorded/bad_steps";
 import { parseGraph, type Graph } from "../model/recorded/graph";
-import type { GraphColumns } from "../model/recorded/graph_columns";
 import type { RecordedStep } from "../model/recorded/record";
 import type { RecordRef, Run } from "../model/recorded/run";
 import type { Magnitudes } from "../model/recorded/statistics";
-import type { FindingsReply, NodeHeader, RunsReply, SeriesHeader, StepHeader, TensorHeader, WhatKept } from "./contract";
-import { parseFrame, type FrameArray } from "./frame";
+import type { FindingsReply, WhatKept } from "./contract";
+import { parseFrame, type Frame } from "./frame";
 import { parseNodeSeries, parseRecord, parseRuns, parseTensor, readingsAbove, type NodeSeries } from "./parse";
+import { urlOf, type FrameRequests, type JsonRequests, type Requests, type Route } from "./requests";
 
 // How a route is asked: of the server, or of what a file holds.
 export type Fetch = (url: string) => Promise<Response>;
 
-export type Params = Readonly<Record<string, string | number>>;
-
 // Which record of a tag.
 export type Place = Pick<RecordRef, "step" | "backwardPass" | "stage">;
 
-function placeParams({ step, backwardPass, stage }: Place): Params {
-  return { step, backward_pass: backwardPass, stage };
+function askedOf(run: string, tag: string, { step, backwardPass, stage }: Place): Requests["step"]["asks"] {
+  return { run, tag, step, backward_pass: backwardPass, stage };
 }
 
 // Numbers of a series that are fetched to mark steps: 4 MB.
@@ -33,30 +31,30 @@ export class Client {
 
   // With `allSessions` also what later sessions of a run hide, as runs.
   async runs(allSessions = false): Promise<Result<readonly Run[]>> {
-    const reply = await this.json<RunsReply>("runs", allSessions ? { sessions: "all" } : {});
+    const reply = await this.json("runs", allSessions ? { sessions: "all" } : {});
     return reply.ok ? success(parseRuns(reply.value)) : reply;
   }
 
   // A word that changes whenever the answer of `runs` does.
   async pulse(): Promise<Result<string>> {
-    const reply = await this.json<{ readonly pulse: string }>("pulse", {});
+    const reply = await this.json("pulse", {});
     return reply.ok ? success(reply.value.pulse) : reply;
   }
 
   async graph(run: string, hash: string): Promise<Result<Graph>> {
-    const reply = await this.json<GraphColumns>("graph", { run, hash });
+    const reply = await this.json("graph", { run, hash });
     if (reply.ok && reply.value.rows > PAUSES_FROM) await pause();
     return reply.ok ? parseGraph(reply.value) : reply;
   }
 
   async step(run: string, tag: string, record: Place): Promise<Result<RecordedStep>> {
-    const reply = await this.frame<StepHeader>("step", { run, tag, ...placeParams(record) });
+    const reply = await this.frame("step", askedOf(run, tag, record));
     return reply.ok ? parseRecord(reply.value) : reply;
   }
 
   // Where the magnitudes over all records of a tag lie, if there are any.
   async magnitudes(run: string, tag: string, hash: string, statistic: string): Promise<Result<Magnitudes | undefined>> {
-    const reply = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic, from: 0, count: 1 });
+    const reply = await this.frame("series", { run, tag, hash, statistic, from: 0, count: 1 });
     if (!reply.ok) return reply;
     const { domain, fences } = reply.value.header;
     return success(domain === null ? undefined : { domain, fences: fences ?? domain });
@@ -69,13 +67,13 @@ export class Client {
     for (const statistic of ["nan", "posinf", "neginf"]) {
       let left = MOST_SEARCHED;
       for (const hash of hashes) {
-        const first = await this.frame<SeriesHeader>("series", { run, tag, hash, statistic, from: 0, count: 1 });
+        const first = await this.frame("series", { run, tag, hash, statistic, from: 0, count: 1 });
         if (!first.ok) return first;
         const { domain, rows, total } = first.value.header;
         if (domain === null) break; // of all graphs of the tag
         if (rows * total > left) continue;
         left -= rows * total;
-        const reply = total < 2 ? first : await this.frame<SeriesHeader>("series", { run, tag, hash, statistic });
+        const reply = total < 2 ? first : await this.frame("series", { run, tag, hash, statistic });
         if (reply.ok) readings.push(...readingsAbove(reply.value, 0));
       }
     }
@@ -83,52 +81,50 @@ export class Client {
   }
 
   async node(run: string, tag: string, hash: string, row: number): Promise<Result<NodeSeries>> {
-    const reply = await this.frame<NodeHeader>("node", { run, tag, hash, row });
+    const reply = await this.frame("node", { run, tag, hash, row });
     return reply.ok ? parseNodeSeries(reply.value) : reply;
   }
 
   // The same by the key of the row, whatever graph has it.
   async nodeOfKey(run: string, tag: string, key: string): Promise<Result<NodeSeries>> {
-    const reply = await this.frame<NodeHeader>("node", { run, tag, key });
+    const reply = await this.frame("node", { run, tag, key });
     return reply.ok ? parseNodeSeries(reply.value) : reply;
   }
 
   // A tensor that was kept whole and is too large to come with its step.
   async tensor(record: Place & Pick<RecordedStep, "run" | "tag">, row: number, what: WhatKept): Promise<Result<readonly number[]>> {
     const { run, tag } = record;
-    const reply = await this.frame<TensorHeader>("tensor", { run, tag, ...placeParams(record), row, what });
+    const reply = await this.frame("tensor", { ...askedOf(run, tag, record), row, what });
     return reply.ok ? parseTensor(reply.value) : reply;
   }
 
   findings(run: string, tag: string, record: Place): Promise<Result<FindingsReply>> {
-    return this.json<FindingsReply>("findings", { run, tag, ...placeParams(record) });
+    return this.json("findings", askedOf(run, tag, record));
   }
 
-  async json<T>(route: string, params: Params): Promise<Result<T>> {
-    const reply = await this.ask(route, params);
+  async json<R extends keyof JsonRequests>(route: R, asks: JsonRequests[R]["asks"]): Promise<Result<JsonRequests[R]["gives"]>> {
+    const reply = await this.ask(route, asks);
     if (!reply.ok) return reply;
     try {
-      return success((await reply.value.json()) as T);
+      return success((await reply.value.json()) as JsonRequests[R]["gives"]);
     } catch {
       return failure(`The answer of "${route}" is not JSON.`);
     }
   }
 
-  async frame<H>(route: string, params: Params): Promise<Result<{ header: H; arrays: ReadonlyMap<string, FrameArray> }>> {
-    const reply = await this.ask(route, params);
+  async frame<R extends keyof FrameRequests>(route: R, asks: FrameRequests[R]["asks"]): Promise<Result<Frame<FrameRequests[R]["gives"]>>> {
+    const reply = await this.ask(route, asks);
     if (!reply.ok) return reply;
     try {
-      return parseFrame<H>(await reply.value.arrayBuffer());
+      return parseFrame<FrameRequests[R]["gives"]>(await reply.value.arrayBuffer());
     } catch {
       return failure(`The answer of "${route}" was cut off.`);
     }
   }
 
-  private async ask(route: string, params: Params): Promise<Result<Response>> {
-    const query = new URLSearchParams(Object.entries(params).map(([name, value]) => [name, String(value)]));
-    const url = `${this.base}${route}${query.size > 0 ? `?${query}` : ""}`;
+  private async ask<R extends Route>(route: R, asks: Requests[R]["asks"]): Promise<Result<Response>> {
     try {
-      const response = await this.answer(url);
+      const response = await this.answer(urlOf(this.base, route, asks));
       return response.ok ? success(response) : failure(await sentenceOf(response, route));
     } catch {
       return failure("TensorBoard does not answer. Is it still running?");

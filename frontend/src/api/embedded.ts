@@ -2,6 +2,7 @@
 // a length, a JSON object of where each answer is, the answers. Asked like the server.
 
 import type { Fetch } from "./client";
+import { keyOf } from "./requests";
 
 interface Index {
   readonly answers: Readonly<Record<string, readonly [offset: number, length: number]>>;
@@ -13,15 +14,11 @@ export function embeddedFetch(pack: ArrayBuffer): Fetch {
   const answers = new Map(Object.entries(index.answers));
   return (url) => {
     const found = answers.get(keyOf(url));
-    if (found === undefined) return Promise.resolve(Response.json({ error: "This file does not hold that. TensorBoard shows it, on the log that the file was made of." }, { status: 404 }));
+    if (found === undefined) {
+      console.debug(`gradgraph: not in this file: ${url}`);
+      return Promise.resolve(Response.json({ error: "This file does not hold that. TensorBoard shows it, on the log that the file was made of." }, { status: 404 }));
+    }
     const [offset, length] = found;
     return Promise.resolve(new Response(new Uint8Array(pack, start + offset, length)));
   };
-}
-
-// A route and its parameters in the order of their names: one spelling for both sides.
-export function keyOf(url: string): string {
-  const { pathname, searchParams } = new URL(url, "http://file/");
-  const parts = [...searchParams].map(([name, value]) => `${name}=${value}`).sort();
-  return [pathname.slice(pathname.lastIndexOf("/") + 1), ...parts].join("\n");
 }

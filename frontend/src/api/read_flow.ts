@@ -3,8 +3,8 @@
 import { failure, success, type Result } from "../base/result";
 import type { FlowNumbers } from "../model/flow/flow";
 import type { ScalarSeries } from "../model/flow/scalar_line";
-import type { Client, Params } from "./client";
-import type { FlowHeader, ScalarHeader } from "./contract";
+import type { Client } from "./client";
+import type { FlowHeader } from "./contract";
 import type { Frame } from "./frame";
 
 export interface FlowQuery {
@@ -50,8 +50,7 @@ async function readColumn(client: Client, query: FlowQuery, statistic: string, s
 
 async function readPage(client: Client, query: FlowQuery, statistic: string, from: number): Promise<Result<Page>> {
   const { run, tag, hash, stage, backwardPass, every } = query;
-  const params: Params = { run, tag, hash, statistic, stage, backward_pass: backwardPass, every, from };
-  const reply = await client.frame<FlowHeader>("flow", params);
+  const reply = await client.frame("flow", { run, tag, hash, statistic, stage, backward_pass: backwardPass, every, from });
   return reply.ok ? parsePage(reply.value) : reply;
 }
 
@@ -79,12 +78,12 @@ function joined(pages: readonly Page[]): Page {
 }
 
 export async function listScalars(client: Client, run: string): Promise<Result<readonly string[]>> {
-  const reply = await client.json<{ readonly tags: readonly string[] }>("scalars", { run });
+  const reply = await client.json("scalars", { run });
   return reply.ok ? success(reply.value.tags) : reply;
 }
 
 export async function readScalar(client: Client, run: string, tag: string): Promise<Result<ScalarSeries>> {
-  const reply = await client.frame<ScalarHeader>("scalar", { run, tag });
+  const reply = await client.frame("scalar", { run, tag });
   if (!reply.ok) return reply;
   const { steps } = reply.value.header;
   const values = reply.value.arrays.get("values");

@@ -5,6 +5,7 @@ import type { Client } from "../../api/client";
 import type { NodeSeries } from "../../api/parse";
 import type { Dispose } from "../../base/disposer";
 import type { Result } from "../../base/result";
+import type { Graph } from "../../model/recorded/graph";
 import type { Run } from "../../model/recorded/run";
 import type { Store } from "../../state/store";
 import { nodeOfPin } from "../chart/pin_names";
@@ -71,12 +72,24 @@ function listWanted(charting: Charting, tag: string): readonly Wanted[] {
   });
 }
 
-// Of the shown graph by the row, as the card asks: so both are one question. Elsewhere by the key.
-function ask(store: Store, client: Client, tag: string, { run, pin }: Wanted): Promise<Result<NodeSeries>> {
-  const graph = store.recorded.hierarchy.peek()?.graph;
+// Of the shown graph by the row, as the card asks: so both are one question. Elsewhere by the key, which a file of its own
+// has no answers by: there the tag's other graphs are looked through.
+async function ask({ place, recorded, alone }: Store, client: Client, tag: string, { run, pin }: Wanted): Promise<Result<NodeSeries>> {
+  const shown = recorded.hierarchy.peek()?.graph;
+  if (shown !== undefined && run === place.run.peek()?.run && shown.hash === place.hash.peek()) {
+    const row = rowOfPin(shown, pin);
+    if (row !== undefined) return client.node(run, tag, shown.hash, row);
+  }
+  for (const hash of alone ? (place.tag.peek()?.hashes ?? []) : []) {
+    const graph = await client.graph(run, hash);
+    const found = graph.ok ? rowOfPin(graph.value, pin) : undefined;
+    if (found !== undefined) return client.node(run, tag, hash, found);
+  }
+  return client.nodeOfKey(run, tag, pin);
+}
+
+function rowOfPin({ columns, slotOffset }: Graph, pin: string): number | undefined {
   const { key, slot } = nodeOfPin(pin);
-  const node = graph?.columns.nodes.key.indexOf(key) ?? -1;
-  const here = graph !== undefined && node !== -1 && run === store.place.run.peek()?.run && graph.hash === store.place.hash.peek();
-  if (!here || !(slot < graph.columns.nodes.slot_count[node]!)) return client.nodeOfKey(run, tag, pin);
-  return client.node(run, tag, graph.hash, graph.slotOffset[node]! + slot);
+  const node = columns.nodes.key.indexOf(key);
+  return node !== -1 && slot < columns.nodes.slot_count[node]! ? slotOffset[node]! + slot : undefined;
 }
