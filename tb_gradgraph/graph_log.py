@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.autograd.wrappers import unwrapped
+from tb_gradgraph.autograd.tensor_classes import unwrapped
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.gradgraph import BackwardPass, GradGraph
 from tb_gradgraph.graph import Graph, is_step

@@ -6,8 +6,13 @@ import warnings
 
 import torch
 
-from tb_gradgraph.autograd.sharded import is_distributed, kinds_of, placement_of
-from tb_gradgraph.autograd.wrappers import owned_tensors, walk_modules
+from tb_gradgraph.autograd.tensor_classes import (
+    is_distributed,
+    kinds_of,
+    owned_tensors,
+    placement_of,
+    walk_modules,
+)
 
 #: Where gradients lie that are not torch's distributed tensors, by the class of a module: FSDP1's
 #: are parts of flat tensors, DeepSpeed's ZeRO sums this process's own over the others later.

@@ -25,7 +25,7 @@ from tb_gradgraph.autograd.select import (
     selected_rows,
     warn_of_nothing,
 )
-from tb_gradgraph.autograd.sharded import mesh_of
+from tb_gradgraph.autograd.tensor_classes import mesh_of
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.autograd.training_graph import build_training_graph
 from tb_gradgraph.errors import CaptureError

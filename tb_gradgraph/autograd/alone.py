@@ -10,8 +10,12 @@ import torch
 from torch import distributed
 
 from tb_gradgraph.autograd.engine import DispatchMode
-from tb_gradgraph.autograd.sharded import is_distributed, kinds_of
-from tb_gradgraph.autograd.wrappers import owned_tensors, walk_modules
+from tb_gradgraph.autograd.tensor_classes import (
+    is_distributed,
+    kinds_of,
+    owned_tensors,
+    walk_modules,
+)
 from tb_gradgraph.errors import CaptureError
 
 #: Wrappers whose forward gathers parameters, by the names of their classes, and what they are called.

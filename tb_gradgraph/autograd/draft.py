@@ -10,7 +10,7 @@ import torch
 from tb_gradgraph.autograd.engine import dtype_name, plain_shape, small_copy
 from tb_gradgraph.autograd.forward import NOT_KNOWN, WhyNone
 from tb_gradgraph.autograd.naming import NodeNames
-from tb_gradgraph.autograd.sharded import placement_of
+from tb_gradgraph.autograd.tensor_classes import placement_of
 from tb_gradgraph.graph import Edge, Graph, Node, NodeKind, Scope, Slot
 
 

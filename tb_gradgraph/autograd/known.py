@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd.forward import KnownTensor
+from tb_gradgraph.autograd.tensor_classes import owned_tensors, unwrapped, walk_modules
 from tb_gradgraph.autograd.values import named_tensors
-from tb_gradgraph.autograd.wrappers import owned_tensors, unwrapped, walk_modules
 from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
 
 

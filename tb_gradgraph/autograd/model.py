@@ -24,7 +24,6 @@ from tb_gradgraph.autograd.forward import NamedTensor
 from tb_gradgraph.autograd.frames import user_frame, variables_of
 from tb_gradgraph.autograd.functions import refuses_inputs
 from tb_gradgraph.autograd.giving_way import make_way_for_compiled
-from tb_gradgraph.autograd.long_chains import free_in_parts
 from tb_gradgraph.autograd.objective import (
     Objective,
     check_devices,
@@ -38,7 +37,7 @@ from tb_gradgraph.autograd.unreached import walk_behind_cuts
 from tb_gradgraph.autograd.untraced import choose, watch_checked
 from tb_gradgraph.autograd.unwatched import forward_of_frame
 from tb_gradgraph.autograd.values import named_tensors
-from tb_gradgraph.autograd.walk import walk
+from tb_gradgraph.autograd.walk import free_in_parts, walk
 from tb_gradgraph.autograd.watched import watch_forward
 
 #: Called when the graph is known and before its backward; gives what observes the

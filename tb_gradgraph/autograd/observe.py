@@ -23,7 +23,7 @@ from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.autograd.hooks import Attached, EdgeHook, EndOfPass, LeafHook, SlotHook, detach
 from tb_gradgraph.autograd.orders import note_backward
 from tb_gradgraph.autograd.rows import rows_of_leaves, rows_of_nodes
-from tb_gradgraph.autograd.sharded import placement_of
+from tb_gradgraph.autograd.tensor_classes import placement_of
 
 
 class GradientSink(Protocol):

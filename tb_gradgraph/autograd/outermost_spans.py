@@ -19,7 +19,7 @@ from tb_gradgraph.autograd.engine import (
 from tb_gradgraph.autograd.forward_notes import ForwardNotes
 from tb_gradgraph.autograd.idle_calls import EndedCall, marks_of
 from tb_gradgraph.autograd.spans import ModuleSpans
-from tb_gradgraph.autograd.wrappers import is_wrapper
+from tb_gradgraph.autograd.tensor_classes import is_wrapper
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
 #: Module calls from which on those that led to nothing are looked for.

@@ -10,7 +10,7 @@ import torch
 from torch.nn.modules import module as torch_module
 
 from tb_gradgraph.autograd.engine import next_sequence_nr
-from tb_gradgraph.autograd.wrappers import is_wrapper
+from tb_gradgraph.autograd.tensor_classes import is_wrapper
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
 

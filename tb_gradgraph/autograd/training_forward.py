@@ -12,11 +12,11 @@ from tb_gradgraph.autograd.anomaly_lines import forget_stacks, line_of
 from tb_gradgraph.autograd.engine import HAS_NUMBERS, next_sequence_nr, sequence_nr
 from tb_gradgraph.autograd.forward import Forward, KnownTensor
 from tb_gradgraph.autograd.forward_notes import ForwardNotes
-from tb_gradgraph.autograd.frame_tensors import variables_with_history, variables_without_history
 from tb_gradgraph.autograd.frames import is_in_module_call
 from tb_gradgraph.autograd.known import in_scopes
 from tb_gradgraph.autograd.outermost_spans import OutermostSpans
 from tb_gradgraph.autograd.saved_inputs import saved_inputs
+from tb_gradgraph.autograd.variables import variables_with_history, variables_without_history
 from tb_gradgraph.autograd.walk import Walk
 from tb_gradgraph.autograd.watched import number_from
 

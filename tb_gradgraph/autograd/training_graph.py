@@ -11,12 +11,11 @@ import torch
 from tb_gradgraph.autograd.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.forward import KnownTensor
 from tb_gradgraph.autograd.idle_calls import without_idle_calls
-from tb_gradgraph.autograd.long_chains import free_in_parts
 from tb_gradgraph.autograd.model import name_roots
 from tb_gradgraph.autograd.orders import second_order
 from tb_gradgraph.autograd.training_forward import TrainingForward
 from tb_gradgraph.autograd.unreached import walk_behind_cuts
-from tb_gradgraph.autograd.walk import walk
+from tb_gradgraph.autograd.walk import free_in_parts, walk
 
 
 def build_training_graph(

@@ -15,12 +15,11 @@ from tb_gradgraph.autograd.call import ModelCall
 from tb_gradgraph.autograd.forward import Forward
 from tb_gradgraph.autograd.functions import operation_of
 from tb_gradgraph.autograd.known import known_tensors, names_of_modules
-from tb_gradgraph.autograd.long_chains import free_in_parts
 from tb_gradgraph.autograd.objective import Objective, choose_objective
 from tb_gradgraph.autograd.preserve import preserved
 from tb_gradgraph.autograd.replay import reach
 from tb_gradgraph.autograd.training_forward import TrainingForward
-from tb_gradgraph.autograd.walk import walk
+from tb_gradgraph.autograd.walk import free_in_parts, walk
 
 #: Runs the model and chooses what of its output is differentiated.
 Run = Callable[[], Objective]

@@ -15,8 +15,8 @@ from tb_gradgraph.autograd.frames import variables_of
 from tb_gradgraph.autograd.orders import second_order
 from tb_gradgraph.autograd.origins import SlotKey
 from tb_gradgraph.autograd.saved_inputs import saved_inputs
+from tb_gradgraph.autograd.tensor_classes import owned_tensors
 from tb_gradgraph.autograd.walk import Walk
-from tb_gradgraph.autograd.wrappers import owned_tensors
 
 
 def forward_of_frame(

@@ -10,7 +10,7 @@ from transformers import TrainerCallback
 from transformers.integrations import TensorBoardCallback
 
 from tb_gradgraph.autograd.frames import local_variables
-from tb_gradgraph.autograd.wrappers import is_wrapper
+from tb_gradgraph.autograd.tensor_classes import is_wrapper
 from tb_gradgraph.integrations.watching import WatchingCallback
 from tb_gradgraph.switch import is_off
 

@@ -16,13 +16,12 @@ from tb_gradgraph.record.check_graph import check_graph_size
 from tb_gradgraph.record.chunks import ChunkSchedule
 from tb_gradgraph.record.decode import check_chunk
 from tb_gradgraph.record.encode import encode_chunk, encode_graph, shorten
-from tb_gradgraph.record.envelope import Strings, seal
+from tb_gradgraph.record.envelope import Strings, dashboard_summary, record_summary, seal
 from tb_gradgraph.record.gap import Disk, Gap, gap_of, joined
 from tb_gradgraph.record.graph_def import encode_run_metadata
 from tb_gradgraph.record.limits import MAX_TAG_BYTES
 from tb_gradgraph.record.patient_file import RETRY_SECONDS
 from tb_gradgraph.record.process import Process
-from tb_gradgraph.record.summaries import dashboard_summary, record_summary
 from tb_gradgraph.record.tags import (
     create_session,
     graph_tag,

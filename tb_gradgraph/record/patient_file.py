@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import logging
 import os
 import threading
 import time
+import warnings
 from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event
-
-from tb_gradgraph.record.notice import warn
 
 #: Seconds between attempts to write again that nobody asked for.
 RETRY_SECONDS = 2.0
@@ -196,3 +196,14 @@ class PatientFile:
                 "and the writer pause, and go on when it can be; what does not fit into "
                 f"{WAITING_BYTES // 2**20} MiB until then is lost."
             )
+
+
+_logger = logging.getLogger(__name__)
+
+
+def warn(text: str) -> None:
+    """Warn the user; where the user's filters make an error of it, log it."""
+    try:
+        warnings.warn(f"tb_gradgraph: {text}", RuntimeWarning, stacklevel=3)
+    except RuntimeWarning:  # training goes on all the same
+        _logger.error("tb_gradgraph: %s", text)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from tb_gradgraph.record.chunk_writer import ChunkWriter, SinkError
-from tb_gradgraph.record.notice import warn
+from tb_gradgraph.record.patient_file import warn
 
 #: Records that wait for the disk; beyond it new ones are left out rather than memory filled.
 MAX_QUEUED_BYTES = 256 * 2**20

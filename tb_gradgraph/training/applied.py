@@ -9,11 +9,11 @@ import torch
 
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tb_gradgraph.training.batches import read_grads
-from tb_gradgraph.training.flag import Flag
 from tb_gradgraph.training.numbers import Numbers
 from tb_gradgraph.training.parameters import grad_states
 from tb_gradgraph.training.reading import PassNumbers
 from tb_gradgraph.training.structures import Structure
+from tb_gradgraph.training.unused import Flag
 from tb_gradgraph.training.weights import WeightReading
 
 _NORM = STATISTICS.index("l2_norm")

@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 import torch
 
 from tb_gradgraph.autograd.engine import elements_of
-from tb_gradgraph.autograd.sharded import is_distributed
+from tb_gradgraph.autograd.tensor_classes import is_distributed
 from tb_gradgraph.statistics import RETAIN_LIMIT
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.training.numbers import Numbers

@@ -13,8 +13,8 @@ import torch
 from tb_gradgraph.autograd.forward import KnownTensor
 from tb_gradgraph.autograd.frames import variables_of
 from tb_gradgraph.autograd.known import known_tensors, names_of_modules
-from tb_gradgraph.autograd.sharded import kinds_of
-from tb_gradgraph.autograd.sharded import stand_ins as gathered_for
+from tb_gradgraph.autograd.tensor_classes import kinds_of
+from tb_gradgraph.autograd.tensor_classes import stand_ins as gathered_for
 from tb_gradgraph.training.followed import reference_to
 
 #: What a ``.grad`` was: the tensor's identity and version; None where there was none.

@@ -15,7 +15,7 @@ from tb_gradgraph.autograd.compiled_regions import is_backward_compiled
 from tb_gradgraph.autograd.engine import small_copy
 from tb_gradgraph.autograd.hooks import Attached, detach
 from tb_gradgraph.autograd.replay import SlotRows
-from tb_gradgraph.autograd.sharded import placement_of
+from tb_gradgraph.autograd.tensor_classes import placement_of
 from tb_gradgraph.autograd.threads import Passage
 from tb_gradgraph.errors import COMPILED
 from tb_gradgraph.training.batches import add_all, add_now, new_batch, read_grads

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 
 from tb_gradgraph.autograd.engine import elements_of
-from tb_gradgraph.training.flag import Flag
+from tb_gradgraph.memory import has_memory
+from tb_gradgraph.summarize.transfer import Transfer
 from tb_gradgraph.training.parameters import GradState, grad_states
 from tb_gradgraph.training.reading import PassNumbers
 
@@ -107,3 +108,28 @@ def _all_zero(gradients: Sequence[torch.Tensor]) -> torch.Tensor:
         dense = gradient._values() if gradient.layout == torch.sparse_coo else gradient
         parts.append(dense.ne(0).any())
     return torch.stack([part.to(parts[0].device) for part in parts]).any().logical_not()
+
+
+class Flag:
+    """A number on a device that says yes where it is not 0; or what is known already."""
+
+    def __init__(self, number: torch.Tensor | bool) -> None:
+        """Begin the copy to the host."""
+        self._transfer = None
+        self._read = False
+        if isinstance(number, torch.Tensor) and has_memory(number):
+            self._transfer = Transfer(number.device, [number.detach().clone()])
+        elif isinstance(number, bool):
+            self._read = number
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is yes, and known to be."""
+        return self._transfer is None and self._read
+
+    def read(self) -> bool:
+        """Say yes or no; waits for the copy."""
+        if self._transfer is not None:
+            self._read = bool(self._transfer.wait()[0][0])
+            self._transfer = None
+        return self._read

@@ -16,16 +16,14 @@ from tb_gradgraph.autograd.backward_calls import BackwardCall, is_part_of_forwar
 from tb_gradgraph.autograd.faults import warn_of_fault
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.cadence import Cadence
-from tb_gradgraph.training.counting import Ended, counted
-from tb_gradgraph.training.endings import detach, end_with, or_at_exit
-from tb_gradgraph.training.listener import WeakListener
+from tb_gradgraph.training.listener import WeakListener, detach, end_with, or_at_exit
 from tb_gradgraph.training.optimizers import OptimizerHooks
 from tb_gradgraph.training.reading import PassReading
 from tb_gradgraph.training.records import StepPlace
 from tb_gradgraph.training.running import Running, recorded
 from tb_gradgraph.training.seen import Seen, find_mistake
 from tb_gradgraph.training.step import RecordedStep, Setting
-from tb_gradgraph.training.turns import Turns
+from tb_gradgraph.training.turns import Ended, Turns, counted
 
 
 class Watch:

@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.autograd.wrappers import owned_tensors
+from tb_gradgraph.autograd.tensor_classes import owned_tensors
 from tb_gradgraph.diagnose import findings
 from tb_gradgraph.serve.structure import graph_columns
 from tests.logged import read_tensor

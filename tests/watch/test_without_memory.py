@@ -24,9 +24,8 @@ from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import STATISTICS
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.summarize.native import SWITCH
-from tb_gradgraph.training.flag import Flag
 from tb_gradgraph.training.scalers import loss_scale, scaler_of
-from tb_gradgraph.training.unused import UnusedPasses
+from tb_gradgraph.training.unused import Flag, UnusedPasses
 from tb_gradgraph.training.weights import WeightReading
 from tests.watch.loops import Log, assert_gradient
 
