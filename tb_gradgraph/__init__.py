@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from tb_gradgraph.errors import CaptureError, GradGraphError, WriterError
 
 if TYPE_CHECKING:
-    from tb_gradgraph.gradgraph import GradGraph
+    from tb_gradgraph.api.grad_graph import GradGraph
+    from tb_gradgraph.api.writer import SummaryWriter, add_grad_graph, capture, watch
     from tb_gradgraph.training.watch import Watch
-    from tb_gradgraph.writer import SummaryWriter, add_grad_graph, capture, watch
 
 __version__ = "0.1.0"
 __all__ = [
@@ -30,12 +30,12 @@ __all__ = [
 ]
 
 _HOME = {
-    "GradGraph": "tb_gradgraph.gradgraph",
-    "SummaryWriter": "tb_gradgraph.writer",
+    "GradGraph": "tb_gradgraph.api.grad_graph",
+    "SummaryWriter": "tb_gradgraph.api.writer",
     "Watch": "tb_gradgraph.training.watch",
-    "add_grad_graph": "tb_gradgraph.writer",
-    "capture": "tb_gradgraph.writer",
-    "watch": "tb_gradgraph.writer",
+    "add_grad_graph": "tb_gradgraph.api.writer",
+    "capture": "tb_gradgraph.api.writer",
+    "watch": "tb_gradgraph.api.writer",
 }
 
 

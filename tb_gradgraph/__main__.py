@@ -2,6 +2,6 @@
 
 import sys
 
-from tb_gradgraph.cli import main
+from tb_gradgraph.commands.main import main
 
 sys.exit(main())

@@ -8,7 +8,7 @@ import os
 import numpy as np
 
 from tb_gradgraph.graph import Graph, Node, Record, Slot
-from tb_gradgraph.record.read_logdir import LoggedRun, read_logdir
+from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir
 from tb_gradgraph.statistics import Statistics
 
 

@@ -13,7 +13,8 @@ import sys
 
 import pytest
 
-from tb_gradgraph import cli, doctor
+from tb_gradgraph.commands import doctor
+from tb_gradgraph.commands import main as cli
 from tests.patience import patient
 
 
@@ -152,7 +153,7 @@ def test_export_as_json_into_a_file(logdir, tmp_path):
 
 @pytest.mark.parametrize("format_name", ["json", "dot"])
 def test_a_reader_that_leaves_is_no_error(format_name, logdir):
-    command = [sys.executable, "-m", "tb_gradgraph.cli", "export", str(logdir / "chain_rule")]
+    command = [sys.executable, "-m", "tb_gradgraph.commands.main", "export", str(logdir / "chain_rule")]
     reader, writer = os.pipe()
     os.close(reader)  # as head does before the last line was written
     with open(writer, "wb") as output:
@@ -190,7 +191,7 @@ def test_export_from_an_empty_directory_says_so(tmp_path, capsys):
 
 def test_demo_without_torch_says_what_to_install(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "tb_gradgraph.demo", raising=False)
-    monkeypatch.delattr("tb_gradgraph.demo", raising=False)
+    monkeypatch.delitem(sys.modules, "tb_gradgraph.commands.demo", raising=False)
+    monkeypatch.delattr("tb_gradgraph.commands.demo", raising=False)
     assert cli.main(["demo", "--logdir", str(tmp_path)]) == 1
     assert 'pip install "torch>=2.4"' in capsys.readouterr().err

@@ -13,10 +13,10 @@ import pytest
 import torch
 
 import tb_gradgraph
-from tb_gradgraph import cli
-from tb_gradgraph.export import ExportError
-from tb_gradgraph.html_export import export_html
-from tb_gradgraph.html_page import key_of, make_page
+from tb_gradgraph.commands import main as cli
+from tb_gradgraph.commands.export import ExportError
+from tb_gradgraph.commands.html_export import export_html
+from tb_gradgraph.commands.html_page import key_of, make_page
 
 STEPS = 40
 

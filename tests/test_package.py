@@ -87,7 +87,7 @@ def test_wheel_holds_panel_format_and_licenses(wheel: pathlib.Path):
         "tb_gradgraph/static/index.js",
         "tb_gradgraph/THIRD_PARTY_NOTICES.md",
         "tb_gradgraph/record/FORMAT.md",
-        "tb_gradgraph/record/gradgraph.proto",
+        "tb_gradgraph/record/format/gradgraph.proto",
         "tb_gradgraph/serve/http_api.md",
     } <= sizes.keys()
     assert any(name.endswith("/LICENSE") for name in sizes)

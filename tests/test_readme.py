@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tb_gradgraph.record.read_logdir import read_logdir
+from tb_gradgraph.record.read.read_logdir import read_logdir
 from tests import warm
 from tests.demo.run_demo import WARNINGS
 

@@ -16,7 +16,7 @@ from torch.utils.tensorboard import SummaryWriter as TorchSummaryWriter
 
 import tb_gradgraph
 from tb_gradgraph import CaptureError, SummaryWriter, WriterError, add_grad_graph
-from tb_gradgraph.record.read_logdir import LoggedRun, read_logdir
+from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 
@@ -285,9 +285,9 @@ def test_training_is_bit_equal_with_and_without(tmp_path: pathlib.Path) -> None:
 def test_public_names_and_doc_example() -> None:
     import doctest
 
-    import tb_gradgraph.writer
+    import tb_gradgraph.api.writer
 
-    assert doctest.testmod(tb_gradgraph.writer).failed == 0
+    assert doctest.testmod(tb_gradgraph.api.writer).failed == 0
     for name in tb_gradgraph.__all__:
         assert getattr(tb_gradgraph, name) is not None
     with pytest.raises(AttributeError):

@@ -10,13 +10,17 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
-from tb_gradgraph.autograd.circumstances import is_capturing, note_captured
-from tb_gradgraph.autograd.compiled_regions import stop_compiling
-from tb_gradgraph.autograd.engine import current_graph_task, next_sequence_nr, stands_for_many
-from tb_gradgraph.autograd.frames import is_in_module_call
-from tb_gradgraph.autograd.orders import note_backward
-from tb_gradgraph.autograd.replaced import Replaced
-from tb_gradgraph.autograd.threads import begin_running, end_running
+from tb_gradgraph.autograd.gradients.threads import begin_running, end_running
+from tb_gradgraph.autograd.torch_internals.circumstances import is_capturing, note_captured
+from tb_gradgraph.autograd.torch_internals.compiled_regions import stop_compiling
+from tb_gradgraph.autograd.torch_internals.engine import (
+    current_graph_task,
+    next_sequence_nr,
+    stands_for_many,
+)
+from tb_gradgraph.autograd.torch_internals.orders import note_backward
+from tb_gradgraph.autograd.torch_internals.replaced import Replaced
+from tb_gradgraph.autograd.user_code.stack_frames import is_in_module_call
 
 
 class BackwardCall(NamedTuple):

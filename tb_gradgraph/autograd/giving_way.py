@@ -7,10 +7,10 @@ import weakref
 from collections.abc import Callable
 
 from tb_gradgraph.autograd.backward_calls import BackwardCall, listen
-from tb_gradgraph.autograd.compiled_regions import is_backward_compiled
-from tb_gradgraph.autograd.faults import warn_quietly
-from tb_gradgraph.autograd.observe import BackwardObserver
-from tb_gradgraph.autograd.private import has
+from tb_gradgraph.autograd.gradients.observe import BackwardObserver
+from tb_gradgraph.autograd.torch_internals.compiled_regions import is_backward_compiled
+from tb_gradgraph.autograd.torch_internals.faults import warn_quietly
+from tb_gradgraph.autograd.torch_internals.private import has
 
 
 def make_way_for_compiled(observer: BackwardObserver, where: str) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
 
-from tb_gradgraph.autograd.build import BuiltGraph
-from tb_gradgraph.autograd.tensor_classes import walk_modules
+from tb_gradgraph.autograd.build.build import BuiltGraph
+from tb_gradgraph.autograd.torch_internals.tensor_classes import walk_modules
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Edge, Graph, Node
 

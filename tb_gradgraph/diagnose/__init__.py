@@ -2,9 +2,9 @@
 
 from tb_gradgraph.diagnose.by_module import fold_by_module, tell_many
 from tb_gradgraph.diagnose.finding import Finding
-from tb_gradgraph.diagnose.findings import findings, rank
 from tb_gradgraph.diagnose.not_optimized import rows_of_no_optimizer, updated_rows
 from tb_gradgraph.diagnose.optimizer_step import OptimizerStep, find_in_step
+from tb_gradgraph.diagnose.rules import findings, rank
 
 __all__ = [
     "Finding",

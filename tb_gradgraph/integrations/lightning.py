@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
+from tb_gradgraph.api.switch import is_off
 from tb_gradgraph.errors import WriterError
 from tb_gradgraph.integrations.watching import WatchingCallback
-from tb_gradgraph.switch import is_off
 
 _PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 

@@ -9,10 +9,10 @@ import torch
 from transformers import TrainerCallback
 from transformers.integrations import TensorBoardCallback
 
-from tb_gradgraph.autograd.frames import local_variables
-from tb_gradgraph.autograd.tensor_classes import is_wrapper
+from tb_gradgraph.api.switch import is_off
+from tb_gradgraph.autograd.torch_internals.tensor_classes import is_wrapper
+from tb_gradgraph.autograd.user_code.stack_frames import local_variables
 from tb_gradgraph.integrations.watching import WatchingCallback
-from tb_gradgraph.switch import is_off
 
 
 class GradGraphCallback(WatchingCallback, TrainerCallback):

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
+from tb_gradgraph.api.writer import watch
 from tb_gradgraph.autograd.select import Selector
-from tb_gradgraph.training.room import UPDATE_MEMORY
+from tb_gradgraph.training.step.room import UPDATE_MEMORY
 from tb_gradgraph.training.watch import Watch
-from tb_gradgraph.writer import watch
 
 
 class WatchingCallback:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tb_gradgraph.serve.answer import Answer
-from tb_gradgraph.serve.parameters import not_found
+from tb_gradgraph.serve.request.answer import Answer
+from tb_gradgraph.serve.request.parameters import not_found
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # Python 3.11

@@ -9,20 +9,20 @@ from tensorboard.backend import http_util
 from tensorboard.plugins import base_plugin
 from werkzeug import wrappers
 
-from tb_gradgraph.record.tags import PLUGIN_NAME
-from tb_gradgraph.serve.answer import JSON, Answer
+from tb_gradgraph.record.format.tags import PLUGIN_NAME
 from tb_gradgraph.serve.assets import answer_asset
-from tb_gradgraph.serve.catalog import answer_graph, answer_runs
-from tb_gradgraph.serve.export import answer_export
-from tb_gradgraph.serve.findings import answer_findings
-from tb_gradgraph.serve.flow import answer_flow
-from tb_gradgraph.serve.frames import to_json
-from tb_gradgraph.serve.numbers import answer_node, answer_series, answer_step
-from tb_gradgraph.serve.parameters import Parameters, RequestError, not_found
-from tb_gradgraph.serve.pulse import answer_pulse
-from tb_gradgraph.serve.reader import DamagedRecordError, Reader
-from tb_gradgraph.serve.scalars import answer_scalar, answer_scalars
-from tb_gradgraph.serve.whole import answer_tensor
+from tb_gradgraph.serve.evidence.time_columns import answer_node, answer_series, answer_step
+from tb_gradgraph.serve.evidence.whole import answer_tensor
+from tb_gradgraph.serve.request.answer import JSON, Answer
+from tb_gradgraph.serve.request.frames import to_json
+from tb_gradgraph.serve.request.parameters import Parameters, RequestError, not_found
+from tb_gradgraph.serve.routes.export_route import answer_export
+from tb_gradgraph.serve.routes.findings_route import answer_findings
+from tb_gradgraph.serve.routes.flow_route import answer_flow
+from tb_gradgraph.serve.routes.pulse_route import answer_pulse
+from tb_gradgraph.serve.routes.runs_route import answer_graph, answer_runs
+from tb_gradgraph.serve.routes.scalars_route import answer_scalar, answer_scalars
+from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
 
 Route = Callable[[Reader, Parameters], Answer]
 

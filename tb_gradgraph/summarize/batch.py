@@ -11,14 +11,14 @@ import torch
 
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import StatisticsTable
+from tb_gradgraph.summarize.arithmetic.elements import are_alike, computable, real_floats, stored
+from tb_gradgraph.summarize.arithmetic.sample import sample_limit
 from tb_gradgraph.summarize.contained import Unread, one_by_one
-from tb_gradgraph.summarize.elements import are_alike, computable, real_floats, stored
+from tb_gradgraph.summarize.kept_tensors import WholeBlock, whole_blocks
 from tb_gradgraph.summarize.native import NativeReducer, is_available
 from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced, reduce_large
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
-from tb_gradgraph.summarize.sample import sample_limit
 from tb_gradgraph.summarize.stacks import LEAST, MOST, Stack, is_stackable
-from tb_gradgraph.summarize.whole import WholeBlock, whole_blocks
 
 #: Tensors of more elements are reduced at once where they may not be held, while they
 #: are in cache; smaller ones are reduced together (a kernel's start costs more than they do).

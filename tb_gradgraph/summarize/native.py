@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from tb_gradgraph.statistics import HISTOGRAM_BINS
-from tb_gradgraph.summarize.moments import COLUMNS
+from tb_gradgraph.summarize.arithmetic.moments import COLUMNS
 from tb_gradgraph.summarize.pending import Part
 
 try:

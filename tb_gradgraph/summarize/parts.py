@@ -8,23 +8,23 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from tb_gradgraph.summarize.accelerator import large_on_device, segments_on_device
-from tb_gradgraph.summarize.elements import (
+from tb_gradgraph.summarize.arithmetic.accelerator import large_on_device, segments_on_device
+from tb_gradgraph.summarize.arithmetic.elements import (
     in_memory_order,
     laid_end_to_end,
     real_floats,
     without_repeats,
 )
-from tb_gradgraph.summarize.large import BlockSums, large_on_host, moments_of_blocks
-from tb_gradgraph.summarize.moments import COLUMNS, EXTENSIVE, merged_moments
-from tb_gradgraph.summarize.pending import Entries, Part
-from tb_gradgraph.summarize.sample import (
+from tb_gradgraph.summarize.arithmetic.large import BlockSums, large_on_host, moments_of_blocks
+from tb_gradgraph.summarize.arithmetic.moments import COLUMNS, EXTENSIVE, merged_moments
+from tb_gradgraph.summarize.arithmetic.sample import (
     histograms_of,
     sample_of,
     samples_of,
 )
-from tb_gradgraph.summarize.segments import segments_on_host, starts_of
-from tb_gradgraph.summarize.transfer import send
+from tb_gradgraph.summarize.arithmetic.segments import segments_on_host, starts_of
+from tb_gradgraph.summarize.arithmetic.transfer import send
+from tb_gradgraph.summarize.pending import Entries, Part
 
 _EXTENSIVE = [COLUMNS.index(name) for name in EXTENSIVE]
 

@@ -10,10 +10,10 @@ import torch
 
 from tb_gradgraph.errors import reason_of
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
-from tb_gradgraph.summarize.columns import statistics_of_moments
-from tb_gradgraph.summarize.sample import divided
-from tb_gradgraph.summarize.transfer import Transfer
-from tb_gradgraph.summarize.whole import WholeBlock
+from tb_gradgraph.summarize.arithmetic.sample import divided
+from tb_gradgraph.summarize.arithmetic.statistic_columns import statistics_of_moments
+from tb_gradgraph.summarize.arithmetic.transfer import Transfer
+from tb_gradgraph.summarize.kept_tensors import WholeBlock
 
 #: Statistics that a factor on all elements multiplies.
 _LINEAR = [STATISTICS.index(name) for name in ("l2_norm", "mean", "std", "min", "max", "abs_max")]

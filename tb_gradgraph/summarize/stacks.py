@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from tb_gradgraph.summarize.elements import as_array, in_memory_order, real_floats
-from tb_gradgraph.summarize.moments import are_sound, limits_of, moments_of_sums
+from tb_gradgraph.summarize.arithmetic.elements import as_array, in_memory_order, real_floats
+from tb_gradgraph.summarize.arithmetic.moments import are_sound, limits_of, moments_of_sums
+from tb_gradgraph.summarize.arithmetic.sample import histograms_of
+from tb_gradgraph.summarize.arithmetic.segments import careful_segments
 from tb_gradgraph.summarize.pending import Entries, Part
-from tb_gradgraph.summarize.sample import histograms_of
-from tb_gradgraph.summarize.segments import careful_segments
 
 #: Elements of a tensor for which this pays: smaller ones cost less all together,
 #: of larger ones the few kernels that each needs cost less than a copy.

@@ -7,9 +7,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tb_gradgraph.autograd.replaced import Replaced
+from tb_gradgraph.autograd.torch_internals.replaced import Replaced
 from tb_gradgraph.errors import CaptureError
-from tb_gradgraph.training.followed import reference_to
+from tb_gradgraph.training.reading.followed import reference_to
 
 Told = Callable[[Any, Any, Any], None]
 

@@ -13,17 +13,17 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd.backward_calls import BackwardCall, is_part_of_forward, listen
-from tb_gradgraph.autograd.faults import warn_of_fault
+from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.cadence import Cadence
 from tb_gradgraph.training.listener import WeakListener, detach, end_with, or_at_exit
 from tb_gradgraph.training.optimizers import OptimizerHooks
-from tb_gradgraph.training.reading import PassReading
-from tb_gradgraph.training.records import StepPlace
+from tb_gradgraph.training.reading.backward_pass import PassReading
 from tb_gradgraph.training.running import Running, recorded
-from tb_gradgraph.training.seen import Seen, find_mistake
-from tb_gradgraph.training.step import RecordedStep, Setting
+from tb_gradgraph.training.step.records import StepPlace
+from tb_gradgraph.training.step.step import RecordedStep, Setting
 from tb_gradgraph.training.turns import Ended, Turns, counted
+from tb_gradgraph.training.why_nothing import Seen, find_mistake
 
 
 class Watch:

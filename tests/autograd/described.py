@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 import tb_gradgraph
-from tb_gradgraph.gradgraph import GradGraph
+from tb_gradgraph.api.grad_graph import GradGraph
 from tb_gradgraph.summarize import StatisticsBatch
 from tests.autograd.expected import made
 from tests.autograd.models import CASES

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from tb_gradgraph.autograd.call import split_input
+from tb_gradgraph.autograd.model_run.call import split_input
 from tests.autograd.models import Case
 from tests.oracle import slot_gradients
 

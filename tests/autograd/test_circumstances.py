@@ -16,9 +16,9 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.autograd import circumstances
-from tb_gradgraph.autograd.preserve import device_random_state
-from tb_gradgraph.summarize import elements
+from tb_gradgraph.autograd.model_run.preserve import device_random_state
+from tb_gradgraph.autograd.torch_internals import circumstances
+from tb_gradgraph.summarize.arithmetic import elements
 from tests.watch.loops import small_net
 from tests.watch.test_nothing_left_behind import state_of_process
 

@@ -13,10 +13,11 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.autograd import build, observe
-from tb_gradgraph.autograd.trace import ForwardTrace
-from tb_gradgraph.autograd.variables import VariableNames
-from tb_gradgraph.gradgraph import GradGraph
+from tb_gradgraph.api.grad_graph import GradGraph
+from tb_gradgraph.autograd.build.build import build
+from tb_gradgraph.autograd.forward.trace import ForwardTrace
+from tb_gradgraph.autograd.forward.variables import VariableNames
+from tb_gradgraph.autograd.gradients import observe
 from tb_gradgraph.summarize import batch, pending, stacks
 from tests.compiled import without_compiled_code
 

@@ -17,8 +17,8 @@ import torch
 from torch import nn
 from torch.nn.modules import module as torch_module
 
-from tb_gradgraph.autograd import engine
-from tb_gradgraph.autograd.anomaly_lines import AnomalyLines, forget_stacks, line_of
+from tb_gradgraph.autograd.torch_internals import engine
+from tb_gradgraph.autograd.user_code.anomaly_lines import AnomalyLines, forget_stacks, line_of
 from tests.autograd.models import Doubled
 
 ROOM = pathlib.Path(engine.__file__).parent

@@ -7,7 +7,8 @@ import sys
 import torch
 from torch import nn
 
-from tb_gradgraph.autograd import engine, functions
+from tb_gradgraph.autograd.torch_internals import engine
+from tb_gradgraph.autograd.user_code import functions
 
 
 def test_a_function_has_its_number_before_its_forward_runs() -> None:

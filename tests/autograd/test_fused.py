@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import tb_gradgraph
-from tb_gradgraph.autograd.functions import _OPAQUE
+from tb_gradgraph.autograd.user_code.functions import _OPAQUE
 
 
 def _notes(graph: tb_gradgraph.GradGraph) -> set[str]:

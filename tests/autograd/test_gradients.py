@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import tb_gradgraph
-from tb_gradgraph.gradgraph import GradGraph
+from tb_gradgraph.api.grad_graph import GradGraph
 from tb_gradgraph.summarize import StatisticsBatch
-from tb_gradgraph.summarize.whole import whole_array
+from tb_gradgraph.summarize.kept_tensors import whole_array
 from tests.autograd.expected import (
     OTHERWISE,
     expected_slots,

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.gradgraph import GradGraph
+from tb_gradgraph.api.grad_graph import GradGraph
 
 
 class Of(nn.Module):

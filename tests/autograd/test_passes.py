@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.gradgraph import GradGraph
+from tb_gradgraph.api.grad_graph import GradGraph
 
 
 def _scalar(graph: GradGraph, name: str, number: int = -1) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tb_gradgraph.autograd import private
+from tb_gradgraph.autograd.torch_internals import private
 from tests.autograd.without_parts_process import TAKE_AWAY
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -70,7 +70,7 @@ def test_the_doctor_names_what_is_missing(part: str, without: dict[str, dict[str
         assert all("SavedTensor.unpack_hook" in text for text in lacks)
     elif part == "a file of ours":
         ((state, text),) = (finding for finding in findings if finding[0] == "wrong")
-        assert "recording fails" in text and "tb_gradgraph.autograd.walk" in text
+        assert "recording fails" in text and "tb_gradgraph.autograd.torch_internals.walk" in text
     else:
         stops = part in ("_input_metadata", "_engine_run_backward")
         named = [state for state, text in findings if f"{part};" in text or f"{part} " in text]

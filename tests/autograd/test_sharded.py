@@ -9,7 +9,11 @@ import pytest
 from torch.distributed.tensor import Partial, Replicate, Shard
 from torch.distributed.tensor.placement_types import _StridedShard
 
-from tb_gradgraph.autograd.tensor_classes import is_distributed, mesh_of, placement_of
+from tb_gradgraph.autograd.torch_internals.tensor_classes import (
+    is_distributed,
+    mesh_of,
+    placement_of,
+)
 
 
 def _tensor(shape: tuple[int, ...], names: tuple[str, ...] | None, *placements: object):

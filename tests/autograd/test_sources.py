@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 import tb_gradgraph
-from tb_gradgraph.gradgraph import GradGraph
+from tb_gradgraph.api.grad_graph import GradGraph
 from tests.autograd.models import CASES
 
 

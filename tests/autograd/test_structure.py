@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.autograd.naming import readable
+from tb_gradgraph.autograd.build.naming import readable
 from tests.autograd.models import CASES, Case
 
 HERE = __file__.removeprefix(os.getcwd() + os.sep)

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import tb_gradgraph
-from tb_gradgraph.autograd import engine
-from tb_gradgraph.record.read_logdir import read_logdir
+from tb_gradgraph.autograd.torch_internals import engine
+from tb_gradgraph.record.read.read_logdir import read_logdir
 
 
 def test_structure_is_written_though_backward_never_runs(tmp_path: pathlib.Path) -> None:
@@ -129,7 +129,7 @@ def test_parameters_are_named_by_the_modules_in_the_calling_frame() -> None:
 def test_our_failure_warns_once_and_leaves_backward_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from tb_gradgraph.recorder import _PassSink
+    from tb_gradgraph.api.recorder import _PassSink
 
     def broken(*_arguments: object) -> None:
         raise ValueError("of our own")

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.autograd.functions import operation_of
-from tb_gradgraph.autograd.walk import walk
+from tb_gradgraph.autograd.torch_internals.walk import walk
+from tb_gradgraph.autograd.user_code.functions import operation_of
 from tests.autograd.expected import OTHERWISE, inputs_of, made, roots_of
 from tests.autograd.models import CASES
 

@@ -12,9 +12,9 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.autograd.trace import ForwardTrace
+from tb_gradgraph.api.recorder import _PassSink
+from tb_gradgraph.autograd.forward.trace import ForwardTrace
 from tb_gradgraph.errors import CaptureError
-from tb_gradgraph.recorder import _PassSink
 
 
 def test_lazy_modules_keep_what_their_first_forward_makes() -> None:

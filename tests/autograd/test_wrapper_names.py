@@ -16,7 +16,7 @@ from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import (
 from torch.optim.swa_utils import AveragedModel
 
 import tb_gradgraph
-from tb_gradgraph.autograd.tensor_classes import unwrapped
+from tb_gradgraph.autograd.torch_internals.tensor_classes import unwrapped
 from tests.logged import read_one_run
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 import torch.utils.tensorboard
 
-from tb_gradgraph import doctor_torch
+from tb_gradgraph.commands import doctor_torch
 
 RENAMED = "renamed_in_a_later_torch"
 Function = types.FunctionType
@@ -57,8 +57,7 @@ def _use(take_away: Callable[[], Any]) -> dict[str, Any]:
 
 
 def _import() -> str:
-    import tb_gradgraph.training.watch
-    import tb_gradgraph.writer  # noqa: F401
+    import tb_gradgraph.api.writer  # noqa: F401
 
     return "right"
 
@@ -111,7 +110,7 @@ def _capture_tensors() -> str:
 
 def _watch() -> str:
     import tb_gradgraph
-    from tb_gradgraph.record.read_logdir import read_logdir
+    from tb_gradgraph.record.read.read_logdir import read_logdir
 
     net, x = _make()
     optimizer = torch.optim.SGD(net.parameters(), 0.1)
@@ -217,7 +216,7 @@ def _without_queue() -> None:
 
 TAKE_AWAY: dict[str, Callable[[], Any]] = {
     "nothing": lambda: None,
-    "a file of ours": lambda: sys.modules.update({"tb_gradgraph.autograd.walk": None}),
+    "a file of ours": lambda: sys.modules.update({"tb_gradgraph.autograd.torch_internals.walk": None}),
     "_get_sequence_nr": _delete(torch.autograd, "_get_sequence_nr"),
     "_sequence_nr": _delete_of_nodes("_sequence_nr"),
     "_current_graph_task_id": _delete(torch._C, "_current_graph_task_id"),

@@ -10,8 +10,8 @@ import numpy as np
 from torch.utils.tensorboard import SummaryWriter
 
 from tb_gradgraph.graph import Graph, Node, Record, Slot
-from tb_gradgraph.record.event_writer import WriterSink
-from tb_gradgraph.record.session import Session
+from tb_gradgraph.record.write.event_writer import WriterSink
+from tb_gradgraph.record.write.session import Session
 from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS, StatisticsTable
 from tests.benchmarks.measure import Figure
 

@@ -14,8 +14,8 @@ from torch.utils.tensorboard import SummaryWriter as PlainWriter
 
 import tb_gradgraph
 from tb_gradgraph.graph import NO_SCOPE, Graph, Node
-from tb_gradgraph.record.event_writer import WriterSink
-from tb_gradgraph.record.session import Session
+from tb_gradgraph.record.write.event_writer import WriterSink
+from tb_gradgraph.record.write.session import Session
 from tests.record.samples import make_graph, make_record, make_slots
 
 TAGS = 10_000

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph import cli
+from tb_gradgraph.commands import main as cli
 from tests.browser.chromium import PAGE_LIMIT_S, Complaints
 from tests.browser.flow_view import FlowView
 from tests.browser.panel import Panel

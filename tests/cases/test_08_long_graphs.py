@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.record.read_logdir import read_logdir
+from tb_gradgraph.record.read.read_logdir import read_logdir
 
 
 class Chain(nn.Module):

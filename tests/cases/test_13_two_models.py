@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.record.read_logdir import read_logdir
+from tb_gradgraph.record.read.read_logdir import read_logdir
 
 
 def test_two_instances_of_one_class_and_a_second_step(tmp_path: pathlib.Path) -> None:

@@ -11,7 +11,7 @@ import torch.multiprocessing
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.record.read_logdir import read_logdir
+from tb_gradgraph.record.read.read_logdir import read_logdir
 
 
 def test_saving_and_copying_a_model_whose_loss_is_observed() -> None:

@@ -15,7 +15,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import tb_gradgraph
-from tb_gradgraph import cli
+from tb_gradgraph.commands import main as cli
 from tb_gradgraph.diagnose import findings
 from tests.watch.loops import Bare, Log, run_both, state_of
 

@@ -15,7 +15,7 @@ from torch import nn
 import tb_gradgraph
 from tb_gradgraph import CaptureError
 from tb_gradgraph.summarize import native
-from tb_gradgraph.training.weights import WeightReading
+from tb_gradgraph.training.step.weights import WeightReading
 from tests.watch.loops import Log, small_net
 
 Step = Callable[[nn.Module, int], torch.Tensor]

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from tb_gradgraph.event_files import EventFiles
-from tb_gradgraph.serve.findings import answer_findings
-from tb_gradgraph.serve.parameters import Parameters
-from tb_gradgraph.serve.reader import Reader
-from tb_gradgraph.training.records import CLEARED
+from tb_gradgraph.record.read.event_file_provider import EventFiles
+from tb_gradgraph.serve.request.parameters import Parameters
+from tb_gradgraph.serve.routes.findings_route import answer_findings
+from tb_gradgraph.serve.runs.reader import Reader
+from tb_gradgraph.training.step.records import CLEARED
 from tests.watch.loops import Bare, run_both, small_net, state_of
 
 CLEARED_AT = 1

@@ -10,15 +10,16 @@ import pytest
 import torch
 
 import tb_gradgraph
-from tb_gradgraph import cli, doctor
-from tb_gradgraph.event_files import EventFiles
-from tb_gradgraph.export import export
-from tb_gradgraph.html_export import export_html
-from tb_gradgraph.record.read_logdir import read_logdir
-from tb_gradgraph.serve.catalog import answer_runs
-from tb_gradgraph.serve.find import find_entry
-from tb_gradgraph.serve.parameters import Parameters
-from tb_gradgraph.serve.reader import Reader
+from tb_gradgraph.commands import doctor
+from tb_gradgraph.commands import main as cli
+from tb_gradgraph.commands.export import export
+from tb_gradgraph.commands.html_export import export_html
+from tb_gradgraph.record.read.event_file_provider import EventFiles
+from tb_gradgraph.record.read.read_logdir import read_logdir
+from tb_gradgraph.serve.request.find import find_entry
+from tb_gradgraph.serve.request.parameters import Parameters
+from tb_gradgraph.serve.routes.runs_route import answer_runs
+from tb_gradgraph.serve.runs.reader import Reader
 from tb_gradgraph.statistics import STATISTICS
 
 #: First step and steps of each session, and what of which is hidden: (session, by, from step, steps).

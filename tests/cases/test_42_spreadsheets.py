@@ -9,7 +9,8 @@ import pathlib
 import pytest
 import torch
 
-from tb_gradgraph import SummaryWriter, cli
+from tb_gradgraph import SummaryWriter
+from tb_gradgraph.commands import main as cli
 from tests.logged import read_one_run, read_record
 
 NAMES = ["=HYPERLINK('x')", "@SUM(1+1)", "-2+3", "+1", "\t=1", "\r=1", "＝1", "-7", "0"]

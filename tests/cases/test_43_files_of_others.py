@@ -11,9 +11,10 @@ import torch
 from tensorboard.compat.proto.event_pb2 import Event
 from torch.utils.tensorboard import SummaryWriter as TorchWriter
 
-from tb_gradgraph import SummaryWriter, cli
-from tb_gradgraph.event_files import EventFiles
-from tb_gradgraph.record import event_file
+from tb_gradgraph import SummaryWriter
+from tb_gradgraph.commands import main as cli
+from tb_gradgraph.record.read import event_file
+from tb_gradgraph.record.read.event_file_provider import EventFiles
 
 ODD = "events.out.tfevents.9.odd"
 

@@ -165,7 +165,7 @@ def run_row(row: Row, tests: str, keeps: bool) -> tuple[str, str, str, str]:
 
 def check_doctor(python: pathlib.Path) -> str:
     """Import everything, and have the doctor record a step."""
-    finished = call([python, "-m", "tb_gradgraph.cli", "doctor"])
+    finished = call([python, "-m", "tb_gradgraph.commands.main", "doctor"])
     notes = [
         line for line in finished.stdout.splitlines() if re.match(r"(note|wrong) .*torch", line)
     ]
@@ -198,7 +198,7 @@ def check_readme(python: pathlib.Path, row: Row) -> str:
 def check_demo(python: pathlib.Path, folder: pathlib.Path) -> str:
     """Run the demo as an installed package has it."""
     log = folder / "demo-log"
-    finished = call([python, "-m", "tb_gradgraph.cli", "demo", "--no-serve", "--logdir", log])
+    finished = call([python, "-m", "tb_gradgraph.commands.main", "demo", "--no-serve", "--logdir", log])
     return "ok" if finished.returncode == 0 else said("demo", finished)
 
 

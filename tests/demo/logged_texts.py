@@ -6,7 +6,7 @@ import pathlib
 import re
 from collections.abc import Callable
 
-from tb_gradgraph.record.event_file import list_event_files, read_event_file
+from tb_gradgraph.record.read.event_file import list_event_files, read_event_file
 
 _TAG = re.compile(r"(.*)/text_summary$")
 

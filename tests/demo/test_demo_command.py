@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from tb_gradgraph import cli, demo
+from tb_gradgraph.commands import demo
+from tb_gradgraph.commands import main as cli
 from tests.logged import read_one_run, read_tensor
 
 
@@ -55,7 +56,7 @@ def test_every_command_has_help(command: str, capsys):
 
 
 def test_demo_serves_what_it_logged(tmp_path):
-    command = [sys.executable, "-m", "tb_gradgraph.cli", "demo", "--logdir", str(tmp_path)]
+    command = [sys.executable, "-m", "tb_gradgraph.commands.main", "demo", "--logdir", str(tmp_path)]
     options = ["--port", "0", "--steps", "1"]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
         try:

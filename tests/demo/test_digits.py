@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tb_gradgraph.record.event_file import list_event_files, read_event_file
+from tb_gradgraph.record.read.event_file import list_event_files, read_event_file
 from tests.logged import read_one_run, read_tensor
 
 

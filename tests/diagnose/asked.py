@@ -7,11 +7,11 @@ import pathlib
 import struct
 from typing import Any
 
-from tb_gradgraph.event_files import EventFiles
-from tb_gradgraph.serve.answer import Answer
-from tb_gradgraph.serve.findings import answer_findings
-from tb_gradgraph.serve.parameters import Parameters
-from tb_gradgraph.serve.reader import Reader
+from tb_gradgraph.record.read.event_file_provider import EventFiles
+from tb_gradgraph.serve.request.answer import Answer
+from tb_gradgraph.serve.request.parameters import Parameters
+from tb_gradgraph.serve.routes.findings_route import answer_findings
+from tb_gradgraph.serve.runs.reader import Reader
 
 
 def ask(logdir: pathlib.Path, step: int, stage: str | None = None) -> dict[str, Any]:

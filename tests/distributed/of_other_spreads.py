@@ -14,7 +14,7 @@ from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 
 import tb_gradgraph
 from tb_gradgraph.diagnose import findings
-from tb_gradgraph.record.read_logdir import read_logdir
+from tb_gradgraph.record.read.read_logdir import read_logdir
 from tests.logged import read_tensor
 from tests.watch.loops import assert_bit_equal
 

@@ -15,9 +15,9 @@ import torch.distributed as dist
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.autograd.tensor_classes import owned_tensors
+from tb_gradgraph.autograd.torch_internals.tensor_classes import owned_tensors
 from tb_gradgraph.diagnose import findings
-from tb_gradgraph.serve.structure import graph_columns
+from tb_gradgraph.serve.evidence.graph_columns import graph_columns
 from tests.logged import read_tensor
 from tests.watch.loops import Log, assert_bit_equal, assert_gradient
 

@@ -10,8 +10,8 @@ from google.protobuf.message import Message
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from tb_gradgraph.record import gradgraph_pb2 as pb
-from tb_gradgraph.record.envelope import Strings
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format.envelope import Strings
 from tb_gradgraph.statistics import STATISTICS
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"

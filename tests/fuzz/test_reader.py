@@ -12,14 +12,19 @@ from hypothesis import strategies as st
 
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.record import gradgraph_pb2 as pb
-from tb_gradgraph.record.decode import count_rows, decode_chunk, decode_graph, decode_manifest
-from tb_gradgraph.record.encode import encode_chunk, encode_graph
-from tb_gradgraph.record.envelope import Strings, seal
-from tb_gradgraph.serve.answer import Answer
-from tb_gradgraph.serve.parameters import Parameters, RequestError
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format.decode import (
+    count_rows,
+    decode_chunk,
+    decode_graph,
+    decode_manifest,
+)
+from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
+from tb_gradgraph.record.format.envelope import Strings, seal
 from tb_gradgraph.serve.plugin import _ROUTES
-from tb_gradgraph.serve.reader import DamagedRecordError, Reader
+from tb_gradgraph.serve.request.answer import Answer
+from tb_gradgraph.serve.request.parameters import Parameters, RequestError
+from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
 from tests.fuzz.records import FUZZ, chunks, graphs, read_corpus, sealed
 from tests.record.samples import make_graph, make_record
 from tests.serve.fakes import FakeProvider

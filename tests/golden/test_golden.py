@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.record import gradgraph_pb2 as pb
-from tb_gradgraph.record.decode import decode_chunk, decode_graph, decode_manifest
-from tb_gradgraph.record.envelope import seal, unseal
-from tb_gradgraph.record.process import Process
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format.decode import decode_chunk, decode_graph, decode_manifest
+from tb_gradgraph.record.format.envelope import seal, unseal
+from tb_gradgraph.record.format.process import Process
 from tests.golden.write_golden import (
     NEWEST,
     make_first_records,

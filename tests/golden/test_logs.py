@@ -26,7 +26,7 @@ from tensorboard.plugins import base_plugin
 from torch import nn
 from werkzeug.test import Client
 
-from tb_gradgraph import cli
+from tb_gradgraph.commands import main as cli
 from tb_gradgraph.serve.loader import GradGraphLoader
 from tests.golden.write_log import MOST_NORM, STEPS, make_input, make_net
 from tests.logged import read_one_run, read_record, read_tensor

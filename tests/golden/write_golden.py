@@ -14,9 +14,9 @@ import struct
 import numpy as np
 
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.record import gradgraph_pb2 as pb
-from tb_gradgraph.record.encode import encode_chunk, encode_graph
-from tb_gradgraph.record.envelope import Strings, seal
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
+from tb_gradgraph.record.format.envelope import Strings, seal
 from tb_gradgraph.statistics import OF_PARAMETERS, STATISTICS, StatisticsTable
 from tests.record.samples import make_graph, make_record, make_table, with_count
 

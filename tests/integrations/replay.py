@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.record.read_logdir import LoggedRun
+from tb_gradgraph.record.read.read_logdir import LoggedRun
 from tests.logged import read_one_run
 
 LEARNING_RATE = 0.25

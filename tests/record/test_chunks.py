@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tb_gradgraph.record import chunks
-from tb_gradgraph.record.chunks import ChunkSchedule
+from tb_gradgraph.record.write import schedule as chunks
+from tb_gradgraph.record.write.schedule import ChunkSchedule
 from tests.record.samples import make_graph, make_record, with_count
 
 GRAPH = make_graph()

@@ -11,7 +11,7 @@ import pytest
 from torch.utils.tensorboard import SummaryWriter
 
 from tb_gradgraph.errors import FormatError
-from tb_gradgraph.record.event_file import _mask, list_event_files, read_event_file
+from tb_gradgraph.record.read.event_file import _mask, list_event_files, read_event_file
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_every_flipped_byte_is_noticed(event_file: pathlib.Path):
 
 
 def test_length_beyond_the_limit_is_refused_before_reading(event_file, monkeypatch):
-    monkeypatch.setattr("tb_gradgraph.record.event_file.MAX_EVENT_BYTES", 8)
+    monkeypatch.setattr("tb_gradgraph.record.read.event_file.MAX_EVENT_BYTES", 8)
     with pytest.raises(FormatError, match="expected at most 8 bytes"):
         list(read_event_file(event_file))
 

@@ -12,11 +12,11 @@ from tensorboard.compat.proto.event_pb2 import Event
 from torch.utils.tensorboard import SummaryWriter
 
 from tb_gradgraph.errors import WriterError
-from tb_gradgraph.record import checksum
-from tb_gradgraph.record.checksum import use_fast_checksum
-from tb_gradgraph.record.envelope import PLUGIN_CONTENT, record_summary
-from tb_gradgraph.record.event_file import list_event_files, read_event_file
-from tb_gradgraph.record.event_writer import WriterSink
+from tb_gradgraph.record.format.envelope import PLUGIN_CONTENT, record_summary
+from tb_gradgraph.record.read.event_file import list_event_files, read_event_file
+from tb_gradgraph.record.write import checksum
+from tb_gradgraph.record.write.checksum import use_fast_checksum
+from tb_gradgraph.record.write.event_writer import WriterSink
 
 SUMMARY = record_summary("gradgraph/x", (b"header", b"payload" * 1000))
 

@@ -11,19 +11,19 @@ from collections.abc import Iterator
 import pytest
 from torch.utils.tensorboard import SummaryWriter
 
-from tb_gradgraph.doctor_log import examine_log
+from tb_gradgraph.commands.doctor_log import examine_log
+from tb_gradgraph.commands.summary import summarize
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.record import gradgraph_pb2 as pb
-from tb_gradgraph.record.chunk_writer import ChunkWriter
-from tb_gradgraph.record.decode import decode_chunk
-from tb_gradgraph.record.envelope import seal
-from tb_gradgraph.record.event_file import list_event_files
-from tb_gradgraph.record.event_writer import WriterSink
-from tb_gradgraph.record.gap import Gap
-from tb_gradgraph.record.patient_file import WAITING_BYTES
-from tb_gradgraph.record.read_logdir import LoggedRun, read_run
-from tb_gradgraph.serve.index import RunIndex
-from tb_gradgraph.summary import summarize
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format.decode import decode_chunk
+from tb_gradgraph.record.format.envelope import seal
+from tb_gradgraph.record.format.gap import Gap
+from tb_gradgraph.record.read.event_file import list_event_files
+from tb_gradgraph.record.read.read_logdir import LoggedRun, read_run
+from tb_gradgraph.record.write.chunk_writer import ChunkWriter
+from tb_gradgraph.record.write.event_writer import WriterSink
+from tb_gradgraph.record.write.patient_file import WAITING_BYTES
+from tb_gradgraph.serve.runs.index import RunIndex
 from tests.record.samples import make_graph, make_record
 
 GRAPH = make_graph()

@@ -7,7 +7,11 @@ import re
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 
 from tb_gradgraph.graph import Graph, Node, Scope
-from tb_gradgraph.record.graph_def import dashboard_names, encode_run_metadata, to_graph_def
+from tb_gradgraph.record.exchange.graph_def import (
+    dashboard_names,
+    encode_run_metadata,
+    to_graph_def,
+)
 from tests.record.samples import make_graph, make_slots
 
 

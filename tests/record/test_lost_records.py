@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.record.decode import decode_chunk, decode_graph
-from tb_gradgraph.record.session import Session
+from tb_gradgraph.record.format.decode import decode_chunk, decode_graph
+from tb_gradgraph.record.write.session import Session
 from tests.record.samples import Caught, make_graph, make_record, make_table
 
 GRAPH = make_graph()

@@ -10,10 +10,10 @@ import pytest
 from google.protobuf.message import Message
 
 from tb_gradgraph.errors import FormatError, NewerFormatError
-from tb_gradgraph.record import gradgraph_pb2 as pb
-from tb_gradgraph.record.decode import decode_chunk, decode_graph, decode_manifest
-from tb_gradgraph.record.encode import encode_chunk, encode_graph
-from tb_gradgraph.record.envelope import seal
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format.decode import decode_chunk, decode_graph, decode_manifest
+from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
+from tb_gradgraph.record.format.envelope import seal
 from tests.record.samples import make_graph, make_record
 
 Change = Callable[[Message], object]

@@ -6,10 +6,10 @@ import pytest
 
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Slot
-from tb_gradgraph.record import gradgraph_pb2 as pb
-from tb_gradgraph.record.decode import decode_manifest
-from tb_gradgraph.record.envelope import seal
-from tb_gradgraph.record.process import Process, tell_part
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format.decode import decode_manifest
+from tb_gradgraph.record.format.envelope import seal
+from tb_gradgraph.record.format.process import Process, tell_part
 
 HERE = Process(5, 8, "", (("dp", 2, 1), ("fsdp", 2, 0), ("tp", 2, 1)))
 

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from tb_gradgraph.record.read_logdir import read_logdir
-from tb_gradgraph.record.sessions import join_sessions
+from tb_gradgraph.record.read.read_logdir import read_logdir
+from tb_gradgraph.record.read.sessions import join_sessions
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,10 +10,10 @@ import pytest
 
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import NO_GRADIENT_REASONS, Graph, Node, Record, Slot
-from tb_gradgraph.record.decode import decode_chunk, decode_graph
-from tb_gradgraph.record.encode import encode_chunk, encode_graph
-from tb_gradgraph.record.envelope import seal
-from tb_gradgraph.record.segment import Segment
+from tb_gradgraph.record.format.decode import decode_chunk, decode_graph
+from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
+from tb_gradgraph.record.format.envelope import seal
+from tb_gradgraph.record.format.segment import Segment
 from tb_gradgraph.statistics import OF_PARAMETERS, STATISTICS, StatisticsTable
 from tests.record.samples import make_graph, make_record, make_table, with_count
 

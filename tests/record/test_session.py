@@ -13,10 +13,10 @@ import weakref
 import pytest
 
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.record import chunk_writer, session_thread
-from tb_gradgraph.record.decode import decode_chunk, decode_manifest
-from tb_gradgraph.record.session import Session
-from tb_gradgraph.record.tags import parse_tag
+from tb_gradgraph.record.format.decode import decode_chunk, decode_manifest
+from tb_gradgraph.record.format.tags import parse_tag
+from tb_gradgraph.record.write import chunk_writer, session_thread
+from tb_gradgraph.record.write.session import Session
 from tests.record.samples import Caught, make_graph, make_record, with_count
 
 GRAPH = make_graph()
@@ -122,7 +122,7 @@ def test_first_nonfinite_gradient_is_written_without_flush(session: Session, cau
 
 
 def test_old_chunk_is_written_without_flush(caught: Caught, monkeypatch):
-    monkeypatch.setattr("tb_gradgraph.record.chunks.FIRST_AGE", 0.05)
+    monkeypatch.setattr("tb_gradgraph.record.write.schedule.FIRST_AGE", 0.05)
     written = threading.Event()
     session = Session(caught.add_summary, flush_writer=written.set)
     session.write_record(make_record(GRAPH))

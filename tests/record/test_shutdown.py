@@ -8,15 +8,15 @@ import sys
 
 import pytest
 
-from tb_gradgraph.record.read_logdir import read_logdir
+from tb_gradgraph.record.read.read_logdir import read_logdir
 from tests import warm
 
 PROGRAM = """
 import os, signal, sys, threading, time
 import tensorboardX
 from torch.utils.tensorboard import SummaryWriter
-from tb_gradgraph.record.event_writer import WriterSink
-from tb_gradgraph.record.session import Session
+from tb_gradgraph.record.write.event_writer import WriterSink
+from tb_gradgraph.record.write.session import Session
 from tests.record.samples import make_graph, make_record
 
 {before}

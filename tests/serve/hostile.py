@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import zlib
 
-from tb_gradgraph.record import gradgraph_pb2 as pb
-from tb_gradgraph.record.envelope import Strings
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format.envelope import Strings
 from tb_gradgraph.statistics import STATISTICS
 
 SESSION = "gradgraph/0123456789abcdef0123"

@@ -11,12 +11,12 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from torch.utils.tensorboard import SummaryWriter
 
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.record import gradgraph_pb2 as pb
-from tb_gradgraph.record.encode import encode_chunk, encode_graph
-from tb_gradgraph.record.envelope import Strings, record_summary, seal
-from tb_gradgraph.record.event_file import list_event_files
-from tb_gradgraph.record.event_writer import WriterSink
-from tb_gradgraph.record.session import Session
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
+from tb_gradgraph.record.format.envelope import Strings, record_summary, seal
+from tb_gradgraph.record.read.event_file import list_event_files
+from tb_gradgraph.record.write.event_writer import WriterSink
+from tb_gradgraph.record.write.session import Session
 from tests.record.samples import make_graph, make_record, with_count
 
 LONG_STEPS = 3000

@@ -9,7 +9,7 @@ import pytest
 
 from tb_gradgraph.serve import assets
 from tb_gradgraph.serve.assets import answer_asset
-from tb_gradgraph.serve.parameters import RequestError
+from tb_gradgraph.serve.request.parameters import RequestError
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.serve.flow import ARRIVED, NONE, NONFINITE
+from tb_gradgraph.serve.routes.flow_route import ARRIVED, NONE, NONFINITE
 from tb_gradgraph.statistics import STATISTICS
 from tests.record.samples import make_record, with_count
 from tests.serve.conftest import Client

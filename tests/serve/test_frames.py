@@ -8,7 +8,7 @@ import struct
 import numpy as np
 import pytest
 
-from tb_gradgraph.serve.frames import encode_frame, flat_numbers, to_float32, to_json
+from tb_gradgraph.serve.request.frames import encode_frame, flat_numbers, to_float32, to_json
 
 
 def test_nonfinite_numbers_are_spelt():

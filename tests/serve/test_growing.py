@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from torch.utils.tensorboard import SummaryWriter
 
-from tb_gradgraph.record.event_file import list_event_files
-from tb_gradgraph.record.event_writer import WriterSink
-from tb_gradgraph.record.session import Session
+from tb_gradgraph.record.read.event_file import list_event_files
+from tb_gradgraph.record.write.event_writer import WriterSink
+from tb_gradgraph.record.write.session import Session
 from tests.patience import wait_until
 from tests.record.samples import make_graph, make_record
 from tests.serve.conftest import Client

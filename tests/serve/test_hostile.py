@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from tb_gradgraph.errors import FormatError
-from tb_gradgraph.record import limits
-from tb_gradgraph.record.decode import count_rows, decode_graph
-from tb_gradgraph.record.encode import encode_chunk, encode_graph
-from tb_gradgraph.record.envelope import Strings, seal
-from tb_gradgraph.serve import cache, reader
-from tb_gradgraph.serve.cache import ByteBoundedCache
-from tb_gradgraph.serve.numbers import answer_step
-from tb_gradgraph.serve.parameters import Parameters
-from tb_gradgraph.serve.reader import DamagedRecordError, Reader
+from tb_gradgraph.record.format import limits
+from tb_gradgraph.record.format.decode import count_rows, decode_graph
+from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
+from tb_gradgraph.record.format.envelope import Strings, seal
+from tb_gradgraph.serve.evidence.time_columns import answer_step
+from tb_gradgraph.serve.request.parameters import Parameters
+from tb_gradgraph.serve.runs import cache, reader
+from tb_gradgraph.serve.runs.cache import ByteBoundedCache
+from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
 from tb_gradgraph.statistics import STATISTICS
 from tests.record.samples import make_graph, make_record
 from tests.serve.fakes import FakeProvider
@@ -108,7 +108,7 @@ def test_a_damaged_column_is_named_with_tag_and_step() -> None:
 
 
 def test_records_beyond_what_a_run_may_have_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tb_gradgraph.serve.index.MAX_RUN_RECORDS", 3)
+    monkeypatch.setattr("tb_gradgraph.serve.runs.index.MAX_RUN_RECORDS", 3)
     fake = _provider()
     for number in range(3):
         records = [make_record(GRAPH, 2 * number + step) for step in range(2)]
@@ -193,7 +193,7 @@ def test_of_threads_that_miss_the_same_value_one_makes_it() -> None:
 
 
 def test_limits_are_what_the_format_says() -> None:
-    text = (reader.__spec__.origin or "").replace("serve/reader.py", "record/FORMAT.md")
+    text = (reader.__spec__.origin or "").replace("serve/runs/reader.py", "record/FORMAT.md")
     with open(text, encoding="utf-8") as stream:
         said = stream.read()
     for limit in (

@@ -38,7 +38,7 @@ def test_loading_asks_nothing_of_the_data_provider():
 
 def test_failing_import_is_logged_once_and_leaves_tensorboard_running(monkeypatch, caplog):
     monkeypatch.delitem(sys.modules, plugin.__name__)
-    monkeypatch.setitem(sys.modules, "tb_gradgraph.serve.reader", None)
+    monkeypatch.setitem(sys.modules, "tb_gradgraph.serve.runs.reader", None)
     with caplog.at_level(logging.WARNING):
         assert GradGraphLoader().load(CONTEXT) is None
     (record,) = caplog.records

@@ -13,11 +13,11 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.event_files import EventFiles
-from tb_gradgraph.serve.magnitudes import domain_of, fences_of, magnitudes_of
-from tb_gradgraph.serve.numbers import answer_series
-from tb_gradgraph.serve.parameters import Parameters
-from tb_gradgraph.serve.reader import Reader
+from tb_gradgraph.record.read.event_file_provider import EventFiles
+from tb_gradgraph.serve.evidence.time_columns import answer_series
+from tb_gradgraph.serve.request.parameters import Parameters
+from tb_gradgraph.serve.runs.magnitudes import domain_of, fences_of, magnitudes_of
+from tb_gradgraph.serve.runs.reader import Reader
 
 NORMAL = 2.0 ** np.random.default_rng(0).normal(0, 3, 1000)
 

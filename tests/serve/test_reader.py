@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from tb_gradgraph.record.encode import encode_chunk, encode_graph
-from tb_gradgraph.record.envelope import seal
-from tb_gradgraph.serve import source
-from tb_gradgraph.serve.cache import ByteBoundedCache
-from tb_gradgraph.serve.reader import DamagedRecordError, Reader
+from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
+from tb_gradgraph.record.format.envelope import seal
+from tb_gradgraph.serve.runs import provider as source
+from tb_gradgraph.serve.runs.cache import ByteBoundedCache
+from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
 from tests.record.samples import make_graph, make_record
 from tests.serve.fakes import SESSION, FakeProvider
 
@@ -128,7 +128,7 @@ def test_chunk_that_turns_out_damaged_is_dropped(fake: FakeProvider):
 
 
 def test_record_that_vanished_is_damage_not_a_crash(fake: FakeProvider, monkeypatch):
-    monkeypatch.setattr("tb_gradgraph.serve.reader.CACHE_BYTES", 0)
+    monkeypatch.setattr("tb_gradgraph.serve.runs.reader.CACHE_BYTES", 0)
     reader = Reader(fake)
     run = reader.runs()["run"]
     fake.runs["run"].clear()
@@ -142,7 +142,7 @@ def test_record_that_vanished_is_damage_not_a_crash(fake: FakeProvider, monkeypa
 
 @pytest.mark.parametrize("limit", [0, 10_000, 2**30])
 def test_many_threads_get_the_same_answers(fake: FakeProvider, monkeypatch, limit: int):
-    monkeypatch.setattr("tb_gradgraph.serve.reader.CACHE_BYTES", limit)
+    monkeypatch.setattr("tb_gradgraph.serve.runs.reader.CACHE_BYTES", limit)
     reader = Reader(fake)
     start = threading.Barrier(8)
 

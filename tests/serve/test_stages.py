@@ -8,7 +8,7 @@ import io
 import numpy as np
 import pytest
 
-from tb_gradgraph import cli
+from tb_gradgraph.commands import main as cli
 from tb_gradgraph.statistics import OF_PARAMETERS, STATISTICS
 from tests.serve.conftest import Client
 from tests.serve.training_log import (

@@ -13,8 +13,8 @@ from torch.utils.tensorboard import SummaryWriter
 
 import tb_gradgraph
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.record.event_writer import WriterSink
-from tb_gradgraph.record.session import Session
+from tb_gradgraph.record.write.event_writer import WriterSink
+from tb_gradgraph.record.write.session import Session
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tests.oracle import statistics_of
 

@@ -11,7 +11,7 @@ import torch
 
 from tb_gradgraph.statistics import HISTOGRAM_SAMPLE, STATISTICS, StatisticsTable
 from tb_gradgraph.summarize import StatisticsBatch, norms
-from tb_gradgraph.summarize.large import BLOCK
+from tb_gradgraph.summarize.arithmetic.large import BLOCK
 from tests.summarize.oracle import assert_equal_the_oracle, histogram_of
 from tests.summarize.tensors import INF, LARGE, NAN, TENSORS, random_tensor
 

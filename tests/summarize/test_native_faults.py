@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tb_gradgraph.summarize import StatisticsBatch, native
-from tb_gradgraph.summarize.moments import COLUMNS
+from tb_gradgraph.summarize.arithmetic.moments import COLUMNS
 from tb_gradgraph.summarize.native import DTYPE, NativeReducer, NativeSnapshot, _native
 from tests.compiled import require_compiled_code
 from tests.summarize.oracle import assert_equal_the_oracle

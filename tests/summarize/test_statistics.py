@@ -11,7 +11,7 @@ import torch
 from tb_gradgraph.statistics import HISTOGRAM_SAMPLE
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.summarize.batch import SMALL
-from tb_gradgraph.summarize.whole import whole_array
+from tb_gradgraph.summarize.kept_tensors import whole_array
 from tests.summarize.oracle import assert_equal_the_oracle, histogram_of
 from tests.summarize.tensors import NAN, TENSORS, random_tensor, sparse_tensor
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from tb_gradgraph.summarize import StatisticsBatch, norms
-from tb_gradgraph.summarize.accelerator import large_on_device, segments_on_device
-from tb_gradgraph.summarize.elements import laid_end_to_end, real_floats
-from tb_gradgraph.summarize.large import large_on_host, moments_of_blocks
+from tb_gradgraph.summarize.arithmetic.accelerator import large_on_device, segments_on_device
+from tb_gradgraph.summarize.arithmetic.elements import laid_end_to_end, real_floats
+from tb_gradgraph.summarize.arithmetic.large import large_on_host, moments_of_blocks
+from tb_gradgraph.summarize.arithmetic.sample import HISTOGRAM_SAMPLE
+from tb_gradgraph.summarize.arithmetic.transfer import packed, unpacked
 from tb_gradgraph.summarize.parts import Reduced, part_of_reduced, part_on_device, reduce_large
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
-from tb_gradgraph.summarize.sample import HISTOGRAM_SAMPLE
-from tb_gradgraph.summarize.transfer import packed, unpacked
 from tests.summarize.forbid import ForbidWaiting
 from tests.summarize.tensors import LARGE, TENSORS, random_tensor
 

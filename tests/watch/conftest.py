@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import (
     is_in_torch_dispatch_mode,
 )
 
-from tb_gradgraph.autograd import threads
+from tb_gradgraph.autograd.gradients import threads
 
 
 @pytest.fixture(autouse=True)

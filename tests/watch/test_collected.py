@@ -11,8 +11,9 @@ import pytest
 import torch
 
 import tb_gradgraph
-from tb_gradgraph.autograd import backward_calls, tensor_hooks
-from tb_gradgraph.training import scalers
+from tb_gradgraph.autograd import backward_calls
+from tb_gradgraph.autograd.torch_internals import tensor_hooks
+from tb_gradgraph.training.step.step import scalers
 from tests.watch.loops import small_net
 
 

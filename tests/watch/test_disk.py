@@ -10,8 +10,8 @@ import sys
 import pytest
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
-from tb_gradgraph.doctor_log import examine_log
-from tb_gradgraph.summary import summarize
+from tb_gradgraph.commands.doctor_log import examine_log
+from tb_gradgraph.commands.summary import summarize
 from tests import warm
 from tests.logged import read_one_run
 

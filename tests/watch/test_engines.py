@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.summary import summarize
+from tb_gradgraph.commands.summary import summarize
 from tests.diagnose.asked import ask
 from tests.watch.loops import Log, assert_gradient
 

@@ -13,11 +13,14 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.autograd import outermost_spans
-from tb_gradgraph.autograd.forward_notes import ForwardNotes
-from tb_gradgraph.record.chunk_writer import ChunkWriter
-from tb_gradgraph.record.read_logdir import read_logdir
-from tb_gradgraph.training import applied, batches, reading, records, step, structures, watch
+from tb_gradgraph.autograd.seen import outermost_spans
+from tb_gradgraph.autograd.seen.forward_notes import ForwardNotes
+from tb_gradgraph.record.read.read_logdir import read_logdir
+from tb_gradgraph.record.write.chunk_writer import ChunkWriter
+from tb_gradgraph.training import watch
+from tb_gradgraph.training.reading.backward_pass import backward_pass as reading
+from tb_gradgraph.training.reading.backward_pass import batches, structures
+from tb_gradgraph.training.step.step import applied, records, step
 from tests.logged import read_one_run
 from tests.watch.loops import Log, assert_bit_equal, small_net, state_of
 from tests.watch.test_nothing_left_behind import state_of_process

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.training.records import CLEARED
+from tb_gradgraph.training.step.records import CLEARED
 from tests.logged import read_tensor
 from tests.watch.loops import Bare, Log, run_both, small_net, state_of
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tb_gradgraph.autograd.engine import TELLS_PACKED
+from tb_gradgraph.autograd.torch_internals.engine import TELLS_PACKED
 from tb_gradgraph.graph import Graph
 from tests.autograd.expected import OTHERWISE
 from tests.autograd.models import CASES, Case

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tb_gradgraph.autograd.engine import TELLS_PACKED
+from tb_gradgraph.autograd.torch_internals.engine import TELLS_PACKED
 from tests.autograd.models import Case
 from tests.benchmarks.seen_by_watch import by_capture, by_watch, inputs_of_operations
 from tests.watch.adding_modules import Holder

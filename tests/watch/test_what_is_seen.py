@@ -12,9 +12,9 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.autograd.anomaly_lines import line_of
-from tb_gradgraph.autograd.engine import TELLS_PACKED
-from tb_gradgraph.autograd.walk import walk
+from tb_gradgraph.autograd.torch_internals.engine import TELLS_PACKED
+from tb_gradgraph.autograd.torch_internals.walk import walk
+from tb_gradgraph.autograd.user_code.anomaly_lines import line_of
 from tb_gradgraph.graph import Graph
 from tests.autograd.expected import OTHERWISE, inputs_of, made, roots_of
 from tests.autograd.models import CASES, Case

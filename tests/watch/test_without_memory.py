@@ -15,18 +15,18 @@ from torch._subclasses.functional_tensor import FunctionalTensor, FunctionalTens
 from torch.testing._internal.two_tensor import TwoTensor
 
 import tb_gradgraph
-from tb_gradgraph.autograd.attributes import attributes_kept
-from tb_gradgraph.autograd.call import ModelCall
-from tb_gradgraph.autograd.draft import GraphDraft
-from tb_gradgraph.autograd.engine import elements_of
-from tb_gradgraph.autograd.origins import traced
+from tb_gradgraph.autograd.build.draft import GraphDraft
+from tb_gradgraph.autograd.forward.origins import traced
+from tb_gradgraph.autograd.model_run.attributes import attributes_kept
+from tb_gradgraph.autograd.model_run.call import ModelCall
+from tb_gradgraph.autograd.torch_internals.engine import elements_of
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import STATISTICS
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.summarize.native import SWITCH
-from tb_gradgraph.training.scalers import loss_scale, scaler_of
-from tb_gradgraph.training.unused import Flag, UnusedPasses
-from tb_gradgraph.training.weights import WeightReading
+from tb_gradgraph.training.step.scalers import loss_scale, scaler_of
+from tb_gradgraph.training.step.unused import Flag, UnusedPasses
+from tb_gradgraph.training.step.weights import WeightReading
 from tests.watch.loops import Log, assert_gradient
 
 COUNTS = (1, 40, 5_000, 70_000)  # each way to reduce: kept, small, large, without the lock

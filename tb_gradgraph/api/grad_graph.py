@@ -1,0 +1,276 @@
+"""What the user holds: a graph, and the gradients that its backward passes have shown so far."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tb_gradgraph.errors import NOT_READ
+from tb_gradgraph.graph import NO_SCOPE, Edge, Graph, Node, Scope, Slot
+from tb_gradgraph.statistics import STATISTICS, Statistics, StatisticsTable
+
+
+@dataclasses.dataclass(frozen=True)
+class BackwardPass:
+    """Gradients of one backward over the graph, by row (see ``Graph``)."""
+
+    table: StatisticsTable
+    gradients: Mapping[int, np.ndarray]
+    #: Rows that were to be read and could not be, and why.
+    unread: Mapping[int, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class TensorView:
+    """One tensor of a graph, and its gradient in one backward pass."""
+
+    node: Node
+    slot: Slot
+    scope: Scope | None
+    statistics: Statistics | None  # of the gradient (complex: of ``|g|``); None where none arrived
+    gradient: np.ndarray | None  # where it is kept whole
+    value: np.ndarray | None  # where it is kept whole
+    ran: bool  # whether a backward ran
+    why_none: str = ""  # what is known of a gradient that is missing from this pass alone
+
+    def __repr__(self) -> str:
+        norm = None if self.statistics is None else self.statistics.l2_norm
+        found = self.status if norm is None else f"gradient's l2_norm {norm:.4g}"
+        return f"<TensorView {self.name!r}: {list(self.shape)} {self.dtype}, {found}>"
+
+    @property
+    def name(self) -> str:
+        """Name of the tensor, or of its node where it has none."""
+        return self.slot.name or self.node.name
+
+    @property
+    def status(self) -> str:
+        """``"ok"``, ``"zero"``, ``"not finite"``, or why there is no gradient."""
+        if self.statistics is not None:
+            if self.statistics.nonfinite:
+                return "not finite"
+            return "zero" if self.statistics.abs_max == 0 else "ok"
+        why_none = self.why_none if self.slot.requires_grad else ""
+        if why_none or self.node.note.startswith(NOT_READ):
+            return why_none or self.node.note
+        if self.node.reason:
+            return self.node.note
+        if not self.slot.requires_grad:
+            return "needs no gradient"
+        return "not reached by the backward" if self.ran else "backward has not run yet"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the tensor."""
+        return self.slot.shape
+
+    @property
+    def dtype(self) -> str:
+        """Torch's name of the element type."""
+        return self.slot.dtype
+
+    @property
+    def is_leaf(self) -> bool:
+        """As ``torch.Tensor.is_leaf``."""
+        return self.node.is_leaf
+
+    @property
+    def requires_grad(self) -> bool:
+        """As ``torch.Tensor.requires_grad``."""
+        return self.slot.requires_grad
+
+    @property
+    def retains_grad(self) -> bool:
+        """As ``torch.Tensor.retains_grad``."""
+        return self.slot.retains_grad
+
+    @property
+    def placement(self) -> str:
+        """Where the gradient lies among processes, as ``fsdp:S0``; "" where this one has all of it.
+
+        Unless it is, statistics are of the part that this process has.
+        """
+        return self.slot.placement
+
+    @property
+    def source(self) -> str:
+        """Line of the user's code that made the tensor, as ``file.py:12 in forward``."""
+        return self.node.source
+
+    @property
+    def order(self) -> int:
+        """1 for the forward graph, 2 for what a backward with ``create_graph`` made."""
+        return self.node.order
+
+
+class GradGraph:
+    """A captured graph with its backward passes.
+
+    ``graph["y1"]`` finds a tensor by variable, parameter or node name.
+    A graph whose backward is still to come fills in as it runs.
+    """
+
+    def __init__(self, graph: Graph, tag: str, values: Mapping[int, np.ndarray]) -> None:
+        self.graph = graph
+        self.tag = tag
+        self.objective = ""
+        self.values = values
+        self.backward_passes: list[BackwardPass] = []
+        self._rows: dict[str, int] | None = None
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Nodes in forward order."""
+        return self.graph.nodes
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """Edges, from a slot to the node that uses it."""
+        return self.graph.edges
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """Module calls in the order they began."""
+        return self.graph.scopes
+
+    @property
+    def hash(self) -> str:
+        """16 hexadecimal digits over the structure."""
+        return self.graph.hash
+
+    def __getitem__(self, name: str) -> TensorView:
+        """Find a tensor by name, with its gradient in the last backward pass.
+
+        Raises:
+            TypeError: ``name`` is no string.
+            KeyError: No tensor or node has that name; the message lists close ones.
+        """
+        if not isinstance(name, str):
+            raise TypeError(
+                f"expected the name of a tensor or node, got {type(name).__name__}. Iterate over "
+                "the graph for all of its tensors, or use graph.nodes[i]."
+            )
+        rows = self._rows_by_name()
+        if name not in rows:
+            raise KeyError(self._unknown(name))
+        return self.view(rows[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows_by_name()
+
+    def __iter__(self) -> Iterator[TensorView]:
+        """Give every slot of every node in forward order."""
+        return map(self.view, range(self.graph.slot_count))
+
+    def __len__(self) -> int:
+        return self.graph.slot_count
+
+    def view(self, row: int, backward_pass: int = -1) -> TensorView:
+        """Look at one slot in one backward pass (the last one unless told)."""
+        index = int(np.searchsorted(self.graph.slot_offsets, row, side="right")) - 1
+        node = self.nodes[index]
+        slot = node.slots[row - int(self.graph.slot_offsets[index])]
+        ran = self.backward_passes[backward_pass] if self.backward_passes else None
+        return TensorView(
+            node,
+            slot,
+            None if node.scope == NO_SCOPE else self.scopes[node.scope],
+            ran.table.row(row) if ran else None,
+            ran.gradients.get(row) if ran else None,
+            self.values.get(row),
+            ran is not None,
+            "" if ran is None else _why_none(self.graph, ran, row),
+        )
+
+    def edge_gradient(self, edge: int, backward_pass: int = -1) -> Statistics | None:
+        """Give the statistics of what runs back along one edge: its own share of the slot's gradient."""
+        if not self.backward_passes:
+            return None
+        return self.backward_passes[backward_pass].table.row(int(self.graph.edge_rows[edge]))
+
+    def findings(self) -> list[Any]:
+        """Say what looks wrong in the last backward pass, worst first."""
+        from tb_gradgraph.diagnose import findings
+
+        if not self.backward_passes:
+            return []
+        last = self.backward_passes[-1]
+        return list(findings(self.graph, last.table, self.values, unread=last.unread))
+
+    def to_dot(self) -> str:
+        """Spell the drawing in Graphviz's language, the gradients' norms on the edges."""
+        from tb_gradgraph.record.exchange.dot import to_dot
+
+        norms = np.full(self.graph.row_count, np.nan)
+        if self.backward_passes:
+            norms = self.backward_passes[-1].table.values[:, STATISTICS.index("l2_norm")]
+        return to_dot(self.graph, norms)
+
+    def to_networkx(self) -> Any:
+        """Give a ``networkx.MultiDiGraph``, nodes by key.
+
+        Raises:
+            ImportError: networkx is not installed.
+        """
+        import networkx
+
+        result = networkx.MultiDiGraph(tag=self.tag, hash=self.hash)
+        for node in self.nodes:
+            result.add_node(node.key, name=node.name, kind=node.kind, operation=node.operation)
+        for edge in self.edges:
+            result.add_edge(
+                self.nodes[edge.source].key, self.nodes[edge.target].key, slot=edge.source_slot
+            )
+        return result
+
+    def __str__(self) -> str:
+        from tb_gradgraph.api.tables import text_table
+
+        return text_table(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<GradGraph {self.tag!r}: {len(self.nodes)} nodes, {len(self.edges)} edges, "
+            f"{len(self.backward_passes)} backward passes, hash {self.hash}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from tb_gradgraph.api.tables import html_table
+
+        return html_table(self)
+
+    def _rows_by_name(self) -> dict[str, int]:
+        """Index names once: variables before parameters before nodes, the first of several wins."""
+        if self._rows is None:
+            rows: dict[str, int] = {}
+            starts = self.graph.slot_offsets.tolist()
+            for node, start in zip(self.nodes, starts):
+                if node.kind != "root":
+                    for nr, slot in enumerate(node.slots):
+                        if slot.name:
+                            rows.setdefault(slot.name, start + nr)
+            for node, start in zip(self.nodes, starts):
+                for name in (node.name, *node.aliases):
+                    if node.slots:
+                        rows.setdefault(name, start)
+            self._rows = rows
+        return self._rows
+
+    def _unknown(self, name: str) -> str:
+        import difflib
+
+        close = difflib.get_close_matches(name, self._rows_by_name(), n=3)
+        hint = f" Close names: {', '.join(close)}." if close else ""
+        return f"no tensor or node named {name!r} in graph {self.tag!r}.{hint}"
+
+
+def _why_none(graph: Graph, ran: BackwardPass, row: int) -> str:
+    """Say why a row has no gradient in one pass, where that is known."""
+    from tb_gradgraph.diagnose.missing import who_gave_none
+
+    if ran.table.present[row]:
+        return ""
+    return ran.unread.get(row) or who_gave_none(graph, ran.table, row)

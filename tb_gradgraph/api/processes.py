@@ -1,0 +1,37 @@
+"""Which of the processes of a training this one is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from torch import distributed
+
+from tb_gradgraph.record.format.process import Process
+
+
+def process_rank() -> int:
+    """Give this process's number among those of the training; 0 of the main one, or the only one."""
+    if _has_group():
+        return distributed.get_rank()
+    told = os.environ.get("RANK", "")  # by torchrun, to a process that has not joined yet
+    return int(told) if told.isdecimal() else 0
+
+
+def describe_process(mesh: Mapping[str, tuple[int, int]]) -> Process:
+    """Say which process this is; ``mesh`` as ``autograd.sharded.mesh_of`` gives it."""
+    size = distributed.get_world_size() if _has_group() else 1
+    places = tuple((name, length, at) for name, (length, at) in mesh.items())
+    return Process(process_rank(), size, _run_id() if size > 1 else "", places)
+
+
+def _has_group() -> bool:
+    return distributed.is_available() and distributed.is_initialized()
+
+
+def _run_id() -> str:
+    """Give what all processes of a training have in common, and those of no other one at that time."""
+    told = os.environ.get("TORCHELASTIC_RUN_ID", "none")  # "none": torchrun was given none
+    if told != "none":
+        return told
+    return ":".join(os.environ.get(name, "") for name in ("MASTER_ADDR", "MASTER_PORT")).strip(":")

@@ -1,0 +1,158 @@
+"""The joint of capture and summarize: from a graph that is built to records of its backward passes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from tb_gradgraph.api.grad_graph import BackwardPass, GradGraph
+from tb_gradgraph.autograd.build.build import BuiltGraph
+from tb_gradgraph.autograd.gradients.observe import BackwardObserver
+from tb_gradgraph.autograd.select import Selector, matching_rows, selected_rows
+from tb_gradgraph.autograd.torch_internals.faults import warn_of_unread
+from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT, StatisticsTable
+from tb_gradgraph.summarize import StatisticsBatch
+from tb_gradgraph.summarize.kept_tensors import whole_arrays
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What the user asked to have read of a graph."""
+
+    select: Selector = "*"
+    exclude: Selector = ()
+    retain: Selector = ()
+    level: str = "op"
+    where: str = "capture()"
+
+
+class GraphRecorder:
+    """Makes the observer of one graph, and fills its ``GradGraph`` as backward runs."""
+
+    def __init__(
+        self,
+        tag: Callable[[Graph], str],
+        model: torch.nn.Module | None,
+        request: Request,
+        on_graph: Callable[[GradGraph], None] | None = None,
+        on_pass: Callable[[GradGraph, int, BackwardPass], None] | None = None,
+    ) -> None:
+        self._tag = tag
+        self._model = model
+        self._request = request
+        self._on_graph = on_graph
+        self._on_pass = on_pass
+        self.result: GradGraph | None = None
+
+    def prepare(
+        self, built: BuiltGraph, objective: str
+    ) -> tuple[BackwardObserver, frozenset[int] | None]:
+        """Start the result for ``built``; give what observes it, and the rows to read."""
+        request = self._request
+        rows = selected_rows(
+            built, self._model, request.select, request.exclude, request.level, request.where
+        )
+        retained = matching_rows(built, self._model, request.retain, request.where)
+        warn_of_large(built.graph, retained, request.where)
+        result = GradGraph(built.graph, self._tag(built.graph), whole_arrays(built.values))
+        result.objective = objective
+        self.result = result
+        if self._on_graph is not None:
+            self._on_graph(result)
+        on_pass = self._on_pass
+        told: set[str] = set()
+
+        def make_sink(number: int) -> _PassSink:
+            return _PassSink(result, number, frozenset(retained), on_pass, told)
+
+        return BackwardObserver(make_sink), rows
+
+
+def warn_of_large(graph: Graph, rows: set[int], where: str) -> None:
+    """Warn of tensors to retain that are too large for it."""
+    slots = [(node.name, slot) for node in graph.nodes for slot in node.slots]
+    large = [
+        f"{slot.name or name} of shape {list(slot.shape)}"
+        for row, (name, slot) in enumerate(slots)
+        if row in rows and slot.requires_grad and math.prod(slot.shape) > RETAIN_LIMIT
+    ]
+    if large:
+        more = f" and {len(large) - 1} more" if len(large) > 1 else ""
+        warnings.warn(
+            f"{where}: expected tensors to retain of at most {RETAIN_LIMIT:,} elements, got "
+            f"{large[0]}{more}; of these the statistics alone are kept.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+class _PassSink:
+    """Takes the gradients of one backward pass and adds it to the result."""
+
+    def __init__(
+        self,
+        result: GradGraph,
+        number: int,
+        retained: frozenset[int],
+        on_pass: Callable[[GradGraph, int, BackwardPass], None] | None,
+        told: set[str],
+    ) -> None:
+        """Prepare; ``told`` has the nodes of earlier passes that it was warned of."""
+        self._told = told
+        self._result = result
+        self._number = number
+        self._retained = retained
+        self._on_pass = on_pass
+        self._batch = StatisticsBatch(result.graph.row_count)
+        self._placements: dict[int, str] = {}
+
+    def add(self, row: int, gradient: torch.Tensor, placement: str = "") -> None:
+        """Reduce one gradient; copy it where it is kept whole, and this process has all of it."""
+        limit = RETAIN_LIMIT if row in self._retained else WHOLE_LIMIT
+        if placement:
+            self._placements[row] = placement
+        self._batch.add(row, gradient, keep=gradient.numel() <= limit and not placement)
+
+    def leave_out(self, row: int, error: Exception) -> None:
+        """Note that a gradient could not be read."""
+        self._batch.unread.note(row, error)
+
+    def finish(self) -> None:
+        """Add the pass to the graph and pass it on."""
+        pending = self._batch.reduce()
+        found = BackwardPass(*pending.collect(), pending.unread)
+        warn_of_unread(self._result.graph, found.unread, self._told)
+        if self._placements:
+            self._result.graph = self._result.graph.placed(self._placements)
+        self._result.backward_passes.append(found)
+        if self._on_pass is not None:
+            self._on_pass(self._result, self._number, found)
+
+
+def record_of(
+    result: GradGraph, step: int, number: int, found: BackwardPass | None = None
+) -> Record:
+    """Make the record of one backward pass, or of the structure alone where none ran."""
+    values: Mapping[int, np.ndarray] = result.values
+    table = StatisticsTable.empty(result.graph.row_count) if found is None else found.table
+    gradients: Mapping[int, Any] = {} if found is None else found.gradients
+    return Record(
+        result.tag,
+        result.hash,
+        step,
+        time.time(),
+        number,
+        result.objective,
+        table,
+        gradients,
+        values,
+        unread={} if found is None else found.unread,
+    )

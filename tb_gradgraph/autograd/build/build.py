@@ -1,0 +1,186 @@
+"""Autograd's graph and what the forward trace saw, put together as one Graph."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.torch_internals import engine
+from tb_gradgraph.autograd.build.draft import GraphDraft, slot_of
+from tb_gradgraph.autograd.torch_internals.faults import NodeFaults
+from tb_gradgraph.autograd.forward.forward import NOT_KNOWN, Forward, KnownTensor, NamedTensor, WhyNone
+from tb_gradgraph.autograd.user_code.functions import operation_of
+from tb_gradgraph.autograd.build.source_nodes import SourceNodes
+from tb_gradgraph.autograd.torch_internals.walk import Walk
+from tb_gradgraph.errors import reason_of
+from tb_gradgraph.graph import NO_SCOPE, Graph, Slot
+
+#: Type of a slot whose description could not be read.
+UNKNOWN_DTYPE = "unknown"
+
+
+@dataclasses.dataclass(frozen=True)
+class BuiltGraph:
+    """A graph, and where its live autograd nodes and leaves are in it."""
+
+    graph: Graph
+    node_of: Mapping[AutogradNode, int]
+    values: Mapping[int, torch.Tensor]  # by row: small tensors, copied
+    leaves: tuple[tuple[int, torch.Tensor], ...]  # node index and leaf tensor
+    drawn: Mapping[int, int]  # node index of every leaf by ``id``, those out of reach too
+
+
+def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) -> BuiltGraph:
+    """Make the graph behind ``roots``, which are the walk's roots with names."""
+    draft = GraphDraft(forward.scopes)
+    sources = SourceNodes(forward, draft)
+    added = _AutogradNodes(forward, draft, sources, walked)
+    added.add_feeding()
+    for node in walked.nodes:
+        added.add(node)
+    added.add_unused()
+    for edge in walked.edges:  # these first: only they have to have autograd's own positions
+        source, target = added.node_of[edge.source], added.node_of[edge.target]
+        draft.add_edge(source, edge.source_slot, target, edge.target_input)
+    for leaf, user in added.hidden_uses:
+        draft.add_edge(leaf, 0, user, 0)
+    sources.connect(added.by_number, added.by_leaf)
+    for root, (node, slot) in zip(roots, walked.roots):
+        _add_root(draft, root, added.node_of[node], slot, added.faults)
+    graph, values = draft.freeze()
+    added.faults.tell()
+    return BuiltGraph(graph, added.node_of, values, tuple(added.leaves), added.drawn)
+
+
+class _AutogradNodes:
+    """Adds autograd's nodes, operations and leaves, and remembers where each went."""
+
+    def __init__(
+        self, forward: Forward, draft: GraphDraft, sources: SourceNodes, walked: Walk
+    ) -> None:
+        self.node_of: dict[AutogradNode, int] = {}
+        self.by_number: dict[int, int] = {}
+        self.by_leaf: dict[int, int] = {}  # by id of the tensor
+        self.drawn: dict[int, int] = {}  # the same, with leaves that nothing uses
+        self.hidden_uses: list[tuple[int, int]] = []  # leaf and the operation that uses it unseen
+        self.leaves: list[tuple[int, torch.Tensor]] = []
+        self.faults = NodeFaults()
+        self._forward = forward
+        self._draft = draft
+        self._sources = sources
+        self._walked = walked
+
+    def add(self, node: AutogradNode) -> None:
+        try:
+            leaf = engine.accumulated_leaf(node)
+            if leaf is None:
+                self.node_of[node] = self._add_operation(node, self._forward.number_of(node))
+            else:
+                self.node_of[node] = self._add_leaf(leaf)
+        except Exception as error:
+            self.node_of[node] = self._add_unread(node, error)
+
+    def _add_unread(self, node: AutogradNode, error: Exception) -> int:
+        """Draw a node of which we could not read what it is, with the slots that its users take."""
+        name = type(node).__name__
+        self.faults.note(name, error)
+        slots = [_slot("", *described, False) for described in self._unknown_slots(node)]
+        return self._draft.add_operation(NO_SCOPE, name, slots, note=reason_of(error))
+
+    def _unknown_slots(self, node: AutogradNode) -> list[tuple[tuple[int, ...], str]]:
+        used = [edge.source_slot for edge in self._walked.edges if edge.source is node]
+        used += [slot for root, slot in self._walked.roots if root is node]
+        return [((), UNKNOWN_DTYPE)] * (max(used, default=0) + 1)
+
+    def add_feeding(self) -> None:
+        """Draw the parameters that feed the graph through operations without gradient alone."""
+        for parameter, how in self._forward.feeding:
+            self.by_leaf[id(parameter)] = self._draw_leaf(parameter, how)
+
+    def add_unused(self) -> None:
+        """Draw the parameters that are no part of the graph, unless they feed it without gradient."""
+        given = self._sources.given()
+        for parameter, reason in self._forward.unused:
+            if parameter.requires_grad or id(parameter) not in given:
+                self._draw_leaf(parameter, reason)
+
+    def _add_operation(self, node: AutogradNode, number: int) -> int:
+        forward, retaining = self._forward, self._forward.retaining
+        hidden = [self._add_leaf(leaf) for leaf in forward.hidden_leaves.get(number, {}).values()]
+        self._sources.add_for_operation(number)
+        faults = NodeFaults()
+        operation, note = faults.instead((type(node).__name__, ""), operation_of, node)
+        described = faults.instead((), engine.input_metadata, node) or self._unknown_slots(node)
+        slots = [
+            _slot(forward.names.get((number, nr), ""), *of_slot, (number, nr) in retaining)
+            for nr, of_slot in enumerate(described)
+        ]
+        index = self._draft.add_operation(
+            NO_SCOPE if number < 0 else forward.scope_at(number),
+            forward.operations.get(number, operation),
+            slots,
+            source=forward.lines.get(number, ""),
+            note=self.faults.take(operation, faults) or note,
+            order=2 if number in forward.second_order else 1,
+        )
+        self.by_number[number] = index
+        self.hidden_uses += [(leaf, index) for leaf in hidden]
+        for nr in range(len(slots)):
+            self._draft.keep_value(index, nr, forward.made.get((number, nr)))
+            self._draft.keep_value(index, nr, forward.used.get((number, nr)))
+        return index
+
+    def _add_leaf(self, leaf: torch.Tensor) -> int:
+        if id(leaf) not in self.by_leaf:
+            self._sources.add_for_leaf(id(leaf))
+            kept = self.faults.instead(NOT_KNOWN, _kept, leaf)
+            index = self._draw_leaf(leaf, self._forward.cut_leaves.get(id(leaf)) or kept)
+            self.by_leaf[id(leaf)] = index
+            self.leaves.append((index, leaf))
+        return self.by_leaf[id(leaf)]
+
+    def _draw_leaf(self, leaf: torch.Tensor, why_none: WhyNone) -> int:
+        name = self._forward.leaf_names.get(id(leaf), "leaf")
+        known = self._forward.known.get(id(leaf)) or KnownTensor("leaf", (name,))
+        faults = NodeFaults()
+        drawn = leaf if known.stands_for is None else known.stands_for
+        slot = faults.instead(Slot("", (), UNKNOWN_DTYPE), slot_of, drawn)
+        value = faults.instead(None, self._draft.copy_small, drawn)
+        if note := self.faults.take(known.names[0], faults):
+            why_none = WhyNone(why_none.reason, why_none.note or note)
+        index = self._draft.add_tensor(
+            known.kind, known.names, slot, known.scope, leaf.is_leaf, why_none
+        )
+        self._draft.keep_value(index, 0, value)
+        self.drawn[id(leaf)] = self.drawn[id(drawn)] = index
+        return index
+
+
+def _kept(leaf: torch.Tensor) -> WhyNone:
+    """Say so where the gradient of a leaf will be of a class that does not give its elements."""
+    if engine.elements_of(leaf.detach()) is not None:
+        return NOT_KNOWN
+    return WhyNone("", f"{type(leaf).__name__} does not give its elements to be read.")
+
+
+@functools.lru_cache(maxsize=4096)
+def _slot(name: str, shape: tuple[int, ...], dtype: str, retains_grad: bool) -> Slot:
+    """Give the slot of an operation with gradient; most are like another."""
+    return Slot(name, shape, dtype, True, retains_grad)
+
+
+def _add_root(
+    draft: GraphDraft, root: NamedTensor, source: int, slot: int, faults: NodeFaults
+) -> None:
+    made = draft.nodes[source].slots[slot]
+    index = draft.add_tensor("root", (root.name,), made, NO_SCOPE, False)
+    draft.add_edge(source, slot, index, 0)
+    if not isinstance(root.tensor, torch.Tensor):
+        return  # torch's GradientEdge has no value
+    value = faults.instead(None, draft.copy_small, root.tensor, name=root.name)
+    draft.keep_value(index, 0, value)
+    draft.keep_value(source, slot, value)

@@ -1,0 +1,100 @@
+"""What feeds the graph without gradient: operations that the trace saw, and tensors from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tb_gradgraph.autograd.build.draft import GraphDraft
+from tb_gradgraph.autograd.forward.forward import NOT_KNOWN, Forward
+from tb_gradgraph.autograd.forward.trace import Origin, TracedSource
+from tb_gradgraph.autograd.build.unreached import FROZEN
+from tb_gradgraph.graph import Slot
+
+
+class SourceNodes:
+    """Adds each traced source that reaches an autograd node, just before the first that it reaches."""
+
+    def __init__(self, forward: Forward, draft: GraphDraft) -> None:
+        self._forward = forward
+        self._draft = draft
+        self._index_of: dict[int, int] = {}  # node by index of its source
+
+    def add_for_operation(self, number: int) -> None:
+        """Add what the autograd node ``number`` is the first to need."""
+        self._add_all([origin for _, origin in self._forward.untracked_inputs.get(number, ())])
+
+    def add_for_leaf(self, identity: int) -> None:
+        """Add what computed a leaf before it was made to require grad, by ``id`` of the leaf."""
+        if identity in self._forward.leaf_origins:
+            self._add_all([self._forward.leaf_origins[identity]])
+
+    def given(self) -> set[int]:
+        """Give the ``id`` of every tensor from outside that was added."""
+        sources = (self._forward.sources[index] for index in self._index_of)
+        return {source.outputs[0].identity for source in sources if not source.operation}
+
+    def connect(self, slot_of: Mapping[int, int], leaf_of: Mapping[int, int]) -> None:
+        """Add the edges into autograd nodes and into sources.
+
+        Args:
+            slot_of: Index of each autograd node by its number.
+            leaf_of: Index of each leaf by the ``id`` of its tensor.
+        """
+        places = {"source": self._index_of, "leaf": leaf_of, "slot": slot_of}
+        for number, inputs in self._forward.untracked_inputs.items():
+            if number in slot_of:
+                self._connect(inputs, slot_of[number], places)
+        for identity, origin in self._forward.leaf_origins.items():
+            if identity in leaf_of:
+                self._connect([(0, origin)], leaf_of[identity], places)
+        for index, target in self._index_of.items():
+            self._connect(self._forward.sources[index].inputs, target, places)
+
+    def _connect(
+        self,
+        inputs: Iterable[tuple[int, Origin]],
+        target: int,
+        places: Mapping[str, Mapping[int, int]],
+    ) -> None:
+        for position, (kind, identity, slot) in inputs:
+            found = places[kind].get(identity)
+            if found is None or found == target or slot >= len(self._draft.nodes[found].slots):
+                continue
+            self._draft.add_edge(found, slot, target, position)
+
+    def _add_all(self, pending: list[Origin]) -> None:
+        """Add the sources among ``pending`` and all that they stand on, in forward order."""
+        found: set[int] = set()
+        while pending:
+            kind, index, _ = pending.pop()
+            if kind == "source" and index not in found and index not in self._index_of:
+                found.add(index)
+                pending += [origin for _, origin in self._forward.sources[index].inputs]
+        for index in sorted(found):
+            self._index_of[index] = self._add(self._forward.sources[index], index)
+
+    def _add(self, source: TracedSource, index: int) -> int:
+        if source.operation:
+            names = self._forward.source_names
+            slots = [
+                Slot(names.get((index, nr), ""), output.shape, output.dtype, False)
+                for nr, output in enumerate(source.outputs)
+            ]
+            node = self._draft.add_operation(
+                source.scope, source.operation, slots, source=source.source
+            )
+        else:
+            node = self._add_given(source, index)
+        for nr, output in enumerate(source.outputs):
+            self._draft.keep_value(node, nr, output.value)
+        return node
+
+    def _add_given(self, source: TracedSource, index: int) -> int:
+        output = source.outputs[0]
+        known = self._forward.known.get(output.identity)
+        slot = Slot("", output.shape, output.dtype, False)
+        if known is not None:
+            why = FROZEN if known.kind == "parameter" else NOT_KNOWN
+            return self._draft.add_tensor(known.kind, known.names, slot, known.scope, True, why)
+        name = self._forward.source_names.get((index, 0), "constant")
+        return self._draft.add_tensor("constant", (name,), slot, source.scope, True)

@@ -1,0 +1,202 @@
+"""What no gradient can reach, and why: cut off, used for nothing, not used, frozen."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.torch_internals.engine import accumulated_leaf
+from tb_gradgraph.autograd.forward.forward import Forward, WhyNone
+from tb_gradgraph.autograd.forward.origins import Cut, Origin, TracedSource
+from tb_gradgraph.autograd.torch_internals.walk import Walk, walk
+from tb_gradgraph.graph import NoGradientReason
+
+FROZEN = WhyNone("frozen", "Frozen: it does not require grad.")
+UNUSED = WhyNone("unused", "Unused: no operation of this forward used it.")
+NOT_CALLED = WhyNone(
+    "unused", "Unused, as far as is seen: its module was not called, nor a result of it found."
+)
+NOT_DRAWN = WhyNone("", "No operation of this graph uses it.")
+INSIDE = WhyNone(
+    "no_grad",
+    "Used inside of a reentrant checkpoint, or another custom Function, none of whose inputs "
+    "requires a gradient: nothing inside gets one. Have an input require it, or pass "
+    "use_reentrant=False.",
+)
+INSIDE_ELSEWHERE = WhyNone(
+    "not_in_loss",
+    "Used inside of a custom Function that ran without gradient, or that is not part of what is "
+    "differentiated.",
+)
+
+
+def walk_behind_cuts(
+    roots: Sequence[torch.Tensor], forward: Forward, parameters: Iterable[torch.Tensor]
+) -> tuple[Walk, Forward]:
+    """Walk from ``roots``, and on from every tensor of the graph that was cut off from gradients.
+
+    Returns:
+        The walk; and ``forward`` with the place of the cut for each leaf behind one, and with those
+        of ``parameters`` that are not in the graph at all.
+    """
+    reached = walked = walk(roots)
+    forward = _without_shared_numbers(walked, forward)
+    cuts: dict[int, TracedSource] = {}  # what cut a node off, by the node's number
+    while True:
+        read = list(_read_without_gradient(walked, forward))
+        new = {number: source for kind, number, source in read if kind == "slot"}
+        new = {number: new[number] for number in new.keys() & forward.cuts.keys() - cuts.keys()}
+        numbers = {forward.number_of(node) for node in walked.nodes}
+        cuts.update(new)
+        if new.keys() <= numbers:
+            break
+        walked = walk(roots, [forward.cuts[number] for number in cuts])
+    cut_leaves = _cut_leaves(reached, cuts, forward)
+    by_leaf = {identity: source for kind, identity, source in reversed(read) if kind == "leaf"}
+    missing = _missing(walked, forward, parameters)
+    inside = _inside(forward)
+    feeding = [
+        (leaf, inside.get(id(leaf)) or _by("no_grad", "Used without gradient", by_leaf[id(leaf)]))
+        for leaf in missing
+        if id(leaf) in by_leaf
+    ]
+    unused = [
+        (leaf, inside.get(id(leaf)) or _reason(leaf, forward))
+        for leaf in missing
+        if id(leaf) not in by_leaf
+    ]
+    return walked, dataclasses.replace(
+        forward, cut_leaves=cut_leaves, feeding=feeding, unused=unused
+    )
+
+
+def _without_shared_numbers(walked: Walk, forward: Forward) -> Forward:
+    """Take away numbers that two nodes have: each thread counts for itself, so one is not of ours."""
+    numbers = collections.Counter(map(forward.number_of, walked.nodes))
+    shared = {number for number, count in numbers.items() if number >= 0 and count > 1}
+    if not shared:
+        return forward
+
+    def number_of(node: AutogradNode) -> int:
+        number = forward.number_of(node)
+        return -1 if number in shared else number
+
+    return dataclasses.replace(forward, number_of=number_of)
+
+
+def _read_without_gradient(
+    walked: Walk, forward: Forward
+) -> Iterator[tuple[str, int, TracedSource]]:
+    """Give each slot and leaf that feeds the graph through operations without gradient.
+
+    Each comes as kind and identity, as in ``Origin``, with the operation that read it.
+    """
+    pending: list[Origin] = []
+    for node in walked.nodes:
+        leaf = accumulated_leaf(node)
+        if leaf is None:
+            inputs = forward.untracked_inputs.get(forward.number_of(node), ())
+            pending += [origin for _, origin in inputs]
+        elif id(leaf) in forward.leaf_origins:
+            pending.append(forward.leaf_origins[id(leaf)])
+    seen: set[int] = set()
+    while pending:
+        kind, index, _ = pending.pop()
+        if kind != "source" or index in seen:
+            continue
+        seen.add(index)
+        source = forward.sources[index]
+        pending += [origin for _, origin in source.inputs]
+        yield from ((kind, identity, source) for _, (kind, identity, _) in source.inputs)
+
+
+def _cut_leaves(
+    reached: Walk, cuts: dict[int, TracedSource], forward: Forward
+) -> dict[int, WhyNone]:
+    """Say of each leaf that only a cut leads to where that is, by ``id``."""
+    found: dict[int, WhyNone] = {}
+    seen = set(reached.nodes)
+    for number, source in sorted(cuts.items(), key=lambda cut: cut[0]):
+        pending = [forward.cuts[number]]
+        while pending:
+            node = pending.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            leaf = accumulated_leaf(node)
+            if leaf is not None:
+                found[id(leaf)] = _by("cut", "Cut off from the loss", source)
+            pending += [parent for parent, _ in node.next_functions if parent is not None]
+    return found
+
+
+def _by(reason: NoGradientReason, what: str, source: TracedSource) -> WhyNone:
+    place = f" ({source.source})" if source.source else ""
+    return WhyNone(reason, f"{what} by {source.operation}{place}.")
+
+
+def _missing(
+    walked: Walk, forward: Forward, parameters: Iterable[torch.Tensor]
+) -> list[torch.Tensor]:
+    """Give the parameters that are not in the graph."""
+    leaves = (accumulated_leaf(node) for node in walked.nodes)
+    drawn = {id(leaf) for leaf in leaves if leaf is not None}
+    stand_ins = (forward.known[leaf].stands_for for leaf in drawn & forward.known.keys())
+    drawn |= {id(parameter) for parameter in stand_ins if parameter is not None}
+    for number in map(forward.number_of, walked.nodes):
+        drawn.update(forward.hidden_leaves.get(number, ()))
+    return [parameter for parameter in parameters if id(parameter) not in drawn]
+
+
+def _inside(forward: Forward) -> dict[int, WhyNone]:
+    """Say of leaves that a custom Function uses unseen, none of which is in the graph, why that is."""
+    found: dict[int, WhyNone] = {}
+    for number, hidden in forward.hidden_leaves.items():
+        for key, leaf in hidden.items():
+            if leaf.requires_grad:
+                found.setdefault(key, INSIDE if number < 0 else INSIDE_ELSEWHERE)
+    return found
+
+
+def _reason(parameter: torch.Tensor, forward: Forward) -> WhyNone:
+    if forward.seen is None:
+        return NOT_DRAWN if parameter.requires_grad else FROZEN
+    used = id(parameter) in forward.seen
+    if parameter.requires_grad:
+        if id(parameter) in forward.taken_off:
+            return _taken_off(forward.taken_off[id(parameter)])
+        if used:
+            return _not_in_loss(forward.seen[id(parameter)])
+        return UNUSED if forward.called is None else _as_called(forward.called.get(id(parameter)))
+    if used or forward.called is not None:
+        return FROZEN
+    return WhyNone(FROZEN.reason, f"{FROZEN.note} {UNUSED.note}")
+
+
+def _as_called(call: tuple[str, bool] | None) -> WhyNone:
+    """Say what is known where operations were not seen, but module calls."""
+    if call is None:
+        return NOT_CALLED
+    line, has_gradient = call
+    place = f" ({line})" if line else ""
+    if has_gradient:
+        text = f"its module was called{place}, and nothing that was seen to come of it uses this."
+        return WhyNone("unused", f"Unused, as far as is seen: {text}")
+    return WhyNone("no_grad", f"Its module was called without gradient, under no_grad{place}.")
+
+
+def _taken_off(cuts: Sequence[Cut]) -> WhyNone:
+    told = [f"{cut.operation} ({cut.line})" if cut.line else cut.operation for cut in cuts]
+    places = " and by ".join(told[:3]) + (f" and {len(told) - 3} more" if len(told) > 3 else "")
+    text = f"What was computed from it was cut off by {places}, and is no other part of the loss."
+    return WhyNone("cut", text)
+
+
+def _not_in_loss(line: str) -> WhyNone:
+    place = f" ({line})" if line else ""
+    text = f"What was computed from it{place} is not part of what is differentiated."
+    return WhyNone("not_in_loss", text)

@@ -1,0 +1,92 @@
+"""All that is known of a forward beside autograd's own graph."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence, Set
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.forward.origins import Cut, Origin, SlotKey, TracedSource
+from tb_gradgraph.autograd.torch_internals.engine import sequence_nr
+from tb_gradgraph.graph import NO_SCOPE, NodeKind, NoGradientReason, Scope
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WhyNone:
+    """Why no gradient can arrive at a tensor: a code, and a sentence for people."""
+
+    reason: NoGradientReason = ""
+    note: str = ""
+
+
+NOT_KNOWN = WhyNone()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NamedTensor:
+    """A tensor and the name that a reader knows it by."""
+
+    name: str
+    tensor: torch.Tensor
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KnownTensor:
+    """What a tensor is to the model: kind, names (the first is shown), owning module call."""
+
+    kind: NodeKind
+    names: tuple[str, ...]
+    scope: int = NO_SCOPE
+    is_owned: bool = True  # by the model, in whose modules it is drawn
+    stands_for: torch.Tensor | None = None  # the parameter in whose place it is for a while
+
+
+def _nowhere(_sequence_nr: int) -> int:
+    return NO_SCOPE
+
+
+@dataclasses.dataclass(frozen=True)
+class Forward:
+    """Scopes, lines, names and values of one forward; empty where nothing was watched.
+
+    Nodes go by the number that ``number_of`` gives: below zero, and in no table,
+    where a node is not of this forward.
+    """
+
+    number_of: Callable[[AutogradNode], int] = sequence_nr
+    scopes: Sequence[Scope] = ()
+    scope_at: Callable[[int], int] = _nowhere
+    lines: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    # Names of operations by number, where those that a training makes are called otherwise.
+    operations: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    names: Mapping[SlotKey, str] = dataclasses.field(default_factory=dict)
+    source_names: Mapping[tuple[int, int], str] = dataclasses.field(default_factory=dict)
+    leaf_names: Mapping[int, str] = dataclasses.field(default_factory=dict)  # by id
+    second_order: Set[int] = frozenset()  # numbers of nodes made while a backward ran
+    known: Mapping[int, KnownTensor] = dataclasses.field(default_factory=dict)  # by id
+    sources: Sequence[TracedSource] = ()
+    untracked_inputs: Mapping[int, Sequence[tuple[int, Origin]]] = dataclasses.field(
+        default_factory=dict
+    )
+    leaf_origins: Mapping[int, Origin] = dataclasses.field(default_factory=dict)  # by id
+    hidden_leaves: Mapping[int, Mapping[int, torch.Tensor]] = dataclasses.field(
+        default_factory=dict
+    )  # that a custom Function uses without being given them, by ``RunningFunction.number``, by id
+    cuts: Mapping[int, AutogradNode] = dataclasses.field(default_factory=dict)
+    # Ids of leaves and given tensors that an operation used, with the line of the first.
+    seen: Mapping[int, str] | None = dataclasses.field(default_factory=dict)
+    # Where no operation was seen: parameters whose module was called, by id, with the line, and
+    # whether with gradient.
+    called: Mapping[int, tuple[str, bool]] | None = None
+    # There too: leaves behind what was cut off from gradients, by id, with the cuts.
+    taken_off: Mapping[int, Sequence[Cut]] = dataclasses.field(default_factory=dict)
+    cut_leaves: Mapping[int, WhyNone] = dataclasses.field(default_factory=dict)  # by id
+    feeding: Sequence[
+        tuple[torch.Tensor, WhyNone]
+    ] = ()  # parameters used without gradient, and how
+    unused: Sequence[tuple[torch.Tensor, WhyNone]] = ()  # parameters not in the graph, and why
+    made: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
+    used: Mapping[SlotKey, torch.Tensor] = dataclasses.field(default_factory=dict)
+    retaining: frozenset[SlotKey] = frozenset()

@@ -1,0 +1,104 @@
+"""Module calls that led to nothing that is differentiated."""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.forward.forward import Forward
+from tb_gradgraph.autograd.forward.known import in_scopes
+from tb_gradgraph.autograd.torch_internals.trees import tree_leaves
+from tb_gradgraph.autograd.torch_internals.walk import Walk
+from tb_gradgraph.graph import NO_SCOPE, Scope
+
+_KEY = "tb_gradgraph call"
+
+
+class _Mark:
+    """Lives for as long as the autograd node that it was put on."""
+
+    __slots__ = ("__weakref__",)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EndedCall:
+    """An outermost module call that has ended.
+
+    Attributes:
+        scopes: The scopes of it and of the calls in it.
+        numbers: The sequence numbers that were given in it.
+        marks: References that die with the nodes of its output; None where those are not known.
+    """
+
+    scopes: range
+    numbers: range
+    marks: list[weakref.ref[_Mark]] | None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether its output is gone, as that of an evaluation."""
+        return self.marks is not None and all(mark() is None for mark in self.marks)
+
+
+def marks_of(output: Any) -> list[weakref.ref[_Mark]] | None:
+    """Mark the autograd nodes of a call's output; None if there is none among it.
+
+    Nothing in Python tells whether a node is still held by autograd alone; what is in
+    its metadata goes with it.
+    """
+    nodes = {
+        value.grad_fn
+        for value in tree_leaves(output)
+        if isinstance(value, torch.Tensor) and value.grad_fn is not None
+    }
+    marks = []
+    for node in nodes:
+        mark = node.metadata.setdefault(_KEY, _Mark())
+        marks.append(weakref.ref(mark))
+    return marks or None
+
+
+def without_idle_calls(forward: Forward, walked: Walk) -> Forward:
+    """Leave out the outermost module calls that led to no node of ``walked``.
+
+    The others are counted from 0, so that an evaluation in between does not
+    rename the next call.
+    """
+    outermost: list[int] = []
+    for index, scope in enumerate(forward.scopes):
+        outermost.append(index if scope.parent == NO_SCOPE else outermost[scope.parent])
+    numbers = (number for node in walked.nodes if (number := forward.number_of(node)) >= 0)
+    kept = {outermost[scope] for scope in map(forward.scope_at, numbers) if scope != NO_SCOPE}
+    index_of = {NO_SCOPE: NO_SCOPE}
+    scopes: list[Scope] = []
+    calls: dict[str, int] = {}
+    for index, scope in enumerate(forward.scopes):
+        index_of[index] = NO_SCOPE
+        if outermost[index] in kept:
+            index_of[index] = len(scopes)
+            call = calls.get(scope.path, 0)
+            calls[scope.path] = call + 1
+            scopes.append(dataclasses.replace(scope, call=call, parent=index_of[scope.parent]))
+    return _with_scopes(forward, scopes, index_of)
+
+
+def _with_scopes(forward: Forward, scopes: Sequence[Scope], index_of: Mapping[int, int]) -> Forward:
+    """Give ``forward`` with its module calls renumbered."""
+    scope_at = forward.scope_at
+    owned = {
+        identity: dataclasses.replace(tensor, scope=index_of[tensor.scope])
+        for identity, tensor in forward.known.items()
+    }
+    return dataclasses.replace(
+        forward,
+        scopes=scopes,
+        scope_at=lambda number: index_of[scope_at(number)],
+        known=in_scopes(owned, scopes),
+        sources=[
+            dataclasses.replace(source, scope=index_of[source.scope]) for source in forward.sources
+        ],
+    )

@@ -1,0 +1,235 @@
+"""What the forward did, operation by operation: lines, names, values, inputs without gradient."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.forward.origins import Origin, Origins, SlotKey, TracedSource, traced
+from tb_gradgraph.autograd.forward.spans import ModuleSpans
+from tb_gradgraph.autograd.forward.variables import VariableNames
+from tb_gradgraph.autograd.torch_internals.engine import (
+    DispatchMode,
+    current_graph_task,
+    is_small,
+    modes,
+    next_sequence_nr,
+    sequence_nr,
+)
+from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault
+from tb_gradgraph.autograd.user_code.functions import RunningFunction, running_function
+from tb_gradgraph.autograd.user_code.stack_frames import source_line, user_call
+
+#: Operations that wrap a tensor and compute nothing: their result is the tensor they were given.
+_TRANSPARENT = frozenset({"lift_fresh", "lift", "alias"})
+
+
+class ForwardTrace(DispatchMode):
+    """Watch every operation of a forward on this thread while the ``with`` block runs.
+
+    It sees operations below autograd, as they are executed, and changes none.
+    Kept are names, lines, copies of small tensors, and the autograd nodes of
+    what went on without gradient; no other tensor outlives its use through the trace.
+    """
+
+    def __init__(self, spans: ModuleSpans, outermost: FrameType | None) -> None:
+        """Prepare; variables of ``outermost``, from where the forward is run, are not read."""
+        super().__init__()
+        self.origins = Origins()
+        self.lines: dict[int, str] = {}  # by sequence number
+        self.second_order: set[int] = set()  # numbers given while a backward ran
+        self.untracked_inputs: dict[int, list[tuple[int, Origin]]] = {}  # by sequence number
+        self.hidden_leaves: dict[int, dict[int, torch.Tensor]] = {}  # by sequence number, by id
+        self.made: dict[SlotKey, torch.Tensor] = {}  # values as the operation returned them
+        self.used: dict[SlotKey, torch.Tensor] = {}  # values as a later operation received them
+        self.names = VariableNames(outermost, self.origins.known)
+        self.spans = spans
+        self._has_warned = False
+        self._thread = threading.get_ident()
+        self.first = self._next = next_sequence_nr()
+        self._function: RunningFunction | None = None
+        self._line: tuple[CodeType | None, int, str] = (None, -1, "")
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Say no: torch would import its compiler (2 s) to keep it off this method."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operation unchanged, then note it."""
+        result = func(*args, **(kwargs or {}))
+        if threading.get_ident() == self._thread:
+            try:
+                self._note(func, (*args, *kwargs.values()) if kwargs else args, result)
+            except Exception as error:
+                self._leave_out(func, error)
+        return result
+
+    def resume(self) -> None:
+        """Go on after a pause: what was made in between is not of the next operation."""
+        self._next = next_sequence_nr()
+        self._function = None
+
+    def leave(self) -> None:
+        """End the ``with`` block out of turn, where another mode may have begun since; if it is on."""
+        if self not in modes._get_current_dispatch_mode_stack():
+            return
+        above = []
+        while (top := modes._get_current_dispatch_mode()) is not self:
+            above.append(top)
+            DispatchMode.__exit__(top, None, None, None)  # in turn: each keeps what was before
+        self.__exit__(None, None, None)
+        for mode in reversed(above):
+            DispatchMode.__enter__(mode)
+
+    def forget(self, numbers: range, sources: range) -> None:
+        """Let go of what was noted while ``numbers`` were given, and of values of ``sources``."""
+        for table in (self.lines, self.untracked_inputs, self.hidden_leaves, self.origins.cuts):
+            for number in numbers:
+                table.pop(number, None)
+        for values in (self.made, self.used):
+            for key in [key for key in values if key[0] in numbers]:
+                del values[key]
+        for source in self.origins.sources[sources.start : sources.stop]:
+            for output in source.outputs:
+                output.value = None
+
+    def close(self) -> None:
+        """Let go of the frames and tensors that were looked at; what was noted stays."""
+        self._function = None
+        self._line = (None, -1, "")
+        self.names.close()
+        self.origins.close()
+
+    def _leave_out(self, func: Any, error: Exception) -> None:
+        """Go on without one operation: autograd's own node of it is drawn in any case."""
+        self._function = None
+        if not self._has_warned:
+            self._has_warned = True
+            warn_of_fault(
+                f"could not note {func}",
+                error,
+                "Its node has no names, line and inputs; the others have theirs.",
+            )
+
+    def _note(self, func: Any, arguments: tuple[Any, ...], result: Any) -> None:
+        number, first = next_sequence_nr() - 1, self._next
+        self._next = number + 1
+        frame, called = user_call(sys._getframe(2))
+        if frame is not None:
+            self.names.read(frame, called)
+        line = self.origins.line = self._line_of(frame)
+        if number < first:
+            if self._function is not None:
+                self._note_inside(self._function, arguments)
+            self._note_source(func, arguments, result, line)
+            return
+        self._function = None
+        for made in range(first, number + 1):
+            self.lines[made] = line
+            if frame is not None:
+                self.names.made_in(made, frame.f_code)
+        if current_graph_task() != -1:
+            self.second_order.update(range(first, number + 1))
+        if torch.is_grad_enabled():
+            self._note_made(number, arguments, result)
+        else:  # the first operation inside a torch.autograd.Function, which has the number
+            self._note_function(number, arguments)
+            self._note_source(func, arguments, result, line)
+
+    def _line_of(self, frame: FrameType | None) -> str:
+        if frame is None:
+            return ""
+        code, place, line = self._line
+        if code is not frame.f_code or place != frame.f_lasti:
+            line = source_line(frame)
+            self._line = (frame.f_code, frame.f_lasti, line)
+        return line
+
+    def _note_made(self, number: int, arguments: tuple[Any, ...], result: Any) -> None:
+        self._note_inputs(number, arguments)
+        for nr, tensor in enumerate(_tensors(result)):
+            if is_small(tensor):
+                self.made[number, nr] = tensor.clone()
+
+    def _note_function(self, number: int, arguments: tuple[Any, ...]) -> None:
+        function = self._function = running_function(number)
+        if function is None:  # one of C++, whose arguments are those of its first operation at best
+            self._note_inputs(number, arguments)
+        else:
+            self.lines[number] = source_line(function.caller)
+            self._note_inputs(number, function.arguments)
+            self._note_inside(function, arguments)
+
+    def _note_inside(self, function: RunningFunction, arguments: tuple[Any, ...]) -> None:
+        """Note leaves that a Function uses though they are no argument of it, as checkpoints do."""
+        if not function.is_running_in(sys._getframe(1)):
+            self._function = None
+            return
+        for tensor in _tensors(arguments):
+            if self.origins.of(tensor, self.spans.current)[0] == "leaf":
+                if not any(tensor is argument for argument in function.arguments):
+                    self.hidden_leaves.setdefault(function.number, {})[id(tensor)] = tensor
+
+    def _note_inputs(self, number: int, arguments: tuple[Any, ...]) -> None:
+        untracked = []
+        for position, tensor in enumerate(_tensors(arguments)):
+            if tensor.grad_fn is None and tensor.requires_grad:
+                self.origins.note_leaf(tensor)
+            elif not tensor.requires_grad:
+                untracked.append((position, self.origins.of(tensor, self.spans.current)))
+            elif is_small(tensor):
+                key = (sequence_nr(tensor.grad_fn), tensor.output_nr)
+                if key not in self.made and key not in self.used:
+                    self.used[key] = tensor.detach().clone()
+        if untracked:
+            self.untracked_inputs[number] = untracked
+
+    def _note_source(self, func: Any, arguments: Any, result: Any, line: str) -> None:
+        outputs = [tensor for tensor in _tensors(result) if not tensor.requires_grad]
+        if not outputs:
+            return
+        scope = self.spans.current
+        name = func.overloadpacket.__name__
+        read = () if _reads_no_elements(name) else _tensors(arguments)
+        inputs = [(nr, self.origins.of(tensor, scope)) for nr, tensor in enumerate(read)]
+        if (
+            inputs
+            and inputs[0][1][0] == "source"
+            and self._is_transparent(name, inputs[0][1], line)
+        ):
+            self.origins.put(outputs[0], inputs[0][1])
+            return
+        source = TracedSource(name, scope, line, [traced(t) for t in outputs], inputs)
+        self.origins.add(source, outputs)
+
+    def _is_transparent(self, name: str, given: Origin, line: str) -> bool:
+        """Whether an operation's result is as good as what it was given.
+
+        Before torch 2.7 a ``detach`` shows as two, the second of the first one's result.
+        """
+        source = self.origins.sources[given[1]]
+        is_second = name == "detach" and (source.operation, source.source) == (name, line)
+        return name in _TRANSPARENT or is_second
+
+
+def _reads_no_elements(operation: str) -> bool:
+    """Whether an operation takes only shape and type from a tensor: ``zeros_like``, ``new_ones``."""
+    return operation.endswith("_like") or operation.startswith("new_")
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    """Give the tensors among the arguments or results of an operation, in order."""
+    if isinstance(values, torch.Tensor):
+        return [values]
+    found = []
+    for value in values if isinstance(values, (list, tuple)) else ():
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _tensors(value)
+    return found

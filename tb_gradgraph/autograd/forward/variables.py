@@ -1,0 +1,190 @@
+"""Names of the variables that held a tensor while a forward ran."""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable, Mapping
+from types import CodeType, FrameType
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.forward.forward import KnownTensor
+from tb_gradgraph.autograd.forward.origins import Origin, SlotKey
+from tb_gradgraph.autograd.torch_internals.engine import sequence_nr, small_copy
+from tb_gradgraph.autograd.user_code.stack_frames import is_users, tensors_of, variables_of
+
+#: Frames of these are not held: one thrown away unfinished has no variables left to read.
+_SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+class FoundNames:
+    """The best name found so far of each tensor that a variable held."""
+
+    def __init__(self, origin_of: Callable[[torch.Tensor], Origin | None]) -> None:
+        """Prepare; ``origin_of`` tells where a tensor without gradient came from, if that is known."""
+        self._origin_of = origin_of
+        self._names: dict[SlotKey, tuple[int, str]] = {}  # rank (0 best) and name
+        self._source_names: dict[SlotKey, tuple[int, str]] = {}
+        self._leaf_names: dict[int, tuple[weakref.ref[torch.Tensor], str]] = {}
+        self._code: dict[int, CodeType] = {}
+
+    def made_in(self, number: int, code: CodeType) -> None:
+        """Note in whose code a node was made: names given there are preferred."""
+        self._code[number] = code
+
+    def found(self) -> dict[SlotKey, str]:
+        """Give the best name found for each slot."""
+        return {key: name for key, (_, name) in self._names.items()}
+
+    def found_sources(self) -> dict[tuple[int, int], str]:
+        """Give the best name found for each output of a traced source."""
+        return {key: name for key, (_, name) in self._source_names.items()}
+
+    def found_leaves(self) -> dict[int, str]:
+        """Give the first name found of each leaf that is still there, by ``id``."""
+        return {key: name for key, (alive, name) in self._leaf_names.items() if alive() is not None}
+
+    def forget_sources(self) -> None:
+        """Let go of the names of traced sources, which are others from now on."""
+        self._source_names.clear()
+
+    def offer(self, name: str, tensor: torch.Tensor, code: CodeType) -> None:
+        """Take in that a variable of ``code`` holds ``tensor``."""
+        node = self._made_by(tensor)
+        if node is not None:
+            number = sequence_nr(node)
+            rank = 0 if self._code.get(number) is code else 1
+            _keep_best(self._names, (number, tensor.output_nr), rank, name)
+        elif tensor.requires_grad:
+            self._leaf_names.setdefault(id(tensor), (weakref.ref(tensor), name))
+        else:
+            origin = self._origin_of(tensor)
+            if origin is not None and origin[0] == "source":
+                _keep_best(self._source_names, origin[1:], 0, name)
+
+    def _made_by(self, tensor: torch.Tensor) -> AutogradNode | None:
+        return tensor.grad_fn
+
+
+class VariableNames(FoundNames):
+    """Reads the variables of the user's frames at every operation, and once more when they end.
+
+    A frame that is held keeps its variables after it has returned. So the user's
+    frames on the stack are held until the next operation, or ``close``, finds
+    them gone, and what they were left with is read then: without that the last
+    ``y = x * w`` before ``return y`` would have no name. Names are read, never
+    inferred. Frames of the caller of the whole forward are not looked at.
+    """
+
+    def __init__(
+        self, outermost: FrameType | None, origin_of: Callable[[torch.Tensor], Origin | None]
+    ) -> None:
+        """Prepare to read frames entered from ``outermost``.
+
+        Args:
+            outermost: Where the user asked for the capture; ``None`` if not from his code.
+            origin_of: Where a tensor without gradient came from, if that is known.
+        """
+        super().__init__(origin_of)
+        self._outermost = outermost
+        self._held: list[_HeldFrame] = []
+
+    def read(self, frame: FrameType, called: FrameType | None) -> None:
+        """Read the frame that an operation came from, and those that ended before it.
+
+        Args:
+            frame: The user's frame.
+            called: What it is calling, if that is Python: torch's code. As long as
+                it is the same call the frame's variables cannot change.
+        """
+        held = self._held
+        if not held or held[-1].frame is not frame:
+            self._move_to(frame)
+        if held and held[-1].frame is frame:
+            if called is None or held[-1].called is not called:
+                held[-1].called = called
+                self._look(held[-1])
+        elif frame is not self._outermost:
+            self._look(_HeldFrame(frame))
+
+    def close(self) -> None:
+        """Read what the last frames were left with, and let go of them."""
+        self._release(0)
+
+    def _move_to(self, frame: FrameType) -> None:
+        """Release the frames that have ended, hold those entered since."""
+        depths = {id(held.frame): depth for depth, held in enumerate(self._held, 1)}
+        entered = []
+        at: FrameType | None = frame
+        while at is not None and at is not self._outermost and id(at) not in depths:
+            if is_users(at.f_code) and not at.f_code.co_flags & _SUSPENDING:
+                entered.append(_HeldFrame(at))
+            at = at.f_back
+        depth = depths.get(id(at), 0)
+        self._release(depth)
+        self._held += reversed(entered)
+        for held in self._held[max(depth - 1, 0) : -1]:  # those that wait for the innermost
+            self._look(held)
+
+    def _release(self, depth: int) -> None:
+        """Read the frames held below ``depth`` a last time, the innermost first."""
+        while len(self._held) > depth:
+            self._look(self._held.pop())
+
+    def _look(self, held: _HeldFrame) -> None:
+        seen = held.seen
+        for name, tensor in tensors_of(held.frame):
+            # An operation in place changes the version alone; without gradient there may be none.
+            state = (id(tensor), tensor._version if tensor.requires_grad else -1)
+            if seen.get(name) != state:
+                seen[name] = state
+                self.offer(name, tensor, held.frame.f_code)
+
+
+class _HeldFrame:
+    """A frame, what it called when last read, and the tensors (with version) that it had."""
+
+    __slots__ = ("called", "frame", "seen")
+
+    def __init__(self, frame: FrameType) -> None:
+        self.frame = frame
+        self.called: FrameType | None = None
+        self.seen: dict[str, tuple[int, int]] = {}
+
+
+def _keep_best(names: dict[SlotKey, tuple[int, str]], key: SlotKey, rank: int, name: str) -> None:
+    if key not in names or rank < names[key][0]:
+        names[key] = (rank, name)
+
+
+def variables_without_history(
+    frame: FrameType | None, owned: Mapping[int, KnownTensor]
+) -> dict[int, KnownTensor]:
+    """Name the tensors without history that ``frame`` holds, by ``id``."""
+    return {
+        id(value): KnownTensor("leaf" if value.requires_grad else "input", (name,))
+        for name, value in reversed(variables_of(frame).items())
+        if isinstance(value, torch.Tensor)
+        and not name.startswith("_")
+        and value.grad_fn is None
+        and id(value) not in owned
+    }
+
+
+def variables_with_history(
+    frame: FrameType | None, number_of: Callable[[AutogradNode], int]
+) -> tuple[dict[SlotKey, str], dict[SlotKey, torch.Tensor]]:
+    """Name the slots whose tensor ``frame`` holds; copy those that are small."""
+    names: dict[SlotKey, str] = {}
+    values: dict[SlotKey, torch.Tensor] = {}
+    for name, value in reversed(variables_of(frame).items()):
+        if not isinstance(value, torch.Tensor) or value.grad_fn is None or name.startswith("_"):
+            continue
+        key = (number_of(value.grad_fn), value.output_nr)
+        if key[0] >= 0:
+            names[key] = name
+            if (copy := small_copy(value)) is not None:
+                values[key] = copy
+    return names, values

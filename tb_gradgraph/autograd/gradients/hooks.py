@@ -1,0 +1,89 @@
+"""The hooks that sit on autograd nodes and leaves, and what takes them away."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.hooks import RemovableHandle
+
+from tb_gradgraph.autograd.gradients.threads import forget_table, gate
+
+if TYPE_CHECKING:
+    from tb_gradgraph.autograd.gradients.observe import BackwardObserver
+
+#: What is to be undone: a hook, and the leaf tensor it sits on (None: an autograd node).
+Attached = tuple[RemovableHandle, torch.Tensor | None]
+
+
+class EndOfPass:
+    """Called by the engine when a backward has ended well; let go of by it in any case."""
+
+    def __init__(self, observer: BackwardObserver, task: int) -> None:
+        self._observer = observer
+        self._task = task
+
+    def __call__(self) -> None:
+        """Finish the pass."""
+        self._observer.end(self._task)
+
+    def __del__(self) -> None:
+        self._observer.forget(self._task)
+
+
+class SlotHook:
+    """What flows into a node, summed over its consumers: the gradient of each slot."""
+
+    def __init__(self, observer: BackwardObserver, rows: Sequence[tuple[int, ...]]) -> None:
+        self._observer = observer
+        self._rows = rows
+
+    def __call__(self, gradients: tuple[torch.Tensor | None, ...]) -> None:
+        """Read what flows into the node."""
+        for rows, gradient in zip(self._rows, gradients):
+            if gradient is not None:
+                self._observer.see(rows, gradient)
+
+
+class EdgeHook:
+    """What a node sends to each input: the edge's own share."""
+
+    def __init__(self, observer: BackwardObserver, rows: Mapping[int, int]) -> None:
+        self._observer = observer
+        self._rows = rows
+
+    def __call__(self, sent: Sequence[torch.Tensor | None], _received: Any) -> None:
+        """Read what the node sends to its inputs."""
+        for position, row in self._rows.items():
+            gradient = sent[position] if position < len(sent) else None
+            if gradient is not None:
+                self._observer.see((row,), gradient)
+
+
+class LeafHook:
+    """The gradient of a leaf, summed over this backward, before it is accumulated."""
+
+    #: A copy of the tensor is not observed, and torch need not warn of it.
+    __torch_unserializable__ = True
+
+    def __init__(self, observer: BackwardObserver, rows: tuple[int, ...]) -> None:
+        self._observer = weakref.ref(observer)
+        self._rows = rows
+
+    def __call__(self, gradient: torch.Tensor) -> None:
+        """Read the gradient of the leaf."""
+        observer = self._observer()
+        if observer is not None:
+            observer.see(self._rows, gradient, begins=False)
+
+
+def detach(attached: list[Attached]) -> None:
+    """Remove hooks, and the empty table that torch leaves on a tensor that had none."""
+    with gate:
+        while attached:
+            handle, leaf = attached.pop()
+            handle.remove()
+            if leaf is not None:
+                forget_table(leaf)

@@ -1,0 +1,225 @@
+"""Read the gradients that a backward sends through a graph, without touching tensors."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch.utils.hooks import RemovableHandle
+
+from tb_gradgraph.autograd.build.build import BuiltGraph
+from tb_gradgraph.autograd.gradients.hooks import (
+    Attached,
+    EdgeHook,
+    EndOfPass,
+    LeafHook,
+    SlotHook,
+    detach,
+)
+from tb_gradgraph.autograd.gradients.rows import rows_of_leaves, rows_of_nodes
+from tb_gradgraph.autograd.torch_internals.engine import (
+    call_after_backward,
+    current_graph_task,
+    elements_of,
+    hook_of,
+    next_sequence_nr,
+    prehook_of,
+)
+from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault
+from tb_gradgraph.autograd.torch_internals.orders import note_backward
+from tb_gradgraph.autograd.torch_internals.tensor_classes import placement_of
+
+
+class GradientSink(Protocol):
+    """What takes the gradients of one backward pass; a new one is made for each pass."""
+
+    def add(self, row: int, gradient: torch.Tensor, placement: str = "") -> None:
+        """Take in the gradient of ``row``, on the autograd thread that computed it.
+
+        ``placement`` says where it lies, if this process has a part of it (``Slot.placement``).
+        """
+
+    def leave_out(self, row: int, error: Exception) -> None:
+        """Note that the gradient of ``row`` could not be read."""
+
+    def finish(self) -> None:
+        """The pass has ended. Called on the thread that called backward."""
+
+
+class BackwardObserver:
+    """Watch every backward over one graph for as long as the graph lives.
+
+    Hooks sit on autograd nodes, which hold the observer and take it with them
+    when the graph goes, and on leaf tensors, which do not hold it: they are
+    cleared when the observer goes, or by ``remove``. A fault of ours at one node or
+    leaf costs its rows alone; elsewhere it disarms the observer with one warning. It
+    never reaches the user's backward.
+    """
+
+    def __init__(self, make_sink: Callable[[int], GradientSink]) -> None:
+        """Prepare; ``make_sink`` is given the number of the pass that begins."""
+        self._make_sink = make_sink
+        self._attached: list[Attached] = []
+        self._active: dict[int, GradientSink] = {}
+        self._first_numbers: dict[int, tuple[int, int]] = {}  # of passes with create_graph
+        self._seeds: Mapping[int, torch.Tensor] = {}
+        self._accumulated: Sequence[tuple[torch.Tensor, tuple[int, ...]]] = ()
+        self._unhooked: dict[int, Exception] = {}  # rows that no hook reads
+        self._passes = 0
+        self._armed = False
+        self._only_ours = False  # whether every backward that is seen is over this graph
+        self._lock = threading.Lock()
+        self.failure: Exception | None = None
+        weakref.finalize(self, detach, self._attached).atexit = False
+
+    def attach(
+        self,
+        built: BuiltGraph,
+        wanted: frozenset[int] | None = None,
+        seeds: Mapping[int, torch.Tensor] | None = None,
+        accumulates: bool = False,
+    ) -> None:
+        """Hook the graph's nodes and leaves; what refuses a hook is left out of every pass.
+
+        Args:
+            built: The graph; its autograd nodes are hooked but not kept.
+            wanted: The rows to read, ``None`` for all.
+            seeds: Gradients by row that every pass begins with, where known.
+            accumulates: Whether ``.grad`` of each leaf, at the end of a pass, is its
+                gradient; for then part of it comes from a backward within the backward.
+        """
+        self._armed = True
+        self._only_ours = seeds is not None and not accumulates
+        self._seeds = {
+            row: seed for row, seed in (seeds or {}).items() if wanted is None or row in wanted
+        }
+        try:
+            for node, (slots, edges) in rows_of_nodes(built, wanted).items():
+                if any(slots) or not edges:
+                    rows = [row for of_slot in slots for row in of_slot]
+                    self._hook(rows, prehook_of, node, SlotHook(self, slots))
+                if edges:
+                    self._hook(edges.values(), hook_of, node, EdgeHook(self, edges))
+            leaves = list(rows_of_leaves(built, wanted))
+            self._accumulated = leaves if accumulates else []
+            for leaf, rows in leaves:
+                self._hook(rows, _hook_of_leaf, leaf, LeafHook(self, rows), leaf)
+        except BaseException:
+            self.remove()
+            raise
+
+    def _hook(
+        self,
+        rows: Iterable[int],
+        register_of: Callable[[Any], Callable[[Any], RemovableHandle]],
+        place: Any,
+        hook: Any,
+        leaf: torch.Tensor | None = None,
+    ) -> None:
+        try:
+            self._attached.append((register_of(place)(hook), leaf))
+        except Exception as error:
+            self._unhooked.update(dict.fromkeys(rows, error))
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether it still reads."""
+        return self._armed
+
+    @property
+    def has_run(self) -> bool:
+        """Whether a backward ran over the graph."""
+        return self._passes > 0
+
+    def remove(self) -> None:
+        """Take every hook away. Harmless when done twice."""
+        self._armed = False
+        self._accumulated = ()
+        detach(self._attached)
+
+    def see(self, rows: Iterable[int], gradient: torch.Tensor | None, begins: bool = True) -> None:
+        """Hand one gradient to the sink of the backward that is running.
+
+        A leaf's gradient (``begins`` false) opens no pass: it may belong to
+        another graph that shares the leaf. None is what a Function gives for no gradient.
+        """
+        if not self._armed or gradient is None:
+            return
+        try:
+            task = current_graph_task()
+            sink = self._active.get(task)
+            if sink is None and (begins or self._only_ours):
+                sink = self._begin(task)
+        except Exception as error:
+            self._disarm(error)
+            return
+        if sink is None:
+            return
+        if torch.is_grad_enabled():  # a backward with create_graph
+            with torch.no_grad():
+                _add(sink, rows, gradient)
+        else:
+            _add(sink, rows, gradient)
+
+    def _begin(self, task: int) -> GradientSink:
+        with self._lock:
+            if task not in self._active:
+                sink = self._make_sink(self._passes)
+                call_after_backward(EndOfPass(self, task))
+                self._passes += 1
+                if torch.is_grad_enabled():
+                    self._first_numbers[task] = (threading.get_ident(), next_sequence_nr())
+                self._active[task] = sink
+                for row, error in self._unhooked.items():
+                    sink.leave_out(row, error)
+                for row, seed in self._seeds.items():
+                    _add(sink, (row,), seed)
+            return self._active[task]
+
+    def end(self, task: int) -> None:
+        """Finish the pass of a backward that has ended well."""
+        thread, first = self._first_numbers.pop(task, (0, 0))
+        if thread == threading.get_ident():
+            note_backward(first, next_sequence_nr())
+        sink = self._active.pop(task, None)
+        if sink is None or not self._armed:
+            return
+        try:
+            with torch.no_grad():
+                for leaf, rows in self._accumulated:
+                    if leaf.grad is not None:
+                        _add(sink, rows, leaf.grad)
+                sink.finish()
+        except Exception as error:
+            self._disarm(error)
+
+    def forget(self, task: int) -> None:
+        """Throw away what was collected of a backward that raised."""
+        self._active.pop(task, None)
+        self._first_numbers.pop(task, None)
+
+    def _disarm(self, error: Exception) -> None:
+        self.remove()
+        self._active.clear()
+        self.failure = error
+        warn_of_fault("stopped recording this graph", error, "The training is not affected.")
+
+
+def _hook_of_leaf(leaf: torch.Tensor) -> Callable[[Any], RemovableHandle]:
+    return leaf.register_hook
+
+
+def _add(sink: GradientSink, rows: Iterable[int], gradient: torch.Tensor) -> None:
+    """Hand over one gradient; what is raised over it costs its rows alone."""
+    try:
+        elements = elements_of(gradient)
+        if elements is not None:
+            placement = placement_of(gradient)
+            for row in rows:
+                sink.add(row, elements, placement)
+    except Exception as error:
+        for row in rows:
+            sink.leave_out(row, error)

@@ -1,0 +1,264 @@
+"""A graph met again: find its rows among new autograd nodes without building it anew."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch.autograd.graph import Node as AutogradNode
+from torch.autograd.graph import get_gradient_edge
+
+from tb_gradgraph.autograd.build.build import BuiltGraph
+from tb_gradgraph.autograd.gradients.rows import rows_of_nodes
+from tb_gradgraph.autograd.gradients.sharing import (
+    only_reshapes,
+    shared_rows,
+    sharing_additions,
+    sharing_broadcasts,
+)
+from tb_gradgraph.autograd.torch_internals.engine import (
+    HAS_NUMBERS,
+    accumulated_leaf,
+    prehook_of,
+    sequence_nr,
+)
+from tb_gradgraph.graph import Graph, Node
+
+#: Gradients of more elements are reduced in the hook, while they are in cache; smaller
+#: ones are held, and reduced together.
+LARGE = 131_072
+LARGE_ON_DEVICE = 4096  # not on the CPU, where memory is dearer and many kernels run at once
+#: Elements that are held before they are reduced: 16 MiB of float32.
+HELD = 4_194_304
+
+#: What makes two graphs one: the kinds of node in the order of ``reach``, where each of their
+#: inputs is in it, and the leaves among them.
+Fingerprint = tuple[tuple[type, ...], tuple[int, ...], tuple["int | None", ...]]
+
+SlotRows = tuple[tuple[int, ...], ...]
+
+
+def reach(
+    roots: Iterable[Any],
+) -> tuple[list[AutogradNode], list[torch.Tensor], list[int]]:
+    """Give every node that a backward from ``roots`` could reach, breadth first.
+
+    The order is the same whenever the structure is. About 1 us a node.
+
+    Returns:
+        The nodes, the leaves among them, and for each input of each node the place of
+        what made it, -1 where it takes no gradient.
+    """
+    order = list(dict.fromkeys(_root_node(root) for root in roots))
+    places = {node: place for place, node in enumerate(order)}
+    leaves: list[torch.Tensor] = []
+    wiring: list[int] = []
+    for node in order:  # grows as it is read
+        sources = node.next_functions
+        if not sources and (leaf := accumulated_leaf(node)) is not None:
+            leaves.append(leaf)
+        for source, slot in sources:
+            place = -1 if source is None else places.setdefault(source, len(order))
+            if place == len(order):
+                order.append(source)
+            wiring.append(place << 8 | slot if slot else place)
+    return order, leaves, wiring
+
+
+def _root_node(root: Any) -> AutogradNode:
+    if isinstance(root, torch.Tensor):
+        return root.grad_fn if root.grad_fn is not None else get_gradient_edge(root).node
+    return root.node
+
+
+def fingerprint(
+    order: Sequence[AutogradNode], wiring: Sequence[int], leaves: Sequence[int | None]
+) -> Fingerprint:
+    """Tell structures apart by what ``reach`` gave; ``leaves`` are numbers. Shapes do not count."""
+    return tuple(map(type, order)), tuple(wiring), tuple(leaves)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeToRead:
+    """One autograd node to hook, by its place in ``reach``."""
+
+    place: int
+    rows: SlotRows
+    number: int  # backward runs from the greatest to the least
+    size: int  # elements of its slots
+    at_once: bool  # in the hook: its gradient is large, or not sure to stay as it is
+
+
+class Shared(NamedTuple):
+    """Rows, and in the same order those whose statistics they share."""
+
+    rows: np.ndarray
+    sources: np.ndarray
+
+
+class Replay:
+    """A graph, and where in ``reach``'s order the nodes are that fill its rows.
+
+    Attributes:
+        graph: The graph.
+        leaf_rows: The row of each of ``reach``'s leaves, None where it is not read.
+        rows_at: The rows of each slot of a node that is read, by the node's place.
+        same: Rows that need no reading of their own, with the row whose statistics they share.
+        shared: The same as arrays.
+    """
+
+    def __init__(
+        self,
+        built: BuiltGraph,
+        order: Sequence[AutogradNode],
+        leaves: Sequence[torch.Tensor],
+        wanted: frozenset[int] | None,
+    ) -> None:
+        self.graph: Graph = built.graph  # as it is placed, once gradients were seen
+        slots = frozenset(range(built.graph.slot_count))
+        rows = slots if wanted is None else slots & wanted
+        places = {node: place for place, node in enumerate(order)}
+        offsets = built.graph.slot_offsets
+        row_of = {identity: int(offsets[index]) for identity, index in built.drawn.items()}
+        self.leaf_rows = tuple(
+            row if (row := row_of.get(id(leaf))) in rows else None for leaf in leaves
+        )
+        uses = collections.Counter(edge.source for edge in built.graph.edges)
+        self._all = [
+            _node_to_read(built, node, places[node], slot_rows, uses)
+            for node, (slot_rows, _) in rows_of_nodes(built, rows).items()
+            if node in places and any(slot_rows)
+        ]
+        self._all.sort(key=lambda node: -node.number)
+        self.rows_at: Mapping[int, SlotRows] = {node.place: node.rows for node in self._all}
+        self.is_checked = False  # whether rows that share were once read and compared
+        self.same: dict[int, int] = shared_rows(built.graph, rows)
+        index_of = {index: node for node, index in built.node_of.items()}
+        additions = [index_of[index] for index in sharing_additions(built.graph, self.same)]
+        self._broadcasts = [
+            (places[index_of[edge.target]], places[index_of[edge.source]], edge.source_slot)
+            for edge in sharing_broadcasts(built.graph)
+            if index_of.get(edge.target) in places and index_of.get(edge.source) in places
+        ]
+        self._additions = [places[node] for node in additions if node in places]
+        for node in self._all:  # a root's row beside that of the slot it ends
+            for first, *others in filter(None, node.rows):
+                self.same.update(dict.fromkeys(others, self.same.get(first, first)))
+        self._set_shared()
+
+    def place(self, placements: Mapping[int, str]) -> None:
+        """Note where gradients lie of which this process has a part, by row."""
+        if placements:
+            self.graph = self.graph.placed(placements)
+
+    def forget_sharing(self, row: int) -> None:
+        """Read ``row`` by itself from now on: its numbers were not those that it was to share."""
+        self.same.pop(row, None)
+        self._set_shared()
+
+    def _set_shared(self) -> None:
+        self._own = _without(self._all, self.same)
+        count = len(self.same)
+        self.shared = Shared(
+            np.fromiter(self.same.keys(), np.int64, count),
+            np.fromiter(self.same.values(), np.int64, count),
+        )
+
+    def _hands_on(self, order: Sequence[AutogradNode]) -> bool:
+        """Whether additions and expansions hand their gradient on unchanged in this graph too."""
+        return all(
+            getattr(order[place], "_saved_alpha", None) == 1 for place in self._additions
+        ) and all(
+            order[made]._input_metadata[0].shape == order[given]._input_metadata[slot].shape
+            for made, given, slot in self._broadcasts
+        )
+
+    def attach(
+        self,
+        order: Sequence[AutogradNode],
+        take: Callable[[int, Any], None],
+        take_and_reduce: Callable[[int, Any], None],
+        take_at_once: Callable[[SlotRows, Any], None],
+        make_hook: Callable[[SlotRows, Callable[[SlotRows, Any], None]], Any | None],
+        share: bool,
+        refused: Callable[[SlotRows, Exception], None],
+    ) -> list[Any]:
+        """Hook the nodes of ``order``; give the handles.
+
+        Args:
+            order: What ``reach`` gave for a graph of the same fingerprint.
+            take: Given the place of a node and the gradients of its slots, on the
+                autograd thread that computed them. Must give None.
+            take_and_reduce: Given the same where by then so much is held that it is to be reduced.
+            take_at_once: Given the rows of the slots instead, where the gradient is to be
+                read in the hook.
+            make_hook: Makes a hook that reads every gradient at once, given the rows and
+                ``take_at_once`` for those that it cannot read; None: there is no such thing.
+            share: Whether rows in ``same`` are left out.
+            refused: Told of a node that takes no hook.
+        """
+        share = share and self._hands_on(order)
+        handles = []
+        held = 0
+        for node in self._own if share else self._all:
+            hook = make_hook(node.rows, take_at_once)
+            if hook is not None:
+                pass
+            elif node.at_once:
+                hook = partial(take_at_once, node.rows)
+            else:
+                held += node.size
+                hook = partial(take_and_reduce if held >= HELD else take, node.place)
+                held = 0 if held >= HELD else held
+            try:
+                handles.append(prehook_of(order[node.place])(hook))
+            except Exception as error:
+                refused(node.rows, error)
+        return handles
+
+
+def _without(nodes: Sequence[NodeToRead], same: Mapping[int, int]) -> list[NodeToRead]:
+    """Leave out the nodes all of whose rows share the statistics of others."""
+    return [node for node in nodes if not all(row in same for rows in node.rows for row in rows)]
+
+
+def _node_to_read(
+    built: BuiltGraph,
+    node: AutogradNode,
+    place: int,
+    rows: SlotRows,
+    uses: Mapping[int, int],
+) -> NodeToRead:
+    drawn = built.graph.nodes[built.node_of[node]]
+    sizes = [math.prod(slot.shape) for slot in drawn.slots]
+    try:
+        at_once = max(sizes) > _most_held(node) or _may_become_grad(built, node, drawn, uses)
+        number = sequence_nr(node) if HAS_NUMBERS else -place
+    except Exception:  # a node that does not say what it is
+        at_once, number = True, -place
+    return NodeToRead(place, rows, number, sum(sizes), at_once)
+
+
+def _most_held(node: AutogradNode) -> int:
+    on_host = all(entry.device.type == "cpu" for entry in node._input_metadata)
+    return LARGE if on_host else LARGE_ON_DEVICE
+
+
+def _may_become_grad(
+    built: BuiltGraph, node: AutogradNode, drawn: Node, uses: Mapping[int, int]
+) -> bool:
+    """Whether the memory of a node's gradient may become a ``.grad``, in which a hook may write.
+
+    A leaf that has one user takes over what that sends to it, through a transpose too.
+    """
+    if not only_reshapes(drawn.operation):
+        return False
+    sources = (source for source, _ in node.next_functions if source is not None)
+    leaves = (accumulated_leaf(source) for source in sources)
+    return any(leaf is not None and uses[built.drawn[id(leaf)]] == 1 for leaf in leaves)

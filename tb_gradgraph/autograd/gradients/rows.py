@@ -1,0 +1,71 @@
+"""Which rows of a graph each live autograd node and leaf fills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.build.build import BuiltGraph
+
+#: Rows by slot (a root's row beside the slot it ends), and by input for edges that share a slot.
+NodeRows = tuple[tuple[tuple[int, ...], ...], Mapping[int, int]]
+
+
+def rows_of_nodes(
+    built: BuiltGraph, wanted: frozenset[int] | None
+) -> Mapping[AutogradNode, NodeRows]:
+    """Find the rows of each operation to hook, ``wanted`` ones only (None: all).
+
+    Operations that use a wanted leaf are there even without a row of their own:
+    only they can tell whether a gradient that reaches the leaf runs over this graph.
+    """
+    slots, edges = _slot_rows(built, wanted), _edge_rows(built, wanted)
+    offsets = built.graph.slot_offsets.tolist()
+    leaves = {index for index, _ in built.leaves}
+    wanted_leaves = {index for index in leaves if offsets[index] in slots}
+    users = {edge.target for edge in built.graph.edges if edge.source in wanted_leaves}
+    found: dict[AutogradNode, NodeRows] = {}
+    for node, index in built.node_of.items():
+        of_slots = tuple(slots.get(row, ()) for row in range(offsets[index], offsets[index + 1]))
+        if index not in leaves and (any(of_slots) or index in edges or index in users):
+            found[node] = (of_slots, edges.get(index, {}))
+    return found
+
+
+def rows_of_leaves(
+    built: BuiltGraph, wanted: frozenset[int] | None
+) -> Iterator[tuple[torch.Tensor, tuple[int, ...]]]:
+    """Find the rows of each leaf tensor, ``wanted`` ones only (None: all)."""
+    slots = _slot_rows(built, wanted)
+    for index, leaf in built.leaves:
+        rows = slots.get(int(built.graph.slot_offsets[index]), ())
+        if rows:
+            yield leaf, rows
+
+
+def _slot_rows(built: BuiltGraph, wanted: frozenset[int] | None) -> Mapping[int, tuple[int, ...]]:
+    """Give the rows that a slot's gradient fills: its own, and that of a root only it feeds."""
+    graph = built.graph
+    offsets = graph.slot_offsets.tolist()
+    rows: dict[int, tuple[int, ...]] = {
+        row: (row,) for row in range(graph.slot_count) if wanted is None or row in wanted
+    }
+    for edge, row in zip(graph.edges, graph.edge_rows.tolist()):
+        root = offsets[edge.target]
+        if graph.nodes[edge.target].kind == "root" and row < graph.slot_count:
+            if wanted is None or root in wanted:
+                rows[row] = (*rows.get(row, ()), root)
+    return rows
+
+
+def _edge_rows(built: BuiltGraph, wanted: frozenset[int] | None) -> Mapping[int, Mapping[int, int]]:
+    """Give the rows of edges with a share of their own, by target node and input."""
+    graph = built.graph
+    shared: dict[int, dict[int, int]] = {}
+    for edge, row in zip(graph.edges, graph.edge_rows.tolist()):
+        slot = graph.nodes[edge.source].slots[edge.source_slot]
+        if row >= graph.slot_count and slot.requires_grad and (wanted is None or row in wanted):
+            shared.setdefault(edge.target, {})[edge.target_input] = row
+    return shared

@@ -1,0 +1,127 @@
+"""Which module call an autograd node was made in, told from the outputs of module calls alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+from torch.nn.modules import module as torch_module
+
+from tb_gradgraph.autograd.forward.forward import Forward
+from tb_gradgraph.autograd.forward.known import in_scopes, known_tensors, names_of_modules
+from tb_gradgraph.autograd.forward.named_tensors import named_tensors
+from tb_gradgraph.autograd.forward.spans import ModuleSpans
+from tb_gradgraph.autograd.model_run.call import ModelCall
+from tb_gradgraph.autograd.model_run.objective import Objective, choose_objective
+from tb_gradgraph.autograd.seen.saved_inputs import saved_inputs
+from tb_gradgraph.autograd.torch_internals.engine import remove_keyword_hook
+from tb_gradgraph.autograd.torch_internals.walk import walk
+from tb_gradgraph.graph import NO_SCOPE
+
+
+def watch_outputs(
+    call: ModelCall,
+    loss_fn: Callable[[Any], Any] | None,
+    grad_outputs: Any,
+    _outermost: FrameType | None,
+    where: str,
+) -> tuple[Objective, Forward]:
+    """Do what ``watch_forward`` does where torch does not tell the numbers of nodes.
+
+    There are no source lines, names of variables, orders, cuts and operations
+    without gradient; inputs without gradient are those that operations saved.
+    """
+    known = known_tensors(call.model, call.args, call.kwargs)
+    spans = OutputSpans(names_of_modules(call.model))
+    with spans:
+        objective = choose_objective(call.run(), loss_fn, grad_outputs, where)
+    walked = walk([root.tensor for root in objective.roots])
+    place = {node: index for index, node in enumerate(walked.nodes)}
+    owners = spans.owners()
+    scopes = [owners.get(node, NO_SCOPE) for node in walked.nodes]
+    known = in_scopes(known, spans.scopes)
+    sources, inputs = saved_inputs(walked, known, place.__getitem__)
+    return objective, Forward(
+        number_of=place.__getitem__,
+        scopes=spans.scopes,
+        scope_at=scopes.__getitem__,
+        known=known,
+        sources=sources,
+        untracked_inputs=inputs,
+        seen=None,
+    )
+
+
+class OutputSpans(ModuleSpans):
+    """Follow module calls on this thread, and note what each was given and returned.
+
+    A node belongs to the innermost call whose outputs lead to it without passing
+    the call's inputs: its arguments, and the tensors on the module. So what a call
+    hands on by other ways than its output counts as its caller's; and what its
+    caller computed, and it gets by other ways than these, as its own.
+    """
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        """Prepare, as ``ModuleSpans``."""
+        super().__init__(names)
+        self._given: dict[int, list[AutogradNode]] = {}  # by scope
+        self._events: list[tuple[int, list[AutogradNode]]] = []  # whose, and nodes that there were
+
+    def __enter__(self) -> OutputSpans:
+        # Before the hook that closes the call. That one is always called, and then
+        # torch (2.13) would give it no keywords where the call raised.
+        self._returns = torch_module.register_module_forward_hook(self._return, with_kwargs=True)
+        super().__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        remove_keyword_hook(self._returns)
+
+    def owners(self) -> dict[AutogradNode, int]:
+        """Give the scope of each node behind what a call was given or returned."""
+        found: dict[AutogradNode, int] = {}
+        for scope, nodes in self._events:
+            pending = list(nodes)
+            while pending:
+                node = pending.pop()
+                if node not in found:  # what is behind one that was found was found with it
+                    found[node] = scope
+                    pending += [source for source, _ in node.next_functions if source is not None]
+        return found
+
+    def _enter(self, module: torch.nn.Module, inputs: object) -> None:
+        caller, calls = self.current, len(self.scopes)
+        super()._enter(module, inputs)
+        if len(self.scopes) > calls:
+            given = self._given[self.current] = _nodes_of([inputs, _tensors_on(module)])
+            self._events.append((caller, given))
+
+    def _return(self, module: torch.nn.Module, _inputs: Any, keywords: Any, output: Any) -> None:
+        is_open = bool(self._stack) and self._stack[-1][0] == id(module)
+        if is_open and threading.get_ident() == self._thread:
+            self._given[self.current] += _nodes_of(keywords)
+            self._events.append((self.current, _nodes_of(output)))
+
+    def _switch(self, scope: int) -> None:
+        self.current = scope
+
+
+def _tensors_on(module: torch.nn.Module) -> list[torch.Tensor]:
+    """Give parameters (computed ones, under ``functional_call``), buffers and other attributes."""
+    values = [
+        value
+        for part in module.modules()
+        for table in (part._parameters, part._buffers, vars(part))
+        for value in table.values()
+    ]
+    return [value for value in values if isinstance(value, torch.Tensor)]
+
+
+def _nodes_of(value: object) -> list[AutogradNode]:
+    nodes = (tensor.grad_fn for _, tensor in named_tensors(value, ""))
+    return [node for node in nodes if node is not None]

@@ -1,0 +1,126 @@
+"""Whether a forward that was traced made the nodes that it makes untraced, which are those to draw."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.forward.forward import Forward
+from tb_gradgraph.autograd.forward.known import known_tensors, names_of_modules
+from tb_gradgraph.autograd.gradients.replay import reach
+from tb_gradgraph.autograd.model_run.call import ModelCall
+from tb_gradgraph.autograd.model_run.objective import Objective, choose_objective
+from tb_gradgraph.autograd.model_run.preserve import preserved
+from tb_gradgraph.autograd.seen.training_forward import TrainingForward
+from tb_gradgraph.autograd.torch_internals.walk import free_in_parts, walk
+from tb_gradgraph.autograd.user_code.functions import operation_of
+
+#: Runs the model and chooses what of its output is differentiated.
+Run = Callable[[], Objective]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Structure:
+    """Operations in the order of ``reach``, and how they are wired; no node is held."""
+
+    operations: tuple[str, ...]
+    wiring: tuple[int, ...]
+
+
+def untraced_structure(
+    model: torch.nn.Module, inputs: Sequence[torch.Tensor], run: Run
+) -> Structure:
+    """Run once with nothing on, and leave everything as it was; give what the graph is like."""
+    with preserved(model, inputs):
+        roots = [root.tensor for root in run().roots]
+        free_in_parts(walk(roots))
+        return _structure_of(roots)
+
+
+def as_untraced(
+    forward: Forward, roots: Sequence[torch.Tensor], expected: Structure
+) -> Forward | None:
+    """Give ``forward`` with the operations that there are untraced; None if they are wired otherwise."""
+    order, _, wiring = reach(roots)
+    if tuple(wiring) != expected.wiring or len(order) != len(expected.operations):
+        return None
+    found = {
+        forward.number_of(node): operation
+        for node, operation in zip(order, expected.operations)
+        if operation_of(node)[0] != operation
+    }
+    return dataclasses.replace(forward, operations=found)
+
+
+def watch_checked(
+    call: ModelCall,
+    inputs: Sequence[torch.Tensor],
+    run: Run,
+    with_trace: Callable[[], tuple[Objective, Forward]],
+    where: str,
+    passes: contextlib.ExitStack,
+) -> tuple[Objective, Forward]:
+    """Run untraced, then traced; where that makes other nodes, once more untraced.
+
+    Args:
+        call: The model.
+        inputs: Tensors that it is given.
+        run: Runs it.
+        with_trace: Runs it and sees each operation.
+        where: The user's call, for messages.
+        passes: Undoes what the pass that is used has changed, when it is closed.
+    """
+    expected = untraced_structure(call.model, inputs, run)
+    passes.enter_context(preserved(call.model, inputs))
+    objective, forward = with_trace()
+    checked = as_untraced(forward, [root.tensor for root in objective.roots], expected)
+    if checked is not None:
+        return objective, checked
+    del objective, forward
+    passes.close()
+    return run_untraced(call, run, where)
+
+
+def run_untraced(call: ModelCall, run: Run, where: str) -> tuple[Objective, Forward]:
+    """Run the model as a training does, looked at as by a watch; say what is not known then."""
+    known = known_tensors(call.model, call.args, call.kwargs)
+    forward = TrainingForward(lambda: names_of_modules(call.model), notes=True)
+    forward.attach()
+    try:
+        objective = run()
+        walked = walk([root.tensor for root in objective.roots])
+        found = forward.so_far(known, None, walked)
+    finally:
+        forward.remove()
+    _tell(where)
+    return objective, found
+
+
+def choose(
+    call: ModelCall, loss_fn: Callable[[Any], Any] | None, grad_outputs: Any, where: str
+) -> Run:
+    """Give what runs the model and ``loss_fn``."""
+    return lambda: choose_objective(call.run(), loss_fn, grad_outputs, where)
+
+
+def _structure_of(roots: Sequence[torch.Tensor]) -> Structure:
+    order, _, wiring = reach(roots)
+    return Structure(tuple(operation_of(node)[0] for node in order), tuple(wiring))
+
+
+def _tell(where: str) -> None:
+    text = (
+        f"{where}: torch takes another way through this model while each operation is looked at. "
+        "The graph is the one that a training makes; what needs no gradient is drawn as far as "
+        "operations kept it."
+    )
+    try:
+        warnings.warn(text, UserWarning, stacklevel=2)
+    except UserWarning:
+        print(f"UserWarning: {text}", file=sys.stderr)

@@ -1,0 +1,305 @@
+"""What can be seen of a user's forward from outside: lines, names, what each module call led to."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Mapping
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.forward.named_tensors import named_tensors
+from tb_gradgraph.autograd.forward.origins import Cut, Origin
+from tb_gradgraph.autograd.seen.histories import Histories
+from tb_gradgraph.autograd.seen.packed_tensors import PackedTensors
+from tb_gradgraph.autograd.seen.seen_names import SeenNames
+from tb_gradgraph.autograd.seen.seen_sources import SeenSources
+from tb_gradgraph.autograd.seen.seen_tensors import SeenTensors
+from tb_gradgraph.autograd.seen.used_operands import UsedOperands
+from tb_gradgraph.autograd.torch_internals.engine import (
+    functions_not_overridden,
+    next_sequence_nr,
+)
+from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault
+from tb_gradgraph.autograd.user_code.anomaly_lines import AnomalyLines
+from tb_gradgraph.autograd.user_code.functions import running_function
+from tb_gradgraph.autograd.user_code.stack_frames import (
+    Snapshots,
+    is_users,
+    shown_path,
+    tensors_of,
+    user_call,
+)
+from tb_gradgraph.autograd.user_code.taking_off import TAKES_OFF
+from tb_gradgraph.autograd.user_code.user_events import hear, may_read_variables
+from tb_gradgraph.graph import NO_SCOPE
+
+Place = tuple[CodeType, int]  # code and line number
+#: Lines at which tensors were cut off that are told apart.
+_MOST_CUTS = 50
+
+
+class ForwardNotes:
+    """Notes lines and names while the user's code runs, and nothing that torch runs is another.
+
+    Between two lines of the user's, the numbers that autograd gives to nodes are
+    those of the first. Variables are read where a line begins or a function ends, if
+    there are new nodes since. Tensors are known by weak references; of nodes only the
+    numbers are kept.
+    """
+
+    def __init__(self) -> None:
+        self.scope: Callable[[], int] = _nowhere  # the module call that runs
+        self._next = next_sequence_nr()
+        self._histories = Histories(self._next)
+        self.names = SeenNames(self._histories.note, self._origin_of)
+        self.called: dict[int, tuple[str, bool]] = {}  # see ``note_call``
+        self.hidden_leaves: dict[int, dict[int, torch.Tensor]] = {}  # by sequence number, by id
+        self.anomaly = AnomalyLines()
+        self._places: dict[int, Place] = {}  # by sequence number
+        self.sources = SeenSources(self.names.made_by)
+        self._tensors = SeenTensors(lambda tensor: self.sources.known(tensor))
+        self.packed = PackedTensors(self._tensors)
+        self.operands = UsedOperands(self._tensors, self.names.made_by)
+        self._place: Place | None = None  # where the user's code is
+        self._read_at: dict[int, int] = {}  # number up to which a frame was read, by ``id``
+        self._snapshots = Snapshots()
+        self._armed = True
+        self._is_busy = False  # in a call of ours, which may call code that is not torch's
+        self._stop: Callable[[], None] | None = None
+
+    @property
+    def seen(self) -> Mapping[int, int]:
+        """First node that used a leaf, by ``id`` of the leaf."""
+        return self._histories.seen
+
+    @property
+    def lines(self) -> dict[int, str]:
+        """The line of each node, by number."""
+        return {number: _spelled(place) for number, place in self._places.items()}
+
+    def begin(self) -> None:
+        """An outermost module call begins, or goes on: what was made in between is not of it."""
+        self._next = next_sequence_nr()
+        self._look_around()
+        self._stop = hear(self._at_event)
+        if self._stop is None:
+            self.anomaly.begin()
+
+    def end(self) -> None:
+        """It has ended, or pauses."""
+        self._flush()
+        if self._stop is not None:
+            self._stop()
+            self._stop = None
+        self.anomaly.end()
+        self._look_around()
+        self.close()
+
+    def note_call(self, module: torch.nn.Module, inputs: Any, scope: int) -> None:
+        """Note that a module is called: of each of its parameters where, and whether with gradient.
+
+        Under a custom Function, as a checkpoint, they are leaves that its node uses.
+        """
+        self._unheard(self._note_call, module, inputs, scope)
+
+    def _note_call(self, module: torch.nn.Module, inputs: Any, scope: int) -> None:
+        has_gradient = torch.is_grad_enabled()
+        if not has_gradient:
+            self._note_cut_by_call(inputs, scope)
+        parameters = [p for p in module._parameters.values() if p is not None and p.requires_grad]
+        if not parameters:
+            return
+        function = None if has_gradient else running_function(next_sequence_nr() - 1)
+        if function is not None:
+            hidden = self.hidden_leaves.setdefault(function.number, {})
+            hidden.update((id(parameter), parameter) for parameter in parameters)
+            return
+        line = _spelled(self._place)
+        for parameter in parameters:
+            if has_gradient or id(parameter) not in self.called:
+                self.called[id(parameter)] = (line, has_gradient)
+
+    def note_output(self, module: torch.nn.Module, inputs: Any, output: Any, scope: int) -> None:
+        """Note which leaves the nodes behind a module's output use; without any, that it was made."""
+        self._unheard(self._note_output, module, inputs, output, scope)
+
+    def _note_output(self, module: torch.nn.Module, inputs: Any, output: Any, scope: int) -> None:
+        made = [tensor for _, tensor in named_tensors(output, "")]
+        for tensor in made:
+            self._note_history(tensor)
+        if not all(tensor.requires_grad for tensor in made):
+            own = [*module._parameters.values(), *module._buffers.values()]
+            given = [tensor for _, tensor in named_tensors(inputs, "")]
+            given += [tensor for tensor in own if tensor is not None]
+            line = _spelled(self._place)
+            self.sources.add_call(type(module).__name__, scope, line, given, made)
+            self.operands.note_output(module, output, sys._getframe(1))
+
+    def forget(self, numbers: range) -> None:
+        """Let go of what was noted while ``numbers`` were given."""
+        for number in numbers:
+            for table in (self._places, self.hidden_leaves):
+                table.pop(number, None)
+            for noted in (self._histories, self.packed, self.operands):
+                noted.forget(number)
+
+    def forget_sources(self) -> None:
+        """Let go of what went on without gradient: nothing that was made so far is used any more."""
+        if self.sources.sources or self.sources.cuts:
+            self.sources = SeenSources(self.names.made_by)
+            self.names.forget_sources()
+            self._tensors.forget()
+
+    def taken_off(self) -> dict[int, list[Cut]]:
+        """Give the leaves behind cuts by ``id``, with the first cut at each line."""
+        numbers: dict[tuple[str, str], list[Cut]] = {}
+        for cut in self.sources.cuts:
+            numbers.setdefault((cut.operation, cut.line), []).append(cut)
+        found: dict[int, list[Cut]] = {}
+        for cuts in itertools.islice(numbers.values(), _MOST_CUTS):
+            for leaf in self._histories.leaves_behind(cut.number for cut in cuts):
+                found.setdefault(leaf, []).append(cuts[0])
+        return found
+
+    def release(self) -> None:
+        """Let go of all that is held, and of what holds this object, in a circle."""
+        self.close()
+        self.sources.close()
+        self.names.release()
+        self._tensors.release()
+        self.operands.release()
+        self.scope = _nowhere
+
+    def close(self) -> None:
+        """Let go of frames and tensors; what was noted stays."""
+        self._place = None
+        self._read_at.clear()
+        self._snapshots.clear()
+        self.packed.close()
+        self.operands.close()
+
+    def _unheard(self, note: Callable[..., None], *args: Any) -> None:
+        """Note what happens now; events of what that calls are not."""
+        if self._armed:
+            self._flush()
+            self._is_busy = True
+            try:
+                note(*args)
+            finally:
+                self._is_busy = False
+
+    def _at_event(self, event: str, frame: FrameType, about: Any) -> None:
+        if not self._armed or self._is_busy:
+            return
+        try:
+            with functions_not_overridden():
+                if event in TAKES_OFF:
+                    self._note_cut(event, about, frame)
+                elif event == "pack":
+                    self.packed.begin(frame)
+                else:
+                    was_packing = event == "return" and self.packed.end(frame, about)
+                    if not was_packing or is_users(frame.f_code):
+                        self._note(event, frame, about)
+        except Exception as error:
+            self._armed = False
+            warn_of_fault(
+                "stopped noting lines of this forward",
+                error,
+                "Later nodes have no lines and names.",
+            )
+
+    def _note(self, event: str, frame: FrameType, returned: Any) -> None:
+        self._flush()
+        self._snapshots.renew(frame)
+        if event == "call":
+            self.operands.enter(frame.f_back)
+        elif may_read_variables(frame.f_code):
+            self._read(event, frame, returned)
+        if event == "return":
+            self._read_at.pop(id(frame), None)
+            self._place = _place_of(frame.f_back)
+        else:
+            self._place = (frame.f_code, frame.f_lineno)
+
+    def _read(self, event: str, frame: FrameType, returned: Any) -> None:
+        """Read variables of ``frame`` as far as there is something new to know from them."""
+        key, operands = id(frame), self.operands
+        unread = self._read_at.get(key) != self._next or event == "return"
+        reading = operands.reading(frame) if event == "line" else None
+        variables: Mapping[str, Any] = {}
+        if unread or (reading is not None and reading.early):
+            variables = self._snapshots.read(frame)
+        if unread:
+            self._read_at[key] = self._next
+            self.names.offer_all(variables, frame.f_code)
+            operands.end_line(frame, variables, returned, event == "return")
+        if event == "line":
+            operands.begin_line(frame, reading, variables)
+        else:
+            operands.leave(frame)
+
+    def _note_cut(self, method: str, tensor: torch.Tensor, frame: FrameType) -> None:
+        if tensor.requires_grad and torch.is_grad_enabled():
+            self._flush()
+            self._note_history(tensor)
+            made = self.sources.add_cut(method, self.scope(), _spelled(self._place), tensor)
+            self.operands.note_cut(frame, made)
+
+    def _flush(self) -> None:
+        """Give the nodes made since the last event the line that was running."""
+        number = next_sequence_nr()
+        if number > self._next and self._stop is not None:
+            place = self._place
+            for made in range(self._next, number):
+                if place is not None:
+                    self._places[made] = place
+                    self.names.made_in(made, place[0])
+        self._next = number
+
+    def _look_around(self) -> None:
+        """Read the user's frames that the outermost call is in: of these no event comes."""
+        above = sys._getframe(1)
+        self._place = _place_of(above)
+        frame, _ = user_call(above)
+        while frame is not None and self._armed:
+            if may_read_variables(frame.f_code):
+                self.names.offer_all(dict(tensors_of(frame)), frame.f_code)
+            frame, _ = user_call(frame.f_back)
+
+    def _note_cut_by_call(self, inputs: Any, scope: int) -> None:
+        line = ""
+        for _, tensor in named_tensors(inputs, ""):
+            if tensor.requires_grad:
+                line = line or _spelled(self._place)
+                self._note_history(tensor)
+                self.sources.add_cut("no_grad", scope, line, tensor)
+
+    def _origin_of(self, tensor: torch.Tensor) -> Origin | None:
+        return self.sources.known_object(tensor)
+
+    def _note_history(self, tensor: torch.Tensor) -> None:
+        """Note of each node behind ``tensor`` the numbers before it, and which leaves it uses."""
+        node = self.names.made_by(tensor)
+        if node is not None:
+            self._histories.note(node)
+
+
+def _place_of(frame: FrameType | None) -> Place | None:
+    """Give where the innermost of the user's code is, in ``frame`` or above it."""
+    frame, _ = user_call(frame)
+    return None if frame is None else (frame.f_code, frame.f_lineno)
+
+
+def _nowhere() -> int:
+    return NO_SCOPE
+
+
+def _spelled(place: Place | None) -> str:
+    if place is None:
+        return ""
+    code, line = place
+    return f"{shown_path(code.co_filename)}:{line} in {code.co_name}"

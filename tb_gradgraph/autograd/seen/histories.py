@@ -1,0 +1,55 @@
+"""What led to each node that was seen: the nodes before it, and the leaves that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.torch_internals.engine import accumulated_leaf, sequence_nr
+
+
+class Histories:
+    """Notes numbers of nodes alone; none is kept."""
+
+    def __init__(self, first: int) -> None:
+        """Prepare; nodes before number ``first`` are not looked at."""
+        self.seen: dict[int, int] = {}  # first node that used a leaf, by ``id`` of the leaf
+        self._first = first
+        self._history: dict[int, tuple[list[int], list[int]]] = {}
+
+    def note(self, node: AutogradNode) -> None:
+        """Note of ``node``, and each before it, what it uses."""
+        pending = [node]
+        while pending:
+            node = pending.pop()
+            number = sequence_nr(node)
+            if number in self._history or number < self._first:
+                continue
+            parents, leaves = self._history[number] = ([], [])
+            for source, _ in node.next_functions:
+                if source is None:
+                    continue
+                leaf = None if source.next_functions else accumulated_leaf(source)
+                if leaf is None:
+                    pending.append(source)
+                    parents.append(sequence_nr(source))
+                else:
+                    leaves.append(id(leaf))
+                    self.seen.setdefault(id(leaf), number)
+
+    def leaves_behind(self, numbers: Iterable[int]) -> set[int]:
+        """Give the leaves, by ``id``, that lead to any of the nodes ``numbers``."""
+        pending, seen, found = list(numbers), set(), set()
+        while pending:
+            number = pending.pop()
+            if number not in seen and number in self._history:
+                seen.add(number)
+                parents, leaves = self._history[number]
+                pending += parents
+                found.update(leaves)
+        return found
+
+    def forget(self, number: int) -> None:
+        """Let go of a node."""
+        self._history.pop(number, None)

@@ -1,0 +1,152 @@
+"""Inputs without gradient that operations kept for their backward."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.forward.forward import KnownTensor
+from tb_gradgraph.autograd.forward.origins import Origin, TracedSource, TracedTensor, traced
+from tb_gradgraph.autograd.seen.packed_tensors import PackedTensors, packed_objects
+from tb_gradgraph.autograd.seen.seen_sources import SeenSources
+from tb_gradgraph.autograd.seen.seen_tensors import SeenTensor
+from tb_gradgraph.autograd.seen.used_operands import UsedOperands
+from tb_gradgraph.autograd.torch_internals.engine import saved_tensors, viewed
+from tb_gradgraph.autograd.torch_internals.walk import Walk
+from tb_gradgraph.graph import NO_SCOPE
+
+#: Inputs that an operation saves for its backward, by autograd's names; what else it saves
+#: (results, batch statistics) it has made itself.
+SAVED_INPUTS = frozenset(
+    (
+        *("self", "other", "input", "weight", "mat1", "mat2", "vec1", "vec2", "batch1", "batch2"),
+        *("tensor1", "tensor2", "target", "indices", "index", "mask", "condition", "exponent"),
+        *("tensors", "query", "key", "value", "attn_mask", "attn_bias"),
+        *("running_mean", "running_var", "src", "source", "values", "end", "start", "p"),
+    )
+)
+
+
+_BACKWARD = re.compile(r"Backward\d*$")
+#: Identity of a tensor that is no more.
+_GONE = -1
+
+
+class SeenOfInputs(Protocol):
+    """What was seen of tensors without gradient while the forward ran."""
+
+    @property
+    def sources(self) -> SeenSources:
+        """Where they came from."""
+
+    @property
+    def packed(self) -> PackedTensors:
+        """What hooks packed."""
+
+    @property
+    def operands(self) -> UsedOperands:
+        """What lines of the user's code add and subtract."""
+
+
+def saved_inputs(
+    walked: Walk,
+    known: Mapping[int, KnownTensor],
+    number_of: Callable[[AutogradNode], int],
+    copies: bool = True,
+    notes: SeenOfInputs | None = None,
+) -> tuple[list[TracedSource], dict[int, list[tuple[int, Origin]]]]:
+    """Find the tensors without gradient that operations used, each once, by ``number_of`` the node.
+
+    They are those that an operation saved; of what hooks packed, and of operands that are
+    not saved, those that ``notes`` knows. Numbers (``2 * x``) are saved as 0-d tensors too;
+    those without a name are left out.
+    A view of a tensor that is known, as of a frozen weight, counts as that tensor. Those that
+    are small are copied, unless ``copies`` says that no element is to be read. Where ``notes``
+    knows what made a tensor, that is its source.
+    """
+    found = _Inputs(known, copies, None if notes is None else notes.sources)
+    for node in walked.nodes:
+        number = number_of(node)
+        if number < 0:
+            continue
+        names = _saved_names(type(node))
+        for _, saved in saved_tensors(node, names):
+            if not saved.requires_grad:
+                found.add(number, saved)
+        if notes is not None:
+            for _, packed in packed_objects(node, names):
+                found.add_seen(number, notes.packed.given(number, packed))
+            for _, operand in notes.operands.found.get(number, ()):
+                found.add_operand(number, operand)
+    return found.sources, found.inputs
+
+
+class _Inputs:
+    """Inputs found so far, and the tensors from outside that are drawn for them."""
+
+    def __init__(
+        self, known: Mapping[int, KnownTensor], copies: bool, seen: SeenSources | None
+    ) -> None:
+        self.sources = [] if seen is None else list(seen.sources)
+        self.inputs: dict[int, list[tuple[int, Origin]]] = {}
+        self._known, self._copies, self._seen = known, copies, seen
+        self._given: dict[int, tuple[Origin, object]] = {}  # by ``id`` of what keeps it taken
+
+    def add(self, number: int, saved: torch.Tensor, is_named: bool = False) -> None:
+        """Add a tensor that is there."""
+        base = viewed(saved)
+        tensor = base if id(base) in self._known and id(saved) not in self._known else saved
+        origin = None if self._seen is None else self._seen.known(tensor)
+        if origin is None:
+            if tensor.dim() == 0 and not is_named and id(tensor) not in self._known:
+                return
+            origin = self._outside(tensor, lambda: traced(tensor, self._copies))
+        self._put(number, origin)
+
+    def add_operand(self, number: int, operand: SeenTensor | Origin) -> None:
+        """Add what the user's code named."""
+        if isinstance(operand, SeenTensor):
+            self.add_seen(number, operand, is_named=True)
+        else:
+            self._put(number, operand)
+
+    def add_seen(self, number: int, seen: SeenTensor | None, is_named: bool = False) -> None:
+        """Add a tensor that was seen."""
+        if seen is None:
+            return
+        tensor = seen.tensor()
+        if seen.origin is not None:
+            self._put(number, seen.origin)
+        elif tensor is not None and (seen.is_there() or id(tensor) in self._known):
+            self.add(number, tensor, is_named)
+        elif seen.described.shape or is_named:
+            described = dataclasses.replace(seen.described, identity=_GONE)
+            self._put(number, self._outside(seen, lambda: described))
+
+    def _outside(self, holder: object, describe: Callable[[], TracedTensor]) -> Origin:
+        if id(holder) not in self._given:
+            self._given[id(holder)] = (("source", len(self.sources), 0), holder)
+            self.sources.append(TracedSource("", NO_SCOPE, "", [describe()], []))
+        return self._given[id(holder)][0]
+
+    def _put(self, number: int, origin: Origin) -> None:
+        found = self.inputs.setdefault(number, [])
+        found.append((len(found), origin))
+
+
+@functools.lru_cache(maxsize=4096)
+def _saved_names(kind: type) -> frozenset[str]:
+    """Give the names of the inputs that nodes of a kind save: ``indices`` are a result of ``max``."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", _BACKWARD.sub("", kind.__name__)).lower()
+    packet = getattr(torch.ops.aten, snake, None)
+    schemas = [getattr(packet, name)._schema for name in packet.overloads()] if packet else []
+    arguments = [argument for schema in schemas for argument in schema.arguments]
+    given = {each.name for each in arguments if not (each.alias_info and each.alias_info.is_write)}
+    made = {result.name for schema in schemas for result in schema.returns}
+    return SAVED_INPUTS - (made - given)

@@ -1,0 +1,85 @@
+"""Names of tensors in the variables of code that runs, with no tensor kept and no node made."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from types import CodeType
+from typing import Any
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.forward.origins import Origin
+from tb_gradgraph.autograd.forward.variables import FoundNames
+from tb_gradgraph.autograd.torch_internals.engine import viewed
+
+
+class SeenNames(FoundNames):
+    """Names of tensors in variables; those without gradient are known as objects, while they live."""
+
+    def __init__(
+        self,
+        tell: Callable[[AutogradNode], None],
+        origin_of: Callable[[torch.Tensor], Origin | None],
+    ) -> None:
+        """Prepare.
+
+        Args:
+            tell: Told the node of each tensor that is seen, where it is safe to ask for it.
+            origin_of: Where a tensor without gradient came from, if that was seen.
+        """
+        super().__init__(origin_of)
+        self._tell = tell
+        self._without: dict[int, tuple[weakref.ref[torch.Tensor], str]] = {}  # by id
+        self._versions: dict[int, int] = {}  # of leaves that views were seen of, by id
+
+    def offer_all(self, variables: Mapping[str, Any], code: CodeType) -> None:
+        """Take in what the variables of ``code`` hold."""
+        for name, value in variables.items():
+            if isinstance(value, torch.Tensor):
+                self.offer(name, value, code)
+
+    def offer(self, name: str, tensor: torch.Tensor, code: CodeType) -> None:
+        """Take in that a variable of ``code`` holds ``tensor``."""
+        super().offer(name, tensor, code)
+        if not tensor.requires_grad:
+            known = self._without.get(id(tensor))
+            if known is None or known[0]() is not tensor:
+                self._without[id(tensor)] = (weakref.ref(tensor), name)
+
+    def found_without_gradient(self) -> dict[int, str]:
+        """Give the first name found of each tensor without gradient that still lives, by ``id``."""
+        return {key: name for key, (alive, name) in self._without.items() if alive() is not None}
+
+    def made_by(self, tensor: torch.Tensor) -> AutogradNode | None:
+        """Give the node that made ``tensor``; None where to ask would have autograd make it.
+
+        That is so of a view whose memory was written to since: its node is made anew when
+        somebody asks, with a number that would not be given without us.
+        """
+        base = viewed(tensor)
+        if base is tensor or not tensor.requires_grad:
+            return tensor.grad_fn
+        unwritten = 0
+        if base.is_leaf:
+            unwritten = self._versions.setdefault(id(base), base._version)
+        return tensor.grad_fn if tensor._version == unwritten else None
+
+    def release(self) -> None:
+        """Let go of those that are told and asked: they hold this object, in a circle."""
+        self._tell, self._origin_of = _ignore, _unknown
+
+    def _made_by(self, tensor: torch.Tensor) -> AutogradNode | None:
+        node = self.made_by(tensor)
+        if node is not None:
+            self._tell(node)
+        return node
+
+
+def _ignore(_node: AutogradNode) -> None:
+    """Do nothing."""
+
+
+def _unknown(_tensor: torch.Tensor) -> Origin | None:
+    return None

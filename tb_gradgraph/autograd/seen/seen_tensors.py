@@ -1,0 +1,66 @@
+"""Tensors without gradient that were seen while a forward ran, described before they go."""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from collections.abc import Callable
+
+import torch
+
+from tb_gradgraph.autograd.forward.origins import Origin, TracedTensor, traced
+from tb_gradgraph.autograd.torch_internals.engine import viewed
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SeenTensor:
+    """What is told of a tensor without gradient, which is not kept."""
+
+    described: TracedTensor
+    origin: Origin | None  # what made it, if that was seen
+    itself: weakref.ref[torch.Tensor]
+    viewed: weakref.ref[torch.Tensor]
+
+    def tensor(self) -> torch.Tensor | None:
+        """Give the tensor if it lives and still needs no gradient; if not, what it was a view of."""
+        for place in (self.itself, self.viewed):
+            found = place()
+            if found is not None and not found.requires_grad:
+                return found
+        return None
+
+    def is_there(self) -> bool:
+        """Whether it is the tensor itself that ``tensor`` gives."""
+        return self.itself() is not None and self.tensor() is self.itself()
+
+
+class SeenTensors:
+    """Describes each tensor once."""
+
+    def __init__(self, origin_of: Callable[[torch.Tensor], Origin | None]) -> None:
+        """Prepare; ``origin_of`` tells what made a tensor, if that was seen."""
+        self._origin_of = origin_of
+        self._seen: dict[int, SeenTensor] = {}  # by id
+
+    def note(self, tensor: torch.Tensor) -> SeenTensor:
+        """Describe ``tensor``, which needs no gradient."""
+        known = self._seen.get(id(tensor))
+        if known is None or known.itself() is not tensor:
+            base = weakref.ref(viewed(tensor))
+            described = traced(tensor, copies=False)
+            known = SeenTensor(described, self._origin_of(tensor), weakref.ref(tensor), base)
+            self._seen[id(tensor)] = known
+        return known
+
+    def forget(self) -> None:
+        """Begin anew: what made the tensors is told by other numbers from now on."""
+        self._seen.clear()
+
+    def release(self) -> None:
+        """Let go of whom is asked, who holds this object."""
+        self.forget()
+        self._origin_of = _unknown
+
+
+def _unknown(_tensor: torch.Tensor) -> Origin | None:
+    return None

@@ -1,0 +1,247 @@
+"""Calls of what torch.compile has taken in, seen as they begin and end."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.torch_internals.replaced import Replaced
+
+#: Told on the thread of the call whether one begins or ends. Must not raise.
+Listener = Callable[[bool], None]
+
+_COMPILER = "torch._dynamo"
+_SWITCH = "_maybe_set_eval_frame"  # the function of its that turns it on and off
+
+
+def listen_to_regions(listener: Listener) -> Callable[[], None]:
+    """Have ``listener`` told of every outermost call of compiled code; give what ends that.
+
+    Where one is running already it is told at once that it begins.
+
+    What is on while such code runs becomes a part of it: a hook or a mode that was not
+    there when it was compiled has it compiled again, or not at all. A compiled module's
+    wrapper counts too, for it warns of hooks, and so does an export, which refuses them.
+    The compiler is not imported for this (2 s): it is heard once ``torch.compile`` has
+    loaded it.
+    """
+    places = _loaded_places()
+    with _lock:
+        _hear(places)
+        _find_running()
+        stop_own = _compile_calls.listen(listener)
+        stop_exports = _exports.listen(listener)
+    if _here.is_in_region:
+        listener(True)
+
+    def stop() -> None:
+        with _lock:
+            stop_own()
+            stop_exports()
+            while _heard and not _compile_calls.listeners:
+                _heard.pop()()
+
+    return stop
+
+
+def are_regions_heard() -> bool:
+    """Whether torch has the places by which compiled code is heard, if its compiler is there at all."""
+    return _COMPILER not in sys.modules or _places() is not None
+
+
+def is_backward_compiled() -> bool:
+    """Whether a backward that begins now is compiled itself: it would take in what is on."""
+    compiler = sys.modules.get(f"{_COMPILER}.compiled_autograd")
+    return bool(getattr(compiler, "compiled_autograd_enabled", False))
+
+
+@contextlib.contextmanager
+def backward_eager() -> Iterator[None]:
+    """Have a backward in the block run as it is, where the user has backwards compiled."""
+    compiler = sys.modules.get(f"{_COMPILER}.compiled_autograd")
+    disable = getattr(compiler, "_disable", getattr(compiler, "disable", None))
+    with disable() if disable and is_backward_compiled() else contextlib.nullcontext():
+        yield
+
+
+def stop_compiling() -> Callable[[], Any] | None:
+    """Have nothing compiled on this thread, where compiled code calls ours; give what ends that, if so."""
+    if _COMPILER not in sys.modules or (set_callback := _own_switch()) is None:
+        return None
+    callback = set_callback(None)
+    return None if callback is None else functools.partial(set_callback, callback)
+
+
+@functools.cache
+def _own_switch() -> Callable[[Any], Any] | None:
+    """Give the compiler's own function, not the one that may be replaced to be heard."""
+    with contextlib.suppress(ImportError, AttributeError):
+        return importlib.import_module("torch._C._dynamo.eval_frame").set_eval_frame
+    return None
+
+
+_heard: list[Callable[[], None]] = []  # what ends that the compiler is heard
+_lock = threading.RLock()  # of ``_heard``; a collection within may end a watch
+
+
+def _hear(places: Sequence[Replaced[None]]) -> None:
+    with _lock:
+        if not _heard:
+            _heard.extend(place.listen(None) for place in places)
+
+
+def _loaded_places() -> Sequence[Replaced[None]]:
+    """Give where compiled code is heard, if the compiler is there; may wait until it is loaded."""
+    return _COMPILER in sys.modules and _places() or ()
+
+
+@functools.cache
+def _places() -> tuple[Replaced[None], ...] | None:
+    """Give where compiled code is heard; None where torch has no such places.
+
+    Two are the functions by which the compiler turns itself on and off (before torch 2.7 it
+    does both by one), the other the call of what ``torch.compile`` makes of a module.
+    """
+    owner = importlib.import_module(f"{_COMPILER}.eval_frame")
+    names = (_SWITCH, "OptimizedModule")
+    if not all(hasattr(owner, name) for name in names) or _compiled_call() is None:
+        return None
+    with contextlib.suppress(Exception):  # else what compiled code calls of ours is compiled too
+        importlib.import_module(f"{_COMPILER}.trace_rules").add(__name__.partition(".")[0])
+    begins = [Replaced(owner, "set_eval_frame", _told_begin)] * hasattr(owner, "set_eval_frame")
+    return (
+        *begins,
+        Replaced(owner, "_maybe_set_eval_frame", _told_switch),
+        Replaced(owner.OptimizedModule, "__call__", _told_call),
+    )
+
+
+@functools.cache
+def _compiled_call() -> CodeType | None:
+    """Give the code that runs what was compiled, by which its frames are known."""
+    owner = importlib.import_module(f"{_COMPILER}.eval_frame")
+    make = vars(getattr(owner, "_TorchDynamoContext", object)).get("__call__")
+    for part in make.__code__.co_consts if inspect.isfunction(make) else ():
+        if isinstance(part, CodeType) and _SWITCH in part.co_names:
+            return part
+    return None
+
+
+_BLOCK = 0  # in the place of a frame: a ``with torch._dynamo.optimize()``
+
+
+class _Here(threading.local):
+    """What runs on this thread."""
+
+    caller: int | None = None  # the frame, by ``id``, whose call of compiled code is running
+    wrappers = 0  # calls of compiled modules and exports, each in the one before
+
+    @property
+    def is_in_region(self) -> bool:
+        return self.caller is not None or self.wrappers > 0
+
+
+_here = _Here()
+
+
+def _find_running() -> None:
+    """Look what runs already: one may have begun, or ended, when nobody listened."""
+    call = _compiled_call() if _heard else None
+    caller, frame = None, sys._getframe(1) if call is not None else None
+    while frame is not None:
+        caller = id(frame) if frame.f_code is call else caller
+        frame = frame.f_back
+    _change(caller=caller)
+
+
+def _change(**state: int | None) -> None:
+    """Note what runs from now on; tell where it is the first, or was the last."""
+    before = _here.is_in_region
+    vars(_here).update(state)
+    if _here.is_in_region != before:
+        _tell(not before)
+
+
+def _tell(begins: bool) -> None:
+    for listener in tuple(_compile_calls.listeners):
+        listener(begins)
+
+
+def _told_begin(set_callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Hear a call of compiled code begin, by the first that it does.
+
+    Next it reads which of torch's modes are on: those are taken to be so while it runs.
+    """
+
+    @functools.wraps(set_callback)
+    def turn_off(callback: Any) -> Any:
+        frame = sys._getframe(1)
+        if _here.caller is None and frame.f_code is _compiled_call() and not _is_forced_eager():
+            _change(caller=id(frame))
+        return set_callback(callback)
+
+    return turn_off
+
+
+def _is_forced_eager() -> bool:
+    """Whether ``torch.compiler.set_stance`` has it that nothing compiled is run."""
+    owner = sys.modules[f"{_COMPILER}.eval_frame"]
+    return hasattr(owner, "_callback_from_stance") and owner._callback_from_stance(False) is None
+
+
+def _told_switch(set_callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Hear a call of compiled code end, and a block of it begin and end.
+
+    Within it others turn the compiler off and on, for what it is to leave alone.
+    """
+
+    @functools.wraps(set_callback)
+    def switch(callback: Any) -> Any:
+        frame = sys._getframe(1)
+        name = frame.f_code.co_name
+        if _here.caller is None and callback is not None:
+            if name == "__enter__":
+                _change(caller=_BLOCK)
+            elif frame.f_code is _compiled_call():
+                _change(caller=id(frame))
+        before = set_callback(callback)
+        if callback is None and _here.caller == (_BLOCK if name == "__exit__" else id(frame)):
+            _change(caller=None)
+        return before
+
+    return switch
+
+
+def _told_call(call: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(call)
+    def wrapper_call(*args: Any, **kwargs: Any) -> Any:
+        _change(wrappers=_here.wrappers + 1)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            _change(wrappers=_here.wrappers - 1)
+
+    return wrapper_call
+
+
+def _told_compile(compile_function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(compile_function)
+    def compile_and_hear(*args: Any, **kwargs: Any) -> Any:
+        compiled = compile_function(*args, **kwargs)
+        _hear(_loaded_places())
+        return compiled
+
+    return compile_and_hear
+
+
+_compile_calls: Replaced[Listener] = Replaced(torch, "compile", _told_compile)
+_exports: Replaced[Listener] = Replaced(torch.export, "export", _told_call)

@@ -1,0 +1,286 @@
+"""The private parts of torch.autograd that capture stands on, each named once.
+
+A test calls every one of these, so that a torch that changes them fails loudly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import sys
+import warnings
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils.hooks import RemovableHandle
+
+from tb_gradgraph.autograd.torch_internals.without_numbers import TaskOfThread
+from tb_gradgraph.memory import has_memory
+from tb_gradgraph.statistics import WHOLE_LIMIT
+
+try:
+    from torch.utils import _python_dispatch as modes  # that see operations as they are executed
+except ImportError:
+    modes = None
+
+#: What sees operations as they are executed; where torch has no such modes, a block that sees none.
+DispatchMode: Any = getattr(modes, "TorchDispatchMode", contextlib.nullcontext)
+
+#: Whether torch tells the numbers of nodes while operations are seen; what is done otherwise is in
+#: outputs.py.
+HAS_NUMBERS = (
+    hasattr(torch.autograd, "_get_sequence_nr")
+    and hasattr(torch.autograd.Function, "_sequence_nr")
+    and hasattr(modes, "TorchDispatchMode")
+)
+
+#: Number that the next autograd node made on this thread will be given; 0 where torch tells none.
+next_sequence_nr: Callable[[], int] = torch.autograd._get_sequence_nr if HAS_NUMBERS else int
+
+
+#: A block in which no mode and no subclass of the user's hears that a tensor is looked at.
+functions_not_overridden: Any = getattr(torch._C, "DisableTorchFunction", contextlib.nullcontext)
+
+
+def call_after_backward(callback: Callable[[], None]) -> None:
+    """Run ``callback`` when the backward that is running now has ended."""
+    torch.autograd.Variable._execution_engine.queue_callback(callback)
+
+
+#: Identifies the running backward; -1 outside of one.
+current_graph_task: Callable[[], int] = getattr(
+    torch._C, "_current_graph_task_id", None
+) or TaskOfThread(call_after_backward)
+
+
+def remove_keyword_hook(handle: RemovableHandle) -> None:
+    """Remove a global forward hook ``with_kwargs``; torch's handle (2.13) leaves an entry behind."""
+    handle.remove()
+    module = torch.nn.modules.module
+    getattr(module, "_global_forward_hooks_with_kwargs", {}).pop(handle.id, None)
+
+
+def accumulated_leaf(node: AutogradNode) -> torch.Tensor | None:
+    """Give the leaf that an AccumulateGrad node belongs to, else ``None``."""
+    is_leaf = full_name(node).endswith("AccumulateGrad")
+    return getattr(node, "variable", None) if is_leaf else None
+
+
+# A custom Function's node is also its ``ctx``, and what its forward writes there (``ctx.name = ..``)
+# hides the node's own methods: they are taken from the class.
+
+
+def full_name(node: AutogradNode) -> str:
+    """Give autograd's name of ``node``."""
+    return type(node).name(node)
+
+
+def prehook_of(node: AutogradNode) -> Callable[[Any], RemovableHandle]:
+    """Give what puts a prehook on ``node``."""
+    return functools.partial(type(node).register_prehook, node)
+
+
+def hook_of(node: AutogradNode) -> Callable[[Any], RemovableHandle]:
+    """Give what puts a hook on ``node``."""
+    return functools.partial(type(node).register_hook, node)
+
+
+def sequence_nr(node: AutogradNode) -> int:
+    """Give the number that ``node`` was made with; leaves have the greatest. Needs ``HAS_NUMBERS``."""
+    return type(node)._sequence_nr(node)
+
+
+def node_name(node: AutogradNode) -> str:
+    """Give autograd's name of ``node`` without namespaces."""
+    return full_name(node).rpartition("::")[2]
+
+
+#: Identity of a tensor's memory; while it is held, no other memory has the same.
+StorageRef = StorageWeakRef
+
+
+def storage_ref(tensor: torch.Tensor) -> StorageRef | None:
+    """Give the identity of the memory behind ``tensor``; ``None`` where it has none of its own."""
+    try:
+        return StorageWeakRef(tensor.untyped_storage())
+    except (NotImplementedError, RuntimeError):  # sparse, or a subclass without storage
+        return None
+
+
+def input_metadata(node: AutogradNode) -> tuple[tuple[tuple[int, ...], str], ...]:
+    """Give shape and dtype of each slot of ``node``, as far as autograd keeps them."""
+    return tuple(
+        (plain_shape(entry.shape), dtype_name(entry.dtype)) for entry in node._input_metadata
+    )
+
+
+def plain_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """Give sizes as plain numbers; a ragged one (of a nested tensor) has none, and is 0."""
+    return tuple(size if type(size) is int else _plain_size(size) for size in shape)
+
+
+def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
+    """Give the sizes of any tensor; of a strided nested one, which torch refuses, 0 for all but the first."""
+    if tensor.is_nested and tensor.layout == torch.strided:
+        return (tensor.size(0), *[0] * (tensor.dim() - 1))
+    return plain_shape(tensor.shape)
+
+
+#: What tells whether a tensor is one of vmap's.
+_BATCHED: tuple[Callable[[torch.Tensor], bool], ...] = tuple(
+    getattr(torch._C._functorch, name)
+    for name in ("is_batchedtensor", "is_legacy_batchedtensor")
+    if hasattr(getattr(torch._C, "_functorch", None), name)
+)
+
+
+#: Gives the transform of torch.func that runs, None where none does.
+peek_interpreters: Callable[[], Any] = getattr(
+    getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None
+)
+
+
+def stands_for_many(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is what ``vmap`` shows of one: nothing of it can be read."""
+    return any(is_of_kind(tensor) for is_of_kind in _BATCHED)
+
+
+def is_small(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is kept whole: a small one whose elements can simply be read."""
+    return (
+        tensor.numel() <= WHOLE_LIMIT
+        and not is_wrapper(tensor)
+        and not (tensor.is_nested or tensor.is_quantized)
+        and has_memory(tensor)
+    )
+
+
+def small_copy(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Copy a tensor that is kept whole; None of others, and of one that cannot be copied."""
+    try:
+        return tensor.detach().clone() if is_small(tensor) else None
+    except Exception:  # a class of its own kind, or memory that is not there now
+        return None
+
+
+def is_wrapper(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is of a class that runs operations itself, on tensors that it holds."""
+    return type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+
+
+def elements_of(gradient: torch.Tensor) -> torch.Tensor | None:
+    """Give a plain tensor of the elements of ``gradient``; ``None`` where they cannot be read.
+
+    Of a distributed tensor these are the elements that this process has, of a
+    nested one the elements without their places. Some wrappers keep theirs, and
+    some tensors have no memory.
+    """
+    if not has_memory(gradient):
+        return None
+    if gradient.is_nested:
+        return gradient.values()
+    if not is_wrapper(gradient):
+        return gradient
+    with torch.no_grad():  # else it would be an operation of the user's graph
+        local = gradient.to_local() if hasattr(gradient, "to_local") else None
+    return local.wait() if hasattr(local, "wait") else local
+
+
+def _plain_size(size: int) -> int:
+    try:
+        return int(size)
+    except (AttributeError, RuntimeError):  # torch's symbol of a ragged dimension
+        return 0
+
+
+@functools.cache
+def dtype_name(dtype: torch.dtype) -> str:
+    """Give torch's name of ``dtype`` without the module."""
+    return str(dtype).removeprefix("torch.")
+
+
+def custom_function(node: AutogradNode) -> type | None:
+    """Give the user's torch.autograd.Function that made ``node``, else ``None``."""
+    return getattr(type(node), "_forward_cls", None)
+
+
+#: Whether torch tells if the user's hooks packed what a node saved (2.9 and later do).
+TELLS_PACKED = hasattr(
+    getattr(getattr(torch._C, "_autograd", None), "SavedTensor", None), "unpack_hook"
+)
+
+
+def viewed(tensor: torch.Tensor) -> torch.Tensor:
+    """Give the tensor that ``tensor`` is a view of, itself if of none."""
+    base = tensor._base if tensor._is_view() else None
+    return tensor if base is None else base
+
+
+def saved_tensors(node: AutogradNode, names: Container[str]) -> Iterator[tuple[str, torch.Tensor]]:
+    """Read those of the tensors that ``node`` saved which autograd calls one of ``names``.
+
+    Those packed by the user's saved_tensors_hooks (checkpointing, offloading)
+    are left alone: to unpack them could recompute a forward. So are all where
+    torch does not tell them apart.
+    """
+    for name in names_of_saved(type(node)) if TELLS_PACKED else ():
+        if name not in names:
+            continue
+        try:
+            raw = getattr(node, "_raw_saved_" + name)
+            parts = raw if isinstance(raw, tuple) else (raw,)
+            if any(part.unpack_hook is not None for part in parts):
+                continue
+            found = getattr(node, "_saved_" + name)
+        except (RuntimeError, AttributeError):  # freed, or changed in place since
+            continue
+        for tensor in found if isinstance(found, tuple) else (found,):
+            if isinstance(tensor, torch.Tensor):
+                yield name, tensor
+
+
+@functools.lru_cache(maxsize=4096)
+def names_of_saved(kind: type) -> tuple[str, ...]:
+    """Give the names of what nodes of a kind save; of a custom Function they are its own business."""
+    prefix = "_raw_saved_"
+    if hasattr(kind, "_forward_cls"):
+        return ()
+    return tuple(name.removeprefix(prefix) for name in dir(kind) if name.startswith(prefix))
+
+
+@contextlib.contextmanager
+def compiled_regions_eager() -> Iterator[None]:
+    """Run what torch.compile made from its eager source in the block, compiling nothing.
+
+    Where the compiler was not imported there is nothing compiled, and it is not
+    imported for this (2 s). Its warning that global module hooks also fire for
+    the wrapper is not for the user: the hooks are ours, and know wrappers.
+    """
+    if "torch._dynamo" not in sys.modules:
+        yield
+        return
+    set_stance = getattr(torch.compiler, "set_stance", None)  # from torch 2.6 on
+    eager = set_stance("force_eager") if set_stance else contextlib.nullcontext()
+    with eager, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global")
+        yield
+
+
+@contextlib.contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep Python's garbage collector from running in the block.
+
+    It would walk the thousands of hooks and nodes being made, again and again:
+    a third of their cost.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

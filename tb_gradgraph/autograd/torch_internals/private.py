@@ -1,0 +1,154 @@
+"""The private parts of torch that the package stands on: what is lost where a torch lacks one.
+
+None is needed to import the package. What is missing is told by one warning at the
+first use, and by ``tb-gradgraph doctor``; docs/how-it-works.md has the same table.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Literal, NamedTuple
+
+import torch
+
+from tb_gradgraph.autograd.torch_internals.compiled_regions import are_regions_heard
+from tb_gradgraph.autograd.torch_internals.faults import warn_quietly
+from tb_gradgraph.errors import CaptureError
+
+#: add_grad_graph(model, x) or capture of one; of tensors; a training.
+Use = Literal["model", "tensors", "watch"]
+
+
+class Part(NamedTuple):
+    """One private part of torch, or several that are of use only together."""
+
+    names: tuple[str, ...]  # from ``torch`` on
+    lost: str  # without it
+    uses: tuple[Use, ...] = ("model", "tensors", "watch")  # what loses something
+    stops: bool = False  # whether these cannot be done at all
+
+
+_NODE = "torch._C._functions.MulBackward0"
+PARTS = (
+    Part(
+        ("torch.autograd._get_sequence_nr", "torch.autograd.Function._sequence_nr"),
+        "source lines, names of variables, orders, cuts and reasons for a missing gradient; "
+        "modules under watch()",
+    ),
+    Part(
+        ("torch._C._current_graph_task_id",),
+        "a backward within another on the same thread counts as part of it",
+    ),
+    Part(
+        ("torch.autograd.Variable._execution_engine.queue_callback",),
+        "gradients of add_grad_graph() and capture()",
+        ("model", "tensors"),
+    ),
+    Part(
+        ("torch.autograd.Function._input_metadata",),
+        "shapes and types of gradients, without which nothing is recorded",
+        stops=True,
+    ),
+    Part(
+        (f"{_NODE}._raw_saved_other", f"{_NODE}._saved_other"),
+        "inputs without gradient of add_grad_graph(loss) and watch()",
+        ("tensors", "watch"),
+    ),
+    Part(
+        ("torch._C._autograd.SavedTensor.unpack_hook",),
+        "inputs without gradient of add_grad_graph(loss) and watch()",
+        ("tensors", "watch"),
+    ),
+    Part(
+        ("torch.utils._python_dispatch.TorchDispatchMode",),
+        "what numbers of nodes are for: source lines, names of variables, orders, cuts and reasons "
+        "for a missing gradient; modules under watch()",
+    ),
+    Part(
+        ("torch.autograd._engine_run_backward",),
+        "where a backward begins, without which watch() records nothing",
+        ("watch",),
+        stops=True,
+    ),
+    Part(
+        ("torch.nn.Module._call_impl",),
+        "gradients that a forward asks for to compute with them count as passes of their own",
+        ("watch",),
+    ),
+    Part(
+        ("torch._C._functorch.is_batchedtensor", "torch._C._functorch.is_legacy_batchedtensor"),
+        "backwards within vmap are not left out, and end the recording",
+        ("watch",),
+    ),
+    Part(
+        ("torch._C.DisableTorchFunction",),
+        "function modes and subclasses of yours hear that a tensor is looked at",
+        ("watch",),
+    ),
+    Part(
+        ("torch.nn.modules.module._global_forward_hooks_with_kwargs",),
+        "an entry of a removed hook stays in torch's table",
+    ),
+)
+_COMPILER = Part(
+    ("torch._dynamo.eval_frame._maybe_set_eval_frame",),
+    "modules, source lines and names of variables under watch(), once the compiler is loaded",
+    ("watch",),
+)
+_ABSENT = object()
+_told: set[Part] = set()
+
+
+def missing_parts() -> list[Part]:
+    """Give what this torch lacks; the compiler's parts are asked for only where it is loaded."""
+    return [*_missing(), *([] if are_regions_heard() else [_COMPILER])]
+
+
+def names_of(part: Part) -> str:
+    """Give the names of a part that are not there; all of one that is judged as a whole."""
+    absent = [name for name in part.names if not has(name)]
+    return " and ".join(absent or part.names)
+
+
+def check_parts(use: Use, where: str) -> None:
+    """Refuse what cannot be done with this torch; of other losses warn, once a process.
+
+    Raises:
+        CaptureError: A part is missing without which nothing would be recorded.
+    """
+    for part in missing_parts():
+        if part.stops and use in part.uses:
+            raise CaptureError(
+                f"{where}: expected a torch with {names_of(part)}, got torch {torch.__version__} "
+                f"without it. Lost is {part.lost}. Use a torch that docs/compatibility.md lists."
+            )
+    tell_missing(use, where)
+
+
+def tell_missing(use: Use, where: str) -> None:
+    """Warn of what is lost, unless that was told before. Raises nothing."""
+    new = [part for part in missing_parts() if part not in _told and use in part.uses]
+    _told.update(new)
+    if new:
+        losses = "; ".join(f"{names_of(part)} (lost: {part.lost})" for part in new)
+        warn_quietly(f"{where}: torch {torch.__version__} lacks {losses}.", RuntimeWarning)
+
+
+def may_follow_forwards() -> bool:
+    """Whether it is heard when compiled code begins, so that nothing is on then; tells where not."""
+    if not (heard := are_regions_heard()):
+        tell_missing("watch", "watch()")
+    return heard
+
+
+@functools.cache
+def _missing() -> tuple[Part, ...]:
+    return tuple(part for part in PARTS if not all(map(has, part.names)))
+
+
+def has(name: str) -> bool:
+    """Whether torch has something of a name, from ``torch`` on."""
+    found: Any = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, _ABSENT)
+    return found is not _ABSENT

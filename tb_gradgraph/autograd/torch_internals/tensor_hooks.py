@@ -1,0 +1,34 @@
+"""Hooks that the user puts on tensors, seen as he does."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.torch_internals.replaced import Replaced
+
+
+def listen_for_hooks(listener: Callable[[], None]) -> Callable[[], None]:
+    """Have ``listener`` told of every ``register_hook`` on a tensor with history; give what ends that.
+
+    Such a hook may change a gradient between two operations that do not. Autograd does
+    not tell of it, so ``Tensor.register_hook`` is replaced for as long as anyone listens.
+    """
+    return _replaced.listen(listener)
+
+
+def _told(register_hook: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(register_hook)
+    def told_register_hook(tensor: torch.Tensor, hook: Callable[..., Any]) -> Any:
+        if tensor.grad_fn is not None:
+            for listener in tuple(_replaced.listeners):
+                listener()
+        return register_hook(tensor, hook)
+
+    return told_register_hook
+
+
+_replaced: Replaced[Callable[[], None]] = Replaced(torch.Tensor, "register_hook", _told)

@@ -1,0 +1,157 @@
+"""The user's torch.autograd.Functions: what they are called, were given, and ask of a backward."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+from collections.abc import Container, Iterable
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.torch_internals.engine import custom_function, node_name
+from tb_gradgraph.autograd.user_code.stack_frames import local_variables, shown_path, user_frame
+from tb_gradgraph.graph import OF_FUNCTION
+
+_RECURRENT = "A fused recurrent layer: all its steps are one kernel, and one node here."
+_CELL = "A fused recurrent cell: its gates are one kernel, and one node here."
+_ATTENTION = (
+    "Fused attention: scores, softmax and what they weigh are one kernel, and one node here."
+)
+#: Nodes that stand for a great deal, by their names without the number at the end.
+_OPAQUE = {
+    "DifferentiableGraphBackward": "TorchScript: what it runs as one is one node here.",
+    **dict.fromkeys(
+        ("MkldnnRnnLayerBackward", "CudnnRnnBackward", "MiopenRnnBackward", "LstmMpsBackward"),
+        _RECURRENT,
+    ),
+    **dict.fromkeys(("ThnnFusedLstmCellBackward", "ThnnFusedGruCellBackward"), _CELL),
+    **dict.fromkeys(
+        (
+            *(
+                "ScaledDotProductFlashAttentionBackward",
+                "ScaledDotProductFlashAttentionForCpuBackward",
+            ),
+            *(
+                "ScaledDotProductEfficientAttentionBackward",
+                "ScaledDotProductCudnnAttentionBackward",
+            ),
+            "ScaledDotProductFusedAttentionOverrideableBackward",
+            *("FlashAttentionBackward", "EfficientAttentionBackward", "CudnnAttentionBackward"),
+        ),
+        _ATTENTION,
+    ),
+    **dict.fromkeys(
+        ("CtcLossBackward", "CudnnCtcLossBackward", "MiopenCtcLossBackward"),
+        "CTC loss: all alignments are summed in one kernel, and are one node here.",
+    ),
+}
+#: How deep below ``apply`` the first operation of a forward is looked for.
+_DEPTH_LIMIT = 64
+
+
+def operation_of(node: AutogradNode) -> tuple[str, str]:
+    """Give the name of what ``node`` does, and a note for the reader."""
+    cls = custom_function(node)
+    if cls is None:
+        name = node_name(node)
+        return name, _OPAQUE.get(name.rstrip("0123456789"), "")
+    if _asks_the_engine(cls):
+        return cls.__name__, "reentrant checkpoint: what it recomputes in its backward is not drawn"
+    place = defined_at(cls)
+    return cls.__name__, f"{OF_FUNCTION}{cls.__qualname__}" + (place and f", {place}")
+
+
+def defined_at(cls: type) -> str:
+    """Give ``file:line`` of a class, or "" where Python does not know (a notebook's past cell)."""
+    try:
+        return f"{shown_path(inspect.getsourcefile(cls) or '')}:{inspect.getsourcelines(cls)[1]}"
+    except Exception:  # whatever a notebook, an archive or a class of its own kind raises
+        return ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunningFunction:
+    """A ``Function.forward`` that is being run."""
+
+    number: int  # of its node; below -1 where it makes none, for nothing given requires a gradient
+    arguments: tuple[Any, ...]  # ctx among them, where the forward takes it
+    frame: FrameType  # of the forward
+    caller: FrameType | None  # the user's, that called apply
+
+    def is_running_in(self, frame: FrameType | None) -> bool:
+        """Whether the forward is ``frame`` or one of its callers."""
+        for _ in range(_DEPTH_LIMIT):
+            if frame is None or frame is self.frame:
+                break
+            frame = frame.f_back
+        return frame is self.frame
+
+
+def running_function(number: int) -> RunningFunction | None:
+    """Give the innermost ``Function.forward`` that is running, whose node would have ``number``.
+
+    It is known by its code: from torch 2.14 on ``apply`` is C, and has no frame.
+    """
+    forwards = _forwards()
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(_DEPTH_LIMIT):
+        if frame is None:
+            break
+        if id(frame.f_code) in forwards:
+            frame, arguments = _outermost(frame, forwards)
+            if not any(isinstance(a, torch.Tensor) and a.requires_grad for a in arguments):
+                number = -2 - number
+            return RunningFunction(number, arguments, frame, user_frame(frame.f_back))
+        frame = frame.f_back
+    return None
+
+
+def refuses_inputs(nodes: Iterable[AutogradNode]) -> bool:
+    """Whether a Function behind the graph works only in a backward that accumulates into leaves.
+
+    Reentrant checkpointing (torch's, and those that follow it) runs a backward of
+    its own, and asks the engine whether ``inputs=`` was given.
+    """
+    classes = {custom_function(node) for node in nodes} - {None}
+    return any(_asks_the_engine(cls) for cls in classes)
+
+
+def _asks_the_engine(cls: type | None) -> bool:
+    code = getattr(getattr(cls, "backward", None), "__code__", None)
+    return code is not None and "_is_checkpoint_valid" in code.co_names
+
+
+def _forwards() -> dict[int, CodeType]:
+    """Give the code of every Function's forward by its identity; to hash code reads all of it."""
+    classes: list[type] = [torch.autograd.Function]
+    for cls in classes:  # grows as it is read
+        classes += cls.__subclasses__()
+    codes = (getattr(getattr(cls, "forward", None), "__code__", None) for cls in classes)
+    return {id(code): code for code in codes if code is not None}
+
+
+def _outermost(frame: FrameType, forwards: Container[int]) -> tuple[FrameType, tuple[Any, ...]]:
+    """Give the forward that autograd called, where it has handed its ctx on to another class's."""
+    arguments = _arguments_of(frame)
+    while frame.f_back is not None and id(frame.f_back.f_code) in forwards:
+        above = _arguments_of(frame.f_back)
+        if not (above and arguments and above[0] is arguments[0]):
+            break
+        frame, arguments = frame.f_back, above
+    return frame, arguments
+
+
+def _arguments_of(frame: FrameType) -> tuple[Any, ...]:
+    """Read what a forward was called with, as long as it has not assigned to its parameters."""
+    code = frame.f_code
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames[:count])
+    found = local_variables(frame)
+    given = [found.get(name) for name in names]
+    if code.co_flags & inspect.CO_VARARGS:
+        given.extend(found.get(code.co_varnames[count], ()))
+    return tuple(given)

@@ -1,0 +1,138 @@
+"""Events of the user's code by ``sys.monitoring`` (Python 3.12 and later), beside any other tool's."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from tb_gradgraph.autograd.seen.packed_tensors import packing_code
+from tb_gradgraph.autograd.user_code.taking_off import taken_off
+
+_monitoring: Any = getattr(sys, "monitoring", None)
+#: Ids that Python leaves to whoever comes; 0, 1, 2 and 5 are for debuggers, coverage, profilers, optimizers.
+_IDS = (4, 3)
+
+
+Tell = Callable[[str, FrameType, Any], None]
+
+
+class _Heard:
+    """What is on in this process, for all threads together."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # a collection within may end a watch
+        self.threads: set[int] = set()
+        self.tool: int | None = None
+        self.codes: dict[int, tuple[CodeType, int]] = {}  # and what is heard of it, by ``id``
+        self.tell: Tell = _nothing
+        self.is_heard: Callable[[CodeType], bool] = _never
+
+
+def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
+    """Have ``tell`` told of frames entered from now on on this thread; whether that can be."""
+    with _heard.lock:
+        if _heard.tool is None and not _begin_tool():
+            return False
+        _heard.tell, _heard.is_heard = tell, is_heard
+        _heard.threads.add(threading.get_ident())
+    return True
+
+
+def end() -> None:
+    """End it for this thread, and altogether where it was the last."""
+    with _heard.lock:
+        _heard.threads.discard(threading.get_ident())
+        tool = _heard.tool
+        if _heard.threads or tool is None:
+            return
+        _heard.tool = None
+        for code, _events in _heard.codes.values():
+            _monitoring.set_local_events(tool, code, 0)
+        _heard.codes.clear()
+        _monitoring.set_events(tool, 0)
+        for event in _callbacks():
+            _monitoring.register_callback(tool, event, None)
+        _monitoring.free_tool_id(tool)
+
+
+def _begin_tool() -> bool:
+    for tool in _IDS:
+        if _monitoring.get_tool(tool) is None:
+            _monitoring.use_tool_id(tool, "tb_gradgraph")
+            for event, callback in _callbacks().items():
+                _monitoring.register_callback(tool, event, callback)
+            events = _monitoring.events
+            _monitoring.set_events(
+                tool, events.PY_START | events.PY_RESUME | events.PY_THROW | events.PY_UNWIND
+            )
+            _heard.tool = tool
+            return True
+    return False
+
+
+def _callbacks() -> dict[int, Callable[..., Any]]:
+    events = _monitoring.events
+    return {
+        **dict.fromkeys((events.PY_START, events.PY_RESUME, events.PY_THROW), _at_call),
+        **dict.fromkeys((events.PY_RETURN, events.PY_YIELD), _at_return),
+        events.PY_UNWIND: _at_unwinding,
+        events.LINE: _at_line,
+        events.CALL: _at_method,
+    }
+
+
+def _at_call(code: CodeType, *_arguments: Any) -> None:
+    """Hear of a function that is called or goes on: of torch's own, which are most, no more than that."""
+    if threading.get_ident() not in _heard.threads:
+        return
+    events = _monitoring.events
+    if id(code) in packing_code:
+        _hear(code, events.PY_RETURN)
+        _heard.tell("pack", sys._getframe(1), None)
+    if _heard.is_heard(code):
+        _hear(code, events.LINE | events.PY_RETURN | events.PY_YIELD | events.CALL)
+        _heard.tell("call", sys._getframe(1), None)
+
+
+def _hear(code: CodeType, events: int) -> None:
+    with _heard.lock:
+        heard = _heard.codes.get(id(code), (code, 0))[1]
+        if _heard.tool is not None and heard | events != heard:
+            _heard.codes[id(code)] = (code, heard | events)
+            _monitoring.set_local_events(_heard.tool, code, heard | events)
+
+
+def _at_line(_code: CodeType, _line: int) -> None:
+    if threading.get_ident() in _heard.threads:
+        _heard.tell("line", sys._getframe(1), None)
+
+
+def _at_method(_code: CodeType, _offset: int, function: Any, first: Any) -> None:
+    if threading.get_ident() in _heard.threads:
+        tensor = taken_off(function, first)
+        if tensor is not None:
+            _heard.tell(function.__name__, sys._getframe(1), tensor)
+
+
+def _at_return(_code: CodeType, _offset: int, returned: Any) -> None:
+    if threading.get_ident() in _heard.threads:
+        _heard.tell("return", sys._getframe(1), returned)
+
+
+def _at_unwinding(code: CodeType, *_arguments: Any) -> None:
+    if id(code) in _heard.codes and threading.get_ident() in _heard.threads:
+        _heard.tell("return", sys._getframe(1), None)
+
+
+def _nothing(_event: str, _frame: FrameType, _about: Any) -> None:
+    """Do nothing."""
+
+
+def _never(_code: CodeType) -> bool:
+    return False
+
+
+_heard = _Heard()

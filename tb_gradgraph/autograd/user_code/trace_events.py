@@ -1,0 +1,93 @@
+"""Events of the user's code by ``sys.settrace``, where Python has no ``sys.monitoring`` (before 3.12)."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from tb_gradgraph.autograd.seen.packed_tensors import packing_code
+from tb_gradgraph.autograd.user_code.taking_off import TAKES_OFF, taken_off
+
+Tell = Callable[[str, FrameType, Any], None]
+
+#: In 3.10 to hear of methods would change what code sees that asks for its own variables.
+_HEARS_METHODS = sys.version_info >= (3, 11)
+
+
+class _Here(threading.local):
+    tell: Tell | None = None
+    is_heard: Callable[[CodeType], bool] | None = None
+
+
+_here = _Here()
+
+
+def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
+    """Have ``tell`` told of frames entered from now on on this thread; whether that can be."""
+    if sys.gettrace() not in (None, _at_call):
+        return False
+    _here.tell, _here.is_heard = tell, is_heard
+    sys.settrace(_at_call)
+    if _HEARS_METHODS and sys.getprofile() is None:
+        sys.setprofile(_at_method)
+    return True
+
+
+def end() -> None:
+    """End it. A tracer that the user has put on since stays."""
+    _here.tell = _here.is_heard = None
+    _take_off()
+
+
+def _take_off() -> None:
+    if sys.gettrace() is _at_call:
+        sys.settrace(None)
+    if sys.getprofile() is _at_method:
+        sys.setprofile(None)
+
+
+def _at_call(frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
+    """Hear of a function that is called: of torch's own, which are most, no more than that."""
+    if _here.is_heard is None:  # the user's tracer, which came after ours, has put it back
+        _take_off()
+        return None
+    within = None
+    if id(frame.f_code) in packing_code:
+        _tell("pack", frame)
+        within = _until_return
+    if _here.is_heard(frame.f_code):
+        _tell("call", frame)
+        within = _within
+    return within
+
+
+def _within(frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
+    if event == "line" or event == "return":
+        _tell(event, frame, argument)
+    return _within
+
+
+def _until_return(frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
+    if event == "return":
+        _tell(event, frame, argument)
+    return _until_return
+
+
+def _at_method(frame: FrameType, event: str, function: Any) -> None:
+    """Hear of a method of C that is called; of all other calls no more than that."""
+    if event != "c_call":
+        return
+    if _here.is_heard is None:
+        _take_off()
+    elif function.__name__ in TAKES_OFF and _here.is_heard(frame.f_code):
+        tensor = taken_off(function, None)
+        if tensor is not None and _here.tell is not None:
+            _here.tell(function.__name__, frame, tensor)
+
+
+def _tell(event: str, frame: FrameType, about: Any = None) -> None:
+    if _here.tell is not None:
+        _here.tell(event, frame, about)

@@ -1,0 +1,141 @@
+"""Why the panel shows nothing of a log directory: checks of what lies in it, each with its cure."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+from collections.abc import Iterator, Sequence
+
+from tb_gradgraph import __version__
+from tb_gradgraph.commands.doctor import Finding
+from tb_gradgraph.record.read.event_file import list_event_files, list_run_directories
+from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir
+from tb_gradgraph.record.read.sessions import CURE
+from tb_gradgraph.statistics import STAGES
+
+_MOST_RUNS = 20
+_MOST_WARNINGS = 3
+_RECORD = (
+    "in the script, with a writer from tb_gradgraph: writer.add_grad_graph(model, input), "
+    "or writer.watch(model) before the loop"
+)
+
+
+def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Finding]:
+    """Look for records below ``logdir`` and say of each run what it holds, or what is missing."""
+    root = pathlib.Path(logdir)
+    if not root.is_dir():
+        what = "is a file" if root.exists() else "does not exist"
+        cure = "name the directory that was given to SummaryWriter, or one above it"
+        yield Finding("wrong", f"the log directory {root} {what}", cure)
+        return
+    told: list[str] = []
+    files = [path for run in list_run_directories(root, told.append) for path in _files_of(run)]
+    if not files and not told:
+        text = f"there is no event file below {root.resolve()}"
+        yield Finding("wrong", text, "is it where the script writes? SummaryWriter(...) says where")
+        return
+    size = sum(map(_size_of, files))
+    directories = len({path.parent for path in files})
+    yield Finding(
+        "ok",
+        f"{_count(len(files), 'event file')} of {_count(directories, 'run')} below {root}, "
+        f"{size / 1e3:,.0f} kB",
+    )
+    yield from _examine_runs(read_logdir(root))
+
+
+def _files_of(run: pathlib.Path) -> list[pathlib.Path]:
+    with contextlib.suppress(OSError):  # gone by now; read_logdir says so
+        return list_event_files(run)
+    return []
+
+
+def _size_of(path: pathlib.Path) -> int:
+    with contextlib.suppress(OSError):
+        return path.stat().st_size
+    return 0
+
+
+def _examine_runs(runs: Sequence[LoggedRun]) -> Iterator[Finding]:
+    with_records = [run for run in runs if run.records]
+    for run in runs[:_MOST_RUNS]:
+        yield from _examine_run(run)
+    if len(runs) > _MOST_RUNS:
+        yield Finding("note", f"and {_count(len(runs) - _MOST_RUNS, 'further run')}")
+    if not runs:
+        yield Finding("wrong", "none of them holds records of tb_gradgraph", _RECORD)
+    elif with_records:
+        text = "if the panel lacks the newest steps, TensorBoard reads new ones every 5 s"
+        yield Finding("ok", f"{_count(len(with_records), 'run')} for the panel to show; {text}")
+
+
+def _examine_run(run: LoggedRun) -> Iterator[Finding]:
+    for warning in run.warnings[:_MOST_WARNINGS]:
+        text = f"run {run.name}: damaged, or of a newer version: {warning}"
+        cure = f"if it is newer than {__version__}: pip install --upgrade tb-gradgraph; else the "
+        yield Finding("wrong", text, cure + "record, or the rest of the file, is lost: log it anew")
+    if len(run.warnings) > _MOST_WARNINGS:
+        more = _count(len(run.warnings) - _MOST_WARNINGS, "further record")
+        yield Finding("wrong", f"run {run.name}: {more} that cannot be read")
+    for gap in run.gaps[:_MOST_WARNINGS]:
+        cure = "make room on the disk; recording goes on by itself"
+        yield Finding("note", f"run {run.name}: {gap.text}", cure)
+    if len(run.gaps) > _MOST_WARNINGS:
+        more = _count(len(run.gaps) - _MOST_WARNINGS, "further gap")
+        yield Finding("note", f"run {run.name}: {more}")
+    for text in run.ended[:_MOST_WARNINGS]:
+        cure = "the training went on; the fault is ours: please report it"
+        yield Finding("wrong", f"run {run.name}: {text}", cure)
+    if run.records:
+        yield from _examine_records(run)
+    elif run.sessions:
+        yield Finding(
+            "wrong",
+            f"run {run.name}: a session was begun ({_versions(run)}), and nothing recorded in it",
+            "a watch records when backward() runs through its model; records come to the disk "
+            "after 5 s at first, later more rarely, and with writer.flush() and close()",
+        )
+
+
+def _examine_records(run: LoggedRun) -> Iterator[Finding]:
+    sessions = _count(len(run.sessions), "session")
+    yield Finding("ok", f"run {run.name}: {sessions} ({_versions(run)})")
+    for some in run.hidden[:_MOST_WARNINGS]:
+        cure = f"{CURE}; 'summary --all-sessions' and the panel show what is hidden"
+        yield Finding("note", f"run {run.name}: {some.text}", cure)
+    if len(run.hidden) > _MOST_WARNINGS:
+        more = _count(len(run.hidden) - _MOST_WARNINGS, "further session")
+        yield Finding("note", f"run {run.name}: {more} with hidden records")
+    for tag in sorted({record.tag for record in run.records}):
+        records = [record for record in run.records if record.tag == tag]
+        steps = sorted({record.step for record in records})
+        graphs = {record.graph_hash for record in records}
+        span = (
+            f"step {steps[0]}"
+            if len(steps) == 1
+            else f"{len(steps)} steps, {steps[0]} to {steps[-1]}"
+        )
+        stages = [stage for stage in STAGES if stage in {record.stage for record in records}]
+        text = f"run {run.name}, tag {tag}: {_count(len(graphs), 'graph')}, {span} ({', '.join(stages)})"
+        yield Finding("ok", text)
+        if not any(record.table.present.any() for record in records):
+            cure = "after add_grad_graph(loss), call loss.backward() while the writer is open"
+            yield Finding("wrong", f"run {run.name}, tag {tag}: no gradient was recorded", cure)
+        missing = graphs - run.graphs.keys()
+        if missing:
+            text = f"run {run.name}, tag {tag}: the structure of {_count(len(missing), 'graph')} is missing"
+            yield Finding("wrong", text, "keep all event files of a run together in its directory")
+
+
+def _versions(run: LoggedRun) -> str:
+    versions = {
+        f"tb_gradgraph {session.writer_version}, torch {session.torch_version or 'unknown'}"
+        for session in run.sessions
+    }
+    return "; ".join(sorted(versions)) or "which says nothing of itself"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

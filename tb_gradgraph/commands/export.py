@@ -1,0 +1,85 @@
+"""What the panel's download gives, without TensorBoard running: ``tb-gradgraph export``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tb_gradgraph.errors import GradGraphError
+from tb_gradgraph.record.read.event_file import Told
+from tb_gradgraph.record.read.event_file_provider import EventFiles
+from tb_gradgraph.serve.request.parameters import Parameters, RequestError
+from tb_gradgraph.serve.routes.export_route import answer_export
+from tb_gradgraph.serve.runs.index import RunView
+from tb_gradgraph.serve.runs.reader import Reader
+
+
+class ExportError(GradGraphError):
+    """There is no such run, tag or record to export."""
+
+
+def export(
+    logdir: str | os.PathLike[str],
+    format_name: str,
+    run: str | None = None,
+    tag: str | None = None,
+    told: Told = lambda text: None,
+    **filters: str | None,
+) -> Iterable[bytes]:
+    """Give the bytes of one tag's records, piece by piece.
+
+    Args:
+        logdir: Directory of a run, or of several.
+        format_name: ``json``, ``csv`` or ``dot``.
+        run: Which run; may be left out where there is one.
+        tag: Which tag of the run; may be left out where there is one.
+        told: Called with a sentence for each thing that cannot be read and is not in the export.
+        filters: ``step``, ``hash``, ``backward_pass``, ``stage``: only records of these.
+
+    Raises:
+        ExportError: If there is nothing that fits, or the run or tag is not said.
+    """
+    source = open_log(logdir, told)
+    reader = Reader(source)
+    view = choose_run(reader.runs(all_sessions=run is not None), run)
+    query = {
+        "format": format_name,
+        "run": view.name,
+        "tag": _choose("tag", tuple(view.records), tag),
+        **{name: value for name, value in filters.items() if value is not None},
+    }
+    try:
+        content = answer_export(reader, Parameters(query)).content
+    except RequestError as error:
+        raise ExportError(error.sentence) from None
+    parts = [content] if isinstance(content, bytes) else content
+    return _then_told(parts, reader, view.name, told)
+
+
+def open_log(logdir: str | os.PathLike[str], told: Told) -> EventFiles:
+    """Read the event files below a directory, and tell what could not be read."""
+    source = EventFiles(logdir)
+    for problem in source.problems:
+        told(problem)
+    return source
+
+
+def _then_told(parts: Iterable[bytes], reader: Reader, run: str, told: Told) -> Iterator[bytes]:
+    """Tell at the end which records were damaged: some are found to be as they are read."""
+    yield from parts
+    for warning in reader.runs(all_sessions=True)[run].warnings:
+        told(warning)
+
+
+def choose_run(runs: Mapping[str, RunView], run: str | None) -> RunView:
+    """Give the run that is asked for, or the only one."""
+    return runs[_choose("run", tuple(runs), run)]
+
+
+def _choose(what: str, there: Sequence[str], wanted: str | None) -> str:
+    if wanted in there or (wanted is None and len(there) == 1):
+        return wanted or there[0]
+    if not there:
+        raise ExportError(f"expected a {what} with recorded graphs, found none.")
+    got = "none" if wanted is None else repr(wanted)
+    raise ExportError(f"expected --{what} with one of {', '.join(there)}; got {got}.")

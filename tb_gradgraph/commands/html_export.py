@@ -1,0 +1,189 @@
+"""A run's graph with its steps in one HTML file: ``tb-gradgraph export --html``."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import os
+import pathlib
+from collections.abc import Iterator, Mapping
+
+from tb_gradgraph.commands.export import ExportError, choose_run, open_log
+from tb_gradgraph.commands.html_page import key_of, make_page
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.record.read.event_file import Told
+from tb_gradgraph.record.read.event_file_provider import EventFiles
+from tb_gradgraph.serve.evidence.time_columns import answer_node, answer_series, answer_step
+from tb_gradgraph.serve.plugin import Route
+from tb_gradgraph.serve.request.parameters import Parameters, RequestError
+from tb_gradgraph.serve.routes.findings_route import answer_findings
+from tb_gradgraph.serve.routes.flow_route import answer_flow
+from tb_gradgraph.serve.routes.runs_route import answer_graph, answer_runs
+from tb_gradgraph.serve.routes.scalars_route import answer_scalar, answer_scalars
+from tb_gradgraph.serve.runs.index import Entry, RunView
+from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
+from tb_gradgraph.statistics import OF_PARAMETERS, STATISTICS
+
+#: Most bytes of all answers in a file, before they are compressed; of more, steps are left out.
+MOST_BYTES = 96 * 2**20
+
+#: Bytes that a row of a record takes: its statistics in `step`, `node` and `flow`, a histogram, the axes.
+_ROW_BYTES = 3 * 4 * len(STATISTICS) + 64 + 40
+
+_COUNTS = ("nan", "posinf", "neginf")
+_SHOWN = tuple(
+    name for name in STATISTICS if name != "numel" and name not in (*OF_PARAMETERS, "update_spread")
+)
+_MOST_SEARCHED = 1_000_000  # numbers of a series that the panel looks through
+
+Question = tuple[str, Route, dict[str, object]]
+
+
+def export_html(
+    logdir: str | os.PathLike[str],
+    run: str | None = None,
+    tag: str | None = None,
+    *,
+    most_bytes: int = MOST_BYTES,
+    told: Told = lambda text: None,
+) -> bytes:
+    """Give a file that shows one run's graphs as the panel does, without TensorBoard.
+
+    Args:
+        logdir: Directory of a run, or of several.
+        run: Which run; may be left out where there is one.
+        tag: Only this tag of the run; ``None``: all of them.
+        most_bytes: Limit of what the file holds, before compression. Where the run has more, it holds
+            every n-th recorded step and the last, and says so.
+        told: Called with a sentence for each file or tag that cannot be read.
+
+    Raises:
+        ExportError: If there is no such run or tag, or not even its first and last step fit.
+    """
+    source = open_log(logdir, told)
+    view = choose_run(Reader(source).runs(all_sessions=run is not None), run)
+    if view.stored_in is None:
+        name = _name_of(logdir, view)
+        source.rename(view.name, name)
+        view = dataclasses.replace(view, name=name)
+    told_of = tuple(some.text for some in view.hidden)
+    view = dataclasses.replace(view, hidden=(), warnings=(*view.warnings, *told_of))
+    if tag is not None and tag not in view.records:
+        raise ExportError(f"expected --tag with one of {', '.join(view.records)}; got {tag!r}.")
+    tags = {name: view.records[name] for name in view.records if tag in (None, name)}
+    view = dataclasses.replace(view, records=tags)
+    every = max(1, -(-_estimate(view) // most_bytes))
+    while True:
+        excerpt = _leave_out(view, every)
+        answers = _answer_all(_Excerpt(source, excerpt), excerpt)
+        size = sum(map(len, answers.values()))
+        if size <= most_bytes:
+            return make_page(f"{view.name} - gradient graph", answers)
+        if max(len(_steps(entries)) for entries in excerpt.records.values()) <= 2:
+            raise ExportError(
+                f"expected two steps to fit in {most_bytes:,} bytes, got {size:,}. "
+                "Choose one tag, or record with level='module'."
+            )
+        every *= 2
+
+
+def _name_of(logdir: str | os.PathLike[str], view: RunView) -> str:
+    return pathlib.Path(logdir).resolve().name if view.name == "." else view.name
+
+
+class _Excerpt(Reader):
+    """A reader that knows of one run, and of a part of its records."""
+
+    def __init__(self, source: EventFiles, view: RunView) -> None:
+        super().__init__(source)  # type: ignore[arg-type]  # the methods that are needed
+        super().runs()
+        self._view = view
+
+    def runs(self, all_sessions: bool = False) -> dict[str, RunView]:
+        return {self._view.name: self._view}
+
+
+def _estimate(view: RunView) -> int:
+    return _ROW_BYTES * sum(entry.rows for entries in view.records.values() for entry in entries)
+
+
+def _leave_out(view: RunView, every: int) -> RunView:
+    """Keep each n-th recorded step of a tag, and the last; say so."""
+    if every == 1:
+        return view
+    records = {tag: _each_nth(entries, every) for tag, entries in view.records.items()}
+    warning = (
+        f"This file holds one of every {every} recorded steps, and the last: "
+        "all would make it too large."
+    )
+    return dataclasses.replace(view, records=records, warnings=(warning, *view.warnings))
+
+
+def _each_nth(entries: tuple[Entry, ...], every: int) -> tuple[Entry, ...]:
+    steps = _steps(entries)
+    kept = {*steps[::every], *steps[-1:]}
+    return tuple(entry for entry in entries if entry.step in kept)
+
+
+def _steps(entries: tuple[Entry, ...]) -> list[int]:
+    return sorted({entry.step for entry in entries})
+
+
+def _answer_all(reader: Reader, view: RunView) -> dict[str, bytes]:
+    """Answer every question that the panel may have; what is damaged has no answer."""
+    answers: dict[str, bytes] = {}
+    for name, route, query in _list_questions(reader, view):
+        try:
+            answer = route(reader, Parameters({key: str(value) for key, value in query.items()}))
+        except (RequestError, DamagedRecordError):
+            continue
+        content = answer.content if isinstance(answer.content, bytes) else b"".join(answer.content)
+        answers[key_of(name, query)] = gzip.decompress(content) if answer.is_gzip else content
+    return answers
+
+
+def _list_questions(reader: Reader, view: RunView) -> Iterator[Question]:
+    run = {"run": view.name}
+    yield "runs", answer_runs, {}
+    yield "scalars", answer_scalars, run
+    for scalar in reader.source.list_scalar_tags(view.name):
+        yield "scalar", answer_scalar, {**run, "tag": scalar}
+    for tag, entries in view.records.items():
+        for entry in entries:
+            place = {**run, "tag": tag, **_place_of(entry)}
+            yield "step", answer_step, place
+            yield "findings", answer_findings, place
+        for graph_hash in dict.fromkeys(entry.graph_hash for entry in entries):
+            if graph_hash in view.graphs:
+                yield "graph", answer_graph, {**run, "hash": graph_hash}
+                graph = reader.graph(view, graph_hash)
+                yield from _of_graph({**run, "tag": tag, "hash": graph_hash}, graph, entries)
+
+
+def _place_of(entry: Entry) -> dict[str, object]:
+    return {"step": entry.step, "backward_pass": entry.backward_pass, "stage": entry.stage}
+
+
+def _of_graph(
+    place: Mapping[str, object], graph: Graph, entries: tuple[Entry, ...]
+) -> Iterator[Question]:
+    for name in _SHOWN:
+        yield (
+            "series",
+            answer_series,
+            {**place, "statistic": name, "from": 0, "count": 1},
+        )
+        for stage, backward_pass in sorted(_list_readings(entries)):
+            reading = {"stage": stage, "backward_pass": backward_pass, "every": 1, "from": 0}
+            yield "flow", answer_flow, {**place, "statistic": name, **reading}
+    if graph.row_count * len(entries) <= _MOST_SEARCHED:
+        for name in _COUNTS:
+            yield "series", answer_series, {**place, "statistic": name}
+    for row in range(graph.row_count):
+        yield "node", answer_node, {**place, "row": row}
+
+
+def _list_readings(entries: tuple[Entry, ...]) -> set[tuple[str, int]]:
+    """List where in a step, and in which backward pass, the heat map may be asked for."""
+    passes = {(entry.stage, entry.backward_pass) for entry in entries if entry.stage == "backward"}
+    return passes | {(entry.stage, 0) for entry in entries if entry.stage != "backward"}

@@ -1,0 +1,115 @@
+"""``tb-gradgraph summary``: which graphs and steps were recorded, and what no gradient can reach."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from tb_gradgraph.diagnose import fold_by_module, tell_many
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.record.format.process import tell_part
+from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir
+from tb_gradgraph.record.read.sessions import CURE
+from tb_gradgraph.statistics import STAGES
+
+
+def summarize(logdir: str, all_sessions: bool = False) -> int:
+    """Print it, with ``all_sessions`` also of what later sessions hide; give the exit status."""
+    runs = read_logdir(logdir)
+    hidden = [(run.name, some) for run in runs for some in run.hidden]
+    if all_sessions:
+        runs = tuple(one for run in runs for one in (run, *run.earlier))
+    rows = [row for run in runs for row in _summarize_run(run)]
+    if rows:
+        header = (
+            *("run", "tag", "graph", "nodes", "records", "with gradients", "steps"),
+            *("stages", "skipped steps"),
+        )
+        print(format_table([header, *rows]))
+    else:
+        print(f"No graph was recorded below {logdir}.")
+    for line in (*_list_parts(runs), *_list_unreached(runs)):
+        print(printable(line))
+    for name, some in hidden:
+        print(printable(f"run {name}: {some.text}"))
+    if hidden and not all_sessions:
+        print(f"--all-sessions lists them too. Should they not be hidden: {CURE}.")
+    for run in runs:
+        for text in (*(gap.text for gap in run.gaps), *run.ended):
+            print(printable(f"run {run.name}: {text}"))
+        for warning in run.warnings:
+            warn(f"run {run.name}: {warning}")
+    return 0 if rows else 1
+
+
+def _summarize_run(run: LoggedRun) -> Iterable[tuple[str, ...]]:
+    """Make one row for each tag and graph."""
+    for tag, graph_hash in sorted({(record.tag, record.graph_hash) for record in run.records}):
+        records = [
+            record for record in run.records if (record.tag, record.graph_hash) == (tag, graph_hash)
+        ]
+        graph = run.graphs.get(graph_hash)
+        steps = [record.step for record in records]
+        yield (
+            run.name,
+            tag,
+            graph_hash,
+            str(len(graph.nodes)) if graph else "missing",
+            str(len(records)),
+            str(sum(bool(record.table.present.any()) for record in records)),
+            f"{min(steps)}..{max(steps)}" if min(steps) < max(steps) else str(min(steps)),
+            ",".join(stage for stage in STAGES if stage in {record.stage for record in records}),
+            str(len({record.step for record in records if record.skipped})),
+        )
+
+
+def _list_parts(runs: Iterable[LoggedRun]) -> Iterable[str]:
+    """Tell of the graphs of whose parameters a part was recorded, that of one process."""
+    for run in runs:
+        process = run.sessions[-1].process if run.sessions else None
+        used = {record.graph_hash for record in run.records}
+        for graph_hash, graph in run.graphs.items():
+            owned = [node for node in graph.nodes if node.kind == "parameter"]
+            parts = [node.slots[0].placement for node in owned if node.slots[0].is_part]
+            if parts and graph_hash in used:
+                which = ", ".join(sorted({tell_part(placement, process) for placement in parts}))
+                yield (
+                    f"run {run.name}, graph {graph_hash}: of {len(parts)} of {len(owned)} parameters "
+                    f"this process's part is recorded ({which}); they are in no total."
+                )
+
+
+def _list_unreached(runs: Iterable[LoggedRun]) -> Iterable[str]:
+    """Tell of the parameters that no gradient can reach though they require one, by module."""
+    for run in runs:
+        used = {record.graph_hash for record in run.records}
+        for graph_hash, graph in run.graphs.items():
+            told = list(_tell_unreached(graph)) if graph_hash in used else []
+            if told:
+                yield f"run {run.name}, graph {graph_hash}: no gradient can reach"
+                yield from told
+
+
+def _tell_unreached(graph: Graph) -> Iterable[str]:
+    nodes = enumerate(graph.nodes)
+    some = [(at, n) for at, n in nodes if n.kind == "parameter" and n.requires_grad and n.reason]
+    for module, alike in fold_by_module(some, {at: node.note for at, node in some}):
+        what = alike[0][1].name if len(alike) == 1 else tell_many(module, alike)
+        yield f"  {what}: {alike[0][1].note}"
+
+
+def format_table(rows: Sequence[Sequence[str]]) -> str:
+    """Align the columns of a table whose first row is its header."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = [printable("  ".join(map(str.ljust, row, widths)).rstrip()) for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def warn(text: str) -> None:
+    """Print a warning, beside what the command gives."""
+    print(f"warning: {printable(text)}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """Take out what would move a terminal's cursor: names come from logs."""
+    return "".join(character if character.isprintable() else "?" for character in text)

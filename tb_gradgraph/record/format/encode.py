@@ -1,0 +1,170 @@
+"""Graphs and records to messages; :mod:`tb_gradgraph.record.format.decode` is the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tb_gradgraph.graph import Graph, Node, Record
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format import limits
+from tb_gradgraph.record.format.columns import (
+    compress,
+    encode_column,
+    narrowest_count,
+    narrowest_float,
+)
+from tb_gradgraph.record.format.whole_tensors import encode_whole
+from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS
+
+COUNTS = frozenset({"nan", "posinf", "neginf", "numel"})
+HISTOGRAM = "histogram"
+
+_MAX_UINT32 = 2**32 - 1
+
+#: What records say beside their numbers, if other than this.
+STEP_DEFAULTS = {"loss_scale": 1.0, "skipped": False, "every_n_steps": 0, "cost": 0.0}
+
+
+class _StringTable:
+    """Every text once; what the columns hold is its index."""
+
+    def __init__(self) -> None:
+        self._indices: dict[str, int] = {}
+
+    def index(self, text: str) -> int:
+        """Give the index of ``text``, cut to the limit that readers accept."""
+        if not text.isascii() or len(text) > limits.MAX_TEXT_BYTES:
+            text = shorten(text, limits.MAX_TEXT_BYTES)
+        return self._indices.setdefault(text, len(self._indices))
+
+    def indices(self, texts: Iterable[str]) -> list[int]:
+        """Give the indices of several texts."""
+        return [self.index(text) for text in texts]
+
+    @property
+    def strings(self) -> list[str]:
+        """All texts in the order of their indices."""
+        return list(self._indices)
+
+
+def shorten(text: str, size: int) -> str:
+    """Cut a text to at most ``size`` bytes of UTF-8, between characters; lone surrogates become ``?``."""
+    return text.encode(errors="replace")[:size].decode(errors="ignore")
+
+
+def encode_graph(graph: Graph) -> pb.GraphRecord:
+    """Store the structure of a graph."""
+    table = _StringTable()
+    message = pb.GraphRecord(
+        hash=graph.hash,
+        scope_path=table.indices(scope.path for scope in graph.scopes),
+        scope_call=[scope.call for scope in graph.scopes],
+        scope_module=table.indices(scope.module for scope in graph.scopes),
+        scope_parent=[scope.parent for scope in graph.scopes],
+        edge_source=[edge.source for edge in graph.edges],
+        edge_source_slot=[edge.source_slot for edge in graph.edges],
+        edge_target=[edge.target for edge in graph.edges],
+        edge_target_input=[edge.target_input for edge in graph.edges],
+    )
+    _encode_nodes(message, graph.nodes, table)
+    _encode_slots(message, graph.nodes, table)
+    message.strings.extend(table.strings)
+    return message
+
+
+def _encode_nodes(message: pb.GraphRecord, nodes: Sequence[Node], table: _StringTable) -> None:
+    message.node_key.extend(table.indices(node.key for node in nodes))
+    message.node_name.extend(table.indices(node.name for node in nodes))
+    message.node_kind.extend(table.indices(node.kind for node in nodes))
+    message.node_operation.extend(table.indices(node.operation for node in nodes))
+    message.node_scope.extend(node.scope for node in nodes)
+    message.node_is_leaf.extend(node.is_leaf for node in nodes)
+    message.node_source.extend(table.indices(node.source for node in nodes))
+    message.node_order.extend(node.order for node in nodes)
+    message.node_note.extend(table.indices(node.note for node in nodes))
+    message.node_alias_count.extend(len(node.aliases) for node in nodes)
+    message.node_alias.extend(table.indices(alias for node in nodes for alias in node.aliases))
+    message.node_slot_count.extend(len(node.slots) for node in nodes)
+    if any(node.reason for node in nodes):
+        message.node_reason.extend(table.indices(node.reason for node in nodes))
+
+
+def _encode_slots(message: pb.GraphRecord, nodes: Sequence[Node], table: _StringTable) -> None:
+    slots = [slot for node in nodes for slot in node.slots]
+    message.slot_name.extend(table.indices(slot.name for slot in slots))
+    message.slot_dtype.extend(table.indices(slot.dtype for slot in slots))
+    message.slot_rank.extend(len(slot.shape) for slot in slots)
+    message.slot_size.extend(size for slot in slots for size in slot.shape)
+    message.slot_requires_grad.extend(slot.requires_grad for slot in slots)
+    message.slot_retains_grad.extend(slot.retains_grad for slot in slots)
+    if any(slot.placement for slot in slots):
+        message.slot_placement.extend(table.indices(slot.placement for slot in slots))
+
+
+def encode_chunk(records: Sequence[Record], stride: int = 1) -> pb.StatisticsChunk:
+    """Store records; those of one tag and graph share a segment, in the order given."""
+    groups: dict[tuple[str, str, int], list[Record]] = {}
+    for record in records:
+        rows = len(record.table.present)
+        groups.setdefault((record.tag, record.graph_hash, rows), []).append(record)
+    segments = [encode_segment(group) for group in groups.values()]
+    return pb.StatisticsChunk(segments=segments, stride=stride)
+
+
+def encode_segment(records: Sequence[Record]) -> pb.Segment:
+    """Store records of one tag, graph and number of rows."""
+    table = _StringTable()
+    present = np.stack([record.table.present for record in records])
+    segment = pb.Segment(
+        tag=shorten(records[0].tag, limits.MAX_TAG_BYTES),
+        graph_hash=records[0].graph_hash,
+        rows=present.shape[1],
+        step=[record.step for record in records],
+        wall_time=[record.wall_time for record in records],
+        backward_pass=[record.backward_pass for record in records],
+        objective=table.indices(record.objective for record in records),
+        stage=table.indices(record.stage for record in records),
+        present_rows=present.sum(axis=1).tolist(),
+        present=compress(np.packbits(present, bitorder="little").tobytes()),
+        columns=_encode_statistics(records),
+        only_present=True,
+        whole=encode_whole([r.gradients for r in records], [r.values for r in records]),
+    )
+    _encode_unread(segment, records, table)
+    segment.strings.extend(table.strings)
+    _encode_steps(segment, records)
+    return segment
+
+
+def _encode_unread(segment: pb.Segment, records: Sequence[Record], table: _StringTable) -> None:
+    for number, record in enumerate(records):
+        for row, reason in record.unread.items():
+            segment.unread_record.append(number)
+            segment.unread_row.append(row)
+            segment.unread_reason.append(table.index(reason))
+
+
+def _encode_steps(segment: pb.Segment, records: Sequence[Record]) -> None:
+    """Store what records say of an optimizer's step, where any says something."""
+    for name, default in STEP_DEFAULTS.items():
+        told = [getattr(record, name) for record in records]
+        told = [min(value, _MAX_UINT32) if isinstance(value, int) else value for value in told]
+        if any(value != default for value in told):
+            getattr(segment, name).extend(told)
+
+
+def _encode_statistics(records: Sequence[Record]) -> list[pb.Column]:
+    """Store the rows where a gradient arrived, record by record, and no column without a number."""
+    tables = [record.table for record in records]
+    values = np.concatenate([table.values[table.present] for table in tables])
+    columns = []
+    for name, column in zip(STATISTICS, np.ascontiguousarray(values.T)):
+        if not np.isnan(column).all():
+            narrow = narrowest_count(column) if name in COUNTS else narrowest_float(column)
+            columns.append(encode_column(name, narrow))
+    histogram = np.concatenate([table.histogram[table.present] for table in tables])
+    if histogram.any():
+        columns.append(encode_column(HISTOGRAM, histogram.astype("<u2"), HISTOGRAM_BINS))
+    return columns

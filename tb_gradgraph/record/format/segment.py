@@ -1,0 +1,206 @@
+"""One segment of a chunk: an index read at once, numbers read when they are asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from tb_gradgraph.errors import FormatError
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format import limits
+from tb_gradgraph.record.format.columns import DTYPES, decode_column
+from tb_gradgraph.record.format.encode import COUNTS, HISTOGRAM, STEP_DEFAULTS
+from tb_gradgraph.record.format.stored import Presence, StoredColumn, read_presence
+from tb_gradgraph.record.format.whole_tensors import decode_whole
+from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS, StatisticsTable
+
+WholeByRow = dict[int, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Segment:
+    """Records of one tag and one graph.
+
+    The methods decompress on every call and raise FormatError where the bytes
+    are not as FORMAT.md says; who calls them often keeps their results.
+    """
+
+    tag: str
+    graph_hash: str
+    rows: int
+    steps: tuple[int, ...]
+    wall_times: tuple[float, ...]
+    backward_passes: tuple[int, ...]
+    objectives: tuple[str, ...]
+    stages: tuple[str, ...]
+    present_rows: tuple[int, ...]
+    loss_scale: tuple[float, ...]
+    skipped: tuple[bool, ...]
+    every_n_steps: tuple[int, ...]
+    cost: tuple[float, ...]
+    unread: tuple[Mapping[int, str], ...]
+    message: pb.Segment
+
+    def __len__(self) -> int:
+        """Count the records."""
+        return len(self.steps)
+
+    def presence(self) -> Presence:
+        """Read where a gradient arrived."""
+        return read_presence(self.message.present, self.present_rows, self.rows)
+
+    def column(self, name: str, presence: Presence) -> StoredColumn:
+        """Read one statistic: float32 or wider, NaN where there is no number.
+
+        A statistic that the writer did not know is NaN throughout.
+        """
+        values = self._decode(self._column(name), presence)
+        if values is not None and values.dtype.kind not in "fu":
+            raise FormatError(f"column {name!r}: expected real numbers, got {values.dtype}.")
+        return StoredColumn(presence, values, np.full((), np.nan, np.float32), name in COUNTS)
+
+    def histograms(self, presence: Presence) -> StoredColumn:
+        """Read the histograms: uint16 of HISTOGRAM_BINS a row."""
+        counts = self._decode(self._column(HISTOGRAM), presence, HISTOGRAM_BINS)
+        if counts is not None and counts.dtype != np.uint16:
+            raise FormatError(f"column {HISTOGRAM!r}: expected uint16, got {counts.dtype}.")
+        return StoredColumn(presence, counts, np.zeros(HISTOGRAM_BINS, np.uint16))
+
+    def present(self) -> np.ndarray:
+        """Lay out where a gradient arrived: bool ``[records, rows]``."""
+        presence = self.presence()
+        found = [presence.record(index) for index in range(len(self))]
+        return np.array(found, bool).reshape(len(self), self.rows)
+
+    def statistic(self, name: str) -> np.ndarray:
+        """Lay out one statistic: ``[records, rows]``."""
+        column = self.column(name, self.presence())
+        found = [column.record(index) for index in range(len(self))]
+        return np.stack(found) if found else np.zeros((0, self.rows), np.float32)
+
+    def histogram(self) -> np.ndarray:
+        """Lay out the histograms: uint16 ``[records, rows, HISTOGRAM_BINS]``."""
+        column = self.histograms(self.presence())
+        found = [column.record(index) for index in range(len(self))]
+        return np.array(found, np.uint16).reshape(len(self), self.rows, HISTOGRAM_BINS)
+
+    def tables(self) -> list[StatisticsTable]:
+        """Lay out all statistics, one table a record."""
+        presence = self.presence()
+        columns = [self.column(name, presence) for name in STATISTICS]
+        histograms = self.histograms(presence)
+        return [
+            StatisticsTable(
+                np.stack([column.record(at).astype(np.float64) for column in columns], axis=1),
+                presence.record(at),
+                histograms.record(at),
+            )
+            for at in range(len(self))
+        ]
+
+    def whole(self) -> tuple[list[WholeByRow], list[WholeByRow]]:
+        """Read the gradients and values kept whole, one mapping from row to array a record."""
+        return decode_whole(self.message.whole, len(self), self.rows)
+
+    def _decode(
+        self, column: pb.Column | None, presence: Presence, width: int = 1
+    ) -> np.ndarray | None:
+        """Read a column of ``[n, width]`` or ``[records, rows, width]``, None if it is not there."""
+        if column is None:
+            return None
+        wide = (width,) if width > 1 else ()
+        only_present = self.message.only_present
+        count = (int(presence.starts[-1]),) if only_present else (len(self), self.rows)
+        return decode_column(column, (*count, *wide), width)
+
+    def _column(self, name: str) -> pb.Column | None:
+        return next((column for column in self.message.columns if column.name == name), None)
+
+
+def decoded_bytes(message: pb.Segment) -> int:
+    """Give how many bytes the numbers of a segment are once they are decompressed."""
+    bits = len(message.step) * message.rows
+    numbers = sum(message.present_rows) if message.only_present else bits
+    widths = sum(
+        (column.width or 1) * DTYPES[column.type].itemsize
+        for column in message.columns
+        if column.type in DTYPES
+    )
+    return bits // 8 + numbers * widths + message.whole.uncompressed_bytes
+
+
+def decode_segment(message: pb.Segment) -> Segment:
+    """Check and read the index of a segment.
+
+    Raises:
+        FormatError: If its columns differ in length or point outside their tables.
+    """
+    records = len(message.step)
+    _check_limits(message, records)
+    strings = message.strings
+    try:
+        objectives = tuple(strings[index] for index in message.objective)
+        stages = tuple(strings[index] for index in message.stage)
+    except IndexError:
+        raise FormatError("segment: expected texts in the string table, got others.") from None
+    return Segment(
+        message.tag,
+        message.graph_hash,
+        message.rows,
+        tuple(message.step),
+        tuple(message.wall_time),
+        tuple(message.backward_pass),
+        objectives,
+        stages,
+        tuple(message.present_rows),
+        *(
+            tuple(getattr(message, name)) or (default,) * records
+            for name, default in STEP_DEFAULTS.items()
+        ),
+        _read_unread(message, records),
+        message,
+    )
+
+
+_NOTHING: Mapping[int, str] = {}
+
+
+def _read_unread(message: pb.Segment, records: int) -> tuple[Mapping[int, str], ...]:
+    """Give for each record the rows that could not be read, and why."""
+    columns = (message.unread_record, message.unread_row, message.unread_reason)
+    found: list[dict[int, str] | None] = [None] * records
+    try:
+        for record, row, reason in zip(*columns, strict=True):
+            if row >= message.rows:
+                raise IndexError
+            of_record = found[record] = found[record] or {}
+            of_record[row] = message.strings[reason]
+    except (IndexError, ValueError):
+        raise FormatError(
+            "segment: expected records, rows and reasons of it, got others."
+        ) from None
+    return tuple(_NOTHING if rows is None else rows for rows in found)
+
+
+def _check_limits(message: pb.Segment, records: int) -> None:
+    columns = (message.wall_time, message.backward_pass, message.objective, message.stage)
+    if any(len(column) != records for column in (*columns, message.present_rows)):
+        raise FormatError(f"segment: expected {records} entries in every column, got others.")
+    if any(len(getattr(message, name)) not in (0, records) for name in STEP_DEFAULTS):
+        raise FormatError(f"segment: expected {records} entries or none, got others.")
+    for what, got, most in (
+        ("records", records, limits.MAX_RECORDS),
+        ("rows", message.rows, limits.MAX_ROWS),
+        ("numbers", records * message.rows, limits.MAX_NUMBERS),
+        ("bytes of tag", len(message.tag.encode()), limits.MAX_TAG_BYTES),
+        ("bytes of graph hash", len(message.graph_hash), 16),
+        ("texts", len(message.strings), 2 * limits.MAX_RECORDS),
+        ("columns", len(message.columns), limits.MAX_COLUMNS),
+        ("tensors kept whole", len(message.whole.record), limits.MAX_WHOLE),
+        ("rows not read", len(message.unread_record), limits.MAX_WHOLE),
+        ("characters of text", max(map(len, message.strings), default=0), limits.MAX_TEXT_BYTES),
+    ):
+        if got > most:
+            raise FormatError(f"segment: expected at most {most} {what}, got {got}.")

@@ -1,0 +1,109 @@
+"""Columns of a segment as they are stored: a record is laid out over all rows when it is asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from tb_gradgraph.errors import FormatError
+from tb_gradgraph.record.format.columns import decompress
+
+_AT_ONCE = 2**22  # bits that are counted together
+
+
+@dataclasses.dataclass(frozen=True)
+class Presence:
+    """Where gradients arrived, a bit a record and row."""
+
+    bits: np.ndarray  # uint8, the least significant bit first
+    records: int
+    rows: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.bits.nbytes + 8 * (self.records + 1)
+
+    def record(self, index: int) -> np.ndarray:
+        """Give it for one record: bool of all rows."""
+        start = index * self.rows
+        part = self.bits[start // 8 : -(-(start + self.rows) // 8)]
+        bits = np.unpackbits(part, bitorder="little")
+        return bits[start % 8 : start % 8 + self.rows].astype(bool)
+
+    @functools.cached_property
+    def starts(self) -> np.ndarray:
+        """How many rows are present before each record, and in all."""
+        if self.records * self.rows <= _AT_ONCE:
+            bits = np.unpackbits(self.bits, count=self.records * self.rows, bitorder="little")
+            counts = bits.reshape(self.records, self.rows).sum(axis=1, dtype=np.int64)
+        else:
+            counts = np.array([self.record(at).sum() for at in range(self.records)], np.int64)
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+
+def read_presence(content: bytes, present_rows: tuple[int, ...], rows: int) -> Presence:
+    """Read the bits of a segment.
+
+    Raises:
+        FormatError: If they are not as many as they should be, or ``present_rows`` counts others.
+    """
+    records = len(present_rows)
+    bits = decompress(content, (records * rows + 7) // 8, "column 'present'")
+    presence = Presence(np.frombuffer(bits, np.uint8), records, rows)
+    if np.diff(presence.starts).tolist() != list(present_rows):
+        raise FormatError("column 'present': expected as many rows as present_rows says.")
+    return presence
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredColumn:
+    """One column: numbers of present rows alone, or of all.
+
+    Attributes:
+        presence: Where a gradient arrived.
+        values: ``[n, ...]`` of present rows or ``[records, rows, ...]``; None if it is not stored.
+        empty: What stands where there is no number: an array of ``[...]``.
+        is_count: Whether rows without a gradient have no number though 0 is stored.
+    """
+
+    presence: Presence
+    values: np.ndarray | None
+    empty: np.ndarray
+    is_count: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory, without those of ``presence``."""
+        return 200 if self.values is None else 200 + self.values.nbytes
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether numbers of all rows are stored."""
+        return self.values is not None and self.values.ndim == self.empty.ndim + 2
+
+    def record(self, index: int) -> np.ndarray:
+        """Lay out one record: ``[rows, ...]``."""
+        if self.is_whole:
+            found = self.values[index]
+            if not self.is_count:
+                return found
+            return np.where(self.presence.record(index), found.astype(np.float64), np.nan)
+        values = self.of_record(index)
+        dtype = (
+            np.float64 if self.is_count else self.empty.dtype if values is None else values.dtype
+        )
+        found = np.empty((self.presence.rows, *self.empty.shape), dtype)
+        found[...] = self.empty
+        if values is not None:
+            found[self.presence.record(index)] = values
+        return found
+
+    def of_record(self, index: int) -> np.ndarray | None:
+        """Give the numbers of one record that are stored, in the order of its rows."""
+        if self.values is None or self.is_whole:
+            return None if self.values is None else self.values[index]
+        start, end = self.presence.starts[index : index + 2]
+        return self.values[start:end]

@@ -1,0 +1,185 @@
+"""Read what was logged straight from the event files, without TensorBoard running."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.summary_pb2 import Summary
+
+from tb_gradgraph.errors import FormatError
+from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.record.format.decode import Manifest, decode_chunk, decode_graph, decode_manifest
+from tb_gradgraph.record.format.gap import Gap
+from tb_gradgraph.record.format.limits import MAX_RUN_RECORDS, MAX_RUN_WHOLE_BYTES
+from tb_gradgraph.record.format.segment import Segment
+from tb_gradgraph.record.format.tags import PLUGIN_NAME, RecordTag, parse_tag
+from tb_gradgraph.record.read.event_file import list_run_directories, read_events, run_name
+from tb_gradgraph.record.read.sessions import HiddenRecords, find_hidden, join_sessions, session_run
+from tb_gradgraph.record.read.stored_table import LastColumns, StoredTable
+
+
+@dataclasses.dataclass(frozen=True)
+class LoggedRun:
+    """What one run directory holds.
+
+    Attributes:
+        name: Path below the log directory with forward slashes, ``.`` for itself.
+        sessions: One manifest a writer's life, oldest first.
+        graphs: Structures by hash.
+        records: Sorted by tag, step, stage and backward pass; where a restarted session
+            repeats steps of an earlier one, the later session's.
+        warnings: What could not be read, one sentence each.
+        hidden: Which records of earlier sessions are not among ``records``.
+        earlier: Each session of which some are hidden, by itself.
+        gaps: Records that could not be written, as while the disk was full.
+        ended: What ended a recording early, one sentence each.
+    """
+
+    name: str
+    sessions: tuple[Manifest, ...]
+    graphs: Mapping[str, Graph]
+    records: tuple[Record, ...]
+    warnings: tuple[str, ...]
+    hidden: tuple[HiddenRecords, ...] = ()
+    earlier: tuple[LoggedRun, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    ended: tuple[str, ...] = ()
+
+
+def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
+    """Read every run below ``logdir`` that holds records of ours, sorted by name.
+
+    Raises:
+        FileNotFoundError: If there is no such directory.
+    """
+    root = pathlib.Path(logdir)
+    if not root.is_dir():
+        raise FileNotFoundError(f"expected a log directory, got {str(root)!r}, which is none.")
+    told: list[str] = []
+    directories = list_run_directories(root, told.append)
+    runs = [read_run(path, run_name(path, root)) for path in directories]
+    if told:
+        runs.append(LoggedRun(".", (), {}, (), tuple(told)))
+    return tuple(run for run in runs if run.sessions or run.records or run.warnings)
+
+
+def read_run(directory: str | os.PathLike[str], name: str = ".") -> LoggedRun:
+    """Read the event files of one directory; a damaged record costs itself alone."""
+    reading = _Reading()
+    for event in read_events(directory, reading.warnings.append):
+        reading.add_event(event)
+    return reading.finish(name)
+
+
+class _Reading:
+    """Records of one run as they come, by session."""
+
+    def __init__(self) -> None:
+        self.manifests: dict[str, Manifest] = {}
+        self.graphs: dict[str, Graph] = {}
+        self.records: dict[str, list[Record]] = {}
+        self.warnings: list[str] = []
+        self.gaps: list[Gap] = []
+        self.ended: list[str] = []
+        self._columns = LastColumns()
+        self._count = 0
+        self._whole_bytes = 0
+
+    def add_event(self, event: Event) -> None:
+        """Take in what an event holds of ours; the rest is skipped."""
+        for value in event.summary.value:
+            tag = parse_tag(value.tag)
+            if tag is not None and value.metadata.plugin_data.plugin_name == PLUGIN_NAME:
+                try:
+                    self._add_value(tag, value)
+                except FormatError as error:
+                    self.warnings.append(f"{value.tag}: {error}")
+
+    def _add_value(self, tag: RecordTag, value: Summary.Value) -> None:
+        strings = tuple(value.tensor.string_val)
+        if tag.kind == "manifest":
+            self.manifests[tag.session] = decode_manifest(strings)
+        elif tag.kind == "graph":
+            self.graphs[tag.name] = decode_graph(strings, tag.name)
+        else:
+            chunk = decode_chunk(strings)
+            segments = chunk.segments
+            self._check_room(sum(map(len, segments)))
+            of_session = self.records.setdefault(tag.session, [])
+            records = [record for segment in segments for record in self._read_segment(segment)]
+            of_session.extend(records)
+            self._count += len(records)
+            if chunk.gap is not None:
+                self.gaps.append(chunk.gap)
+            if chunk.ended:
+                self.ended.append(chunk.ended)
+
+    def _check_room(self, records: int) -> None:
+        if self._count + records > MAX_RUN_RECORDS:
+            raise FormatError(f"expected at most {MAX_RUN_RECORDS} records in a run, got more.")
+
+    def _read_segment(self, segment: Segment) -> list[Record]:
+        self._whole_bytes += segment.message.whole.uncompressed_bytes
+        has_room = self._whole_bytes <= MAX_RUN_WHOLE_BYTES
+        if not has_room and segment.message.whole.record:
+            text = (
+                f"expected at most {MAX_RUN_WHOLE_BYTES} bytes of whole tensors in a run, got more"
+            )
+            which = f"tag {segment.tag!r}, steps {min(segment.steps)} to {max(segment.steps)}"
+            self.warnings.append(f"{which}: {text}; the statistics alone are given.")
+        return list(_read_records(segment, self._columns, has_room))
+
+    def finish(self, name: str) -> LoggedRun:
+        """Join the sessions."""
+        records = join_sessions([self.records[session] for session in sorted(self.records)])
+        hidden = find_hidden(self.records)
+        numbers = {some.session: some.number for some in hidden}
+        return LoggedRun(
+            name,
+            tuple(self.manifests[session] for session in sorted(self.manifests)),
+            self.graphs,
+            tuple(records),
+            tuple(self.warnings),
+            tuple(hidden),
+            tuple(self._session(name, session, number) for session, number in numbers.items()),
+            tuple(self.gaps),
+            tuple(self.ended),
+        )
+
+    def _session(self, name: str, session: str, number: int) -> LoggedRun:
+        """Give one session as a run."""
+        manifests = (self.manifests[session],) if session in self.manifests else ()
+        records = tuple(join_sessions([self.records[session]]))
+        used = {record.graph_hash for record in records}
+        graphs = {key: graph for key, graph in self.graphs.items() if key in used}
+        return LoggedRun(session_run(name, number), manifests, graphs, records, ())
+
+
+def _read_records(segment: Segment, columns: LastColumns, with_whole: bool) -> Iterator[Record]:
+    """Give the records of a segment, all of which is checked; tables are laid out when looked at."""
+    nothing: list[dict[int, np.ndarray]] = [{}] * len(segment)
+    gradients, values = segment.whole() if with_whole else (nothing, nothing)
+    columns.check(segment)
+    for index in range(len(segment)):
+        yield Record(
+            tag=segment.tag,
+            graph_hash=segment.graph_hash,
+            step=segment.steps[index],
+            wall_time=segment.wall_times[index],
+            backward_pass=segment.backward_passes[index],
+            objective=segment.objectives[index],
+            table=StoredTable(columns, segment, index),
+            gradients=gradients[index],
+            values=values[index],
+            stage=segment.stages[index],
+            loss_scale=segment.loss_scale[index],
+            skipped=segment.skipped[index],
+            every_n_steps=segment.every_n_steps[index],
+            cost=segment.cost[index],
+            unread=segment.unread[index],
+        )

@@ -1,0 +1,292 @@
+"""Graphs and records in, summaries out, on one thread; nothing is written before the first record."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tensorboard.compat.proto.summary_pb2 import Summary
+
+from tb_gradgraph import __version__
+from tb_gradgraph.graph import Graph, Record, is_step
+from tb_gradgraph.record.exchange.graph_def import encode_run_metadata
+from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format.check_graph import check_graph_size
+from tb_gradgraph.record.format.decode import check_chunk
+from tb_gradgraph.record.format.encode import encode_chunk, encode_graph, shorten
+from tb_gradgraph.record.format.envelope import Strings, dashboard_summary, record_summary, seal
+from tb_gradgraph.record.format.gap import Disk, Gap, gap_of, joined
+from tb_gradgraph.record.format.limits import MAX_TAG_BYTES
+from tb_gradgraph.record.format.process import Process
+from tb_gradgraph.record.format.tags import (
+    create_session,
+    graph_tag,
+    manifest_tag,
+    parse_tag,
+    statistics_tag,
+)
+from tb_gradgraph.record.write.patient_file import RETRY_SECONDS
+from tb_gradgraph.record.write.schedule import ChunkSchedule
+
+AddSummary = Callable[[Summary, "int | None"], None]
+
+#: Graphs that wait for a record to be kept; beyond it the oldest is forgotten.
+MAX_WAITING_GRAPHS = 256
+
+#: A graph that changes at every step would flood the standard dashboard, and it cannot draw large ones.
+MAX_DASHBOARD_GRAPHS = 8
+MAX_DASHBOARD_NODES = 20_000
+
+
+class SinkError(Exception):
+    """The user's writer did not take a summary; its own error is the cause."""
+
+
+class ChunkWriter:
+    """One session's encoder. Not thread-safe: the session calls it on its own thread.
+
+    A record or graph that cannot be stored costs itself alone, and is named by ``take_lost``.
+    SinkError says that the writer behind ``add_summary`` failed. While the disk is full, chunks
+    are left out, and the next one that is written tells how many records, and of which steps.
+
+    Args:
+        add_summary: Takes a summary and a step.
+        clock: Seconds since the epoch.
+        disk: None for one that is never full.
+    """
+
+    def __init__(
+        self,
+        add_summary: AddSummary,
+        torch_version: str,
+        clock: Callable[[], float],
+        disk: Disk | None = None,
+    ) -> None:
+        self._disk = disk
+        self._gap: Gap | None = None  # not told yet
+        self._ended = ""  # nor that
+        self._sent: dict[str, Gap | None] = {}  # by tag: what is lost if the chunk is
+        self._add_summary = add_summary
+        self._torch_version = torch_version
+        self.process = Process()  # for the manifest
+        self._clock = clock
+        self._start_time = clock()
+        self.session = create_session(self._start_time)
+        self._schedule = ChunkSchedule(self._start_time)
+        self._pending: list[Record] = []
+        self._graphs: collections.OrderedDict[str, Graph] = collections.OrderedDict()
+        self._graphs_written: set[str] = set()
+        self._published: dict[str, set[str]] = {}  # hashes by tag
+        self._started = False
+        self._lost: list[str] = []
+        self.chunks_written = 0
+
+    def write_graph(self, graph: Graph) -> None:
+        """Keep a graph until a record of it is written."""
+        self._graphs[graph.hash] = graph
+        if len(self._graphs) > MAX_WAITING_GRAPHS:
+            self._graphs.popitem(last=False)
+
+    def write_record(self, record: Record) -> None:
+        """Put a record into the open chunk, its graph before it, and close the chunk if it is due."""
+        if not self._admits(record):
+            return
+        if not self._is_stuck():
+            self._introduce(record)
+        self._pending.append(record)
+        self.write_due()
+
+    def _admits(self, record: Record) -> bool:
+        if not is_step(record.step):
+            self.lose(f"expected a step of 64 bits, got {record.step}", record)
+            return False
+        try:
+            return self._schedule.admits(record)
+        except Exception as error:
+            self.lose(_named(error), record)
+            return False
+
+    def seconds_left(self) -> float | None:
+        """Tell how long until :meth:`write_due` has something to do; ``None`` while nothing is open."""
+        return self._schedule.seconds_left(self._clock())
+
+    def write_due(self) -> None:
+        """Write the open chunk if it is large, old or urgent."""
+        if self.seconds_left() == 0:
+            self._write_open(RETRY_SECONDS)
+
+    def write_pending(self) -> None:
+        """Write the open chunk whatever its age.
+
+        The event's step is the chunk's first, so that TensorBoard's purging at
+        a restart from step n never drops a record from before n.
+        """
+        self._write_open(0.0)
+
+    def write_end(self, why: str) -> None:
+        """Tell that nothing more of some tag is recorded."""
+        self._ended = shorten(f"{self._ended}; {why}" if self._ended else why, MAX_TAG_BYTES)
+        self.write_pending()
+
+    def _write_open(self, patience: float) -> None:
+        stuck = self._is_stuck(patience)
+        records, self._pending = self._pending, []
+        if not stuck:
+            self._write_records(records)
+        elif records:
+            self._gap = joined(self._gap, gap_of(records, self._fault))
+            self._schedule.drop()
+
+    def _write_records(self, records: list[Record]) -> None:
+        self._take_dropped()
+        if (self._gap is not None or self._ended) and not self._started:
+            self._write_manifest()
+        for record in records:
+            self._introduce(record)
+        size = sum(self._write_chunk(*sealed) for sealed in self._seal(records))
+        if records:
+            self._schedule.close(size)
+
+    def _write_chunk(self, records: list[Record], strings: Strings) -> int:
+        tag = statistics_tag(self.session, self.chunks_written)
+        told, self._gap, self._ended = self._gap, None, ""
+        if self._disk is not None:
+            self._sent[tag] = joined(told, gap_of(records, "") if records else None)
+        steps = [record.step for record in records] or [0 if told is None else told.first_step]
+        size = self._put(tag, strings, min(steps))
+        self.chunks_written += 1
+        return size
+
+    def settle(self) -> None:
+        """Take note that what was added is in the file, waits for room, or is lost."""
+        self._take_dropped()
+        self._sent.clear()
+
+    def _take_dropped(self) -> None:
+        for tag in () if self._disk is None else self._disk.take_dropped():
+            name = parse_tag(tag)
+            if name is None or name.session != self.session:
+                continue
+            if name.kind == "manifest":
+                self._started = False
+            elif name.kind == "graph":
+                self._graphs_written.discard(name.name)
+            elif lost := self._sent.pop(tag, None):
+                self._gap = joined(self._gap, dataclasses.replace(lost, why=self._fault))
+
+    def _is_stuck(self, patience: float | None = None) -> bool:
+        try:
+            return self._disk is not None and self._disk.is_stuck(patience)
+        except Exception as error:
+            raise SinkError from error
+
+    @property
+    def _fault(self) -> str:
+        return "" if self._disk is None else self._disk.fault
+
+    def lose(self, why: str, record: Record | None = None) -> None:
+        """Note that something is not stored, as a record."""
+        where = "" if record is None else f"{record.tag!r}, step {record.step}: "
+        self._lost.append(where + why)
+
+    def take_lost(self) -> list[str]:
+        """Say what could not be stored since the last call."""
+        lost, self._lost = self._lost, []
+        return lost
+
+    def _seal(self, records: list[Record]) -> Iterator[tuple[list[Record], Strings]]:
+        """Give the chunk of all records, or several where one of them cannot be stored."""
+        if not records and self._gap is None and not self._ended:
+            return
+        try:
+            chunk = encode_chunk(records, self._schedule.stride)
+            chunk.ended = self._ended
+            if self._gap is not None:
+                self._gap.encode_into(chunk)
+            check_chunk(chunk)
+            strings = seal(chunk)
+        except Exception as error:
+            if len(records) < 2:
+                self.lose(_named(error), *records)
+                return
+            half = len(records) // 2
+            yield from self._seal(records[:half])
+            yield from self._seal(records[half:])
+        else:
+            yield records, strings
+
+    def _introduce(self, record: Record) -> None:
+        """Write what has to come before a record, once."""
+        if not self._started:
+            self._write_manifest()
+        self._write_graphs(record)
+
+    def _write_manifest(self) -> None:
+        manifest = pb.Manifest(
+            session=self.session,
+            writer_version=__version__,
+            torch_version=self._torch_version,
+            start_time=self._start_time,
+            **_columns_of(self.process),
+        )
+        self._put(manifest_tag(self.session), seal(manifest), 0)
+        self._started = True
+
+    def _write_graphs(self, record: Record) -> None:
+        graph_hash = record.graph_hash
+        graph = self._graphs.get(graph_hash)
+        if graph is None:
+            return
+        try:
+            if graph_hash not in self._graphs_written:
+                self._graphs_written.add(graph_hash)
+                message = encode_graph(graph)
+                check_graph_size(message)
+                strings = seal(message)
+                self._schedule.spend(self._put(graph_tag(self.session, graph_hash), strings, 0))
+            self._publish_graph(record, graph)
+        except SinkError:
+            raise
+        except Exception as error:
+            self.lose(f"its graph: {_named(error)}", record)
+
+    def _publish_graph(self, record: Record, graph: Graph) -> None:
+        """Show the graph in the standard dashboard too, once a tag."""
+        published = self._published.setdefault(record.tag, set())
+        if record.graph_hash in published or len(published) >= MAX_DASHBOARD_GRAPHS:
+            return
+        published.add(record.graph_hash)
+        if len(graph.nodes) <= MAX_DASHBOARD_NODES:
+            tag = shorten(f"gradgraph/{record.tag}", MAX_TAG_BYTES)
+            self._add(dashboard_summary(tag, encode_run_metadata(graph)), record.step)
+
+    def _put(self, tag: str, strings: Strings, step: int) -> int:
+        self._add(record_summary(tag, strings), step)
+        return len(strings[0]) + len(strings[1])
+
+    def _add(self, summary: Summary, step: int) -> None:
+        try:
+            self._add_summary(summary, step)
+        except Exception as error:
+            raise SinkError from error
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _columns_of(process: Process) -> dict[str, Any]:
+    """Give the manifest's columns; none of a process that is the only one."""
+    if process == Process():
+        return {}
+    names, sizes, places = zip(*process.mesh) if process.mesh else ((), (), ())
+    return {
+        "rank": process.rank,
+        "world_size": process.world_size,
+        "run_id": shorten(process.run_id, MAX_TAG_BYTES),
+        "mesh_name": names,
+        "mesh_size": sizes,
+        "mesh_place": places,
+    }

@@ -1,0 +1,98 @@
+"""The user's own writer as a place for summaries: torch's or tensorboardX's, neither imported."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol
+
+from tensorboard.compat.proto.summary_pb2 import Summary
+
+from tb_gradgraph.errors import WriterError
+from tb_gradgraph.record.write.checksum import use_fast_checksum
+from tb_gradgraph.record.write.patient_file import PatientFile, make_patient
+
+
+class SummarySink(Protocol):
+    """Where a session puts its summaries."""
+
+    def add_summary(self, summary: Summary, step: int | None) -> None:
+        """Put a summary into the event file's queue."""
+
+    def flush(self) -> None:
+        """Wait until everything is in the file."""
+
+
+class WriterSink:
+    """A user's SummaryWriter, torch's or tensorboardX's, or a subclass of either.
+
+    Its file writer is asked for anew at each call, because both libraries
+    replace it when a closed writer is used again.
+
+    Args:
+        writer: Not kept alive longer than the sink; nothing on it is changed but
+            the checksum function of its own event file, and that it waits while the disk is full.
+        caller: The public function named in errors, as ``"watch()"``.
+
+    Raises:
+        WriterError: If the writer is closed or of an unknown kind.
+    """
+
+    def __init__(self, writer: Any, caller: str = "add_grad_graph()") -> None:
+        if not callable(getattr(writer, "_get_file_writer", None)):
+            raise WriterError(
+                f"{caller}: expected a SummaryWriter of torch or tensorboardX, got "
+                f"{type(writer).__name__}. Of a logger, pass its .experiment."
+            )
+        self._writer = writer
+        self._caller = caller
+        self._accelerated: Any = None
+        self._file: PatientFile | None = None
+        self.check_open()
+
+    def check_open(self) -> None:
+        """Raise WriterError if the writer was closed."""
+        self._file_writer()
+
+    def add_summary(self, summary: Summary, step: int | None) -> None:
+        """Put a summary into the event file's queue; WriterError if the writer was closed."""
+        file_writer = self._file_writer()
+        file_writer.add_summary(_in_writers_protos(summary, file_writer), step)
+
+    def flush(self) -> None:
+        """Wait until everything is in the file; WriterError if the writer was closed."""
+        self._file_writer().flush()
+
+    @property
+    def fault(self) -> str:
+        """Why the event file could not be written when that was last so."""
+        return "" if self._file is None else self._file.fault
+
+    def is_stuck(self, patience: float | None = None) -> bool:
+        """Say whether events wait for room on the disk, as PatientFile does."""
+        return self._file is not None and self._file.is_stuck(patience)
+
+    def take_dropped(self) -> list[str]:
+        """Give the tags of our own summaries that were lost since the last call."""
+        return [] if self._file is None else self._file.take_dropped()
+
+    def _file_writer(self) -> Any:
+        if getattr(self._writer, "file_writer", self._writer) is None:
+            raise WriterError(
+                f"{self._caller}: expected an open SummaryWriter, got one that was closed. "
+                "Call close() on the writer last."
+            )
+        file_writer = self._writer._get_file_writer()
+        if file_writer is not self._accelerated:
+            self._accelerated = file_writer
+            self._file = make_patient(file_writer)
+            use_fast_checksum(file_writer)
+        return file_writer
+
+
+def _in_writers_protos(summary: Summary, file_writer: Any) -> Any:
+    """Parse the summary again where the writer has message classes of its own, as tensorboardX."""
+    package = type(file_writer).__module__.partition(".")[0]
+    protos = sys.modules.get(f"{package}.proto.summary_pb2")
+    if package == "tensorboard" or protos is None:
+        return summary
+    return protos.Summary.FromString(summary.SerializeToString())

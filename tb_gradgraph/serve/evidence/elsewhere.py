@@ -1,0 +1,122 @@
+"""At which other recorded steps of a tag there are findings that the shown one does not have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tb_gradgraph.diagnose import Finding
+from tb_gradgraph.serve.runs.index import Entry, RunView
+from tb_gradgraph.serve.runs.reader import Reader
+
+#: Steps that are examined: of a longer training the first, the last, and some that lie evenly.
+MOST_EXAMINED = 64
+
+#: Rows of all steps that are examined, which takes some seconds the first time: fewer steps of a large graph.
+_MOST_ROWS = 200_000
+_LEAST_EXAMINED = 8
+
+#: Most that are listed, the earliest of them.
+MOST_LISTED = 12
+
+#: Of so many records of the shown step the findings are not told again of others.
+_MOST_STAGES = 8
+
+#: Kinds that say of each node by itself what is wrong with it; others are of the step.
+_OF_NODES = frozenset({"no_gradient", "zero_gradient", "not_optimized"})
+
+Found = dict[str, Any]  # a finding as it is sent
+
+
+def first_nonfinite(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Entry | None:
+    """Give the first record of some in which a gradient holds NaN or infinity."""
+    return next((entry for entry in entries if reader.is_nonfinite(run, entry)), None)
+
+
+def list_elsewhere(
+    reader: Reader,
+    run: RunView,
+    entry: Entry,
+    found: Sequence[Found],
+    find: Callable[[Entry], Sequence[Finding]],
+) -> list[dict[str, Any]]:
+    """List other steps with errors and warnings that are not among ``found``, each where it first is.
+
+    Args:
+        reader: Where records come from, and what was found in them is kept.
+        run: The run.
+        entry: The record that is shown.
+        found: What was found in it.
+        find: Finds what looks wrong in a record.
+    """
+    entries = run.records[entry.tag]
+    known = {_sort_of(finding) for finding in found}
+    for stage in [one for one in entries if one.step == entry.step][:_MOST_STAGES]:
+        if stage.graph_hash in run.graphs:  # what is told at another stage of the step is known too
+            known.update(_sort_of(one) for one in _kept(reader, run, stage, find))
+    listed = []
+    for other in _examined(reader, run, entries):
+        if other.step == entry.step or other.graph_hash not in run.graphs:
+            continue
+        new = [one for one in _kept(reader, run, other, find) if _sort_of(one) not in known]
+        if new:
+            known.update(_sort_of(one) for one in new)
+            listed.append(
+                {
+                    "step": other.step,
+                    "backward_pass": other.backward_pass,
+                    "count": len(new),
+                    "severity": new[0]["severity"],
+                    "text": new[0]["text"],
+                }
+            )
+    return listed[:MOST_LISTED]
+
+
+def _sort_of(finding: Found) -> tuple[str, str]:
+    kind = finding["kind"]
+    return kind, finding["node"] if kind in _OF_NODES else ""
+
+
+def _examined(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Give a record of each step to examine, in the order of steps.
+
+    Their distance is a power of two, so that those of a training that runs are found already.
+    """
+    of_step: dict[int, Entry] = {}
+    for entry in entries:
+        of_step.setdefault(entry.step, entry)
+    steps = list(of_step)
+    most = max(_LEAST_EXAMINED, min(MOST_EXAMINED, _MOST_ROWS // max(1, entries[0].rows)))
+    every = 1
+    while len(steps) > every * most:
+        every *= 2
+    chosen = {step: of_step[step] for step in (*steps[::every], steps[-1])}
+    bad = first_nonfinite(reader, run, entries)
+    if bad is not None:
+        chosen[bad.step] = bad
+    return iter([chosen[step] for step in sorted(chosen)])
+
+
+def _kept(
+    reader: Reader, run: RunView, entry: Entry, find: Callable[[Entry], Sequence[Finding]]
+) -> list[Found]:
+    """Give the errors and warnings of a record; found once, until its step has further records."""
+    count = sum(one.step == entry.step for one in run.records[entry.tag])
+    key = (run.name, "findings", entry.chunk, entry.segment, entry.position, count)
+
+    def make() -> bytes:
+        worth = [one for one in find(entry) if one.severity != "note"]
+        return json.dumps([_as_sent(one) for one in worth]).encode()
+
+    return json.loads(reader.keep(key, make))
+
+
+def _as_sent(finding: Finding) -> Found:
+    return {
+        "severity": finding.severity,
+        "kind": finding.kind,
+        "node": finding.node,
+        "text": finding.text,
+    }

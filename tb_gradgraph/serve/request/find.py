@@ -1,0 +1,63 @@
+"""What a request's parameters name: a run, a tag's records, one record, a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.serve.request.parameters import Parameters, not_found
+from tb_gradgraph.serve.runs.index import Entry, RunView
+from tb_gradgraph.serve.runs.reader import Reader
+
+
+def find_run(reader: Reader, parameters: Parameters) -> RunView:
+    """Find the run called ``run``; 404 if it has no records of ours."""
+    name = parameters.text("run")
+    run = reader.runs(all_sessions=True).get(name)
+    if run is None:
+        raise not_found(f"Expected a run with recorded graphs, got {name[:200]!r}.")
+    return run
+
+
+def find_records(run: RunView, parameters: Parameters) -> tuple[Entry, ...]:
+    """Find the records of ``tag``; 404 if there are none."""
+    tag = parameters.text("tag")
+    if tag not in run.records:
+        raise not_found(f"Expected a tag of run {run.name[:200]!r}, got {tag[:200]!r}.")
+    return run.records[tag]
+
+
+def with_stage(entries: Sequence[Entry], parameters: Parameters) -> tuple[Entry, ...]:
+    """Leave only records of ``stage``, if that is given."""
+    stage = parameters.optional_text("stage")
+    return tuple(entry for entry in entries if stage in (None, entry.stage))
+
+
+def find_entry(reader: Reader, parameters: Parameters) -> tuple[RunView, Entry]:
+    """Find the record at ``step``, ``backward_pass`` and ``stage``, the first where several fit."""
+    run = find_run(reader, parameters)
+    wanted = {
+        "step": parameters.integer("step"),
+        "backward_pass": _wanted_pass(parameters),
+        "stage": parameters.optional_text("stage"),
+    }
+    given = {name: value for name, value in wanted.items() if value is not None}
+    for entry in find_records(run, parameters):
+        if all(getattr(entry, name) == value for name, value in given.items()):
+            return run, entry
+    got = ", ".join(f"{name.replace('_', ' ')} {str(value)[:40]}" for name, value in given.items())
+    raise not_found(f"Expected a recorded step of the tag, got {got}.")
+
+
+def _wanted_pass(parameters: Parameters) -> int | None:
+    """Give the pass that is asked for, 0 if none is: but later stages belong to whichever was the last."""
+    backward_pass = parameters.natural("backward_pass")
+    later = parameters.optional_text("stage") not in (None, "backward")
+    return backward_pass if backward_pass is not None or later else 0
+
+
+def find_graph(reader: Reader, run: RunView, graph_hash: str) -> Graph:
+    """Find a graph by its hash; 404 if the run has none such."""
+    if graph_hash not in run.graphs:
+        raise not_found(f"Expected the hash of a graph of the run, got {graph_hash[:40]!r}.")
+    return reader.graph(run, graph_hash)

@@ -1,0 +1,181 @@
+"""Downloads: JSON, CSV and Graphviz, sent piece by piece."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tb_gradgraph import __version__
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.record.exchange.dot import to_dot
+from tb_gradgraph.serve.evidence.graph_columns import graph_columns
+from tb_gradgraph.serve.request.answer import JSON, Answer
+from tb_gradgraph.serve.request.find import find_graph, find_records, find_run
+from tb_gradgraph.serve.request.frames import to_json
+from tb_gradgraph.serve.request.parameters import Parameters, not_found
+from tb_gradgraph.serve.runs.index import Entry, RunView
+from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
+from tb_gradgraph.statistics import STATISTICS
+
+Graphs = Mapping[str, Graph]
+Tables = Iterator[tuple[Entry, np.ndarray]]
+
+#: What a cell begins with that a spreadsheet takes for a formula.
+_COMPUTED = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001
+
+_FORMATS = ("json", "csv", "dot")
+_LABELS = ("name", "operation", "key", "dtype")
+_RECORD_COLUMNS = (
+    *("tag", "hash", "step", "backward_pass", "stage", "wall_time"),
+    *("loss_scale", "skipped", "every_n_steps", "cost"),
+)
+
+
+def answer_export(reader: Reader, parameters: Parameters) -> Answer:
+    """Give all records of a tag, or of one graph, step, backward pass or stage of it, as a download."""
+    run = find_run(reader, parameters)
+    form = parameters.choice("format", _FORMATS)
+    entries = _choose(find_records(run, parameters), parameters)
+    if form == "dot":
+        content: Iterable[bytes] = [_dot(reader, run, entries).encode()]
+        return Answer(content, "text/vnd.graphviz; charset=utf-8", file_name="gradgraph.dot")
+    graphs = {
+        graph_hash: reader.graph(run, graph_hash)
+        for graph_hash in dict.fromkeys(entry.graph_hash for entry in entries)
+        if graph_hash in run.graphs
+    }
+    records = _tables(reader, run, entries)
+    if form == "csv":
+        lines = _csv_lines(run.name, graphs, records)
+        return Answer(lines, "text/csv; charset=utf-8", file_name="gradgraph.csv")
+    head = {"version": __version__, "run": run.name, "tag": entries[0].tag}
+    columns = {of: graph_columns(graphs[of], of, run.processes.get(of)) for of in graphs}
+    return Answer(_json_parts(head, columns, records), JSON, file_name="gradgraph.json")
+
+
+def _choose(entries: Sequence[Entry], parameters: Parameters) -> list[Entry]:
+    wanted = {
+        "graph_hash": parameters.optional_text("hash"),
+        "step": parameters.optional_integer("step"),
+        "backward_pass": parameters.natural("backward_pass"),
+        "stage": parameters.optional_text("stage"),
+    }
+    chosen = [
+        entry
+        for entry in entries
+        if all(value in (None, getattr(entry, name)) for name, value in wanted.items())
+    ]
+    if not chosen:
+        given = ", ".join(f"{name} {value}" for name, value in wanted.items() if value is not None)
+        steps = sorted({entry.step for entry in entries})
+        raise not_found(
+            f"Expected hash, step, backward pass and stage of a record of the tag, got {given}; "
+            f"its steps are {_listed(steps)}."
+        )
+    return chosen
+
+
+def _listed(steps: Sequence[int]) -> str:
+    shown = [str(step) for step in steps]
+    return ", ".join(shown if len(shown) <= 8 else [*shown[:5], "..", *shown[-2:]])
+
+
+def _dot(reader: Reader, run: RunView, entries: Sequence[Entry]) -> str:
+    """Draw the graph of the last backward pass, with its norms; of later stages only parameters have any."""
+    entry = next((one for one in reversed(entries) if one.stage == "backward"), entries[-1])
+    graph = find_graph(reader, run, entry.graph_hash)
+    return to_dot(graph, reader.statistic(run, entry, "l2_norm"))
+
+
+def _json_parts(
+    head: dict[str, str], columns: Mapping[str, object], records: Tables
+) -> Iterator[bytes]:
+    yield to_json({**head, "graphs": columns})[:-1].encode() + b',"records":['
+    for index, (entry, values) in enumerate(records):
+        yield b"," * (index > 0) + to_json(_json_record(entry, values)).encode()
+    yield b"]}"
+
+
+def _json_record(entry: Entry, values: np.ndarray) -> dict[str, Any]:
+    columns = {
+        name: [None if number != number else number for number in column.tolist()]
+        for name, column in zip(STATISTICS, values.T)
+    }
+    return {
+        **dict(zip(_RECORD_COLUMNS, _record_cells(entry))),
+        "objective": entry.objective,
+        "statistics": columns,
+    }
+
+
+def _csv_lines(run: str, graphs: Graphs, records: Tables) -> Iterator[bytes]:
+    labels = {graph_hash: row_labels(graph) for graph_hash, graph in graphs.items()}
+    yield _csv_text([["run", *_RECORD_COLUMNS, "row", *_LABELS, *STATISTICS]])
+    for entry, values in records:
+        of_rows = labels.get(entry.graph_hash) or [("",) * len(_LABELS)] * entry.rows
+        numbers = np.where(np.isnan(values), None, values.astype(object)).tolist()
+        head = [run, *_record_cells(entry)]
+        yield _csv_text(
+            [*head, row, *label, *cells]
+            for row, (label, cells) in enumerate(zip(of_rows, numbers))
+            if any(cell is not None for cell in cells)
+        )
+
+
+def row_labels(graph: Graph) -> list[tuple[str, ...]]:
+    """Give name, operation, key and type of each row; of an edge's share, the names of both ends."""
+    names = [
+        (slot.name or node.name, node.operation or node.kind, slot.dtype)
+        for node in graph.nodes
+        for slot in node.slots
+    ]
+    starts = graph.slot_offsets.tolist()
+    names += [("", "", "")] * (graph.row_count - graph.slot_count)
+    for edge, row in zip(graph.edges, graph.edge_rows.tolist()):
+        if row >= graph.slot_count:
+            source, _, dtype = names[starts[edge.source] + edge.source_slot]
+            shown = f"{source} -> {graph.nodes[edge.target].name}"
+            names[row] = (shown, "share of an edge", dtype)
+    return [(name, made, key, dtype) for (name, made, dtype), key in zip(names, graph.row_keys)]
+
+
+def _csv_text(rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerows([_inert(cell) for cell in row] for row in rows)
+    return text.getvalue().encode(errors="replace")
+
+
+def _inert(cell: Any) -> Any:
+    """Put an apostrophe before a text that a spreadsheet would compute; numbers stay as they are.
+
+    As OWASP advises of CSV injection: names of modules and tags come from whoever wrote the log.
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_COMPUTED) else cell
+
+
+def _tables(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Tables:
+    """Read records one by one; a damaged one is left out, for the answer has already begun."""
+    for entry in entries:
+        try:
+            yield entry, reader.table(run, entry).values
+        except DamagedRecordError:
+            continue
+
+
+def _record_cells(entry: Entry) -> list[Any]:
+    return [
+        entry.tag,
+        entry.graph_hash,
+        entry.step,
+        entry.backward_pass,
+        entry.stage,
+        entry.wall_time,
+        entry.loss_scale,
+        entry.skipped,
+        entry.every_n_steps,
+        entry.cost,
+    ]

@@ -1,0 +1,84 @@
+"""Answers in JSON: which records there are, structures."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from typing import Any
+
+from tb_gradgraph import __version__
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.record.format.process import Process
+from tb_gradgraph.record.read.sessions import CURE, HiddenRecords, session_run
+from tb_gradgraph.serve.evidence.graph_columns import graph_columns
+from tb_gradgraph.serve.request.answer import JSON, Answer
+from tb_gradgraph.serve.request.find import find_graph, find_run
+from tb_gradgraph.serve.request.frames import to_json
+from tb_gradgraph.serve.request.parameters import Parameters
+from tb_gradgraph.serve.runs.index import Entry, RunView
+from tb_gradgraph.serve.runs.reader import Reader
+
+
+def answer_runs(reader: Reader, parameters: Parameters) -> Answer:
+    """List runs, tags, graphs and steps."""
+    all_sessions = parameters.optional_text("sessions") == "all"
+    runs = [
+        {
+            "run": run.name,
+            "warnings": list(run.warnings),
+            "hidden": [_hidden(run, some) for some in run.hidden],
+            "tags": [_tag_columns(tag, entries) for tag, entries in run.records.items()],
+        }
+        for run in reader.runs(all_sessions).values()
+    ]
+    return Answer(to_json({"version": __version__, "runs": runs}).encode(), JSON)
+
+
+def _hidden(run: RunView, some: HiddenRecords) -> dict[str, Any]:
+    return {
+        "run": session_run(run.name, some.number),
+        "tag": some.tag,
+        "records": some.records,
+        "steps": list(some.steps),
+        "from_step": some.from_step,
+        "text": some.text,
+        "cure": CURE,
+    }
+
+
+def _tag_columns(tag: str, entries: Sequence[Entry]) -> dict[str, Any]:
+    hashes = list(dict.fromkeys(entry.graph_hash for entry in entries))
+    number = {graph_hash: index for index, graph_hash in enumerate(hashes)}
+    return {
+        "tag": tag,
+        "hashes": hashes,
+        "steps": [entry.step for entry in entries],
+        "backward_passes": [entry.backward_pass for entry in entries],
+        "wall_times": [entry.wall_time for entry in entries],
+        "hash_index": [number[entry.graph_hash] for entry in entries],
+        "objectives": [entry.objective for entry in entries],
+        "stages": [entry.stage for entry in entries],
+        "has_gradients": [entry.has_gradients for entry in entries],
+        "loss_scales": [entry.loss_scale for entry in entries],
+        "skipped": [entry.skipped for entry in entries],
+        "every_n_steps": [entry.every_n_steps for entry in entries],
+        "costs": [entry.cost for entry in entries],
+    }
+
+
+def answer_graph(reader: Reader, parameters: Parameters) -> Answer:
+    """Give the structure of a graph."""
+    run = find_run(reader, parameters)
+    graph_hash = parameters.text("hash")
+    content = reader.keep(
+        (run.name, graph_hash, "json"),
+        lambda: _graph_json(
+            find_graph(reader, run, graph_hash), graph_hash, run.processes.get(graph_hash)
+        ),
+    )
+    return Answer(content, JSON, is_gzip=True)
+
+
+def _graph_json(graph: Graph, graph_hash: str, process: Process | None) -> bytes:
+    columns = graph_columns(graph, graph_hash, process)
+    return gzip.compress(to_json(columns).encode(), 5, mtime=0)

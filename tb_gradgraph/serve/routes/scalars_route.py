@@ -1,0 +1,36 @@
+"""Scalars that the same run logs for TensorBoard's own dashboards, as its loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_gradgraph.serve.request.answer import BINARY, JSON, Answer
+from tb_gradgraph.serve.request.find import find_run
+from tb_gradgraph.serve.request.frames import encode_frame, to_json
+from tb_gradgraph.serve.request.parameters import Parameters, not_found
+from tb_gradgraph.serve.runs.reader import Reader
+
+#: Points of one answer; TensorBoard itself keeps 1,000 of a tag unless it is told otherwise.
+MAX_POINTS = 20_000
+
+
+def answer_scalars(reader: Reader, parameters: Parameters) -> Answer:
+    """List the tags of all scalars of a run."""
+    run = find_run(reader, parameters)
+    return Answer(to_json({"tags": reader.source.list_scalar_tags(run.stored_name)}).encode(), JSON)
+
+
+def answer_scalar(reader: Reader, parameters: Parameters) -> Answer:
+    """Give one scalar over the steps."""
+    run, tag = find_run(reader, parameters), parameters.text("tag")
+    try:
+        points = reader.source.read_scalar(run.stored_name, tag, MAX_POINTS)
+    except Exception as error:  # TensorBoard's own, of what another tool wrote
+        text = f"Expected a scalar that TensorBoard can read, got {tag[:200]!r}: {error}"
+        raise not_found(text[:1000]) from None
+    if not points:
+        raise not_found(f"Expected a scalar of run {run.name[:200]!r}, got {tag[:200]!r}.")
+    points = sorted(points)
+    header = {"run": run.name, "tag": tag, "steps": [step for step, _ in points]}
+    values = np.array([value for _, value in points])
+    return Answer(encode_frame(header, {"values": values}, wide=True), BINARY)

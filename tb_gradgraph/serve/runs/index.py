@@ -1,0 +1,264 @@
+"""Which records a run holds, where they lie, and what could not be read."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+
+from tb_gradgraph.errors import FormatError, NewerFormatError
+from tb_gradgraph.record.format.decode import Chunk, count_rows, decode_chunk, decode_manifest
+from tb_gradgraph.record.format.limits import MAX_RUN_RECORDS
+from tb_gradgraph.record.format.process import Process
+from tb_gradgraph.record.read.sessions import HiddenRecords, find_hidden, join_sessions, session_run
+from tb_gradgraph.record.format.tags import RecordTag, parse_tag
+
+MAX_WARNINGS = 20
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """One record: what it is of, and where its numbers lie."""
+
+    tag: str
+    graph_hash: str
+    step: int
+    backward_pass: int
+    stage: str
+    wall_time: float
+    objective: str
+    has_gradients: bool
+    rows: int
+    chunk: str  # TensorBoard's tag
+    segment: int  # number within the chunk
+    position: int  # number within the segment
+    loss_scale: float
+    skipped: bool
+    every_n_steps: int
+    cost: float
+    unread: Mapping[int, str]  # rows that could not be read, and why
+
+
+@dataclasses.dataclass(frozen=True)
+class RunView:
+    """What can be answered of a run; never changes.
+
+    Attributes:
+        name: TensorBoard's name of the run.
+        warnings: One sentence each, for the panel to show.
+        graphs: TensorBoard's tag of each graph, by hash.
+        records: By tag; sorted by step, stage and backward pass, restarts resolved.
+        hidden: Which records of earlier sessions are left out for that.
+        stored_in: TensorBoard's name of the run that they lie in, where this is one session of it.
+        processes: Which process wrote each graph, by hash.
+    """
+
+    name: str
+    warnings: tuple[str, ...]
+    graphs: Mapping[str, str]
+    records: Mapping[str, tuple[Entry, ...]]
+    hidden: tuple[HiddenRecords, ...] = ()
+    stored_in: str | None = None
+    processes: Mapping[str, Process] = dataclasses.field(default_factory=dict)
+
+    @property
+    def stored_name(self) -> str:
+        """TensorBoard's name of the run whose records these are."""
+        return self.name if self.stored_in is None else self.stored_in
+
+
+class RunIndex:
+    """Grows as a run does; records never change once they are there. Not thread-safe."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._seen: set[str] = set()
+        self._graphs: dict[str, tuple[str, int]] = {}  # tag -> hash, number of rows
+        self._chunks: dict[str, tuple[str, list[Entry], int]] = {}  # tag -> session, .., stride
+        self._processes: dict[str, Process] = {}  # by session
+        self._problems: dict[str, str] = {}
+        self._told: dict[str, str] = {}  # of gaps and early ends, by the chunk's tag
+        self._records = 0
+        self._newer = 0
+        self._view: RunView | None = None
+        self._earlier: tuple[RunView, ...] = ()
+
+    def list_new(self, tags: Iterable[str]) -> list[str]:
+        """List the tags that were not added yet."""
+        return [tag for tag in tags if tag not in self._seen]
+
+    def keep_only(self, tags: Iterable[str]) -> None:
+        """Forget records that TensorBoard no longer holds."""
+        gone = self._seen.difference(tags)
+        for tag in gone:
+            self._forget(tag)
+        if gone:
+            self._seen -= gone
+            self._view = None
+
+    def add(self, tag: str, strings: Sequence[bytes]) -> Chunk | None:
+        """Take in a record, a damaged one as a warning, and give what was decoded of it."""
+        self._seen.add(tag)
+        self._view = None
+        name = parse_tag(tag)
+        try:
+            if name is None:
+                raise FormatError("expected a tag of FORMAT.md, got another.")
+            return self._decode(tag, name, strings)
+        except NewerFormatError as error:
+            self._newer += 1
+            if self._newer == 1:
+                _logger.warning("tb_gradgraph: run %s, %s: %s", self.name, tag, error)
+        except FormatError as error:
+            self._problems[tag] = str(error)
+        return None
+
+    def discard(self, tag: str, error: FormatError) -> None:
+        """Drop a graph or chunk that turned out to be damaged."""
+        self._forget(tag)
+        self._problems[tag] = str(error)
+        self._view = None
+
+    def _forget(self, tag: str) -> None:
+        self._graphs.pop(tag, None)
+        self._told.pop(tag, None)
+        chunk = self._chunks.pop(tag, None)
+        self._records -= 0 if chunk is None else len(chunk[1])
+
+    def view(self) -> RunView:
+        """Give the state of now."""
+        if self._view is None:
+            self._view = self._make_view()
+        return self._view
+
+    def earlier(self) -> tuple[RunView, ...]:
+        """Give each session of which later ones hide records, by itself."""
+        self.view()
+        return self._earlier
+
+    def _decode(self, tag: str, name: RecordTag, strings: Sequence[bytes]) -> Chunk | None:
+        if name.kind == "manifest":
+            self._processes[name.session] = decode_manifest(strings).process
+            return None
+        if name.kind == "graph":
+            self._graphs[tag] = (name.name, count_rows(strings, name.name))
+            return None
+        chunk = decode_chunk(strings)
+        records = sum(map(len, chunk.segments))
+        if self._records + records > MAX_RUN_RECORDS:
+            raise FormatError(f"expected at most {MAX_RUN_RECORDS} records in a run, got more.")
+        self._records += records
+        told = [chunk.gap.text] if chunk.gap is not None else []
+        if chunk.ended or told:
+            self._told[tag] = "; ".join([*told, *filter(None, [chunk.ended])])
+        self._chunks[tag] = (name.session, list(_list_entries(tag, chunk)), chunk.stride)
+        return chunk
+
+    def _make_view(self) -> RunView:
+        rows = {graph_hash: count for graph_hash, count in self._graphs.values()}
+        sessions: dict[str, list[Entry]] = {}
+        misfits: set[str] = set()
+        for tag in sorted(self._chunks):
+            session, entries, _ = self._chunks[tag]
+            fitting = sessions.setdefault(session, [])
+            for entry in entries:
+                if rows.get(entry.graph_hash, entry.rows) == entry.rows:
+                    fitting.append(entry)
+                else:
+                    misfits.add(entry.chunk)
+        graphs = {graph_hash: tag for tag, (graph_hash, _) in self._graphs.items()}
+        by_tag = _by_tag([sessions[session] for session in sorted(sessions)])
+        warnings = tuple(self._list_warnings(misfits, by_tag, graphs))
+        processes = self._writers(graphs)
+        hidden = tuple(find_hidden(sessions))
+        self._earlier = tuple(
+            RunView(
+                session_run(self.name, number),
+                (),
+                graphs,
+                _by_tag([sessions[session]]),
+                (),
+                self.name,
+                processes,
+            )
+            for session, number in dict.fromkeys((some.session, some.number) for some in hidden)
+        )
+        return RunView(self.name, warnings, graphs, by_tag, hidden, None, processes)
+
+    def _writers(self, graphs: Mapping[str, str]) -> dict[str, Process]:
+        """Give the process that wrote each graph, by hash, where a manifest says it."""
+        names = {graph_hash: parse_tag(tag) for graph_hash, tag in graphs.items()}
+        sessions = {graph_hash: name.session for graph_hash, name in names.items() if name}
+        known = self._processes
+        return {of: known[session] for of, session in sessions.items() if session in known}
+
+    def _list_warnings(
+        self,
+        misfits: Iterable[str],
+        records: Mapping[str, Sequence[Entry]],
+        graphs: Mapping[str, str],
+    ) -> list[str]:
+        damaged = [
+            f"{tag} is damaged and was skipped: {text}"
+            for tag, text in sorted(self._problems.items())
+        ]
+        damaged += [f"{tag} does not fit its graph and was skipped." for tag in sorted(misfits)]
+        used = {entry.graph_hash for entries in records.values() for entry in entries}
+        damaged += [
+            f"The structure of graph {graph_hash} is missing, so its records cannot be drawn."
+            for graph_hash in sorted(used.difference(graphs))
+        ]
+        warnings = damaged[:MAX_WARNINGS]
+        if len(damaged) > MAX_WARNINGS:
+            warnings.append(f"{len(damaged) - MAX_WARNINGS} further records were skipped.")
+        warnings.extend(
+            f"{text[:1].upper()}{text[1:]}"
+            for _, text in sorted(self._told.items())[-MAX_WARNINGS:]
+        )
+        stride = max((stride for _, _, stride in self._chunks.values()), default=1)
+        if stride > 1:
+            warnings.append(
+                f"In the end only one of {stride} recorded steps was kept, for the run is large."
+            )
+        if self._newer:
+            warnings.append(
+                f"{self._newer} records were skipped, for a newer tb_gradgraph wrote them. "
+                "Upgrade tb_gradgraph where TensorBoard runs."
+            )
+        return warnings
+
+
+def _by_tag(sessions: Sequence[Sequence[Entry]]) -> dict[str, tuple[Entry, ...]]:
+    """Give the records of some sessions that count, by tag."""
+    records: dict[str, list[Entry]] = {}
+    for entry in join_sessions(sessions):
+        records.setdefault(entry.tag, []).append(entry)
+    return {tag: tuple(entries) for tag, entries in records.items()}
+
+
+def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:
+    for number, segment in enumerate(chunk.segments):
+        for position in range(len(segment)):
+            yield Entry(
+                tag=segment.tag,
+                graph_hash=segment.graph_hash,
+                step=segment.steps[position],
+                backward_pass=segment.backward_passes[position],
+                stage=segment.stages[position],
+                wall_time=segment.wall_times[position],
+                objective=segment.objectives[position],
+                # A watch writes nothing before a backward has run, of which it may read nothing.
+                has_gradients=segment.present_rows[position] > 0
+                or segment.every_n_steps[position] > 0,
+                rows=segment.rows,
+                chunk=tag,
+                segment=number,
+                position=position,
+                loss_scale=segment.loss_scale[position],
+                skipped=segment.skipped[position],
+                every_n_steps=segment.every_n_steps[position],
+                cost=segment.cost[position],
+                unread=segment.unread[position],
+            )

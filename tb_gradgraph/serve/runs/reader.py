@@ -1,0 +1,275 @@
+"""Graphs and statistics of the runs that TensorBoard has loaded."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+from tensorboard.data.provider import DataProvider
+
+from tb_gradgraph.errors import FormatError
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.record.format.decode import Chunk, decode_chunk, decode_graph
+from tb_gradgraph.record.format.segment import Segment
+from tb_gradgraph.record.format.stored import Presence, StoredColumn
+from tb_gradgraph.serve.runs.cache import ByteBoundedCache
+from tb_gradgraph.serve.runs.index import Entry, RunIndex, RunView
+from tb_gradgraph.serve.runs.magnitudes import Magnitudes, magnitudes_of_column
+from tb_gradgraph.serve.runs.refreshing import run_all, seconds
+from tb_gradgraph.serve.runs.provider import RecordSource
+from tb_gradgraph.statistics import NONFINITE, STATISTICS, StatisticsTable
+
+#: TensorBoard itself looks for new events every 5 seconds.
+LISTING_SECONDS = 2.0
+CACHE_BYTES = 384 * 2**20
+
+_NODE_BYTES = 1000  # a node with its slots and edges, roughly
+_RECORD_BYTES = 500  # what a segment says of a record
+
+Value = TypeVar("Value")
+
+
+class DamagedRecordError(FormatError):
+    """A record was found damaged and dropped from the index: the question may be asked again."""
+
+
+class Reader:
+    """Answers from memory where it can; safe for several threads, and idle until asked.
+
+    Args:
+        provider: TensorBoard's, the only way in.
+        clock: Monotonic seconds.
+        patience: Seconds that ``runs`` waits for those that take long to read; None: until they are.
+    """
+
+    def __init__(
+        self,
+        provider: DataProvider,
+        clock: Callable[[], float] = time.monotonic,
+        patience: float | None = None,
+    ) -> None:
+        self.source = RecordSource(provider)
+        self._clock = clock
+        self._patience = patience
+        self._cache = ByteBoundedCache(CACHE_BYTES)
+        self._runs: dict[str, _Run] = {}
+        self._listed_at: float | None = None
+        self._lock = threading.Lock()  # of the two above; never held while something is decoded
+
+    def runs(self, all_sessions: bool = False) -> dict[str, RunView]:
+        """List all runs that hold records of ours, at most LISTING_SECONDS old.
+
+        With ``all_sessions`` also each session whose records a later one hides, as a run. One that
+        takes longer to read than this waits is as it was before, and is not there at first.
+        """
+        with self._lock:
+            now = self._clock()
+            if self._listed_at is None or now - self._listed_at > LISTING_SECONDS:
+                self._list()
+                self._listed_at = now
+            runs = dict(sorted(self._runs.items()))
+        stale = [run for run in runs.values() if run.listed is not None]
+        run_all([functools.partial(self._refresh, run) for run in stale], self._patience)
+        found = {name: run.view for name, run in runs.items() if run.view is not None}
+        if all_sessions:
+            earlier = {view.name: view for run in runs.values() for view in run.earlier}
+            found = dict(sorted({**earlier, **found}.items()))
+        return found
+
+    def graph(self, run: RunView, graph_hash: str) -> Graph:
+        """Read a graph; KeyError if the run has none of that hash."""
+        tag = run.graphs[graph_hash]
+        with self._dropping_damaged(run.stored_name, tag):
+            return self._cache.get(
+                (run.stored_name, tag),
+                lambda: decode_graph(self._read(run.stored_name, tag), graph_hash),
+                _graph_bytes,
+            )
+
+    def keep(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
+        """Give what was made for ``key`` before, while there is room to keep it."""
+        return self._cache.get(key, make, len)
+
+    def statistic(self, run: RunView, entry: Entry, name: str) -> np.ndarray:
+        """Read one statistic of all rows of one record; NaN where there is no number."""
+        column = self._column(run, entry, name)
+        with self._dropping_damaged(run.stored_name, entry.chunk, entry):
+            return column.record(entry.position)
+
+    def present(self, run: RunView, entry: Entry) -> np.ndarray:
+        """Read for which rows of one record a gradient arrived."""
+        return self._presence(run, entry).record(entry.position)
+
+    def histogram(self, run: RunView, entry: Entry) -> np.ndarray:
+        """Read the histograms of all rows of one record."""
+        presence = self._presence(run, entry)
+        found = self._part(run, entry, "histogram", lambda one: one.histograms(presence), _nbytes)
+        return found.record(entry.position)
+
+    def table(self, run: RunView, entry: Entry) -> StatisticsTable:
+        """Read all numbers of one record."""
+        columns = [self.statistic(run, entry, name).astype(np.float64) for name in STATISTICS]
+        present, histogram = self.present(run, entry), self.histogram(run, entry)
+        return StatisticsTable(np.stack(columns, axis=1), present, histogram)
+
+    def whole(
+        self, run: RunView, entry: Entry
+    ) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
+        """Read gradients and values of one record that were kept whole, by row."""
+        gradients, values = self._part(
+            run, entry, "whole", Segment.whole, lambda parts: _whole_bytes(parts[0] + parts[1])
+        )
+        return gradients[entry.position], values[entry.position]
+
+    def magnitudes(
+        self, run: RunView, entry: Entry, name: str, aside: Sequence[int] = ()
+    ) -> Magnitudes | None:
+        """Tell where the magnitudes of a statistic in the entry's segment lie.
+
+        Rows ``aside``, the same at every call for one graph, do not count to where most lie.
+        """
+        presence = self._presence(run, entry)
+        return self._part(
+            run,
+            entry,
+            f"magnitudes {name}",
+            lambda part: magnitudes_of_column(part.column(name, presence), aside),
+            lambda found: 200 if found is None else 200 + found.bins.nbytes + found.counts.nbytes,
+        )
+
+    def is_nonfinite(self, run: RunView, entry: Entry) -> bool:
+        """Tell whether any gradient of a record holds NaN or infinity."""
+        presence = self._presence(run, entry)
+        bad = self._part(
+            run,
+            entry,
+            "nonfinite",
+            lambda one: _nonfinite(one, presence),
+            lambda found: found.nbytes,
+        )
+        return bool(bad[entry.position])
+
+    def _presence(self, run: RunView, entry: Entry) -> Presence:
+        return self._part(run, entry, "presence", Segment.presence, _nbytes)
+
+    def _column(self, run: RunView, entry: Entry, name: str) -> StoredColumn:
+        presence = self._presence(run, entry)
+        return self._part(run, entry, name, lambda one: one.column(name, presence), _nbytes)
+
+    def _part(
+        self,
+        run: RunView,
+        entry: Entry,
+        name: str,
+        decode: Callable[[Segment], Value],
+        size_of: Callable[[Value], int],
+    ) -> Value:
+        """Decode a part of the entry's segment, or take it from the cache."""
+
+        def make() -> Value:
+            return decode(self._chunk(run.stored_name, entry.chunk).segments[entry.segment])
+
+        with self._dropping_damaged(run.stored_name, entry.chunk, entry):
+            return self._cache.get(
+                (run.stored_name, entry.chunk, entry.segment, name), make, size_of
+            )
+
+    @contextlib.contextmanager
+    def _dropping_damaged(self, run: str, tag: str, entry: Entry | None = None) -> Iterator[None]:
+        """Drop a record from the index if it cannot be decoded after all."""
+        try:
+            yield
+        except FormatError as error:
+            where = "" if entry is None else f"tag {entry.tag!r}, step {entry.step}: "
+            named = FormatError(f"{where}{error}")
+            with self._lock:
+                found = self._runs.get(run)
+            if found is not None:
+                found.discard(tag, named)
+            raise DamagedRecordError(str(named)) from error
+
+    def _chunk(self, run: str, tag: str) -> Chunk:
+        return self._cache.get((run, tag), lambda: decode_chunk(self._read(run, tag)), _chunk_bytes)
+
+    def _read(self, run: str, tag: str) -> tuple[bytes, ...]:
+        return next((strings for _, strings in self.source.read(run, [tag])), ())
+
+    def _list(self) -> None:
+        listed = self.source.list_tags()
+        self._runs = {name: self._runs.get(name) or _Run(name) for name in listed}
+        for name, tags in listed.items():
+            self._runs[name].listed = tags
+
+    def _refresh(self, run: _Run) -> None:
+        """Take in what is new of one run; another thread that does so already is waited for."""
+        if not run.lock.acquire(timeout=seconds(self._patience)):
+            return
+        try:
+            tags = run.listed
+            if tags is None:
+                return
+            run.index.keep_only(tags)
+            for tag, strings in self.source.read(run.index.name, run.index.list_new(tags)):
+                chunk = run.index.add(tag, strings)
+                if chunk is not None:
+                    self._cache.put((run.index.name, tag), chunk, _chunk_bytes(chunk))
+            run.look()
+            with self._lock:
+                if run.listed is tags:  # else there is more by now
+                    run.listed = None
+        finally:
+            run.lock.release()
+
+
+class _Run:
+    """One run: what is known of it, and what TensorBoard has listed since."""
+
+    def __init__(self, name: str) -> None:
+        self.index = RunIndex(name)
+        self.lock = threading.RLock()  # of the index
+        self.view: RunView | None = None  # the index as it was when it was last looked at
+        self.earlier: tuple[RunView, ...] = ()  # of sessions that later ones hide
+        self.listed: Sequence[str] | None = None
+
+    def discard(self, tag: str, error: FormatError) -> None:
+        """Drop a record that is damaged."""
+        with self.lock:
+            self.index.discard(tag, error)
+            self.look()
+
+    def look(self) -> None:
+        """Note how the index is now; its lock is held."""
+        self.view, self.earlier = self.index.view(), self.index.earlier()
+
+
+def _nonfinite(segment: Segment, presence: Presence) -> np.ndarray:
+    """Tell it of each record of a segment."""
+    found = np.zeros(len(segment), bool)
+    for name in NONFINITE:
+        column = segment.column(name, presence)
+        for at in range(len(segment)):
+            counts = column.of_record(at)
+            found[at] |= counts is not None and bool((counts > 0).any())
+    return found
+
+
+def _nbytes(found: Presence | StoredColumn) -> int:
+    return found.nbytes
+
+
+def _graph_bytes(graph: Graph) -> int:
+    return _NODE_BYTES * (1 + len(graph.nodes))
+
+
+def _chunk_bytes(chunk: Chunk) -> int:
+    sizes = (one.message.ByteSize() + _RECORD_BYTES * len(one) + 1000 for one in chunk.segments)
+    return sum(sizes) + 1000
+
+
+def _whole_bytes(records: list[dict[int, np.ndarray]]) -> int:
+    return sum(array.nbytes + 200 for record in records for array in record.values())

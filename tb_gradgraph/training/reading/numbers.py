@@ -1,0 +1,117 @@
+"""From what is on its way to the host to the tables of records; runs on the session's thread."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from tb_gradgraph.autograd.gradients.replay import Shared
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.summarize import PendingStatistics
+
+_NORM = STATISTICS.index("l2_norm")
+_LINEAR = [STATISTICS.index(name) for name in ("l2_norm", "mean", "std", "min", "max", "abs_max")]
+
+#: A norm that falls by more than this between backward and step was clipped.
+_CLIPPED = 1 - 1e-4
+
+Whole = Mapping[int, np.ndarray]
+
+
+class Numbers:
+    """A table and the tensors kept whole, collected when first asked for, by any thread."""
+
+    def __init__(self, pending: PendingStatistics, shared: Shared | None = None) -> None:
+        """Prepare; a row in ``shared`` gets the statistics of the row that it shares them with."""
+        self._pending: PendingStatistics | None = pending
+        self._shared = shared
+        self._lock = threading.Lock()
+        #: Rows that were to be read and could not be, and why; whole when collected.
+        self.unread = pending.unread
+
+    def collect(self) -> tuple[StatisticsTable, Whole]:
+        """Give the numbers; waits for the copy to the host."""
+        with self._lock:
+            if self._pending is not None:
+                table, whole = self._pending.collect()
+                self._pending = None
+                if self._shared is not None:
+                    share(table, self._shared)
+                    self._share_unread(table, self._shared)
+                self._found = table, whole
+            return self._found
+
+    def _share_unread(self, table: StatisticsTable, shared: Shared) -> None:
+        if self.unread:
+            pairs = zip(shared.rows.tolist(), shared.sources.tolist())
+            missing = ((row, to) for row, to in pairs if not table.present[row])
+            self.unread.update({row: self.unread[to] for row, to in missing if to in self.unread})
+
+
+def share(table: StatisticsTable, shared: Shared) -> None:
+    """Fill the rows of ``shared`` that were not read from the rows that they share."""
+    missing = table.present[shared.sources] & ~table.present[shared.rows]
+    rows, sources = shared.rows[missing], shared.sources[missing]
+    for column in (table.values, table.present, table.histogram):
+        column[rows] = column[sources]
+
+
+def differing(table: StatisticsTable, same: Mapping[int, int]) -> list[int]:
+    """Give the rows of ``same`` whose own numbers are not those of the row they are to share."""
+    counted = [STATISTICS.index(name) for name in ("min", "max", "nan", "numel")]
+    rows = [row for row, to in same.items() if table.present[row] and table.present[to]]
+    if not rows:
+        return []
+    own, others = table.values[rows], table.values[[same[row] for row in rows]]
+    equal = np.isclose(own[:, _NORM], others[:, _NORM], rtol=1e-5, atol=0, equal_nan=True)
+    equal &= ((own == others) | (np.isnan(own) & np.isnan(others)))[:, counted].all(1)
+    return [row for row, alike in zip(rows, equal.tolist()) if not alike]
+
+
+def only(table: StatisticsTable, rows: Iterable[int]) -> StatisticsTable:
+    """Give the table with all but ``rows`` taken out."""
+    kept = np.zeros(len(table.present), bool)
+    kept[list(rows)] = True
+    kept &= table.present
+    values = np.where(kept[:, None], table.values, np.nan)
+    histogram = np.where(kept[:, None], table.histogram, 0).astype(table.histogram.dtype)
+    return dataclasses.replace(table, values=values, present=kept, histogram=histogram)
+
+
+def joined(tables: list[StatisticsTable]) -> StatisticsTable:
+    """Lay tables of different rows over each other."""
+    first, *others = tables
+    for table in others:
+        rows = table.present
+        first.values[rows] = table.values[rows]
+        first.histogram[rows] = table.histogram[rows]
+        first.present[rows] = True
+    return first
+
+
+def divided(table: StatisticsTable, factor: float) -> StatisticsTable:
+    """Divide by a factor that was not known in time; the histograms are lost."""
+    values = table.values.copy()
+    values[:, _LINEAR] /= factor
+    return dataclasses.replace(table, values=values, histogram=np.zeros_like(table.histogram))
+
+
+def total_norm(table: StatisticsTable) -> float:
+    """Give the norm over all rows together, of their finite elements."""
+    norms = table.values[table.present, _NORM]
+    return float(np.sqrt(np.nansum(np.square(norms))))
+
+
+def was_clipped(before: StatisticsTable, after: StatisticsTable, passes: int) -> bool:
+    """Whether gradients fell between backward and step otherwise than to the mean of the passes.
+
+    A pipeline's schedule divides by their number, and so does many a loop that accumulates.
+    """
+    if total_norm(after) >= _CLIPPED * total_norm(before):
+        return False
+    rows = after.present & before.present
+    mean, total = after.values[rows, _NORM] * passes, before.values[rows, _NORM]
+    return passes < 2 or not np.allclose(mean, total, rtol=1e-5, atol=0, equal_nan=True)

@@ -1,0 +1,218 @@
+"""The parameters that a watch reads: the model's, and those that its optimizers own beside it."""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import torch
+
+from tb_gradgraph.autograd.forward.forward import KnownTensor
+from tb_gradgraph.autograd.forward.known import known_tensors, names_of_modules
+from tb_gradgraph.autograd.torch_internals.tensor_classes import kinds_of
+from tb_gradgraph.autograd.torch_internals.tensor_classes import stand_ins as gathered_for
+from tb_gradgraph.autograd.user_code.stack_frames import variables_of
+from tb_gradgraph.training.reading.followed import reference_to
+
+#: What a ``.grad`` was: the tensor's identity and version; None where there was none.
+GradState = tuple[int, int] | None
+
+
+class Parameters:
+    """Tensors and names, read anew by ``refresh``; neither model nor optimizers are kept alive.
+
+    Attributes:
+        tensors: Each parameter once, the model's first.
+        known: Kind and names of parameters and buffers by ``id``.
+        modules: Names of modules by ``id``.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        optimizers: Sequence[torch.optim.Optimizer],
+        frame: FrameType | None,
+    ) -> None:
+        """Prepare; parameters outside the model are named by the variables of ``frame``."""
+        self._model = weakref.ref(model)
+        self._optimizers = [reference_to(optimizer) for optimizer in optimizers]
+        self._variables = {
+            id(value): (name, weakref.ref(value))
+            for name, value in variables_of(frame).items()
+            if isinstance(value, torch.nn.Parameter)
+        }
+        self.tensors: list[torch.Tensor] = []
+        self.known: Mapping[int, KnownTensor] = {}
+        self.modules: Mapping[int, str] = {}
+        self._ids: tuple[int, ...] = ()
+        self._numbers: dict[int, int] = {}  # of each tensor, given to no other one, by ``id``
+        self._next = 0
+        self._tables: list[Mapping[str, torch.Tensor | None]] = []  # parameters of each module
+        self._tree: list[Mapping[str, torch.nn.Module | None]] = []  # children of each module
+        self._children = [0]  # their ids; no module's yet
+        self._gathering: list[torch.nn.Module] = []  # modules that fully_shard took in
+        self._stand_ins: Mapping[
+            int, torch.Tensor
+        ] = {}  # parameters by ``id`` of what stands for them
+        self.refresh()
+
+    def refresh(self) -> None:
+        """See which parameters there are now: layers may be replaced and groups added in mid-run."""
+        model = self._model()
+        if model is None:
+            return
+        if self._children != _ids_of(self._tree):
+            modules = list(model.modules())
+            self._tables = [module._parameters for module in modules]
+            self._tree = [module._modules for module in modules]
+            self._children = _ids_of(self._tree)
+            self._ids = ()
+            self._gathering = [module for module in modules if "FSDPModule" in kinds_of(module)]
+        stand_ins = gathered_for(self._gathering) if self._gathering else {}
+        owned = {
+            id(own): own
+            for table in self._tables
+            for p in table.values()
+            if (own := stand_ins.get(id(p), p)) is not None
+        }
+        outside = self._outside(owned)
+        before, self.tensors = self.tensors, [*owned.values(), *outside]
+        ids = tuple(map(id, self.tensors))
+        if ids != self._ids or stand_ins.keys() != self._stand_ins.keys():
+            self._ids, self._stand_ins = ids, stand_ins
+            self._number_anew(before)
+            self.modules = names_of_modules(model)
+            known = _as_sharded(known_tensors(model, (), {}), stand_ins)
+            self.known = {**known, **self._names(outside)}
+
+    def read_modules(self) -> Mapping[int, str]:
+        """Give the names of modules as they are now, by ``id``."""
+        self.refresh()
+        return self.modules
+
+    def forget(self) -> None:
+        """Let go of the tensors."""
+        self.tensors, self.known, self.modules, self._ids = [], {}, {}, ()
+        self._numbers = {}
+        self._tables, self._tree, self._children = [], [], []
+        self._gathering, self._stand_ins = [], {}
+
+    def late(self, left: Mapping[int, GradState]) -> frozenset[int]:
+        """Give the gathered parameters, by ``id``, that a pass left without ``.grad``: it comes later.
+
+        Under ``set_requires_gradient_sync(False)`` it adds up where it is not seen.
+        """
+        gathered = {id(parameter) for parameter in self._stand_ins.values()}
+        return frozenset(of for of in gathered if left.get(of, 0) is None)
+
+    def is_gathered(self, leaves: Sequence[torch.Tensor]) -> bool:
+        """Whether one of ``leaves`` stands in the place of a parameter of ours."""
+        return any(id(leaf) in self._stand_ins for leaf in leaves)
+
+    def signature(self) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+        """Give what changes when a parameter is added, replaced, frozen or unfrozen."""
+        return tuple(self._numbers.values()), tuple([t.requires_grad for t in self.tensors])
+
+    def may_be_among(self, inputs: Sequence[Any]) -> bool:
+        """Whether a backward of ``inputs`` alone (none: of all leaves) may reach one of ours."""
+        return not inputs or any(
+            id(self.own(given)) in self._numbers or not isinstance(given, torch.Tensor)
+            for given in inputs
+        )
+
+    def numbers_of(self, leaves: Sequence[torch.Tensor]) -> tuple[int | None, ...]:
+        """Give a number for each of our parameters, None for other leaves.
+
+        Unlike an ``id`` it is never given again, when a layer is replaced.
+        """
+        if not self._stand_ins:
+            return tuple([self._numbers.get(id(leaf)) for leaf in leaves])
+        return tuple([self._numbers.get(id(self.own(leaf))) for leaf in leaves])
+
+    def own(self, tensor: Any) -> Any:
+        """Give the parameter that a tensor stands for, or the tensor."""
+        return self._stand_ins.get(id(tensor), tensor)
+
+    def _number_anew(self, before: Sequence[torch.Tensor]) -> None:
+        kept = {id(tensor): self._numbers[id(tensor)] for tensor in before}
+        self._numbers = {}
+        for tensor in self.tensors:
+            number = kept.get(id(tensor))
+            if number is None:
+                number, self._next = self._next, self._next + 1
+            self._numbers[id(tensor)] = number
+
+    def _outside(self, owned: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
+        """Give the parameters of the optimizers that the model does not own, each once."""
+        found: dict[int, torch.Tensor] = {}
+        for reference in self._optimizers:
+            optimizer = reference()
+            for group in [] if optimizer is None else optimizer.param_groups:
+                found.update({id(p): p for p in group["params"] if id(p) not in owned})
+        return list(found.values())
+
+    def _names(self, outside: Sequence[torch.Tensor]) -> dict[int, KnownTensor]:
+        names: dict[int, str] = {}
+        for reference in self._optimizers:
+            optimizer = reference()
+            for group, values in enumerate([] if optimizer is None else optimizer.param_groups):
+                for index, tensor in enumerate(values["params"]):
+                    place = f"{type(optimizer).__name__}.param_groups[{group}].params[{index}]"
+                    names.setdefault(id(tensor), place)
+        for tensor in outside:
+            name, alive = self._variables.get(id(tensor), ("", lambda: None))
+            if alive() is tensor:
+                names[id(tensor)] = name
+        return {id(t): KnownTensor("parameter", (names[id(t)],), is_owned=False) for t in outside}
+
+
+def _as_sharded(
+    known: Mapping[int, KnownTensor], stand_ins: Mapping[int, torch.Tensor]
+) -> dict[int, KnownTensor]:
+    """Name parameters and what stands for them, whichever of them a model holds just now."""
+    named = dict(known)
+    for identity, parameter in stand_ins.items():
+        found = known.get(id(parameter)) or known.get(identity) or named.get(id(parameter))
+        if found is not None:
+            named[id(parameter)] = found
+            named[identity] = dataclasses.replace(found, stands_for=parameter)
+    return named
+
+
+def _ids_of(tree: Sequence[Mapping[str, torch.nn.Module | None]]) -> list[int]:
+    return [id(child) for children in tree for child in children.values()]
+
+
+def grad_states(tensors: Sequence[torch.Tensor]) -> list[GradState]:
+    """Note what each ``.grad`` is; equal notes mean that nothing has touched it in between."""
+    try:
+        return [
+            None if (grad := tensor.grad) is None else (id(grad), grad._version)
+            for tensor in tensors
+        ]
+    except Exception:  # an inference tensor has no version, other classes may have none
+        return list(map(_grad_state, tensors))
+
+
+def _grad_state(tensor: torch.Tensor) -> GradState:
+    grad = None
+    try:
+        grad = tensor.grad
+        return None if grad is None else (id(grad), grad._version)
+    except Exception:
+        return None if grad is None else (id(grad), -1)
+
+
+def is_any_other(tensors: Sequence[torch.Tensor], before: Sequence[GradState]) -> bool:
+    """Whether something has touched a ``.grad`` since these notes; looks no further than to the first."""
+    for tensor, state in zip(tensors, before):
+        grad = tensor.grad
+        if grad is None:
+            if state is not None:
+                return True
+        elif state is None or state[0] != id(grad) or state != _grad_state(tensor):
+            return True
+    return False

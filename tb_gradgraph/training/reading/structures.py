@@ -1,0 +1,172 @@
+"""The graphs that a training has shown, so that each is built and written once."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.autograd.graph import Node as AutogradNode
+
+from tb_gradgraph.autograd.build.build import BuiltGraph
+from tb_gradgraph.autograd.gradients.replay import Replay, fingerprint, reach
+from tb_gradgraph.autograd.seen.training_forward import TrainingForward
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.statistics import STATISTICS
+from tb_gradgraph.training.reading.parameter_rows import Parameters
+
+#: Graphs built in one watch. A model that is another one at every step would spend its
+#: time on them; past this its parameters alone are recorded.
+MOST_GRAPHS = 100
+#: Module calls of a step from which on it pays to stop following them, at 10 us each, once so many
+#: backward passes in a row ran over known graphs. A new graph then has no modules at that one step.
+MANY_CALLS = 500
+_SETTLED = 4
+_MORE_SETTLED = 16  # times as many, after each time that this was wrong
+_TRIES = 3  # times that a graph is built until its forward was followed from the beginning
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Structure:
+    """One graph, how to find its rows again, and how it came about."""
+
+    replay: Replay
+    parameter_rows: Mapping[int, int]  # by ``id``, those to read
+    root_rows: tuple[int, ...]
+    whole_rows: frozenset[int]  # of tensors kept whole
+    is_noted: bool
+    tries: int  # how often it was built
+
+    @property
+    def size(self) -> int:
+        """Bytes of a full table, as an estimate of what waits for the disk."""
+        return 8 * len(STATISTICS) * self.graph.row_count
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self.replay.graph
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Met:
+    """The structure behind one backward, with its live nodes and leaves where they are read."""
+
+    structure: Structure
+    order: Sequence[AutogradNode] = ()
+    leaves: Sequence[torch.Tensor] = ()
+    is_new: bool = False
+
+
+class Structures:
+    """Finds the structure behind a backward, and has it built when it is new."""
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        build: Callable[[Sequence[Any], TrainingForward], BuiltGraph],
+        select: Callable[[BuiltGraph], tuple[frozenset[int] | None, frozenset[int]]],
+        reads_nodes: bool,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            parameters: What leaves are recognized by.
+            build: Builds the graph behind the roots of a backward.
+            select: Gives the rows to read (None: all), and those to keep whole.
+            reads_nodes: Whether more is read than parameters, so that every graph is walked.
+        """
+        self._parameters = parameters
+        self._build = build
+        self._select = select
+        self._reads_nodes = reads_nodes
+        self._found: dict[Hashable, Structure] = {}
+        self._known_in_a_row = 0
+        self._enough = _SETTLED
+        self.wants_notes = True
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the next graph is likely to be a known one, for which no module call is needed."""
+        return self._known_in_a_row >= self._enough
+
+    def meet(self, roots: Sequence[Any], forward: TrainingForward) -> Met | None:
+        """Give the structure behind ``roots``; None if no parameter of ours is reached.
+
+        Args:
+            roots: What the backward begins with.
+            forward: What was seen of the step so far.
+        """
+        if not self._reads_nodes:
+            return self._meet_parameters(roots, forward)
+        order, leaves, wiring = reach(roots)
+        own = self._parameters.known
+        if not any(id(leaf) in own for leaf in leaves):
+            return None
+        key = fingerprint(order, wiring, self._parameters.numbers_of(leaves))
+        found = self._found.get(key)
+        if found is not None and (found.is_noted or not forward.has_notes):
+            self.wants_notes = False
+            if self.is_settled or forward.calls >= MANY_CALLS:
+                self._known_in_a_row += 1
+            return Met(found, order, leaves)
+        return self._add(key, roots, order, leaves, forward)
+
+    def _meet_parameters(self, roots: Sequence[Any], forward: TrainingForward) -> Met | None:
+        key = self._parameters.signature()
+        found = self._found.get(key)
+        if found is not None and (found.is_noted or not forward.has_notes):
+            self.wants_notes = False
+            return Met(found)
+        order, leaves, _ = reach(roots)
+        if not any(id(leaf) in self._parameters.known for leaf in leaves):
+            return None
+        met = self._add(key, roots, order, leaves, forward)
+        return None if met is None else Met(met.structure, is_new=met.is_new)
+
+    def _add(
+        self,
+        key: Hashable,
+        roots: Sequence[Any],
+        order: Sequence[AutogradNode],
+        leaves: Sequence[torch.Tensor],
+        forward: TrainingForward,
+    ) -> Met | None:
+        if len(self._found) >= MOST_GRAPHS:
+            self.wants_notes = False
+            last = next(reversed(self._found.values()), None)
+            return None if last is None else Met(last)
+        if self.is_settled:
+            self._enough *= _MORE_SETTLED
+        self._known_in_a_row = 0
+        before = self._found.pop(key, None)
+        tries = 1 if before is None else before.tries + 1
+        built = self._build(roots, forward)
+        structure = self._structure(built, order, leaves, forward, tries)
+        self.wants_notes = not structure.is_noted
+        self._found[key] = structure
+        return Met(structure, order, leaves, True)
+
+    def _structure(
+        self,
+        built: BuiltGraph,
+        order: Sequence[AutogradNode],
+        leaves: Sequence[torch.Tensor],
+        forward: TrainingForward,
+        tries: int,
+    ) -> Structure:
+        wanted, whole = self._select(built)
+        offsets = built.graph.slot_offsets.tolist()
+        drawn = {identity: offsets[index] for identity, index in built.drawn.items()}
+        rows = {
+            identity: row
+            for identity, row in drawn.items()
+            if identity in self._parameters.known and (wanted is None or row in wanted)
+        }
+        nodes = enumerate(built.graph.nodes)
+        roots = tuple(offsets[index] for index, node in nodes if node.kind == "root")
+        replay = Replay(built, order, leaves, wanted)
+        # A part that was there before, as a hidden state that goes on, always lacks its names.
+        is_noted = forward.has_notes and (tries >= _TRIES or forward.has_followed(order))
+        return Structure(replay, rows, roots, whole, is_noted, tries)

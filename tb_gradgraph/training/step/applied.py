@@ -1,0 +1,139 @@
+"""What an optimizer saw, and what it did to the weights."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import torch
+
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.training.reading.backward_pass import PassNumbers
+from tb_gradgraph.training.reading.batches import read_grads
+from tb_gradgraph.training.reading.numbers import Numbers
+from tb_gradgraph.training.reading.parameter_rows import grad_states
+from tb_gradgraph.training.reading.structures import Structure
+from tb_gradgraph.training.step.unused import Flag
+from tb_gradgraph.training.step.weights import WeightReading
+
+_NORM = STATISTICS.index("l2_norm")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AppliedPart:
+    """What one optimizer saw and did.
+
+    Attributes:
+        rows: Of its parameters.
+        gradients: What it saw, of these rows and maybe others; None where there was no ``.grad``.
+        was_read: Whether they were read when it stepped; else they are those of the backward.
+        seems_same: Whether they are those of the backward as far as torch has noted.
+        weights: Before and after.
+        was_skipped: By a fused optimizer, which looks for infinities itself.
+    """
+
+    rows: tuple[int, ...]
+    gradients: Numbers | None
+    was_read: bool
+    seems_same: bool
+    weights: WeightReading
+    was_skipped: Flag
+
+
+class HiddenChanges:
+    """Whether a loop changes gradients where torch does not note it, as ``grad.data.clamp_`` does.
+
+    That is looked for at the first two recorded steps and at every eighth: to read all
+    gradients twice at every step would double the cost. Once it was seen they are.
+    """
+
+    def __init__(self) -> None:
+        """Begin; nothing was seen."""
+        self._steps = 0
+        self._were_seen = False
+
+    def begin_step(self) -> None:
+        """Count a recorded step."""
+        self._steps += 1
+
+    @property
+    def are_sought(self) -> bool:
+        """Whether to read gradients before the optimizer though they seem to be the same."""
+        return self._were_seen or self._steps <= 2 or self._steps % 8 == 0
+
+    def compare(self, before: StatisticsTable, after: StatisticsTable) -> None:
+        """Compare what seems to be the same; on the session's thread."""
+        rows = after.present
+        own, others = after.values[rows, _NORM], before.values[rows, _NORM]
+        if not np.allclose(own, others, rtol=1e-5, atol=0, equal_nan=True):
+            self._were_seen = True
+
+
+class OptimizerReading:
+    """One step of an optimizer, from before it to ``finish`` after it."""
+
+    def __init__(
+        self,
+        optimizer: torch.optim.Optimizer,
+        last: PassNumbers | None,
+        reads: bool,
+        update_memory: int,
+    ) -> None:
+        """Read weights, and gradients if they were changed.
+
+        Args:
+            optimizer: It is about to step.
+            last: The backward before; None if it is to come, from a closure, or is running.
+            reads: Whether gradients are to be read though they do not seem to have changed.
+            update_memory: Bytes that copies of weights may take.
+        """
+        self._parameters = [
+            parameter
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+            if parameter.requires_grad or parameter.grad is not None
+        ]
+        self._last = last
+        self._reads = reads
+        self._weights = WeightReading(self._parameters, update_memory)
+        self._gradients: Numbers | None = None
+        self._was_read = False
+        self._seems_same = False
+        self._found_inf = Flag(getattr(optimizer, "found_inf", None))
+        if last is not None:
+            # Fused optimizers unscale themselves.
+            self._read(last, getattr(optimizer, "grad_scale", None))
+
+    @property
+    def parameters(self) -> list[torch.Tensor]:
+        """What the optimizer may change."""
+        return self._parameters
+
+    def finish(self, last: PassNumbers) -> AppliedPart:
+        """Read the weights after the step; ``last`` is the backward that it used."""
+        if last is not self._last:  # run by a closure, which may have clipped gradients too
+            self._read(last, None)
+        return self._part(last.structure, self._gradients, self._was_read)
+
+    def finish_within(self, structure: Structure) -> AppliedPart:
+        """Do the same for a step within the backward, whose gradients are read elsewhere."""
+        return self._part(structure, None, True)
+
+    def _read(self, last: PassNumbers, scale: torch.Tensor | None) -> None:
+        now = zip(self._parameters, grad_states(self._parameters))
+        changed = scale is not None or any(
+            last.state_of.get(id(parameter)) != state for parameter, state in now
+        )
+        self._seems_same = not changed
+        self._was_read = changed or self._reads
+        self._gradients = last.accumulated
+        if self._was_read:
+            self._gradients = read_grads(last.structure, self._parameters, scale)
+
+    def _part(self, structure: Structure, gradients: Numbers | None, was_read: bool) -> AppliedPart:
+        rows = [structure.parameter_rows.get(id(parameter)) for parameter in self._parameters]
+        self._weights.finish(rows)
+        known = tuple(row for row in rows if row is not None)
+        return AppliedPart(
+            known, gradients, was_read, self._seems_same, self._weights, self._found_inf
+        )

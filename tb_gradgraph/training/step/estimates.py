@@ -1,0 +1,121 @@
+"""The update of a weight that there is no room to copy: estimated, with how far off that may be."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from tb_gradgraph.summarize.arithmetic.elements import (
+    computable,
+    in_memory_order,
+    is_computed,
+    real_floats,
+    wide_dtype,
+)
+
+#: Elements of a sample, at least.
+SAMPLE = 16_384
+
+#: Elements of the rows that are copied whole, at most: those with the greatest gradients.
+IN_ROWS = 262_144
+
+
+class EstimatedUpdate:
+    """Rows of a large weight, and a sample of its other elements, as they are before a step.
+
+    The rows with the greatest gradients are taken whole, so that what a row-sparse
+    step does is known and not estimated; of what is left a sample spread over all rows
+    and columns stands for all. Nothing waits for a device.
+    """
+
+    def __init__(self, weight: torch.Tensor, gradient: torch.Tensor | None) -> None:
+        """Read the weight before the step."""
+        self._flat_shape = weight.shape
+        flat = in_memory_order(weight)
+        self._step = _coprime(flat.numel() // SAMPLE, weight.shape[-1])
+        self._rows = _greatest_rows(weight, gradient)
+        self._columns = weight.numel() // max(weight.shape[0], 1)
+        self._sample = computable(flat[:: self._step]).clone()
+        self._in_rows = None if self._rows is None else _rows_of(weight, self._rows).clone()
+
+    def finish(self, weight: torch.Tensor) -> torch.Tensor:
+        """Read it after the step; give the norm of what it moved, and the standard error of that."""
+        if weight.shape != self._flat_shape:
+            return torch.full((2,), math.nan, dtype=wide_dtype(weight.device), device=weight.device)
+        squares = _squares(computable(in_memory_order(weight)[:: self._step]), self._sample)
+        known = torch.zeros((), dtype=squares.dtype, device=squares.device)
+        rest = torch.ones_like(squares)
+        if self._rows is not None and self._in_rows is not None:
+            known = _squares(_rows_of(weight, self._rows), self._in_rows).sum()
+            rest = self._not_in_rows(weight, squares)
+        return _estimate(squares, rest, known, self._left_out())
+
+    def _left_out(self) -> int:
+        """Count the elements that are in none of the rows."""
+        count = math.prod(self._flat_shape)
+        return count if self._rows is None else count - self._rows.numel() * self._columns
+
+    def _not_in_rows(self, weight: torch.Tensor, squares: torch.Tensor) -> torch.Tensor:
+        taken = torch.zeros(weight.shape[0], dtype=squares.dtype, device=weight.device)
+        taken.index_fill_(0, self._rows, 1)
+        places = torch.arange(0, weight.numel(), self._step, device=weight.device)
+        return 1 - taken[places // self._columns]
+
+
+def _estimate(
+    squares: torch.Tensor, rest: torch.Tensor, known: torch.Tensor, left_out: int
+) -> torch.Tensor:
+    """Give a norm and its standard error, of which the square's are those of a sample's mean."""
+    sampled = rest.sum().clamp_(min=1)
+    mean = (squares * rest).sum() / sampled
+    variance = ((squares - mean).square() * rest).sum() / (sampled - 1).clamp_(min=1)
+    share_left = (1 - sampled / max(left_out, 1)).clamp_(min=0)
+    error = left_out * (variance / sampled * share_left).sqrt()
+    norm = (known + left_out * mean).sqrt()
+    spread = torch.where(norm > 0, error / (2 * norm), error.sqrt())
+    return torch.stack([norm, spread])
+
+
+def _squares(after: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
+    wide = wide_dtype(after.device)
+    if after.is_complex():
+        return real_floats(after - before).to(wide).square().reshape(-1)
+    return (after.to(wide) - before.to(wide)).square_().reshape(-1)
+
+
+def _coprime(step: int, columns: int) -> int:
+    """Give the step, or less where it would always hit the same columns."""
+    step = max(step, 1)
+    while math.gcd(step, columns) > 1:
+        step -= 1
+    return step
+
+
+def _rows_of(weight: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    return weight.index_select(0, rows)
+
+
+def _greatest_rows(weight: torch.Tensor, gradient: torch.Tensor | None) -> torch.Tensor | None:
+    """Give the rows where the gradient is greatest, as many as are read whole; None for none."""
+    rows = weight.shape[0]
+    most = min(IN_ROWS * rows // weight.numel(), rows // 2)
+    if gradient is None or most < 1 or not weight.is_contiguous():
+        return None
+    if not (is_computed(weight.dtype) and is_computed(gradient.dtype)):
+        return None  # to select rows is not known of every type
+    sizes = _row_sizes(gradient, rows)
+    return None if sizes is None else torch.topk(sizes, most, sorted=False).indices
+
+
+def _row_sizes(gradient: torch.Tensor, rows: int) -> torch.Tensor | None:
+    """Give how large the gradient of each row is; rows with none are 0."""
+    if gradient.layout == torch.strided and gradient.shape[:1] == (rows,):
+        return torch.linalg.vector_norm(real_floats(gradient.detach()).reshape(rows, -1), dim=1)
+    if gradient.layout != torch.sparse_coo or gradient.shape[:1] != (rows,):
+        return None
+    values = real_floats(gradient._values().detach())
+    sizes = torch.linalg.vector_norm(values.reshape(values.shape[0], -1), dim=1)
+    return torch.zeros(rows, dtype=sizes.dtype, device=sizes.device).index_add_(
+        0, gradient._indices()[0], sizes
+    )

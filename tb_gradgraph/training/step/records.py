@@ -1,0 +1,295 @@
+"""What is known of one recorded step, and the records that it becomes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+import torch
+
+from tb_gradgraph.autograd.torch_internals.faults import warn_of_unread
+from tb_gradgraph.graph import Record
+from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_WIDTH, StatisticsTable
+from tb_gradgraph.summarize.arithmetic.transfer import Transfer
+from tb_gradgraph.summarize.kept_tensors import whole_arrays
+from tb_gradgraph.training.reading.backward_pass import PassNumbers
+from tb_gradgraph.training.reading.numbers import Numbers, Whole, divided, joined, only, was_clipped
+from tb_gradgraph.training.step.applied import AppliedPart, HiddenChanges
+from tb_gradgraph.training.step.unused import Cleared
+
+#: Beside the objective of a pass whose gradient was gone before an optimizer of ours stepped.
+CLEARED = " (cleared before an optimizer stepped)"
+
+ValueT = TypeVar("ValueT")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StepPlace:
+    """Where the records of a step belong, and what they all say."""
+
+    tag: str
+    step: int
+    every_n_steps: int
+    cost: float
+
+
+class LossScale:
+    """The factor of a GradScaler on its way to the host; 1 where there is none, or none yet."""
+
+    def __init__(self, factor: torch.Tensor | None = None) -> None:
+        """Begin the copy."""
+        self.is_late = False  # whether it was found after numbers had been reduced
+        self._read = 1.0
+        self._begin(factor)
+
+    def find_late(self, factor: torch.Tensor | None) -> None:
+        """Say what the factor was, of losses whose gradients have been reduced with it."""
+        self.is_late = factor is not None
+        self._begin(factor)
+
+    def _begin(self, factor: torch.Tensor | None) -> None:
+        self.is_known = factor is not None
+        self._transfer = None if factor is None else Transfer(factor.device, [factor])
+
+    def read(self) -> float:
+        """Give the factor; waits for the copy."""
+        if self._transfer is not None:
+            self._read = float(self._transfer.wait()[0][0])
+            self._transfer = None
+        return self._read
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pass:
+    """One backward pass of the step."""
+
+    numbers: PassNumbers
+    number: int
+    scale: LossScale
+
+
+@dataclasses.dataclass(slots=True)
+class StepEnd:
+    """What became of the gradients that were there after one backward pass."""
+
+    last: Pass
+    scale: LossScale
+    applied: list[AppliedPart] = dataclasses.field(default_factory=list)
+    skipped: bool = False
+
+    @property
+    def parameters(self) -> set[int]:
+        """Those whose optimizers used the gradients, by ``id``."""
+        rows = {row for part in self.applied for row in part.rows}
+        known = self.last.numbers.structure.parameter_rows
+        return {of for of, row in known.items() if row in rows}
+
+
+@dataclasses.dataclass(slots=True)
+class StepRecords:
+    """Numbers of one step as they come; ``of_pass`` and ``of_step`` run on the session's thread."""
+
+    place: StepPlace
+    scale: LossScale  # of the passes of which no scaler was known when they ran
+    hidden: HiddenChanges
+    last: Pass | None = None
+    count: int = 0  # of backward passes
+    ends: list[StepEnd] = dataclasses.field(default_factory=list)
+    cleared: list[Cleared] = dataclasses.field(default_factory=list)
+    wall_time: float = dataclasses.field(default_factory=time.time)
+    told: set[str] = dataclasses.field(default_factory=set)  # nodes told of as not read
+
+    def add(
+        self, found: PassNumbers, factor: torch.Tensor | None, scale: LossScale | None = None
+    ) -> Pass:
+        """Take in a backward pass; ``factor``, or ``scale``, has been divided out of it."""
+        scale = scale or (self.scale if factor is None else LossScale(factor))
+        self.last = Pass(found, self.count, scale)
+        self.count += 1
+        return self.last
+
+    @property
+    def own_count(self) -> int:
+        """How many passes are this training's, as far as is known."""
+        return self.count - sum(len(some.passes) for some in self.cleared if some.is_lent)
+
+    def is_own(self, found: Pass) -> bool:
+        """Whether a pass is this training's, as far as is known."""
+        return not any(found.number in some.passes for some in self.cleared if some.is_lent)
+
+    def forget_after(self, number: int) -> None:
+        """Leave out the passes after that of ``number``."""
+        self.count = number + 1
+        self.last = self.ends[-1].last if self.ends else None
+
+    def end(self) -> StepEnd:
+        """Give what becomes of the gradients as the last pass left them.
+
+        Optimizers that step after different passes, as those of a GAN, each have theirs.
+        """
+        if self.last is None:
+            raise AssertionError("a step without a backward has no end")
+        if not self.ends or self.ends[-1].last is not self.last:
+            scale = self.last.scale if self.last.scale.is_known else self.scale
+            self.ends.append(StepEnd(self.last, scale))
+        return self.ends[-1]
+
+    def of_pass(self, found: Pass) -> list[Record]:
+        """Give the record of one backward pass."""
+        cleared = [some for some in self.cleared if found.number in some.passes]
+        if any(some.is_lent and some.is_so.read() for some in cleared):
+            return []
+        table, whole = _scaled(found.numbers.gradients, found.scale)
+        values = whole_arrays(found.numbers.values)
+        unread = found.numbers.gradients.unread
+        record = self._record(found, "backward", table, whole, found.scale, unread, values=values)
+        return [record]
+
+    def of_step(self) -> list[Record]:
+        """Give the records of what became of the gradients after the backward passes."""
+        return [record for end in self.ends for record in self._of_end(end)]
+
+    def _of_end(self, end: StepEnd) -> list[Record]:
+        numbers = end.last.numbers
+        rows = self._rows_of(end)
+        parts = [part for part in end.applied if not part.was_skipped.read()]
+        skipped = end.skipped or len(parts) < len(end.applied)
+        records = []
+        before: StatisticsTable | None = None
+        if numbers.accumulated is not None:
+            table, whole = _scaled(numbers.accumulated, end.scale)
+            before = only(table, rows)
+            if skipped or end.scale.is_known or numbers.accumulated is not numbers.gradients:
+                stage = "unscaled" if end.scale.is_known else "accumulated"
+                kept = only_rows(whole, rows)
+                unread = only_rows(numbers.accumulated.unread, rows)
+                records.append(
+                    self._record(end.last, stage, before, kept, end.scale, unread, skipped)
+                )
+        if parts:
+            records += self._of_applied(end, parts, before)
+        return records
+
+    def _rows_of(self, end: StepEnd) -> list[int]:
+        """Give the rows of parameters, but not of those whose optimizer used another pass.
+
+        What the loss of a GAN's generator leaves in the discriminator is nobody's gradient.
+        """
+        others = {of for other in self.ends if other is not end for of in other.parameters}
+        others -= end.parameters
+        known = end.last.numbers.structure.parameter_rows
+        return [row for of, row in known.items() if of not in others]
+
+    def _of_applied(
+        self, end: StepEnd, parts: Sequence[AppliedPart], before: StatisticsTable | None
+    ) -> list[Record]:
+        tables, whole, unread = [], {}, {}
+        for gradients, was_read, rows in _together(parts):
+            table, kept = _scaled(gradients, LossScale() if was_read else end.scale)
+            tables.append(only(table, rows))
+            whole.update(only_rows(kept, rows))
+            unread.update(only_rows(gradients.unread, rows))
+        rows = end.last.numbers.structure.graph.row_count
+        table = joined(tables) if tables else StatisticsTable.empty(rows)
+        records = []
+        if before is not None and any(part.was_read for part in parts):
+            seen = {row for part in parts for row in part.rows if table.present[row]}
+            if any(part.seems_same for part in parts):
+                same = [row for part in parts if part.seems_same for row in part.rows]
+                self.hidden.compare(before, only(table, same))
+            clipped = only(table, seen)  # what is gone from .grad was not clipped
+            if was_clipped(only(before, seen), clipped, self.own_count):
+                records.append(self._record(end.last, "clipped", clipped, whole, end.scale, unread))
+        for part in parts:
+            part.weights.write_to(table)
+        return [*records, self._record(end.last, "applied", table, whole, end.scale, unread)]
+
+    def _record(
+        self,
+        of: Pass,
+        stage: str,
+        table: StatisticsTable,
+        whole: Whole,
+        scale: LossScale,
+        unread: Mapping[int, str],
+        skipped: bool = False,
+        values: Whole | None = None,
+    ) -> Record:
+        place, graph = self.place, of.numbers.structure.graph
+        warn_of_unread(graph, unread, self.told)
+        return Record(
+            tag=place.tag,
+            graph_hash=graph.hash,
+            step=place.step,
+            wall_time=self.wall_time,
+            backward_pass=self._number(of),
+            objective=self._objective(of),
+            table=table,
+            gradients=whole,
+            values=values or {},
+            stage=stage,
+            loss_scale=scale.read(),
+            skipped=skipped,
+            every_n_steps=place.every_n_steps,
+            cost=place.cost,
+            unread=dict(unread),
+        )
+
+    def _number(self, of: Pass) -> int:
+        """Count the passes of this training before one."""
+        lost = [some.passes for some in self.cleared if some.is_lent and some.is_so.read()]
+        return of.number - sum(number < of.number for passes in lost for number in passes)
+
+    def _objective(self, of: Pass) -> str:
+        """Say what was differentiated, and of a backward pass whether nothing came of it."""
+        own = [some for some in self.cleared if of.number in some.passes and not some.is_lent]
+        came_to_nothing = any(some.is_so.read() for some in own)
+        return of.numbers.objective + CLEARED * came_to_nothing
+
+
+def only_rows(found: Mapping[int, ValueT], rows: Iterable[int]) -> dict[int, ValueT]:
+    """Give what is there of ``rows``."""
+    return {row: found[row] for row in rows if row in found}
+
+
+def _scaled(numbers: Numbers, scale: LossScale) -> tuple[StatisticsTable, Whole]:
+    table, whole = numbers.collect()
+    if not scale.is_late:
+        return table, whole
+    factor = scale.read()
+    moved = _moved(table.histogram, factor)
+    table = dataclasses.replace(divided(table, factor), histogram=moved)
+    return table, {row: array / factor for row, array in whole.items()}
+
+
+def _moved(histogram: np.ndarray, factor: float) -> np.ndarray:
+    """Give a histogram of log2 after a division; empty rows where bins do not fall on bins.
+
+    A scaler's factor is a power of two, by default 2^16: eight bins.
+    """
+    bins = math.log2(factor) / HISTOGRAM_WIDTH if factor > 0 else math.nan
+    moved = np.zeros_like(histogram)
+    if not bins.is_integer() or abs(bins) >= HISTOGRAM_BINS:
+        return moved
+    by = int(bins)
+    if by < 0:
+        return _moved(histogram[:, ::-1], 1 / factor)[:, ::-1]
+    moved[:, : HISTOGRAM_BINS - by] = histogram[:, by:]
+    moved[:, 0] += histogram[:, :by].sum(1, dtype=histogram.dtype)
+    if by:
+        moved[histogram[:, -1] > 0] = 0  # what it holds may be of any bin beyond
+    return moved
+
+
+def _together(parts: Sequence[AppliedPart]) -> Iterable[tuple[Numbers, bool, list[int]]]:
+    """Give each table of ``parts``, whether it was read for them, and all rows that they need of it."""
+    found: dict[int, tuple[Numbers, bool, list[int]]] = {}
+    for part in parts:
+        if part.gradients is not None:
+            entry = (part.gradients, part.was_read, [])
+            found.setdefault(id(part.gradients), entry)[2].extend(part.rows)
+    return found.values()

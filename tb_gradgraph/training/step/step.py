@@ -1,0 +1,293 @@
+"""One recorded step of a training, from its first forward to its last optimizer."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+
+from tb_gradgraph.autograd.backward_calls import BackwardCall
+from tb_gradgraph.autograd.capture import name_roots
+from tb_gradgraph.autograd.gradients.threads import gate
+from tb_gradgraph.autograd.seen.training_forward import TrainingForward
+from tb_gradgraph.autograd.torch_internals.private import may_follow_forwards
+from tb_gradgraph.autograd.torch_internals.tensor_hooks import listen_for_hooks
+from tb_gradgraph.autograd.user_code.stack_frames import user_frame, variables_of
+from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.training.reading.backward_pass import PassNumbers, PassReading
+from tb_gradgraph.training.reading.numbers import differing
+from tb_gradgraph.training.reading.parameter_rows import Parameters
+from tb_gradgraph.training.reading.structures import Met, Structures
+from tb_gradgraph.training.step.applied import HiddenChanges, OptimizerReading
+from tb_gradgraph.training.step.records import LossScale, Pass, StepPlace, StepRecords
+from tb_gradgraph.training.step.room import UPDATE_MEMORY
+from tb_gradgraph.training.step.scalers import loss_scale, scaler_of
+from tb_gradgraph.training.step.unused import UnusedPasses
+from tb_gradgraph.training.step.within import WithinBackward
+
+#: Backward passes of one step that get a record each; of further ones (a great many
+#: micro-batches) only what they accumulated to is kept.
+MOST_PASSES = 8
+
+
+@dataclasses.dataclass(slots=True)
+class Setting:
+    """What the steps of one watch have in common."""
+
+    tag: str
+    parameters: Parameters
+    structures: Structures
+    follows_modules: bool  # whether module calls are followed until the graph is settled
+    scaler: Any  # torch.amp.GradScaler or None
+    is_open: Callable[[], bool]  # whether records are still taken
+    tell_end: Callable[[int, Exception], None]  # a fault ends the recording at a step; never raises
+    write_graph: Callable[[str, Graph], None]
+    write_later: Callable[[Callable[[], Sequence[Record]], int], None]
+    hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)
+    is_opaque: bool = False  # whether the model computes with other tensors than its parameters
+    recorded: int = 0  # steps
+    shared: int = 0  # passes left out, for another thread ran over the same
+    update_memory: int = UPDATE_MEMORY  # bytes that copies of weights may take in a step
+    told: set[str] = dataclasses.field(default_factory=set)  # nodes told of as not read
+
+
+class _Held(NamedTuple):
+    """Records that wait for the end of the step."""
+
+    of: Pass | None  # None: of the step as a whole
+    make: Callable[[], Sequence[Record]]
+    size: int
+
+
+class RecordedStep:
+    """Takes in what happens during the step; hooks are on from ``__init__`` to ``finish``.
+
+    Records are handed over when it ends: until then an optimizer may show that there is a
+    scaler, that a pass was of the next step, or that it was another training's.
+    """
+
+    def __init__(self, setting: Setting, place: StepPlace) -> None:
+        """Begin to follow the forward."""
+        self._setting = setting
+        setting.hidden.begin_step()
+        self._records = StepRecords(place, LossScale(), setting.hidden, told=setting.told)
+        self._held: list[_Held] = []
+        self._unused = UnusedPasses()
+        self._reached: list[int] = []  # leaves behind the running backward, by ``id``
+        self._before: dict[int, OptimizerReading] = {}
+        self._within: WithinBackward | None = None  # while a backward runs
+        wants_notes = setting.structures.wants_notes
+        may_follow = may_follow_forwards()  # else what we put on would be compiled too
+        self.forward = TrainingForward(
+            setting.parameters.read_modules, notes=wants_notes and may_follow
+        )
+        follows = setting.follows_modules and not setting.structures.is_settled
+        self._is_followed = may_follow and (wants_notes or follows)
+        self._has_tensor_hooks = False
+        self._stop_listening = listen_for_hooks(self._note_tensor_hook)
+        if self._is_followed:
+            self.forward.attach()
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph of the last pass."""
+        last = self._records.last
+        return None if last is None else last.numbers.structure.graph
+
+    def begin_pass(self, call: BackwardCall) -> PassReading | None:
+        """Put hooks on a backward that is about to run; None if it is not over our model."""
+        self.forward.check()
+        setting = self._setting
+        if not self._records.count:
+            setting.parameters.refresh()
+        if not setting.parameters.may_be_among(call.inputs):
+            return None
+        met = setting.structures.meet(call.roots, self.forward)
+        if met is None:
+            return None
+        frame = user_frame()
+        if setting.scaler is None and not setting.recorded:
+            setting.scaler = scaler_of(call.roots, variables_of(frame))
+        self._look_for_cleared()
+        self._reached = [id(setting.parameters.own(leaf)) for leaf in met.leaves]
+        if self._records.own_count >= MOST_PASSES:
+            met = Met(met.structure)
+        objective = ", ".join(root.name for root in name_roots(call.roots, frame))
+        shares = not self._has_tensor_hooks
+        with gate:
+            reading = PassReading(
+                *(met, setting.parameters.tensors, call, objective, shares),
+                late=self._late(),
+                is_gathered=setting.parameters.is_gathered(met.leaves),
+            )
+        self._within = WithinBackward(met.structure)
+        return reading
+
+    def _late(self) -> frozenset[int]:
+        """Give the gathered parameters, by ``id``, whose gradient of an earlier pass is still to come."""
+        last, ends = self._records.last, self._records.ends
+        if last is None or (ends and ends[-1].last is last):
+            return frozenset()
+        return self._setting.parameters.late(last.numbers.state_of)
+
+    def end_pass(self, reading: PassReading, well: bool) -> bool:
+        """Take the hooks away; whether a pass over our model was recorded."""
+        within, self._within = self._within, None
+        scale = loss_scale(self._setting.scaler)
+        numbers = reading.finish(well, scale)
+        self._setting.shared += reading.is_shared
+        if numbers is None:
+            return False
+        records = self._records
+        keeps = records.own_count < MOST_PASSES
+        found = records.add(numbers, scale)
+        self._unused.add(self._reached, numbers)
+        if not numbers.structure.replay.is_checked:
+            numbers.structure.replay.place(numbers.placements)
+        if not numbers.structure.replay.is_checked and not numbers.gradients.unread:
+            _check_sharing(numbers)
+        self._setting.write_graph(self._setting.tag, numbers.structure.graph)
+        if keeps:
+            self._hold(found, partial(records.of_pass, found))
+        if within is not None and (parts := within.finish()):
+            self._unused.use()
+            records.end().applied += parts
+        return True
+
+    def before_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
+        """Read gradients as the optimizer sees them, if they were changed, and weights."""
+        within, last = self._within, self._records.last
+        if within is None:
+            self._look_for_cleared()
+        before = None if within is not None or last is None else last.numbers
+        setting = self._setting
+        reads, memory = setting.hidden.are_sought, setting.update_memory
+        reading = OptimizerReading(optimizer, before, reads, memory)
+        if within is not None:
+            within.read(reading.parameters)
+        self._before[id(optimizer)] = reading
+
+    def after_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
+        """Read what it did to the weights."""
+        reading = self._before.pop(id(optimizer), None)
+        self._unused.use()
+        if reading is None:
+            return
+        if self._within is not None:
+            self._within.add(reading)
+        elif self._records.last is not None:
+            part = reading.finish(self._records.last.numbers)
+            self._records.end().applied.append(part)
+
+    def other_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Note that one not of this watch has stepped, of another net; whether it has ours instead."""
+        own = self._setting.parameters.known
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        is_ours = any(id(parameter) in own for parameter in parameters)
+        if not is_ours:
+            self._unused.lend(parameters)
+        return is_ours
+
+    def take_unused(self) -> list[Pass]:
+        """Take out the passes that no optimizer has used yet: they turned out to be of the next step."""
+        used = self._records.ends[-1].last.number if self._records.ends else -1
+        unused = [of for of, *_ in self._held if of is not None and of.number > used]
+        self._held = [entry for entry in self._held if entry.of not in unused]
+        self._unused.use()
+        if unused:
+            self._records.forget_after(used)
+        return unused
+
+    def add_passes(self, passes: Sequence[Pass]) -> None:
+        """Take in passes that the step before has given away."""
+        records = self._records
+        for given in passes:
+            found = records.add(given.numbers, None, given.scale)
+            self._unused.add((), given.numbers)
+            self._hold(found, partial(records.of_pass, found))
+
+    def follow_scaler(self, scaler: Any) -> None:
+        """Note which scaler has our optimizers step: the numbers so far are of losses times its factor."""
+        if self._setting.scaler is not scaler:
+            self._setting.scaler = scaler
+            self._records.scale.find_late(loss_scale(scaler))
+
+    def skip_optimizer(self) -> None:
+        """Note that a scaler left the optimizer's step out."""
+        self._unused.use()
+        if self._records.last is not None:
+            self._records.end().skipped = True
+
+    def finish(self, waits: bool = False) -> bool:
+        """End the step: hand over its records, unless that ``waits``; whether there were any."""
+        self.drop()
+        self.forward.check()
+        records = self._records
+        records.cleared += self._unused.take_lent()  # what is left after it is ours
+        self._look_for_cleared()
+        if records.last is None or not (records.own_count or records.ends):
+            return False
+        if records.own_count > 1 and records.is_own(records.last):
+            records.end()
+        if records.ends:
+            self._hold(None, records.of_step)
+        self._setting.recorded += 1
+        if not waits:
+            self.hand_over()
+        return True
+
+    def hand_over(self) -> None:
+        """Have the records written that wait; also in mid-step, where the process is about to end."""
+        self._records.cleared += self._unused.take_lent()
+        while self._held:
+            _, make, size = self._held.pop(0)
+            self._setting.write_later(make, size)
+
+    def move_to(self, step: int) -> None:
+        """Have it be another step."""
+        self._records.place = dataclasses.replace(self._records.place, step=step)
+
+    def drop(self) -> None:
+        """Stop following the forward."""
+        self._stop_listening()
+        self._stop_listening = _nothing  # what it was held this object, in a circle
+        if self._is_followed:
+            self._is_followed = False
+            self.forward.remove()
+        else:
+            self.forward.release()
+
+    def _note_tensor_hook(self) -> None:
+        self._has_tensor_hooks = True
+
+    def _look_for_cleared(self) -> None:
+        """See whether the gradients of unused passes are gone; a closure's own are the optimizer's."""
+        if self._before:
+            return
+        cleared = self._unused.take_cleared(self._setting.parameters.tensors)
+        self._records.cleared += cleared
+        lost = [some.passes for some in cleared if some.is_lent and some.is_so.is_sure]
+        self._held = [h for h in self._held if not any(h.of and h.of.number in p for p in lost)]
+
+    def _hold(self, of: Pass | None, make: Callable[[], Sequence[Record]]) -> None:
+        size = 0 if of is None else of.numbers.structure.size
+        self._held.append(_Held(of, make, size))
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def _check_sharing(numbers: PassNumbers) -> None:
+    """Compare the rows that are to share statistics from now on, the first time all are read.
+
+    A user's hook on a tensor may change a gradient between two operations that do not.
+    """
+    replay = numbers.structure.replay
+    replay.is_checked = True
+    table, _ = numbers.gradients.collect()
+    for row in differing(table, replay.same):
+        replay.forget_sharing(row)

@@ -1,0 +1,135 @@
+"""Backward passes whose gradients no optimizer of the watch has used yet, and what becomes of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+import torch
+
+from tb_gradgraph.autograd.torch_internals.engine import elements_of
+from tb_gradgraph.memory import has_memory
+from tb_gradgraph.summarize.arithmetic.transfer import Transfer
+from tb_gradgraph.training.reading.backward_pass import PassNumbers
+from tb_gradgraph.training.reading.parameter_rows import GradState, grad_states
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cleared:
+    """Passes, by number, whose gradients were taken from ``.grad`` before an optimizer used them.
+
+    Attributes:
+        passes: Their numbers.
+        is_lent: Whether an optimizer that is not of this watch had stepped with them: they
+            were its passes, and flowed through our parameters on their way to its own.
+        is_so: Whether it is true: with gradients that became zero, their elements say so.
+    """
+
+    passes: range
+    is_lent: bool
+    is_so: Flag
+
+
+class UnusedPasses:
+    """Which passes of a step are unused; told of passes, optimizer steps, and where to look."""
+
+    def __init__(self) -> None:
+        """Begin; there are none."""
+        self.first = 0  # number of the first that is unused
+        self._count = 0
+        self._lent = 0  # those before this number were used by somebody else's optimizer
+        self._leaves: set[int] | None = set()  # what they reached, by ``id``; None: not known
+        self._left: Mapping[int, GradState] = {}
+
+    def add(self, leaves: Sequence[int], numbers: PassNumbers) -> None:
+        """Note a pass, and the leaves that it reached, by ``id`` (none: not known)."""
+        self._count += 1
+        if numbers.accumulated is not None:
+            self._left = numbers.state_of
+        if self._leaves is not None and leaves:
+            self._leaves.update(leaves)
+        elif not leaves:
+            self._leaves = None
+
+    def use(self) -> None:
+        """Note that an optimizer of this watch has used all of them."""
+        self.first = self._count
+        self._leaves = set()
+
+    def lend(self, parameters: Iterable[torch.Tensor]) -> None:
+        """Note that an optimizer of ``parameters``, none of which is ours, has stepped."""
+        leaves = self._leaves
+        if leaves is None or any(id(parameter) in leaves for parameter in parameters):
+            self._lent = self._count
+
+    def take_lent(self) -> list[Cleared]:
+        """Give those that only somebody else's optimizer has used; they are unused no more."""
+        lent = range(self.first, self._lent)
+        self.first = max(self.first, self._lent)
+        return [Cleared(lent, True, Flag(True))] if lent else []
+
+    def take_cleared(self, parameters: Sequence[torch.Tensor]) -> list[Cleared]:
+        """Look whether their gradients are gone; give those whose are, which are unused no more."""
+        if self.first == self._count:
+            return []
+        is_so = _are_cleared(parameters, self._left)
+        if is_so is None:
+            return []
+        lent = min(max(self._lent, self.first), self._count)
+        parts = ((range(self.first, lent), True), (range(lent, self._count), False))
+        self.use()
+        return [Cleared(passes, is_lent, is_so) for passes, is_lent in parts if passes]
+
+
+@torch.no_grad()
+def _are_cleared(parameters: Sequence[torch.Tensor], left: Mapping[int, GradState]) -> Flag | None:
+    """Give whether every gradient that was left is gone or zero; None if surely not."""
+    changed = []
+    had = False
+    for parameter, now in zip(parameters, grad_states(parameters)):
+        before = left.get(id(parameter))
+        if before is None:
+            continue
+        had = True
+        if now is None:
+            continue
+        if now[0] != before[0] or now == before:
+            return None  # another tensor, which is the user's work, or untouched
+        changed.append(parameter.grad)
+    if not had:
+        return None
+    read = [elements for elements in map(elements_of, changed) if elements is not None]
+    return Flag(_all_zero(read)) if read else Flag(not changed)
+
+
+def _all_zero(gradients: Sequence[torch.Tensor]) -> torch.Tensor:
+    parts = []
+    for gradient in gradients:
+        dense = gradient._values() if gradient.layout == torch.sparse_coo else gradient
+        parts.append(dense.ne(0).any())
+    return torch.stack([part.to(parts[0].device) for part in parts]).any().logical_not()
+
+
+class Flag:
+    """A number on a device that says yes where it is not 0; or what is known already."""
+
+    def __init__(self, number: torch.Tensor | bool) -> None:
+        """Begin the copy to the host."""
+        self._transfer = None
+        self._read = False
+        if isinstance(number, torch.Tensor) and has_memory(number):
+            self._transfer = Transfer(number.device, [number.detach().clone()])
+        elif isinstance(number, bool):
+            self._read = number
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is yes, and known to be."""
+        return self._transfer is None and self._read
+
+    def read(self) -> bool:
+        """Say yes or no; waits for the copy."""
+        if self._transfer is not None:
+            self._read = bool(self._transfer.wait()[0][0])
+            self._transfer = None
+        return self._read

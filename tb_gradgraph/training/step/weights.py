@@ -1,0 +1,198 @@
+"""How large weights are, and how far a step of an optimizer moved them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from tb_gradgraph.autograd.torch_internals.engine import elements_of
+from tb_gradgraph.memory import has_memory
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.summarize import norms
+from tb_gradgraph.summarize.arithmetic.elements import computable, is_readable, wide_dtype
+from tb_gradgraph.summarize.arithmetic.transfer import Transfer
+from tb_gradgraph.summarize.native import NativeSnapshot, is_available
+from tb_gradgraph.training.step.estimates import SAMPLE, EstimatedUpdate
+from tb_gradgraph.training.step.room import UPDATE_MEMORY, Room
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_COLUMNS = [
+    STATISTICS.index(name)
+    for name in ("weight_norm", "update_norm", "update_ratio", "update_spread")
+]
+_EVERY = 2**62
+_AT_ONCE = 2**22  # elements of a 16-bit weight of which the difference is made at a time
+
+
+class WeightReading:
+    """Weights as they are before a step, and what ``finish`` finds of them after it.
+
+    How far a step moved a weight is exact where there is room for a copy of it, the
+    small ones first; else it is estimated (``EstimatedUpdate``).
+    """
+
+    def __init__(self, weights: Sequence[torch.Tensor], memory: int = UPDATE_MEMORY) -> None:
+        """Read the weights before the step, with copies of at most ``memory`` bytes."""
+        self._count = len(weights)
+        local = [w if type(w) in _PLAIN else elements_of(w) for w in weights]
+        exact, large = _divide(local, Room(memory))
+        self._native, self._snapshot, left = _snapshot(local, exact)
+        self._left = [place for place in left if _can_be_read(local[place])]
+        large = [place for place in large if _can_be_read(local[place])]
+        self._others = _CopiedWeights([local[place] for place in self._left])
+        gradients = [_gradient_of(weights[place]) for place in large]
+        self._large_places = large
+        self._large = _LargeWeights([local[place] for place in large], gradients)
+
+    def finish(self, rows: Sequence[int | None]) -> None:
+        """Read them after it; ``rows`` are theirs, None where there is none."""
+        self._rows = rows
+        self._others.finish()
+        self._large.finish()
+        self._found = np.full((self._count, 3), np.nan)
+        if self._snapshot is not None:
+            self._found[self._native, :2] = self._snapshot.compare()
+            self._snapshot = None
+
+    def write_to(self, table: StatisticsTable) -> None:
+        """Fill in the columns of weights and updates; waits for the copy to the host."""
+        self._found[self._left, :2] = self._others.collect()
+        self._found[self._large_places] = self._large.collect()
+        places = [index for index, row in enumerate(self._rows) if row is not None]
+        rows = [row for row in self._rows if row is not None]
+        weight, moved, spread = self._found[places].T
+        with np.errstate(all="ignore"):
+            ratio = np.where(weight > 0, moved / weight, np.nan)
+        table.values[np.ix_(rows, _COLUMNS)] = np.stack([weight, moved, ratio, spread], 1)
+
+
+def _divide(local: Sequence[torch.Tensor | None], room: Room) -> tuple[list[int], list[int]]:
+    """Give the places of those that are copied whole, and of the others."""
+    sizes = {place: w.numel() for place, w in enumerate(local) if w is not None}
+    exact, large = [], []
+    for place in sorted(sizes, key=sizes.__getitem__):
+        weight = local[place]
+        width = max(
+            weight.element_size(), 4 if weight.is_cpu else 1
+        )  # compiled code copies as float32
+        is_sampled = sizes[place] > SAMPLE and weight.layout == torch.strided
+        fits = not is_sampled or room.take(weight.device, sizes[place] * width)
+        (exact if fits else large).append(place)
+    return sorted(exact), sorted(large)
+
+
+def _snapshot(
+    local: Sequence[torch.Tensor | None], exact: Sequence[int]
+) -> tuple[list[int], NativeSnapshot | None, list[int]]:
+    """Have compiled code read what it can; give the places of that, and of what is left."""
+    if not exact or not is_available():
+        return [], None, list(exact)
+    snapshot = NativeSnapshot([local[place] for place in exact], _EVERY, SAMPLE)
+    left = set(snapshot.left)
+    return list(exact), snapshot, [place for at, place in enumerate(exact) if at in left]
+
+
+def _can_be_read(weight: torch.Tensor) -> bool:
+    return has_memory(weight) and is_readable(weight.dtype)
+
+
+def _gradient_of(weight: torch.Tensor) -> torch.Tensor | None:
+    gradient = weight.grad
+    if gradient is None or type(gradient) in _PLAIN:
+        return gradient
+    return elements_of(gradient)
+
+
+class _CopiedWeights:
+    """Weights read by torch's kernels, on whatever device they are."""
+
+    @torch.no_grad()
+    def __init__(self, weights: Sequence[torch.Tensor]) -> None:
+        self._weights = weights
+        self._transfer: Transfer | None = None
+        if not weights:
+            return
+        self._norms = norms(weights)
+        self._shapes = [weight.shape for weight in weights]
+        self._before = [_copied(weight) for weight in weights]
+
+    @torch.no_grad()
+    def finish(self) -> None:
+        """Read them after the step."""
+        if not self._weights:
+            return
+        moved = [
+            _moved(weight, before)
+            if before is not None and weight.shape == shape and has_memory(weight)
+            else [torch.full((), math.nan, device=weight.device)]
+            for weight, shape, before in zip(self._weights, self._shapes, self._before)
+        ]
+        self._sizes = [len(parts) for parts in moved]
+        parts = norms([part for parts in moved for part in parts])
+        self._transfer = Transfer(self._norms.device, [self._norms, parts])
+        self._weights, self._before = [], []
+
+    def collect(self) -> np.ndarray:
+        """Give a row a weight: its norm, and that of its update; waits for the copy to the host."""
+        if self._transfer is None:
+            return np.zeros((0, 2))
+        weight, parts = (array.astype(np.float64) for array in self._transfer.wait())
+        starts = np.cumsum([0, *self._sizes[:-1]])
+        return np.stack([weight, np.hypot.reduceat(parts, starts)], 1)
+
+
+def _copied(weight: torch.Tensor) -> torch.Tensor | None:
+    """Copy a weight; None where there is no memory for it after all."""
+    try:
+        return weight.detach().clone()
+    except (MemoryError, RuntimeError):
+        return None
+
+
+def _moved(weight: torch.Tensor, before: torch.Tensor) -> list[torch.Tensor]:
+    """Give what was added to a weight, in float32 at least and so in parts; ``before`` is used up."""
+    if weight.dtype not in (torch.half, torch.bfloat16) or weight.layout != torch.strided:
+        return [computable(before).sub_(computable(weight.detach()))]
+    pairs = zip(before.reshape(-1).split(_AT_ONCE), weight.detach().reshape(-1).split(_AT_ONCE))
+    return [old.float().sub_(new) for old, new in pairs] or [before.float()]
+
+
+class _LargeWeights:
+    """Weights that there is no room for."""
+
+    @torch.no_grad()
+    def __init__(
+        self, weights: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor | None]
+    ) -> None:
+        self._weights = weights
+        self._transfer: Transfer | None = None
+        if weights:
+            self._norms = norms(weights)
+            pairs = zip(weights, gradients)
+            self._before = [EstimatedUpdate(w.detach(), gradient) for w, gradient in pairs]
+
+    @torch.no_grad()
+    def finish(self) -> None:
+        """Read them after the step."""
+        if not self._weights:
+            return
+        device = self._norms.device
+        found = [
+            before.finish(weight.detach())
+            if has_memory(weight)
+            else torch.full((2,), math.nan, dtype=wide_dtype(device), device=device)
+            for weight, before in zip(self._weights, self._before)
+        ]
+        stacked = torch.stack([one.to(device, found[0].dtype, non_blocking=True) for one in found])
+        self._transfer = Transfer(device, [self._norms, stacked])
+        self._weights, self._before = [], []
+
+    def collect(self) -> np.ndarray:
+        """Give a row a weight: its norm, that of its update, and the standard error of that."""
+        if self._transfer is None:
+            return np.zeros((0, 3))
+        weight, moved = (array.astype(np.float64) for array in self._transfer.wait())
+        return np.column_stack([weight, moved.reshape(-1, 2)])
