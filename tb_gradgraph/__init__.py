@@ -10,13 +10,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from tb_gradgraph.errors import CaptureError, GradGraphError, WriterError
+from tb_gradgraph.version import __version__
 
 if TYPE_CHECKING:
     from tb_gradgraph.api.grad_graph import GradGraph
     from tb_gradgraph.api.writer import SummaryWriter, add_grad_graph, capture, watch
     from tb_gradgraph.training.watch import Watch
 
-__version__ = "0.1.0"
 __all__ = [
     "CaptureError",
     "GradGraph",
@@ -24,6 +24,7 @@ __all__ = [
     "SummaryWriter",
     "Watch",
     "WriterError",
+    "__version__",
     "add_grad_graph",
     "capture",
     "watch",

@@ -15,9 +15,7 @@ import torch
 from tb_gradgraph.autograd.backward_calls import unheard
 from tb_gradgraph.autograd.build.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.build.unreached import walk_behind_cuts
-from tb_gradgraph.autograd.forward.forward import NamedTensor
-from tb_gradgraph.autograd.forward.named_tensors import named_tensors
-from tb_gradgraph.autograd.forward.traced_forward import watch_forward
+from tb_gradgraph.autograd.forward.named_tensors import name_roots, named_tensors
 from tb_gradgraph.autograd.giving_way import make_way_for_compiled
 from tb_gradgraph.autograd.gradients.observe import BackwardObserver
 from tb_gradgraph.autograd.model_run.alone import run_alone
@@ -31,6 +29,7 @@ from tb_gradgraph.autograd.model_run.objective import (
 )
 from tb_gradgraph.autograd.model_run.outputs import watch_outputs
 from tb_gradgraph.autograd.model_run.preserve import gradients_lent, preserved
+from tb_gradgraph.autograd.model_run.traced_run import watch_forward
 from tb_gradgraph.autograd.model_run.untraced import choose, watch_checked
 from tb_gradgraph.autograd.seen.unwatched import forward_of_frame
 from tb_gradgraph.autograd.torch_internals.circumstances import check_circumstances
@@ -38,7 +37,7 @@ from tb_gradgraph.autograd.torch_internals.compiled_regions import backward_eage
 from tb_gradgraph.autograd.torch_internals.engine import HAS_NUMBERS, collector_paused
 from tb_gradgraph.autograd.torch_internals.walk import free_in_parts, walk
 from tb_gradgraph.autograd.user_code.functions import refuses_inputs
-from tb_gradgraph.autograd.user_code.stack_frames import user_frame, variables_of
+from tb_gradgraph.autograd.user_code.stack_frames import user_frame
 
 #: Called when the graph is known and before its backward; gives what observes the
 #: backward, and the rows to read (None: all).
@@ -170,16 +169,3 @@ def _seed_rows(built: BuiltGraph, objective: Objective) -> dict[int, torch.Tenso
         if into[index] >= graph.slot_count:
             seeds[into[index]] = seed
     return seeds
-
-
-def name_roots(roots: Sequence[torch.Tensor], frame: FrameType | None) -> tuple[NamedTensor, ...]:
-    """Name each root by the variable of ``frame`` that holds it, else ``loss``."""
-    names = {
-        id(value): name
-        for name, value in reversed(variables_of(frame).items())
-        if isinstance(value, torch.Tensor) and not name.startswith("_")
-    }
-    default = "loss" if len(roots) == 1 else "loss[{}]"
-    return tuple(
-        NamedTensor(names.get(id(root), default.format(nr)), root) for nr, root in enumerate(roots)
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.metadata
 import pathlib
 import re
@@ -10,98 +9,90 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
-from typing import Literal
 
-from tb_gradgraph import __version__
+from tb_gradgraph.commands.checked import Checked
+from tb_gradgraph.version import __version__
 
 PLUGIN_GROUP = "tensorboard_plugins"
-STATIC = pathlib.Path(__file__).parent / "static"
+PACKAGE = pathlib.Path(__file__).parents[1]
+STATIC = PACKAGE / "static"
 
 
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """What one check found; ``cure`` says what to do where something is wrong."""
-
-    state: Literal["ok", "note", "wrong"]
-    text: str
-    cure: str = ""
-
-
-def examine() -> Iterator[Finding]:
+def examine() -> Iterator[Checked]:
     """Run all checks in order; a check that itself fails is a finding too."""
     for check in CHECKS:
         try:
             yield from check()
         except Exception as error:
-            yield Finding("wrong", f"{check.__name__[1:]}: {type(error).__name__}: {error}")
+            yield Checked("wrong", f"{check.__name__[1:]}: {type(error).__name__}: {error}")
 
 
-def _versions() -> Iterator[Finding]:
-    yield Finding("ok", f"Python {sys.version.split()[0]} at {sys.executable}")
-    yield Finding("ok", f"tb_gradgraph {__version__} at {pathlib.Path(__file__).parent}")
+def _versions() -> Iterator[Checked]:
+    yield Checked("ok", f"Python {sys.version.split()[0]} at {sys.executable}")
+    yield Checked("ok", f"tb_gradgraph {__version__} at {PACKAGE}")
     for name, least in (("torch", "2.6"), ("tensorboard", "2.16"), ("protobuf", "3.20")):
         version = _find_version(name)
         if version is None:
             state = "note" if name == "torch" else "wrong"  # looking at logs needs no torch
-            yield Finding(state, f"{name} is not installed", f'pip install "{name}>={least}"')
+            yield Checked(state, f"{name} is not installed", f'pip install "{name}>={least}"')
         elif _parse(version) < _parse(least):
             cure = f'pip install --upgrade "{name}>={least}"'
-            yield Finding("wrong", f"{name} {version} is older than {least}", cure)
+            yield Checked("wrong", f"{name} {version} is older than {least}", cure)
         else:
-            yield Finding("ok", f"{name} {version}")
+            yield Checked("ok", f"{name} {version}")
 
 
-def _setuptools_for_old_tensorboard() -> Iterator[Finding]:
+def _setuptools_for_old_tensorboard() -> Iterator[Checked]:
     tensorboard, setuptools = _find_version("tensorboard"), _find_version("setuptools")
     old = tensorboard is not None and _parse(tensorboard) < (2, 21)
     if old and (setuptools is None or _parse(setuptools) >= (82,)):
         text = f"tensorboard {tensorboard} needs pkg_resources, which setuptools 82 removed"
-        yield Finding("wrong", text, 'pip install "setuptools<82"')
+        yield Checked("wrong", text, 'pip install "setuptools<82"')
 
 
-def _hidden_by_a_folder() -> Iterator[Finding]:
+def _hidden_by_a_folder() -> Iterator[Checked]:
     """``python -m`` looks into the working directory first, where a clone's folder has our name."""
     folder = pathlib.Path.cwd() / "tb_gradgraph"
     if folder.is_dir() and not (folder / "__init__.py").exists():
         text = f"{folder} hides the package from a Python started here"
-        yield Finding("wrong", text, "start TensorBoard from another folder")
+        yield Checked("wrong", text, "start TensorBoard from another folder")
 
 
-def _tensorboard_on_path() -> Iterator[Finding]:
+def _tensorboard_on_path() -> Iterator[Checked]:
     found = shutil.which("tensorboard")
     scripts = pathlib.Path(sysconfig.get_path("scripts"))
     cure = f"start it as: {sys.executable} -m tensorboard.main --logdir ..."
     if found is None:
-        yield Finding("note", "no tensorboard on the PATH", cure)
+        yield Checked("note", "no tensorboard on the PATH", cure)
     elif pathlib.Path(found).parent.resolve() == scripts.resolve():
-        yield Finding("ok", f"tensorboard on the PATH is this environment's: {found}")
+        yield Checked("ok", f"tensorboard on the PATH is this environment's: {found}")
     else:
         text = f"tensorboard on the PATH is another environment's, without this plugin: {found}"
-        yield Finding("note", text, f"{cure}; in a notebook set TENSORBOARD_BINARY")
+        yield Checked("note", text, f"{cure}; in a notebook set TENSORBOARD_BINARY")
 
 
-def _plugin_is_visible() -> Iterator[Finding]:
+def _plugin_is_visible() -> Iterator[Checked]:
     points = list(importlib.metadata.entry_points(group=PLUGIN_GROUP, name="gradgraph"))
     if not points:
         text = "TensorBoard cannot find the plugin: no entry point gradgraph"
-        yield Finding("wrong", text, "pip install tb-gradgraph, with this Python's pip")
+        yield Checked("wrong", text, "pip install tb-gradgraph, with this Python's pip")
         return
     for point in points:
         point.load()
-        yield Finding("ok", f"TensorBoard finds the plugin: {point.value}")
+        yield Checked("ok", f"TensorBoard finds the plugin: {point.value}")
 
 
-def _panel_is_there() -> Iterator[Finding]:
+def _panel_is_there() -> Iterator[Checked]:
     files = [path for path in STATIC.rglob("*") if path.is_file()]
     if STATIC / "index.js" not in files:
         text = f"the panel is missing: no index.js in {STATIC}"
-        yield Finding("wrong", text, "reinstall: pip install --force-reinstall tb-gradgraph")
+        yield Checked("wrong", text, "reinstall: pip install --force-reinstall tb-gradgraph")
         return
     size = sum(path.stat().st_size for path in files)
-    yield Finding("ok", f"the panel is there: {len(files)} files, {size / 1e6:.1f} MB")
+    yield Checked("ok", f"the panel is there: {len(files)} files, {size / 1e6:.1f} MB")
 
 
-def _data_server() -> Iterator[Finding]:
+def _data_server() -> Iterator[Checked]:
     try:
         import tensorboard_data_server
 
@@ -109,29 +100,29 @@ def _data_server() -> Iterator[Finding]:
     except ImportError:
         binary = None
     if binary:
-        yield Finding("ok", "TensorBoard's fast data server is there")
+        yield Checked("ok", "TensorBoard's fast data server is there")
     else:
         text = "TensorBoard's fast data server is not there for this system: logs load slower"
-        yield Finding("note", text, "nothing to do: the panel shows the same")
+        yield Checked("note", text, "nothing to do: the panel shows the same")
 
 
-def _checksum() -> Iterator[Finding]:
+def _checksum() -> Iterator[Checked]:
     import google_crc32c
 
     if google_crc32c.implementation == "c":
-        yield Finding("ok", "checksums are computed by compiled code")
+        yield Checked("ok", "checksums are computed by compiled code")
     else:
         text = "checksums are computed in Python: writing records is slow"
-        yield Finding("note", text, "pip install --force-reinstall google-crc32c")
+        yield Checked("note", text, "pip install --force-reinstall google-crc32c")
 
 
-def _torch_side() -> Iterator[Finding]:
+def _torch_side() -> Iterator[Checked]:
     from tb_gradgraph.commands.doctor_torch import examine_torch
 
     yield from examine_torch()
 
 
-CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+CHECKS: tuple[Callable[[], Iterator[Checked]], ...] = (
     _versions,
     _setuptools_for_old_tensorboard,
     _hidden_by_a_folder,

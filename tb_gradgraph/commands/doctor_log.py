@@ -7,12 +7,12 @@ import os
 import pathlib
 from collections.abc import Iterator, Sequence
 
-from tb_gradgraph import __version__
-from tb_gradgraph.commands.doctor import Finding
+from tb_gradgraph.commands.checked import Checked
 from tb_gradgraph.record.read.event_file import list_event_files, list_run_directories
 from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir
 from tb_gradgraph.record.read.sessions import CURE
 from tb_gradgraph.statistics import STAGES
+from tb_gradgraph.version import __version__
 
 _MOST_RUNS = 20
 _MOST_WARNINGS = 3
@@ -22,23 +22,23 @@ _RECORD = (
 )
 
 
-def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Finding]:
+def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Checked]:
     """Look for records below ``logdir`` and say of each run what it holds, or what is missing."""
     root = pathlib.Path(logdir)
     if not root.is_dir():
         what = "is a file" if root.exists() else "does not exist"
         cure = "name the directory that was given to SummaryWriter, or one above it"
-        yield Finding("wrong", f"the log directory {root} {what}", cure)
+        yield Checked("wrong", f"the log directory {root} {what}", cure)
         return
     told: list[str] = []
     files = [path for run in list_run_directories(root, told.append) for path in _files_of(run)]
     if not files and not told:
         text = f"there is no event file below {root.resolve()}"
-        yield Finding("wrong", text, "is it where the script writes? SummaryWriter(...) says where")
+        yield Checked("wrong", text, "is it where the script writes? SummaryWriter(...) says where")
         return
     size = sum(map(_size_of, files))
     directories = len({path.parent for path in files})
-    yield Finding(
+    yield Checked(
         "ok",
         f"{_count(len(files), 'event file')} of {_count(directories, 'run')} below {root}, "
         f"{size / 1e3:,.0f} kB",
@@ -58,40 +58,40 @@ def _size_of(path: pathlib.Path) -> int:
     return 0
 
 
-def _examine_runs(runs: Sequence[LoggedRun]) -> Iterator[Finding]:
+def _examine_runs(runs: Sequence[LoggedRun]) -> Iterator[Checked]:
     with_records = [run for run in runs if run.records]
     for run in runs[:_MOST_RUNS]:
         yield from _examine_run(run)
     if len(runs) > _MOST_RUNS:
-        yield Finding("note", f"and {_count(len(runs) - _MOST_RUNS, 'further run')}")
+        yield Checked("note", f"and {_count(len(runs) - _MOST_RUNS, 'further run')}")
     if not runs:
-        yield Finding("wrong", "none of them holds records of tb_gradgraph", _RECORD)
+        yield Checked("wrong", "none of them holds records of tb_gradgraph", _RECORD)
     elif with_records:
         text = "if the panel lacks the newest steps, TensorBoard reads new ones every 5 s"
-        yield Finding("ok", f"{_count(len(with_records), 'run')} for the panel to show; {text}")
+        yield Checked("ok", f"{_count(len(with_records), 'run')} for the panel to show; {text}")
 
 
-def _examine_run(run: LoggedRun) -> Iterator[Finding]:
+def _examine_run(run: LoggedRun) -> Iterator[Checked]:
     for warning in run.warnings[:_MOST_WARNINGS]:
         text = f"run {run.name}: damaged, or of a newer version: {warning}"
         cure = f"if it is newer than {__version__}: pip install --upgrade tb-gradgraph; else the "
-        yield Finding("wrong", text, cure + "record, or the rest of the file, is lost: log it anew")
+        yield Checked("wrong", text, cure + "record, or the rest of the file, is lost: log it anew")
     if len(run.warnings) > _MOST_WARNINGS:
         more = _count(len(run.warnings) - _MOST_WARNINGS, "further record")
-        yield Finding("wrong", f"run {run.name}: {more} that cannot be read")
+        yield Checked("wrong", f"run {run.name}: {more} that cannot be read")
     for gap in run.gaps[:_MOST_WARNINGS]:
         cure = "make room on the disk; recording goes on by itself"
-        yield Finding("note", f"run {run.name}: {gap.text}", cure)
+        yield Checked("note", f"run {run.name}: {gap.text}", cure)
     if len(run.gaps) > _MOST_WARNINGS:
         more = _count(len(run.gaps) - _MOST_WARNINGS, "further gap")
-        yield Finding("note", f"run {run.name}: {more}")
+        yield Checked("note", f"run {run.name}: {more}")
     for text in run.ended[:_MOST_WARNINGS]:
         cure = "the training went on; the fault is ours: please report it"
-        yield Finding("wrong", f"run {run.name}: {text}", cure)
+        yield Checked("wrong", f"run {run.name}: {text}", cure)
     if run.records:
         yield from _examine_records(run)
     elif run.sessions:
-        yield Finding(
+        yield Checked(
             "wrong",
             f"run {run.name}: a session was begun ({_versions(run)}), and nothing recorded in it",
             "a watch records when backward() runs through its model; records come to the disk "
@@ -99,15 +99,15 @@ def _examine_run(run: LoggedRun) -> Iterator[Finding]:
         )
 
 
-def _examine_records(run: LoggedRun) -> Iterator[Finding]:
+def _examine_records(run: LoggedRun) -> Iterator[Checked]:
     sessions = _count(len(run.sessions), "session")
-    yield Finding("ok", f"run {run.name}: {sessions} ({_versions(run)})")
+    yield Checked("ok", f"run {run.name}: {sessions} ({_versions(run)})")
     for some in run.hidden[:_MOST_WARNINGS]:
         cure = f"{CURE}; 'summary --all-sessions' and the panel show what is hidden"
-        yield Finding("note", f"run {run.name}: {some.text}", cure)
+        yield Checked("note", f"run {run.name}: {some.text}", cure)
     if len(run.hidden) > _MOST_WARNINGS:
         more = _count(len(run.hidden) - _MOST_WARNINGS, "further session")
-        yield Finding("note", f"run {run.name}: {more} with hidden records")
+        yield Checked("note", f"run {run.name}: {more} with hidden records")
     for tag in sorted({record.tag for record in run.records}):
         records = [record for record in run.records if record.tag == tag]
         steps = sorted({record.step for record in records})
@@ -119,14 +119,14 @@ def _examine_records(run: LoggedRun) -> Iterator[Finding]:
         )
         stages = [stage for stage in STAGES if stage in {record.stage for record in records}]
         text = f"run {run.name}, tag {tag}: {_count(len(graphs), 'graph')}, {span} ({', '.join(stages)})"
-        yield Finding("ok", text)
+        yield Checked("ok", text)
         if not any(record.table.present.any() for record in records):
             cure = "after add_grad_graph(loss), call loss.backward() while the writer is open"
-            yield Finding("wrong", f"run {run.name}, tag {tag}: no gradient was recorded", cure)
+            yield Checked("wrong", f"run {run.name}, tag {tag}: no gradient was recorded", cure)
         missing = graphs - run.graphs.keys()
         if missing:
             text = f"run {run.name}, tag {tag}: the structure of {_count(len(missing), 'graph')} is missing"
-            yield Finding("wrong", text, "keep all event files of a run together in its directory")
+            yield Checked("wrong", text, "keep all event files of a run together in its directory")
 
 
 def _versions(run: LoggedRun) -> str:

@@ -12,13 +12,13 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from tb_gradgraph.commands.doctor import Finding
+from tb_gradgraph.commands.checked import Checked
 
 _CURE = "use a torch that docs/compatibility.md lists, or report this with the versions above"
 _CLOSE = 1e-5
 
 
-def examine_torch() -> Iterator[Finding]:
+def examine_torch() -> Iterator[Checked]:
     """Import the torch side, record one training step, and read it back; say what is lost."""
     try:
         installed = importlib.metadata.version("torch")
@@ -26,21 +26,21 @@ def examine_torch() -> Iterator[Finding]:
         return  # told among the versions; looking at logs needs no torch
     if os.environ.get("TB_GRADGRAPH") == "0":
         text = "tb_gradgraph is switched off by TB_GRADGRAPH=0: nothing is recorded"
-        yield Finding("note", text, "unset TB_GRADGRAPH")
+        yield Checked("note", text, "unset TB_GRADGRAPH")
         return
     try:
         expected, found = _record_a_step()
     except Exception as error:
         text = f"recording fails under torch {installed}: {type(error).__name__}: {error}"
-        yield Finding("wrong", text, _CURE)
+        yield Checked("wrong", text, _CURE)
         yield from _missing_parts()
         return
     wrong = [name for name, norm in expected.items() if not _is_close(found.get(name), norm)]
     if wrong:
         text = f"recorded gradients are not those of torch {installed}: {', '.join(wrong)}"
-        yield Finding("wrong", text, _CURE)
+        yield Checked("wrong", text, _CURE)
     else:
-        yield Finding("ok", f"a training step is recorded and read back under torch {installed}")
+        yield Checked("ok", f"a training step is recorded and read back under torch {installed}")
     yield from _missing_parts()
     yield from _compiled_statistics()
 
@@ -53,7 +53,7 @@ def _record_a_step() -> tuple[dict[str, float], dict[str, float]]:
     """Give the gradients' norms as plain torch has them, and as they were recorded."""
     import torch
 
-    import tb_gradgraph
+    from tb_gradgraph.api.writer import SummaryWriter, capture
 
     generator = torch.Generator().manual_seed(0)
     net = torch.nn.Linear(3, 2)
@@ -64,8 +64,8 @@ def _record_a_step() -> tuple[dict[str, float], dict[str, float]]:
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is missing is told below
-        tb_gradgraph.capture(net, x)
-        with tb_gradgraph.SummaryWriter(folder) as writer:
+        capture(net, x)
+        with SummaryWriter(folder) as writer:
             writer.watch(net, optimizer=optimizer, every_n_steps=1, strict=True)
             net(x).square().mean().backward()
             optimizer.step()
@@ -96,24 +96,24 @@ def _norms_of(graph: Any, table: Any) -> dict[str, float]:
     }
 
 
-def _missing_parts() -> Iterator[Finding]:
+def _missing_parts() -> Iterator[Checked]:
     if importlib.util.find_spec("torch") is None:
         return
     from tb_gradgraph.autograd.torch_internals.private import missing_parts, names_of
 
     for part in missing_parts():
         text = f"torch has no {names_of(part)}; lost is {part.lost}"
-        yield Finding("wrong" if part.stops else "note", text, _CURE)
+        yield Checked("wrong" if part.stops else "note", text, _CURE)
 
 
-def _compiled_statistics() -> Iterator[Finding]:
+def _compiled_statistics() -> Iterator[Checked]:
     from tb_gradgraph.summarize.native import SWITCH, is_available, is_built
 
     if not is_built():
         text = "statistics on the CPU are not compiled: recording takes several times as long"
-        yield Finding("note", text, "install a C compiler, then tb-gradgraph again")
+        yield Checked("note", text, "install a C compiler, then tb-gradgraph again")
     elif not is_available():
         text = f"compiled statistics are switched off by {SWITCH}=0: recording takes longer"
-        yield Finding("note", text, f"unset {SWITCH}")
+        yield Checked("note", text, f"unset {SWITCH}")
     else:
-        yield Finding("ok", "statistics on the CPU are computed by compiled code")
+        yield Checked("ok", "statistics on the CPU are computed by compiled code")

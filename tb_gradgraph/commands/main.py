@@ -12,9 +12,9 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from tb_gradgraph import __version__
 from tb_gradgraph.commands.summary import printable, summarize, warn
 from tb_gradgraph.errors import GradGraphError
+from tb_gradgraph.version import __version__
 
 #: What a shell says of a program whose reader has left, as ``head`` does.
 _ENDED_BY_SIGPIPE = 128 + 13

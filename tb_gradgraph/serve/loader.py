@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Any
 
 from tensorboard.plugins import base_plugin
@@ -40,9 +41,8 @@ class GradGraphLoader(base_plugin.TBLoader):
 
 
 def _cure() -> str:
-    import tb_gradgraph
-
-    if getattr(tb_gradgraph, "__file__", None) is None:  # a folder of that name, as of a clone
-        folder = next(iter(getattr(tb_gradgraph, "__path__", [])), "tb_gradgraph")
+    package = sys.modules[__name__.partition(".")[0]]
+    if getattr(package, "__file__", None) is None:  # a folder of that name, as of a clone
+        folder = next(iter(getattr(package, "__path__", [])), "tb_gradgraph")
         return f"The folder {folder} hides the package: start TensorBoard from another folder."
     return "`tb-gradgraph doctor` may know why."

@@ -11,17 +11,20 @@ from werkzeug import wrappers
 
 from tb_gradgraph.record.format.tags import PLUGIN_NAME
 from tb_gradgraph.serve.assets import answer_asset
-from tb_gradgraph.serve.evidence.time_columns import answer_node, answer_series, answer_step
-from tb_gradgraph.serve.evidence.whole import answer_tensor
 from tb_gradgraph.serve.request.answer import JSON, Answer
 from tb_gradgraph.serve.request.frames import to_json
 from tb_gradgraph.serve.request.parameters import Parameters, RequestError, not_found
 from tb_gradgraph.serve.routes.export_route import answer_export
 from tb_gradgraph.serve.routes.findings_route import answer_findings
 from tb_gradgraph.serve.routes.flow_route import answer_flow
+from tb_gradgraph.serve.routes.graph_route import answer_graph
+from tb_gradgraph.serve.routes.node_route import answer_node
 from tb_gradgraph.serve.routes.pulse_route import answer_pulse
-from tb_gradgraph.serve.routes.runs_route import answer_graph, answer_runs
+from tb_gradgraph.serve.routes.runs_route import answer_runs
 from tb_gradgraph.serve.routes.scalars_route import answer_scalar, answer_scalars
+from tb_gradgraph.serve.routes.series_route import answer_series
+from tb_gradgraph.serve.routes.step_route import answer_step
+from tb_gradgraph.serve.routes.tensor_route import answer_tensor
 from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
 
 Route = Callable[[Reader, Parameters], Answer]

@@ -20,7 +20,7 @@ from tb_gradgraph.summarize.pending import Part
 try:
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         raise ImportError("to import it would turn the global lock on again, for all threads")
-    from tb_gradgraph.summarize import _native
+    import tb_gradgraph.summarize._native as _native
 except ImportError:  # there was no compiler where the package was built, or Python has no lock
     _native = None
 

@@ -11,8 +11,8 @@ from torch import nn
 
 from tb_gradgraph import SummaryWriter
 from tb_gradgraph.record.read.event_file_provider import EventFiles
-from tb_gradgraph.serve.evidence.time_columns import answer_step
 from tb_gradgraph.serve.request.parameters import Parameters
+from tb_gradgraph.serve.routes.step_route import answer_step
 from tb_gradgraph.serve.runs.reader import Reader
 from tests.diagnose.asked import ask, read_header, texts
 

@@ -14,8 +14,8 @@ from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.decode import count_rows, decode_graph
 from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
 from tb_gradgraph.record.format.envelope import Strings, seal
-from tb_gradgraph.serve.evidence.time_columns import answer_step
 from tb_gradgraph.serve.request.parameters import Parameters
+from tb_gradgraph.serve.routes.step_route import answer_step
 from tb_gradgraph.serve.runs import cache, reader
 from tb_gradgraph.serve.runs.cache import ByteBoundedCache
 from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader

@@ -14,8 +14,8 @@ from torch import nn
 
 import tb_gradgraph
 from tb_gradgraph.record.read.event_file_provider import EventFiles
-from tb_gradgraph.serve.evidence.time_columns import answer_series
 from tb_gradgraph.serve.request.parameters import Parameters
+from tb_gradgraph.serve.routes.series_route import answer_series
 from tb_gradgraph.serve.runs.magnitudes import domain_of, fences_of, magnitudes_of
 from tb_gradgraph.serve.runs.reader import Reader
 

@@ -1,12 +1,16 @@
-"""Tensors inside the arguments and outputs of a model, with a name for each."""
+"""Tensors inside arguments, outputs and roots, with a name for each."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 import torch
+
+from tb_gradgraph.autograd.forward.forward import NamedTensor
+from tb_gradgraph.autograd.user_code.stack_frames import variables_of
 
 #: Deeper nesting than this is not looked into; a self-containing list would never end.
 _DEPTH_LIMIT = 16
@@ -35,3 +39,16 @@ def _children(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, (list, tuple)):
         return ((f"[{index}]", child) for index, child in enumerate(value))
     return iter(())
+
+
+def name_roots(roots: Sequence[torch.Tensor], frame: FrameType | None) -> tuple[NamedTensor, ...]:
+    """Name each root by the variable of ``frame`` that holds it, else ``loss``."""
+    names = {
+        id(value): name
+        for name, value in reversed(variables_of(frame).items())
+        if isinstance(value, torch.Tensor) and not name.startswith("_")
+    }
+    default = "loss" if len(roots) == 1 else "loss[{}]"
+    return tuple(
+        NamedTensor(names.get(id(root), default.format(nr)), root) for nr, root in enumerate(roots)
+    )

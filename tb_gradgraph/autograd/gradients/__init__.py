@@ -1,0 +1,1 @@
+"""Hooks on a graph, and the gradients that they read."""

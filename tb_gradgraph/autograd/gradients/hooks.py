@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import torch
 from torch.utils.hooks import RemovableHandle
 
 from tb_gradgraph.autograd.gradients.threads import forget_table, gate
 
-if TYPE_CHECKING:
-    from tb_gradgraph.autograd.gradients.observe import BackwardObserver
-
 #: What is to be undone: a hook, and the leaf tensor it sits on (None: an autograd node).
 Attached = tuple[RemovableHandle, torch.Tensor | None]
+
+
+class Observer(Protocol):
+    """What hooks tell: gradients as they come, and how a pass ended."""
+
+    def see(self, rows: Iterable[int], gradient: torch.Tensor | None, begins: bool = True) -> None:
+        """Take in the gradient of ``rows``; ``begins``: it may be the first of its pass."""
+
+    def end(self, task: int) -> None:
+        """Finish the pass of a graph task that has ended well."""
+
+    def forget(self, task: int) -> None:
+        """Drop what is held of a graph task, however it ended."""
 
 
 class EndOfPass:
     """Called by the engine when a backward has ended well; let go of by it in any case."""
 
-    def __init__(self, observer: BackwardObserver, task: int) -> None:
+    def __init__(self, observer: Observer, task: int) -> None:
         self._observer = observer
         self._task = task
 
@@ -36,7 +46,7 @@ class EndOfPass:
 class SlotHook:
     """What flows into a node, summed over its consumers: the gradient of each slot."""
 
-    def __init__(self, observer: BackwardObserver, rows: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, observer: Observer, rows: Sequence[tuple[int, ...]]) -> None:
         self._observer = observer
         self._rows = rows
 
@@ -50,7 +60,7 @@ class SlotHook:
 class EdgeHook:
     """What a node sends to each input: the edge's own share."""
 
-    def __init__(self, observer: BackwardObserver, rows: Mapping[int, int]) -> None:
+    def __init__(self, observer: Observer, rows: Mapping[int, int]) -> None:
         self._observer = observer
         self._rows = rows
 
@@ -68,7 +78,7 @@ class LeafHook:
     #: A copy of the tensor is not observed, and torch need not warn of it.
     __torch_unserializable__ = True
 
-    def __init__(self, observer: BackwardObserver, rows: tuple[int, ...]) -> None:
+    def __init__(self, observer: Observer, rows: tuple[int, ...]) -> None:
         self._observer = weakref.ref(observer)
         self._rows = rows
 

@@ -1,0 +1,1 @@
+"""One forward and backward of ours."""

@@ -1,0 +1,1 @@
+"""What can be seen of the user's own forward."""

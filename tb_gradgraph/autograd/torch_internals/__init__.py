@@ -1,0 +1,1 @@
+"""Torch's autograd engine and its private parts, each in one place."""

@@ -1,0 +1,1 @@
+"""The user's frames, lines and functions."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 _ROOMS = (
     "autograd",
     "training",

@@ -1,0 +1,1 @@
+"""The stored form: FORMAT.md, in code."""

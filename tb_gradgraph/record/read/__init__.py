@@ -1,0 +1,1 @@
+"""From event files to records."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from tensorboard.compat.proto.summary_pb2 import Summary
 
-from tb_gradgraph import __version__
 from tb_gradgraph.graph import Graph, Record, is_step
 from tb_gradgraph.record.exchange.graph_def import encode_run_metadata
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
@@ -29,6 +28,7 @@ from tb_gradgraph.record.format.tags import (
 )
 from tb_gradgraph.record.write.patient_file import RETRY_SECONDS
 from tb_gradgraph.record.write.schedule import ChunkSchedule
+from tb_gradgraph.version import __version__
 
 AddSummary = Callable[[Summary, "int | None"], None]
 

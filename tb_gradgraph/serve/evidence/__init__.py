@@ -1,0 +1,1 @@
+"""What several routes show, taken from the records."""

@@ -1,4 +1,4 @@
-"""Tensors kept whole: the small ones beside the statistics, a large one in an answer of its own."""
+"""Tensors kept whole, the small ones of them beside the statistics."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_gradgraph.serve.request.answer import BINARY, Answer
-from tb_gradgraph.serve.request.find import find_entry
-from tb_gradgraph.serve.request.frames import encode_frame, flat_numbers
-from tb_gradgraph.serve.request.parameters import Parameters, bad_request, not_found
+from tb_gradgraph.serve.request.frames import flat_numbers
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
 
-#: Most elements of whole tensors in one header, and of one tensor in an answer of its own.
+#: Most elements of whole tensors in one header.
 WHOLE_ELEMENTS = 2**18
-TENSOR_ELEMENTS = 2**22
 
 What = Literal["gradient", "value"]
-_WHAT: tuple[What, ...] = ("gradient", "value")
+WHAT: tuple[What, ...] = ("gradient", "value")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,45 +56,7 @@ def _list_kept(
     reader: Reader, run: RunView, entries: Sequence[Entry], rows: Sequence[int | None] | None
 ) -> Iterator[_Kept]:
     for record, entry in enumerate(entries):
-        for what, arrays in zip(_WHAT, reader.whole(run, entry)):
+        for what, arrays in zip(WHAT, reader.whole(run, entry)):
             for row, array in arrays.items():
                 if rows is None or rows[record] == row:
                     yield _Kept(record, row, what, array)
-
-
-def answer_tensor(reader: Reader, parameters: Parameters) -> Answer:
-    """Give one whole tensor of one row of one record."""
-    run, entry = find_entry(reader, parameters)
-    row, what = parameters.integer("row"), parameters.choice("what", _WHAT)
-    if not 0 <= row < entry.rows:
-        raise not_found(f"Expected a row below {entry.rows}, got {row}.")
-    array = dict(zip(_WHAT, reader.whole(run, entry)))[what].get(row)
-    if array is None:
-        raise not_found(
-            f"Expected a row whose {what} was kept whole, got row {row}: of others only statistics are kept."
-        )
-    if array.size > TENSOR_ELEMENTS:
-        raise bad_request(
-            f"Expected a tensor of at most {TENSOR_ELEMENTS} elements, got one of {array.size}."
-        )
-    header = {
-        "run": run.name,
-        "tag": entry.tag,
-        "hash": entry.graph_hash,
-        "step": entry.step,
-        "backward_pass": entry.backward_pass,
-        "stage": entry.stage,
-        "row": row,
-        "what": what,
-        "shape": list(array.shape),
-        "dtype": array.dtype.name,
-    }
-    return Answer(encode_frame(header, {"elements": _real(array)}, wide=True), BINARY)
-
-
-def _real(array: np.ndarray) -> np.ndarray:
-    """Give complex numbers a last axis of real and imaginary part, and integers as float64."""
-    if array.dtype.kind == "c":
-        part = array.real.dtype
-        return np.ascontiguousarray(array).reshape(-1).view(part).reshape(*array.shape, 2)
-    return array.astype(np.float64) if array.dtype.kind in "iu" else array

@@ -1,0 +1,1 @@
+"""One file for each route of http_api.md."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tb_gradgraph import __version__
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.record.exchange.dot import to_dot
 from tb_gradgraph.serve.evidence.graph_columns import graph_columns
@@ -20,6 +19,7 @@ from tb_gradgraph.serve.request.parameters import Parameters, not_found
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
 from tb_gradgraph.statistics import STATISTICS
+from tb_gradgraph.version import __version__
 
 Graphs = Mapping[str, Graph]
 Tables = Iterator[tuple[Entry, np.ndarray]]

@@ -1,0 +1,1 @@
+"""Sums over elements, without anything of ours."""

@@ -1,0 +1,1 @@
+"""What a backward of the user's shows."""

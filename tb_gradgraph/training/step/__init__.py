@@ -1,0 +1,1 @@
+"""One training step, from its passes to its records."""

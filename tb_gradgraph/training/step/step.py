@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tb_gradgraph.autograd.backward_calls import BackwardCall
-from tb_gradgraph.autograd.capture import name_roots
+from tb_gradgraph.autograd.forward.named_tensors import name_roots
 from tb_gradgraph.autograd.gradients.threads import gate
 from tb_gradgraph.autograd.seen.training_forward import TrainingForward
 from tb_gradgraph.autograd.torch_internals.private import may_follow_forwards

@@ -1,0 +1,69 @@
+"""Answer in a binary frame: one statistic over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tb_gradgraph.serve.evidence.cancelled import list_cancelled
+from tb_gradgraph.serve.evidence.time_columns import time_columns
+from tb_gradgraph.serve.request.answer import BINARY, Answer
+from tb_gradgraph.serve.request.find import (
+    find_records,
+    find_run,
+    with_stage,
+)
+from tb_gradgraph.serve.request.frames import encode_frame
+from tb_gradgraph.serve.request.parameters import Parameters, bad_request, not_found
+from tb_gradgraph.serve.runs.index import Entry, RunView
+from tb_gradgraph.serve.runs.magnitudes import Magnitudes, domain_of, fences_of
+from tb_gradgraph.serve.runs.reader import Reader
+from tb_gradgraph.statistics import STATISTICS
+
+#: Most bytes of one series.
+SERIES_BYTES = 32 * 2**20
+
+
+def answer_series(reader: Reader, parameters: Parameters) -> Answer:
+    """Give one statistic of all rows over the records of one graph."""
+    run = find_run(reader, parameters)
+    name = parameters.choice("statistic", STATISTICS)
+    graph_hash = parameters.text("hash")
+    start, count = parameters.natural("from") or 0, parameters.natural("count")
+    records = with_stage(find_records(run, parameters), parameters)
+    entries = [entry for entry in records if entry.graph_hash == graph_hash]
+    if not entries:
+        raise not_found(f"Expected a graph of the tag, got hash {graph_hash[:40]!r}.")
+    if start > len(entries):
+        raise bad_request(f"Expected 'from' to be at most {len(entries)}, got {start}.")
+    rows = entries[0].rows
+    most = max(1, SERIES_BYTES // (4 * max(1, rows)))
+    chosen = entries[start : start + min(most if count is None else count, most)]
+    values = [reader.statistic(run, entry, name) for entry in chosen]
+    magnitudes = _magnitudes(reader, run, records, name)
+    header = {
+        "statistic": name,
+        "rows": rows,
+        "from": start,
+        "total": len(entries),
+        **time_columns(chosen),
+        # Of every graph under the tag: one color means one number wherever the slider stands.
+        "domain": domain_of(magnitudes),
+        "fences": fences_of(magnitudes),
+    }
+    shape = (len(chosen), rows)
+    array = np.stack(values) if values else np.zeros(shape, np.float32)
+    return Answer(encode_frame(header, {"values": array}), BINARY)
+
+
+def _magnitudes(
+    reader: Reader, run: RunView, entries: Sequence[Entry], name: str
+) -> list[Magnitudes]:
+    segments = {(entry.chunk, entry.segment): entry for entry in entries}.values()
+    firsts = {entry.graph_hash: entry for entry in reversed(entries)}
+    cancelled = {
+        graph_hash: list_cancelled(reader, run, first) for graph_hash, first in firsts.items()
+    }
+    parts = (reader.magnitudes(run, entry, name, cancelled[entry.graph_hash]) for entry in segments)
+    return [part for part in parts if part is not None]

@@ -1,0 +1,3 @@
+"""The version of this package, which logs and answers carry."""
+
+__version__ = "0.1.0"
