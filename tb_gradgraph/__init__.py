@@ -13,9 +13,8 @@ from tb_gradgraph.errors import CaptureError, GradGraphError, WriterError
 from tb_gradgraph.version import __version__
 
 if TYPE_CHECKING:
-    from tb_gradgraph.api.grad_graph import GradGraph
-    from tb_gradgraph.api.writer import SummaryWriter, add_grad_graph, capture, watch
-    from tb_gradgraph.training.watch import Watch
+    from tb_gradgraph.api import GradGraph, SummaryWriter, add_grad_graph, capture, watch
+    from tb_gradgraph.training import Watch
 
 __all__ = [
     "CaptureError",
@@ -31,12 +30,12 @@ __all__ = [
 ]
 
 _HOME = {
-    "GradGraph": "tb_gradgraph.api.grad_graph",
-    "SummaryWriter": "tb_gradgraph.api.writer",
-    "Watch": "tb_gradgraph.training.watch",
-    "add_grad_graph": "tb_gradgraph.api.writer",
-    "capture": "tb_gradgraph.api.writer",
-    "watch": "tb_gradgraph.api.writer",
+    "GradGraph": "tb_gradgraph.api",
+    "SummaryWriter": "tb_gradgraph.api",
+    "Watch": "tb_gradgraph.training",
+    "add_grad_graph": "tb_gradgraph.api",
+    "capture": "tb_gradgraph.api",
+    "watch": "tb_gradgraph.api",
 }
 
 

@@ -18,29 +18,32 @@ import torch
 from tb_gradgraph.api.recorder import Request, warn_of_large
 from tb_gradgraph.api.shards import placement_in, warn_of_parts
 from tb_gradgraph.api.writer_log import GraphLog, class_name
-from tb_gradgraph.autograd.build.build import BuiltGraph
-from tb_gradgraph.autograd.build.training_graph import build_training_graph
-from tb_gradgraph.autograd.seen.training_forward import TrainingForward
-from tb_gradgraph.autograd.select import (
+from tb_gradgraph.autograd import (
     LEVELS,
+    BuiltGraph,
+    TrainingForward,
+    build_training_graph,
+    check_parts,
     check_selector,
     matching_rows,
+    mesh_of,
     selected_rows,
+    user_frame,
     warn_of_nothing,
 )
-from tb_gradgraph.autograd.torch_internals.private import check_parts
-from tb_gradgraph.autograd.torch_internals.tensor_classes import mesh_of
-from tb_gradgraph.autograd.user_code.stack_frames import user_frame
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT
-from tb_gradgraph.training.cadence import Cadence
-from tb_gradgraph.training.idle import IdleWatch
-from tb_gradgraph.training.reading.followed import followed, why_not_followed
-from tb_gradgraph.training.reading.parameter_rows import Parameters
-from tb_gradgraph.training.reading.structures import Structures
-from tb_gradgraph.training.step.step import Setting
-from tb_gradgraph.training.watch import Watch
+from tb_gradgraph.training import (
+    Cadence,
+    IdleWatch,
+    Parameters,
+    Setting,
+    Structures,
+    Watch,
+    followed,
+    why_not_followed,
+)
 
 WHERE = "watch()"
 

@@ -119,7 +119,7 @@ class GradGraph:
 
     def to_dot(self) -> str:
         """Spell the drawing in Graphviz's language, the gradients' norms on the edges."""
-        from tb_gradgraph.record.exchange.dot import to_dot
+        from tb_gradgraph.record import to_dot
 
         norms = np.full(self.graph.row_count, np.nan)
         if self.backward_passes:
@@ -195,7 +195,7 @@ class GradGraph:
 
 def _why_none(graph: Graph, ran: BackwardPass, row: int) -> str:
     """Say why a row has no gradient in one pass, where that is known."""
-    from tb_gradgraph.diagnose.missing import who_gave_none
+    from tb_gradgraph.diagnose import who_gave_none
 
     if ran.table.present[row]:
         return ""

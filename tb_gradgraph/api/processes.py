@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from torch import distributed
 
-from tb_gradgraph.record.format.process import Process
+from tb_gradgraph.record import Process
 
 
 def process_rank() -> int:

@@ -13,14 +13,17 @@ import numpy as np
 import torch
 
 from tb_gradgraph.api.grad_graph import BackwardPass, GradGraph
-from tb_gradgraph.autograd.build.build import BuiltGraph
-from tb_gradgraph.autograd.gradients.observe import BackwardObserver
-from tb_gradgraph.autograd.select import Selector, matching_rows, selected_rows
-from tb_gradgraph.autograd.torch_internals.faults import warn_of_unread
+from tb_gradgraph.autograd import (
+    BackwardObserver,
+    BuiltGraph,
+    Selector,
+    matching_rows,
+    selected_rows,
+    warn_of_unread,
+)
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT, StatisticsTable
-from tb_gradgraph.summarize import StatisticsBatch
-from tb_gradgraph.summarize.kept_tensors import whole_arrays
+from tb_gradgraph.summarize import StatisticsBatch, whole_arrays
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ import warnings
 
 import torch
 
-from tb_gradgraph.autograd.torch_internals.tensor_classes import (
+from tb_gradgraph.autograd import (
     is_distributed,
     kinds_of,
     owned_tensors,

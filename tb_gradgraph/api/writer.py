@@ -14,13 +14,9 @@ from tb_gradgraph.api.grad_graph import GradGraph
 from tb_gradgraph.api.recorder import GraphRecorder, Request
 from tb_gradgraph.api.switch import no_graph, no_watch, unless_off
 from tb_gradgraph.api.writer_log import default_tag, graph_log_of
-from tb_gradgraph.autograd.capture import capture_model, capture_tensors
-from tb_gradgraph.autograd.select import Selector
-from tb_gradgraph.autograd.torch_internals.private import check_parts
-from tb_gradgraph.autograd.user_code.stack_frames import user_frame
+from tb_gradgraph.autograd import Selector, capture_model, capture_tensors, check_parts, user_frame
 from tb_gradgraph.errors import CaptureError
-from tb_gradgraph.training.step.room import UPDATE_MEMORY
-from tb_gradgraph.training.watch import Watch
+from tb_gradgraph.training import UPDATE_MEMORY, Watch
 
 
 @unless_off(no_graph)

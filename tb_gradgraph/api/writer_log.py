@@ -16,13 +16,11 @@ from tb_gradgraph.api.grad_graph import BackwardPass, GradGraph
 from tb_gradgraph.api.processes import describe_process
 from tb_gradgraph.api.recorder import GraphRecorder, Request, record_of
 from tb_gradgraph.api.trackers import writer_of
-from tb_gradgraph.autograd.torch_internals.tensor_classes import unwrapped
+from tb_gradgraph.autograd import unwrapped
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Graph, is_step
-from tb_gradgraph.record.format.limits import MAX_TAG_BYTES
-from tb_gradgraph.record.write.event_writer import WriterSink
-from tb_gradgraph.record.write.session import Session
-from tb_gradgraph.training.watch import Watch
+from tb_gradgraph.record import MAX_TAG_BYTES, Session, WriterSink
+from tb_gradgraph.training import Watch
 
 #: Attribute of a writer that holds what we keep for it.
 _ATTRIBUTE = "_tb_gradgraph"

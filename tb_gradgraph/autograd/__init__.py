@@ -1,1 +1,122 @@
 """torch in, graph and live gradients out."""
+
+from tb_gradgraph.autograd.backward_calls import (
+    BackwardCall,
+    is_batched,
+    is_part_of_forward,
+    listen,
+)
+from tb_gradgraph.autograd.build.build import BuiltGraph
+from tb_gradgraph.autograd.build.training_graph import build_training_graph
+from tb_gradgraph.autograd.capture import capture_model, capture_tensors
+from tb_gradgraph.autograd.forward.forward import KnownTensor
+from tb_gradgraph.autograd.forward.known import known_tensors, names_of_modules
+from tb_gradgraph.autograd.forward.named_tensors import name_roots
+from tb_gradgraph.autograd.gradients.hooks import Attached, detach
+from tb_gradgraph.autograd.gradients.observe import BackwardObserver
+from tb_gradgraph.autograd.gradients.replay import Replay, Shared, SlotRows, fingerprint, reach
+from tb_gradgraph.autograd.gradients.threads import Passage, gate
+from tb_gradgraph.autograd.seen.training_forward import TrainingForward
+from tb_gradgraph.autograd.select import (
+    LEVELS,
+    Selector,
+    check_selector,
+    matching_rows,
+    selected_rows,
+    warn_of_nothing,
+)
+from tb_gradgraph.autograd.torch_internals.circumstances import captured_so_far, is_capturing
+from tb_gradgraph.autograd.torch_internals.compiled_regions import is_backward_compiled
+from tb_gradgraph.autograd.torch_internals.engine import (
+    HAS_NUMBERS,
+    TELLS_PACKED,
+    elements_of,
+    next_sequence_nr,
+    saved_tensors,
+    sequence_nr,
+    small_copy,
+)
+from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault, warn_of_unread, warn_quietly
+from tb_gradgraph.autograd.torch_internals.private import (
+    check_parts,
+    may_follow_forwards,
+    missing_parts,
+    names_of,
+)
+from tb_gradgraph.autograd.torch_internals.replaced import Replaced
+from tb_gradgraph.autograd.torch_internals.tensor_classes import (
+    is_distributed,
+    is_wrapper,
+    kinds_of,
+    mesh_of,
+    owned_tensors,
+    placement_of,
+    stand_ins,
+    unwrapped,
+    walk_modules,
+)
+from tb_gradgraph.autograd.torch_internals.tensor_hooks import listen_for_hooks
+from tb_gradgraph.autograd.user_code.stack_frames import local_variables, user_frame, variables_of
+
+__all__ = [
+    "Attached",
+    "BackwardCall",
+    "BackwardObserver",
+    "BuiltGraph",
+    "HAS_NUMBERS",
+    "KnownTensor",
+    "LEVELS",
+    "Passage",
+    "Replaced",
+    "Replay",
+    "Selector",
+    "Shared",
+    "SlotRows",
+    "TELLS_PACKED",
+    "TrainingForward",
+    "build_training_graph",
+    "capture_model",
+    "capture_tensors",
+    "captured_so_far",
+    "check_parts",
+    "check_selector",
+    "detach",
+    "elements_of",
+    "fingerprint",
+    "gate",
+    "is_backward_compiled",
+    "is_batched",
+    "is_capturing",
+    "is_distributed",
+    "is_part_of_forward",
+    "is_wrapper",
+    "kinds_of",
+    "known_tensors",
+    "listen",
+    "listen_for_hooks",
+    "local_variables",
+    "matching_rows",
+    "may_follow_forwards",
+    "mesh_of",
+    "missing_parts",
+    "name_roots",
+    "names_of",
+    "names_of_modules",
+    "next_sequence_nr",
+    "owned_tensors",
+    "placement_of",
+    "reach",
+    "saved_tensors",
+    "selected_rows",
+    "sequence_nr",
+    "small_copy",
+    "stand_ins",
+    "unwrapped",
+    "user_frame",
+    "variables_of",
+    "walk_modules",
+    "warn_of_fault",
+    "warn_of_nothing",
+    "warn_of_unread",
+    "warn_quietly",
+]

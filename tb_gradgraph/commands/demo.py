@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import mse_loss
 
-from tb_gradgraph.api.writer import SummaryWriter
+from tb_gradgraph.api import SummaryWriter
 
 WEIGHT = [[3.0], [1.0]]
 BIAS = [[3.0]]

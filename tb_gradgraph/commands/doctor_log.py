@@ -8,9 +8,7 @@ import pathlib
 from collections.abc import Iterator, Sequence
 
 from tb_gradgraph.commands.checked import Checked
-from tb_gradgraph.record.read.event_file import list_event_files, list_run_directories
-from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir
-from tb_gradgraph.record.read.sessions import CURE
+from tb_gradgraph.record import CURE, LoggedRun, list_event_files, list_run_directories, read_logdir
 from tb_gradgraph.statistics import STAGES
 from tb_gradgraph.version import __version__
 

@@ -53,7 +53,7 @@ def _record_a_step() -> tuple[dict[str, float], dict[str, float]]:
     """Give the gradients' norms as plain torch has them, and as they were recorded."""
     import torch
 
-    from tb_gradgraph.api.writer import SummaryWriter, capture
+    from tb_gradgraph.api import SummaryWriter, capture
 
     generator = torch.Generator().manual_seed(0)
     net = torch.nn.Linear(3, 2)
@@ -76,7 +76,7 @@ def _record_a_step() -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _norms_in(folder: pathlib.Path) -> dict[str, float]:
-    from tb_gradgraph.record.read.read_logdir import read_logdir
+    from tb_gradgraph.record import read_logdir
 
     found: dict[str, float] = {}
     for run in read_logdir(folder):
@@ -99,7 +99,7 @@ def _norms_of(graph: Any, table: Any) -> dict[str, float]:
 def _missing_parts() -> Iterator[Checked]:
     if importlib.util.find_spec("torch") is None:
         return
-    from tb_gradgraph.autograd.torch_internals.private import missing_parts, names_of
+    from tb_gradgraph.autograd import missing_parts, names_of
 
     for part in missing_parts():
         text = f"torch has no {names_of(part)}; lost is {part.lost}"
@@ -107,7 +107,7 @@ def _missing_parts() -> Iterator[Checked]:
 
 
 def _compiled_statistics() -> Iterator[Checked]:
-    from tb_gradgraph.summarize.native import SWITCH, is_available, is_built
+    from tb_gradgraph.summarize import SWITCH, is_available, is_built
 
     if not is_built():
         text = "statistics on the CPU are not compiled: recording takes several times as long"

@@ -6,12 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tb_gradgraph.errors import GradGraphError
-from tb_gradgraph.record.read.event_file import Told
-from tb_gradgraph.record.read.event_file_provider import EventFiles
-from tb_gradgraph.serve.request.parameters import Parameters, RequestError
-from tb_gradgraph.serve.routes.export_route import answer_export
-from tb_gradgraph.serve.runs.index import RunView
-from tb_gradgraph.serve.runs.reader import Reader
+from tb_gradgraph.record import EventFiles, Told
+from tb_gradgraph.serve import Parameters, Reader, RequestError, RunView, answer_export
 
 
 class ExportError(GradGraphError):

@@ -11,20 +11,25 @@ from collections.abc import Iterator, Mapping
 from tb_gradgraph.commands.export import ExportError, choose_run, open_log
 from tb_gradgraph.commands.html_page import key_of, make_page
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.record.read.event_file import Told
-from tb_gradgraph.record.read.event_file_provider import EventFiles
-from tb_gradgraph.serve.plugin import Route
-from tb_gradgraph.serve.request.parameters import Parameters, RequestError
-from tb_gradgraph.serve.routes.findings_route import answer_findings
-from tb_gradgraph.serve.routes.flow_route import answer_flow
-from tb_gradgraph.serve.routes.graph_route import answer_graph
-from tb_gradgraph.serve.routes.node_route import answer_node
-from tb_gradgraph.serve.routes.runs_route import answer_runs
-from tb_gradgraph.serve.routes.scalars_route import answer_scalar, answer_scalars
-from tb_gradgraph.serve.routes.series_route import answer_series
-from tb_gradgraph.serve.routes.step_route import answer_step
-from tb_gradgraph.serve.runs.index import Entry, RunView
-from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
+from tb_gradgraph.record import EventFiles, Told
+from tb_gradgraph.serve import (
+    DamagedRecordError,
+    Entry,
+    Parameters,
+    Reader,
+    RequestError,
+    Route,
+    RunView,
+    answer_findings,
+    answer_flow,
+    answer_graph,
+    answer_node,
+    answer_runs,
+    answer_scalar,
+    answer_scalars,
+    answer_series,
+    answer_step,
+)
 from tb_gradgraph.statistics import OF_PARAMETERS, STATISTICS
 
 #: Most bytes of all answers in a file, before they are compressed; of more, steps are left out.

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tb_gradgraph.diagnose import fold_by_module, tell_many
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.record.format.process import tell_part
-from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir
-from tb_gradgraph.record.read.sessions import CURE
+from tb_gradgraph.record import CURE, LoggedRun, read_logdir, tell_part
 from tb_gradgraph.statistics import STAGES
 
 

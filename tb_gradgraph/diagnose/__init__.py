@@ -2,6 +2,8 @@
 
 from tb_gradgraph.diagnose.by_module import fold_by_module, tell_many
 from tb_gradgraph.diagnose.finding import Finding
+from tb_gradgraph.diagnose.magnitude import cancelled_rows
+from tb_gradgraph.diagnose.missing import who_gave_none
 from tb_gradgraph.diagnose.not_optimized import rows_of_no_optimizer, updated_rows
 from tb_gradgraph.diagnose.optimizer_step import OptimizerStep, find_in_step
 from tb_gradgraph.diagnose.rules import findings, rank
@@ -9,6 +11,7 @@ from tb_gradgraph.diagnose.rules import findings, rank
 __all__ = [
     "Finding",
     "OptimizerStep",
+    "cancelled_rows",
     "find_in_step",
     "findings",
     "fold_by_module",
@@ -16,4 +19,5 @@ __all__ = [
     "rows_of_no_optimizer",
     "tell_many",
     "updated_rows",
+    "who_gave_none",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.api.switch import is_off
+from tb_gradgraph.api import is_off
 from tb_gradgraph.errors import WriterError
 from tb_gradgraph.integrations.watching import WatchingCallback
 

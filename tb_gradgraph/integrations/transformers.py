@@ -9,9 +9,8 @@ import torch
 from transformers import TrainerCallback
 from transformers.integrations import TensorBoardCallback
 
-from tb_gradgraph.api.switch import is_off
-from tb_gradgraph.autograd.torch_internals.tensor_classes import is_wrapper
-from tb_gradgraph.autograd.user_code.stack_frames import local_variables
+from tb_gradgraph.api import is_off
+from tb_gradgraph.autograd import is_wrapper, local_variables
 from tb_gradgraph.integrations.watching import WatchingCallback
 
 

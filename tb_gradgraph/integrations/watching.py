@@ -7,10 +7,9 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.api.writer import watch
-from tb_gradgraph.autograd.select import Selector
-from tb_gradgraph.training.step.room import UPDATE_MEMORY
-from tb_gradgraph.training.watch import Watch
+from tb_gradgraph.api import watch
+from tb_gradgraph.autograd import Selector
+from tb_gradgraph.training import UPDATE_MEMORY, Watch
 
 
 class WatchingCallback:

@@ -9,7 +9,7 @@ from tensorboard.backend import http_util
 from tensorboard.plugins import base_plugin
 from werkzeug import wrappers
 
-from tb_gradgraph.record.format.tags import PLUGIN_NAME
+from tb_gradgraph.record import PLUGIN_NAME
 from tb_gradgraph.serve.assets import answer_asset
 from tb_gradgraph.serve.request.answer import JSON, Answer
 from tb_gradgraph.serve.request.frames import to_json

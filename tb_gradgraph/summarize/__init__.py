@@ -1,7 +1,34 @@
 """Tensors in, statistics out."""
 
+from tb_gradgraph.summarize.arithmetic.elements import (
+    computable,
+    in_memory_order,
+    is_computed,
+    is_readable,
+    real_floats,
+    wide_dtype,
+)
 from tb_gradgraph.summarize.arithmetic.norms import norms
+from tb_gradgraph.summarize.arithmetic.transfer import Transfer
 from tb_gradgraph.summarize.batch import StatisticsBatch
+from tb_gradgraph.summarize.kept_tensors import whole_arrays
+from tb_gradgraph.summarize.native import SWITCH, NativeSnapshot, is_available, is_built
 from tb_gradgraph.summarize.pending import PendingStatistics
 
-__all__ = ["PendingStatistics", "StatisticsBatch", "norms"]
+__all__ = [
+    "NativeSnapshot",
+    "PendingStatistics",
+    "SWITCH",
+    "StatisticsBatch",
+    "Transfer",
+    "computable",
+    "in_memory_order",
+    "is_available",
+    "is_built",
+    "is_computed",
+    "is_readable",
+    "norms",
+    "real_floats",
+    "whole_arrays",
+    "wide_dtype",
+]

@@ -1,1 +1,22 @@
 """A training loop in, records of its steps out."""
+
+from tb_gradgraph.training.cadence import Cadence
+from tb_gradgraph.training.idle import IdleWatch
+from tb_gradgraph.training.reading.followed import followed, why_not_followed
+from tb_gradgraph.training.reading.parameter_rows import Parameters
+from tb_gradgraph.training.reading.structures import Structures
+from tb_gradgraph.training.step.room import UPDATE_MEMORY
+from tb_gradgraph.training.step.step import Setting
+from tb_gradgraph.training.watch import Watch
+
+__all__ = [
+    "Cadence",
+    "IdleWatch",
+    "Parameters",
+    "Setting",
+    "Structures",
+    "UPDATE_MEMORY",
+    "Watch",
+    "followed",
+    "why_not_followed",
+]

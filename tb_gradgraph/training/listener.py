@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import torch
 
-from tb_gradgraph.autograd.backward_calls import BackwardCall
+from tb_gradgraph.autograd import BackwardCall
 
 
 class WeakListener:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from tb_gradgraph.autograd.torch_internals.circumstances import is_capturing
+from tb_gradgraph.autograd import is_capturing
 from tb_gradgraph.training.reading.followed import followed, reference_to, takes_hooks
 from tb_gradgraph.training.step.scalers import listen_to_scalers, note_scalings
 from tb_gradgraph.training.step_calls import follow_calls

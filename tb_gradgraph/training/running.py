@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tb_gradgraph.autograd.backward_calls import BackwardCall, is_batched, is_part_of_forward
+from tb_gradgraph.autograd import BackwardCall, is_batched, is_part_of_forward
 from tb_gradgraph.training.reading.backward_pass import PassReading
 from tb_gradgraph.training.step.step import RecordedStep
 from tb_gradgraph.training.turns import Ended

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tb_gradgraph.autograd.torch_internals.replaced import Replaced
+from tb_gradgraph.autograd import Replaced
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.reading.followed import reference_to
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-from tb_gradgraph.autograd.backward_calls import BackwardCall, is_batched, is_part_of_forward
+from tb_gradgraph.autograd import BackwardCall, is_batched, is_part_of_forward
 from tb_gradgraph.training.reading.parameter_rows import Parameters, grad_states, is_any_other
 
 

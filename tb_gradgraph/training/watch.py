@@ -12,8 +12,7 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.autograd.backward_calls import BackwardCall, is_part_of_forward, listen
-from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault
+from tb_gradgraph.autograd import BackwardCall, is_part_of_forward, listen, warn_of_fault
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.cadence import Cadence
 from tb_gradgraph.training.listener import WeakListener, detach, end_with, or_at_exit

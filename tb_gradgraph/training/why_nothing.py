@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from tb_gradgraph.autograd.torch_internals.circumstances import captured_so_far
+from tb_gradgraph.autograd import captured_so_far
 
 
 @dataclasses.dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tb_gradgraph.diagnose.magnitude import cancelled_rows
+from tb_gradgraph.diagnose import cancelled_rows
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tb_gradgraph.graph import Graph, Slot
-from tb_gradgraph.record.exchange.graph_def import dashboard_names
-from tb_gradgraph.record.format.process import Process, tell_part
+from tb_gradgraph.record import Process, dashboard_names, tell_part
 
 
 def graph_columns(graph: Graph, graph_hash: str, process: Process | None = None) -> dict[str, Any]:

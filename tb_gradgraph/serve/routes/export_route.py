@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.record.exchange.dot import to_dot
+from tb_gradgraph.record import to_dot
 from tb_gradgraph.serve.evidence.graph_columns import graph_columns
 from tb_gradgraph.serve.request.answer import JSON, Answer
 from tb_gradgraph.serve.request.find import find_graph, find_records, find_run

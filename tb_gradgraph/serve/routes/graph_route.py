@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.record.format.process import Process
+from tb_gradgraph.record import Process
 from tb_gradgraph.serve.evidence.graph_columns import graph_columns
 from tb_gradgraph.serve.request.answer import JSON, Answer
 from tb_gradgraph.serve.request.find import find_graph, find_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tb_gradgraph.record.read.sessions import CURE, HiddenRecords, session_run
+from tb_gradgraph.record import CURE, HiddenRecords, session_run
 from tb_gradgraph.serve.request.answer import JSON, Answer
 from tb_gradgraph.serve.request.frames import to_json
 from tb_gradgraph.serve.request.parameters import Parameters

@@ -7,11 +7,11 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from tb_gradgraph.errors import FormatError, NewerFormatError
-from tb_gradgraph.record.format.decode import Chunk, count_rows, decode_chunk, decode_manifest
-from tb_gradgraph.record.format.limits import MAX_RUN_RECORDS
-from tb_gradgraph.record.format.process import Process
-from tb_gradgraph.record.read.sessions import HiddenRecords, find_hidden, join_sessions, session_run
-from tb_gradgraph.record.format.tags import RecordTag, parse_tag
+from tb_gradgraph.record import Chunk, count_rows, decode_chunk, decode_manifest
+from tb_gradgraph.record import MAX_RUN_RECORDS
+from tb_gradgraph.record import Process
+from tb_gradgraph.record import HiddenRecords, find_hidden, join_sessions, session_run
+from tb_gradgraph.record import RecordTag, parse_tag
 
 MAX_WARNINGS = 20
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tb_gradgraph.record.format.stored import StoredColumn
+from tb_gradgraph.record import StoredColumn
 
 #: Of each octave: how finely it is told where most numbers lie.
 _BINS = 8

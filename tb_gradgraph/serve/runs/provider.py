@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tensorboard.context import RequestContext
 from tensorboard.data.provider import DataProvider, RunTagFilter
 
-from tb_gradgraph.record.format.tags import PLUGIN_NAME
+from tb_gradgraph.record import PLUGIN_NAME
 
 #: A chunk is about 1 MiB, and an answer of the data server may have 256 MiB.
 _GROUP = 32

@@ -14,9 +14,9 @@ from tensorboard.data.provider import DataProvider
 
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.record.format.decode import Chunk, decode_chunk, decode_graph
-from tb_gradgraph.record.format.segment import Segment
-from tb_gradgraph.record.format.stored import Presence, StoredColumn
+from tb_gradgraph.record import Chunk, decode_chunk, decode_graph
+from tb_gradgraph.record import Segment
+from tb_gradgraph.record import Presence, StoredColumn
 from tb_gradgraph.serve.runs.cache import ByteBoundedCache
 from tb_gradgraph.serve.runs.index import Entry, RunIndex, RunView
 from tb_gradgraph.serve.runs.magnitudes import Magnitudes, magnitudes_of_column

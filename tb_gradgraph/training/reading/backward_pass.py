@@ -10,13 +10,16 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.autograd.backward_calls import BackwardCall
-from tb_gradgraph.autograd.gradients.hooks import Attached, detach
-from tb_gradgraph.autograd.gradients.replay import SlotRows
-from tb_gradgraph.autograd.gradients.threads import Passage
-from tb_gradgraph.autograd.torch_internals.compiled_regions import is_backward_compiled
-from tb_gradgraph.autograd.torch_internals.engine import small_copy
-from tb_gradgraph.autograd.torch_internals.tensor_classes import placement_of
+from tb_gradgraph.autograd import (
+    Attached,
+    BackwardCall,
+    Passage,
+    SlotRows,
+    detach,
+    is_backward_compiled,
+    placement_of,
+    small_copy,
+)
 from tb_gradgraph.errors import COMPILED
 from tb_gradgraph.training.reading.batches import add_all, add_now, new_batch, read_grads
 from tb_gradgraph.training.reading.numbers import Numbers

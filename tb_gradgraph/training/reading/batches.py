@@ -6,8 +6,7 @@ from collections.abc import Sequence, Set
 
 import torch
 
-from tb_gradgraph.autograd.torch_internals.engine import elements_of
-from tb_gradgraph.autograd.torch_internals.tensor_classes import is_distributed
+from tb_gradgraph.autograd import elements_of, is_distributed
 from tb_gradgraph.statistics import RETAIN_LIMIT
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.training.reading.numbers import Numbers

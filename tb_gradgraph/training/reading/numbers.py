@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from tb_gradgraph.autograd.gradients.replay import Shared
+from tb_gradgraph.autograd import Shared
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tb_gradgraph.summarize import PendingStatistics
 

@@ -10,11 +10,14 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.autograd.forward.forward import KnownTensor
-from tb_gradgraph.autograd.forward.known import known_tensors, names_of_modules
-from tb_gradgraph.autograd.torch_internals.tensor_classes import kinds_of
-from tb_gradgraph.autograd.torch_internals.tensor_classes import stand_ins as gathered_for
-from tb_gradgraph.autograd.user_code.stack_frames import variables_of
+from tb_gradgraph.autograd import (
+    KnownTensor,
+    kinds_of,
+    known_tensors,
+    names_of_modules,
+    variables_of,
+)
+from tb_gradgraph.autograd import stand_ins as gathered_for
 from tb_gradgraph.training.reading.followed import reference_to
 
 #: What a ``.grad`` was: the tensor's identity and version; None where there was none.

@@ -9,9 +9,7 @@ from typing import Any
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.build.build import BuiltGraph
-from tb_gradgraph.autograd.gradients.replay import Replay, fingerprint, reach
-from tb_gradgraph.autograd.seen.training_forward import TrainingForward
+from tb_gradgraph.autograd import BuiltGraph, Replay, TrainingForward, fingerprint, reach
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import STATISTICS
 from tb_gradgraph.training.reading.parameter_rows import Parameters

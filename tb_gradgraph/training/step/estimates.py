@@ -6,13 +6,7 @@ import math
 
 import torch
 
-from tb_gradgraph.summarize.arithmetic.elements import (
-    computable,
-    in_memory_order,
-    is_computed,
-    real_floats,
-    wide_dtype,
-)
+from tb_gradgraph.summarize import computable, in_memory_order, is_computed, real_floats, wide_dtype
 
 #: Elements of a sample, at least.
 SAMPLE = 16_384

@@ -11,11 +11,10 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from tb_gradgraph.autograd.torch_internals.faults import warn_of_unread
+from tb_gradgraph.autograd import warn_of_unread
 from tb_gradgraph.graph import Record
 from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_WIDTH, StatisticsTable
-from tb_gradgraph.summarize.arithmetic.transfer import Transfer
-from tb_gradgraph.summarize.kept_tensors import whole_arrays
+from tb_gradgraph.summarize import Transfer, whole_arrays
 from tb_gradgraph.training.reading.backward_pass import PassNumbers
 from tb_gradgraph.training.reading.numbers import Numbers, Whole, divided, joined, only, was_clipped
 from tb_gradgraph.training.step.applied import AppliedPart, HiddenChanges

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
-from tb_gradgraph.autograd.torch_internals.engine import (
+from tb_gradgraph.autograd import (
     HAS_NUMBERS,
     TELLS_PACKED,
+    Replaced,
     next_sequence_nr,
     saved_tensors,
     sequence_nr,
+    warn_quietly,
 )
-from tb_gradgraph.autograd.torch_internals.faults import warn_quietly
-from tb_gradgraph.autograd.torch_internals.replaced import Replaced
 from tb_gradgraph.memory import has_memory
 
 _SEARCHED = 64  # nodes behind a loss among which its multiplication by a scaler is looked for

@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 
 import torch
 
-from tb_gradgraph.autograd.backward_calls import BackwardCall
-from tb_gradgraph.autograd.forward.named_tensors import name_roots
-from tb_gradgraph.autograd.gradients.threads import gate
-from tb_gradgraph.autograd.seen.training_forward import TrainingForward
-from tb_gradgraph.autograd.torch_internals.private import may_follow_forwards
-from tb_gradgraph.autograd.torch_internals.tensor_hooks import listen_for_hooks
-from tb_gradgraph.autograd.user_code.stack_frames import user_frame, variables_of
+from tb_gradgraph.autograd import (
+    BackwardCall,
+    TrainingForward,
+    gate,
+    listen_for_hooks,
+    may_follow_forwards,
+    name_roots,
+    user_frame,
+    variables_of,
+)
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.training.reading.backward_pass import PassNumbers, PassReading
 from tb_gradgraph.training.reading.numbers import differing

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 
-from tb_gradgraph.autograd.torch_internals.engine import elements_of
+from tb_gradgraph.autograd import elements_of
 from tb_gradgraph.memory import has_memory
-from tb_gradgraph.summarize.arithmetic.transfer import Transfer
+from tb_gradgraph.summarize import Transfer
 from tb_gradgraph.training.reading.backward_pass import PassNumbers
 from tb_gradgraph.training.reading.parameter_rows import GradState, grad_states
 

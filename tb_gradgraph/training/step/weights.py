@@ -8,13 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from tb_gradgraph.autograd.torch_internals.engine import elements_of
+from tb_gradgraph.autograd import elements_of
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
-from tb_gradgraph.summarize import norms
-from tb_gradgraph.summarize.arithmetic.elements import computable, is_readable, wide_dtype
-from tb_gradgraph.summarize.arithmetic.transfer import Transfer
-from tb_gradgraph.summarize.native import NativeSnapshot, is_available
+from tb_gradgraph.summarize import (
+    NativeSnapshot,
+    Transfer,
+    computable,
+    is_available,
+    is_readable,
+    norms,
+    wide_dtype,
+)
 from tb_gradgraph.training.step.estimates import SAMPLE, EstimatedUpdate
 from tb_gradgraph.training.step.room import UPDATE_MEMORY, Room
 
