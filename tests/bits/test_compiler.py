@@ -22,7 +22,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 import tb_gradgraph
 from tests.bits.outcome import bits_of, seed_all
 from tests.bits.trainings import state_of
-from tests.watch.loops import Log
+from tests.training.loops import Log
 
 STEPS = 3
 LEVELS = ("param", "module", "op")

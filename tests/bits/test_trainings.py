@@ -12,7 +12,7 @@ from torch import nn
 import tb_gradgraph
 from tests.bits.outcome import bits_of, seed_all
 from tests.bits.trainings import STEPS, Watchers, digits, sequences, series
-from tests.watch.loops import Log
+from tests.training.loops import Log
 
 LEVELS = ("param", "module", "op")
 

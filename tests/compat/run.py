@@ -36,15 +36,15 @@ PARTNERS = ("torch", "tensorboard", "protobuf", "numpy")
 #: Sets of tests by name. None needs a browser or Node.
 TESTS = {
     "few": (
-        *("tests/autograd/test_functions.py", "tests/autograd/test_sources.py"),
-        *("tests/watch/test_steps.py", "tests/watch/test_scaler_found.py"),
-        "tests/watch/test_regions.py",
+        *("tests/autograd/torch_internals/test_functions.py", "tests/autograd/forward/test_sources.py"),
+        *("tests/training/test_steps.py", "tests/training/test_scaler_found.py"),
+        "tests/training/test_regions.py",
     ),
     "some": (
-        *("tests/autograd/test_engine.py", "tests/autograd/test_functions.py"),
-        *("tests/autograd/test_private.py", "tests/autograd/test_sources.py"),
-        *("tests/watch/test_steps.py", "tests/watch/test_scaler_found.py"),
-        *("tests/watch/test_regions.py", "tests/summarize/test_native.py"),
+        *("tests/autograd/torch_internals/test_engine.py", "tests/autograd/torch_internals/test_functions.py"),
+        *("tests/autograd/torch_internals/test_private.py", "tests/autograd/forward/test_sources.py"),
+        *("tests/training/test_steps.py", "tests/training/test_scaler_found.py"),
+        *("tests/training/test_regions.py", "tests/summarize/test_native.py"),
         "tests/record/test_round_trip.py",
     ),
     "most": ("tests/autograd", "tests/watch", "tests/summarize", "tests/record", "tests/cases"),

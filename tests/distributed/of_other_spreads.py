@@ -16,7 +16,7 @@ import tb_gradgraph
 from tb_gradgraph.diagnose import findings
 from tb_gradgraph.record.read.read_logdir import read_logdir
 from tests.logged import read_tensor
-from tests.watch.loops import assert_bit_equal
+from tests.training.loops import assert_bit_equal
 
 
 def fully_sharded_data_parallel_of_the_first_kind(directory: pathlib.Path) -> None:

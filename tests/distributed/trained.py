@@ -19,7 +19,7 @@ from tb_gradgraph.autograd.torch_internals.tensor_classes import owned_tensors
 from tb_gradgraph.diagnose import findings
 from tb_gradgraph.serve.evidence.graph_columns import graph_columns
 from tests.logged import read_tensor
-from tests.watch.loops import Log, assert_bit_equal, assert_gradient
+from tests.training.loops import Log, assert_bit_equal, assert_gradient
 
 STEPS = 2
 LEVELS = ("module", "op")
