@@ -15,13 +15,21 @@ GROUPS = {
         "browser/test_documents",
         "browser/test_take",
         "demo/",
-        "test_cli",
+        "commands/test_cli",
     ),
-    "browser": ("browser/", "test_html_export", "cases/test_07"),
+    "browser": ("browser/", "commands/test_html_export", "cases/gradients/test_07"),
     "serve": ("serve/",),
 }
 #: Groups, and beginnings of paths, in the order in which they begin; each takes 20 s or more.
-LONG = ("browser", "demos", "watch/test_compiled", "serve", "autograd/", "integrations/", "watch/")
+LONG = (
+    "browser",
+    "demos",
+    "training/test_compiled",
+    "serve",
+    "autograd/",
+    "integrations/",
+    "training/",
+)
 
 
 def group_of(nodeid: str) -> str:

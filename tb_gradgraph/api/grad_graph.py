@@ -161,7 +161,9 @@ class GradGraph:
 
     def _headline(self) -> str:
         passes = len(self.backward_passes)
-        ran = f"{passes} backward pass{'' if passes == 1 else 'es'}" if passes else "no backward yet"
+        ran = (
+            f"{passes} backward pass{'' if passes == 1 else 'es'}" if passes else "no backward yet"
+        )
         complex_ones = any(
             slot.dtype.startswith("complex") for node in self.nodes for slot in node.slots
         )

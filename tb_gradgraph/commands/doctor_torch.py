@@ -99,7 +99,10 @@ def _norms_of(graph: Any, table: Any) -> dict[str, float]:
 def _missing_parts() -> Iterator[Checked]:
     if importlib.util.find_spec("torch") is None:
         return
-    from tb_gradgraph.autograd import missing_parts, names_of
+    try:
+        from tb_gradgraph.autograd import missing_parts, names_of
+    except ImportError:
+        return  # recording failed by it, and was told of
 
     for part in missing_parts():
         text = f"torch has no {names_of(part)}; lost is {part.lost}"

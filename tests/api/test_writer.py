@@ -195,7 +195,10 @@ def _frozen() -> nn.Module:
         (lambda: tb_gradgraph.capture(X), "without a graph behind it"),
         (lambda: tb_gradgraph.capture([]), "expected a torch.nn.Module"),
         (lambda: tb_gradgraph.capture(Net().forward, X), "not its forward method"),
-        (lambda: tb_gradgraph.capture(Net()(X).sum(), X), "no input_to_model or kwargs beside tensors"),
+        (
+            lambda: tb_gradgraph.capture(Net()(X).sum(), X),
+            "no input_to_model or kwargs beside tensors",
+        ),
         (lambda: tb_gradgraph.capture(Net(), X, level="all"), "expected level"),
         (lambda: tb_gradgraph.capture(Net(), X, select=[3]), "expected a selector"),
     ],

@@ -153,7 +153,13 @@ def test_export_as_json_into_a_file(logdir, tmp_path):
 
 @pytest.mark.parametrize("format_name", ["json", "dot"])
 def test_a_reader_that_leaves_is_no_error(format_name, logdir):
-    command = [sys.executable, "-m", "tb_gradgraph.commands.main", "export", str(logdir / "chain_rule")]
+    command = [
+        sys.executable,
+        "-m",
+        "tb_gradgraph.commands.main",
+        "export",
+        str(logdir / "chain_rule"),
+    ]
     reader, writer = os.pipe()
     os.close(reader)  # as head does before the last line was written
     with open(writer, "wb") as output:

@@ -36,18 +36,25 @@ PARTNERS = ("torch", "tensorboard", "protobuf", "numpy")
 #: Sets of tests by name. None needs a browser or Node.
 TESTS = {
     "few": (
-        *("tests/autograd/torch_internals/test_functions.py", "tests/autograd/forward/test_sources.py"),
+        *(
+            "tests/autograd/torch_internals/test_functions.py",
+            "tests/autograd/forward/test_sources.py",
+        ),
         *("tests/training/test_steps.py", "tests/training/test_scaler_found.py"),
         "tests/training/test_regions.py",
     ),
     "some": (
-        *("tests/autograd/torch_internals/test_engine.py", "tests/autograd/torch_internals/test_functions.py"),
-        *("tests/autograd/torch_internals/test_private.py", "tests/autograd/forward/test_sources.py"),
+        "tests/autograd/torch_internals/test_engine.py",
+        "tests/autograd/torch_internals/test_functions.py",
+        *(
+            "tests/autograd/torch_internals/test_private.py",
+            "tests/autograd/forward/test_sources.py",
+        ),
         *("tests/training/test_steps.py", "tests/training/test_scaler_found.py"),
         *("tests/training/test_regions.py", "tests/summarize/test_native.py"),
         "tests/record/test_round_trip.py",
     ),
-    "most": ("tests/autograd", "tests/watch", "tests/summarize", "tests/record", "tests/cases"),
+    "most": ("tests/autograd", "tests/training", "tests/summarize", "tests/record", "tests/cases"),
     "all": ("tests", "--ignore=tests/browser", "--ignore=tests/demo/test_notebook.py"),
 }
 HEADER = ("row", "Python", *PARTNERS, "import, doctor", "README", "demo", "tests", "on")
@@ -165,7 +172,7 @@ def run_row(row: Row, tests: str, keeps: bool) -> tuple[str, str, str, str]:
 
 def check_doctor(python: pathlib.Path) -> str:
     """Import everything, and have the doctor record a step."""
-    finished = call([python, "-m", "tb_gradgraph.commands.main", "doctor"])
+    finished = call([python, "-m", "tb_gradgraph", "doctor"])
     notes = [
         line for line in finished.stdout.splitlines() if re.match(r"(note|wrong) .*torch", line)
     ]
@@ -198,7 +205,7 @@ def check_readme(python: pathlib.Path, row: Row) -> str:
 def check_demo(python: pathlib.Path, folder: pathlib.Path) -> str:
     """Run the demo as an installed package has it."""
     log = folder / "demo-log"
-    finished = call([python, "-m", "tb_gradgraph.commands.main", "demo", "--no-serve", "--logdir", log])
+    finished = call([python, "-m", "tb_gradgraph", "demo", "--no-serve", "--logdir", log])
     return "ok" if finished.returncode == 0 else said("demo", finished)
 
 

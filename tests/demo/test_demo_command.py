@@ -56,7 +56,14 @@ def test_every_command_has_help(command: str, capsys):
 
 
 def test_demo_serves_what_it_logged(tmp_path):
-    command = [sys.executable, "-m", "tb_gradgraph.commands.main", "demo", "--logdir", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "tb_gradgraph.commands.main",
+        "demo",
+        "--logdir",
+        str(tmp_path),
+    ]
     options = ["--port", "0", "--steps", "1"]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -10,7 +10,10 @@ import venv
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROTO = "tb_gradgraph/record/format/gradgraph.proto"
-GENERATED = ("tb_gradgraph/record/format/gradgraph_pb2.py", "tb_gradgraph/record/format/gradgraph_pb2.pyi")
+GENERATED = (
+    "tb_gradgraph/record/format/gradgraph_pb2.py",
+    "tb_gradgraph/record/format/gradgraph_pb2.pyi",
+)
 
 #: The last release whose code asks for no protobuf of its own age; it needs pkg_resources.
 REQUIREMENTS = ("grpcio-tools==1.62.3", "setuptools<70")

@@ -74,7 +74,7 @@ print(*(set(sys.modules) - before))
     loaded = set(finished.stdout.split())
     ours = {name for name in loaded if name.startswith("tb_gradgraph")}
     assert ours <= {
-        *("tb_gradgraph", "tb_gradgraph.errors"),
+        *("tb_gradgraph", "tb_gradgraph.errors", "tb_gradgraph.version"),
         *("tb_gradgraph.serve", "tb_gradgraph.serve.loader"),
     }
     assert {name.partition(".")[0] for name in loaded - ours} <= sys.stdlib_module_names

@@ -21,12 +21,12 @@ def test_processes_that_a_test_started_are_counted_running_and_ended(tmp_path: p
 
 
 def test_an_area_beyond_its_budget_is_marked():
-    notes = [["lint", 3, 4], ["watch", 150, 60], ["watch", 50, 40], ["new", 1, 1]]
+    notes = [["lint", 3, 4], ["training", 150, 60], ["training", 50, 40], ["new", 1, 1]]
     table = spent.format_table(map(json.dumps, notes)).splitlines()
     rows = {row.split()[0]: row for row in table[1:]}
     assert rows["lint"].split()[1:] == [str(spent.BUDGETS["lint"]), "3", "4"]
-    assert rows["watch"].split()[2:4] == ["200", "100"]
-    assert "MORE" in rows["watch"] and "MORE" in rows["new"]
+    assert rows["training"].split()[2:4] == ["200", "100"]
+    assert "MORE" in rows["training"] and "MORE" in rows["new"]
     assert not [area for area in ("lint", "browser") if "MORE" in rows[area]]
     assert rows.keys() == {*spent.BUDGETS, "new", "all"}
 
@@ -40,7 +40,7 @@ def test_the_dearest_tests_stand_below_the_areas_and_count_in_none():
 
 
 def test_every_area_that_there_is_has_a_budget_and_all_fit_into_ten_minutes():
-    tests = pathlib.Path(spent.__file__).parents[1]
+    tests = pathlib.Path(spent.__file__).parent
     areas = {
         spent.area_of(str(path.relative_to(tests.parent))) for path in tests.rglob("test_*.py")
     }

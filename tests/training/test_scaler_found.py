@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import tb_gradgraph
-from tb_gradgraph.training.step.step import scalers
+from tb_gradgraph.training.step import scalers
 from tests.training.loops import Bare, run_both, small_net, state_of
 
 FACTOR = 1024.0

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.modules import module as torch_module
 
 import tb_gradgraph
-from tb_gradgraph.training.reading.backward_pass import structures
+from tb_gradgraph.training.reading import structures
 from tests.training.loops import Bare, Log, run_both, small_net, state_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Mapping
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import torch
@@ -26,9 +26,11 @@ from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault
 from tb_gradgraph.autograd.user_code.anomaly_lines import AnomalyLines
 from tb_gradgraph.autograd.user_code.functions import running_function
 from tb_gradgraph.autograd.user_code.stack_frames import (
+    Place,
     Snapshots,
     is_users,
-    shown_path,
+    place_of,
+    spelled,
     tensors_of,
     user_call,
 )
@@ -36,7 +38,6 @@ from tb_gradgraph.autograd.user_code.taking_off import TAKES_OFF
 from tb_gradgraph.autograd.user_code.user_events import hear, may_read_variables
 from tb_gradgraph.graph import NO_SCOPE
 
-Place = tuple[CodeType, int]  # code and line number
 #: Lines at which tensors were cut off that are told apart.
 _MOST_CUTS = 50
 
@@ -78,7 +79,7 @@ class ForwardNotes:
     @property
     def lines(self) -> dict[int, str]:
         """The line of each node, by number."""
-        return {number: _spelled(place) for number, place in self._places.items()}
+        return {number: spelled(place) for number, place in self._places.items()}
 
     def begin(self) -> None:
         """An outermost module call begins, or goes on: what was made in between is not of it."""
@@ -117,7 +118,7 @@ class ForwardNotes:
             hidden = self.hidden_leaves.setdefault(function.number, {})
             hidden.update((id(parameter), parameter) for parameter in parameters)
             return
-        line = _spelled(self._place)
+        line = spelled(self._place)
         for parameter in parameters:
             if has_gradient or id(parameter) not in self.called:
                 self.called[id(parameter)] = (line, has_gradient)
@@ -134,7 +135,7 @@ class ForwardNotes:
             own = [*module._parameters.values(), *module._buffers.values()]
             given = [tensor for _, tensor in named_tensors(inputs, "")]
             given += [tensor for tensor in own if tensor is not None]
-            line = _spelled(self._place)
+            line = spelled(self._place)
             self.sources.add_call(type(module).__name__, scope, line, given, made)
             self.operands.note_output(module, output, sys._getframe(1))
 
@@ -221,7 +222,7 @@ class ForwardNotes:
             self._read(event, frame, returned)
         if event == "return":
             self._read_at.pop(id(frame), None)
-            self._place = _place_of(frame.f_back)
+            self._place = place_of(frame.f_back)
         else:
             self._place = (frame.f_code, frame.f_lineno)
 
@@ -246,7 +247,7 @@ class ForwardNotes:
         if tensor.requires_grad and torch.is_grad_enabled():
             self._flush()
             self._note_history(tensor)
-            made = self.sources.add_cut(method, self.scope(), _spelled(self._place), tensor)
+            made = self.sources.add_cut(method, self.scope(), spelled(self._place), tensor)
             self.operands.note_cut(frame, made)
 
     def _flush(self) -> None:
@@ -263,7 +264,7 @@ class ForwardNotes:
     def _look_around(self) -> None:
         """Read the user's frames that the outermost call is in: of these no event comes."""
         above = sys._getframe(1)
-        self._place = _place_of(above)
+        self._place = place_of(above)
         frame, _ = user_call(above)
         while frame is not None and self._armed:
             if may_read_variables(frame.f_code):
@@ -274,7 +275,7 @@ class ForwardNotes:
         line = ""
         for _, tensor in named_tensors(inputs, ""):
             if tensor.requires_grad:
-                line = line or _spelled(self._place)
+                line = line or spelled(self._place)
                 self._note_history(tensor)
                 self.sources.add_cut("no_grad", scope, line, tensor)
 
@@ -288,18 +289,5 @@ class ForwardNotes:
             self._histories.note(node)
 
 
-def _place_of(frame: FrameType | None) -> Place | None:
-    """Give where the innermost of the user's code is, in ``frame`` or above it."""
-    frame, _ = user_call(frame)
-    return None if frame is None else (frame.f_code, frame.f_lineno)
-
-
 def _nowhere() -> int:
     return NO_SCOPE
-
-
-def _spelled(place: Place | None) -> str:
-    if place is None:
-        return ""
-    code, line = place
-    return f"{shown_path(code.co_filename)}:{line} in {code.co_name}"

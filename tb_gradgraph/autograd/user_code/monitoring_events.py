@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from tb_gradgraph.autograd.seen.packed_tensors import packing_code
+from tb_gradgraph.autograd.user_code.packing import packing_code
 from tb_gradgraph.autograd.user_code.taking_off import taken_off
 
 _monitoring: Any = getattr(sys, "monitoring", None)

@@ -12,18 +12,11 @@ from typing import Any
 import torch
 
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-_ROOMS = (
-    "autograd",
-    "training",
-    "writer.py",
-    "watching.py",
-    "recorder.py",
-    "mistakes.py",
-    "switch.py",
-)
+_ROOMS = ("api", "autograd", "training")
 _OURS = tuple(os.path.join(_PACKAGE, room) for room in _ROOMS)
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _MODULE_CALL = getattr(getattr(torch.nn.Module, "_call_impl", None), "__code__", None)
+Place = tuple[CodeType, int]  # code and line number
 _is_users: dict[str, bool] = {}  # by file name, which has its hash at hand; a code object has not
 
 
@@ -167,3 +160,17 @@ class Snapshots:
         snapshot, self._snapshot = self._snapshot, None
         if snapshot is not None:
             snapshot.clear()
+
+
+def place_of(frame: FrameType | None) -> Place | None:
+    """Give where the innermost of the user's code is, in ``frame`` or above it."""
+    frame, _ = user_call(frame)
+    return None if frame is None else (frame.f_code, frame.f_lineno)
+
+
+def spelled(place: Place | None) -> str:
+    """Spell a place, as ``path/file.py:12 in forward``; "" where there is none."""
+    if place is None:
+        return ""
+    code, line = place
+    return f"{shown_path(code.co_filename)}:{line} in {code.co_name}"

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from tb_gradgraph.autograd.seen.packed_tensors import look_for_packing
 from tb_gradgraph.autograd.user_code import monitoring_events, trace_events
+from tb_gradgraph.autograd.user_code.packing import look_for_packing
 from tb_gradgraph.autograd.user_code.stack_frames import is_users
 
 #: Told "call", "line" (before it runs) or "return" (also: yields, raises), and of which frame, with

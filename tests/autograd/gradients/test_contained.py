@@ -14,7 +14,7 @@ from torch import nn
 
 import tb_gradgraph
 from tb_gradgraph.api.grad_graph import GradGraph
-from tb_gradgraph.autograd.build.build import build
+from tb_gradgraph.autograd.build import build
 from tb_gradgraph.autograd.forward.trace import ForwardTrace
 from tb_gradgraph.autograd.forward.variables import VariableNames
 from tb_gradgraph.autograd.gradients import observe

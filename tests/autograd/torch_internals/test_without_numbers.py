@@ -45,7 +45,7 @@ def found() -> dict[str, Any]:
     """Every case as captured without numbers of nodes and of backward passes."""
     program = f"""
 import json
-from tb_gradgraph.autograd import engine
+from tb_gradgraph.autograd.torch_internals import engine
 from tests.autograd.described import describe
 from tests.autograd.models import CASES
 assert not engine.HAS_NUMBERS
@@ -75,7 +75,7 @@ def test_graph_and_scopes_are_those_found_with_numbers(name: str, found: dict[st
 def test_without_one_part_alone(part: str) -> None:
     program = """
 import torch, tb_gradgraph
-from tb_gradgraph.autograd import engine
+from tb_gradgraph.autograd.torch_internals import engine
 model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
 graph = tb_gradgraph.capture(model, torch.ones(1, 2))
 model(torch.ones(1, 2)).backward()
@@ -99,7 +99,7 @@ print(engine.HAS_NUMBERS)
     ],
 )
 def test_passes_and_traces_are_as_elsewhere(parts: list[str], tests: list[str], but: str) -> None:
-    files = [f"tests/autograd/{name}" for name in tests]
+    files = [f"tests/autograd/gradients/{name}" for name in tests]
     program = f"""
 import pytest, sys
 sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-k", {but!r}, *{files}]))

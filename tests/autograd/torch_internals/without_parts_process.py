@@ -216,7 +216,9 @@ def _without_queue() -> None:
 
 TAKE_AWAY: dict[str, Callable[[], Any]] = {
     "nothing": lambda: None,
-    "a file of ours": lambda: sys.modules.update({"tb_gradgraph.autograd.torch_internals.walk": None}),
+    "a file of ours": lambda: sys.modules.update(
+        {"tb_gradgraph.autograd.torch_internals.walk": None}
+    ),
     "_get_sequence_nr": _delete(torch.autograd, "_get_sequence_nr"),
     "_sequence_nr": _delete_of_nodes("_sequence_nr"),
     "_current_graph_task_id": _delete(torch._C, "_current_graph_task_id"),

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.modules import module as torch_module
 
 import tb_gradgraph
-from tb_gradgraph.training.step.step import step as training_step
+from tb_gradgraph.training.step import step as training_step
 
 
 def _net() -> tuple[nn.Module, torch.optim.Optimizer]:

@@ -13,7 +13,7 @@ import torch
 import tb_gradgraph
 from tb_gradgraph.autograd import backward_calls
 from tb_gradgraph.autograd.torch_internals import tensor_hooks
-from tb_gradgraph.training.step.step import scalers
+from tb_gradgraph.training.step import scalers
 from tests.training.loops import small_net
 
 

@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch import nn
 
-from tb_gradgraph.autograd.build.build import build
+from tb_gradgraph.autograd.build import build
 from tb_gradgraph.autograd.gradients import replay
 from tb_gradgraph.diagnose import findings
 from tb_gradgraph.summarize import batch
-from tb_gradgraph.training.reading.backward_pass import backward_pass as reading
-from tb_gradgraph.training.reading.backward_pass import batches
+from tb_gradgraph.training.reading import backward_pass as reading
+from tb_gradgraph.training.reading import batches
 from tests.autograd.gradients.test_contained import _unless
 from tests.compiled import without_compiled_code
 from tests.training.loops import Bare, Log, run_both, state_of

@@ -18,9 +18,9 @@ from tb_gradgraph.autograd.seen.forward_notes import ForwardNotes
 from tb_gradgraph.record.read.read_logdir import read_logdir
 from tb_gradgraph.record.write.chunk_writer import ChunkWriter
 from tb_gradgraph.training import watch
-from tb_gradgraph.training.reading.backward_pass import backward_pass as reading
-from tb_gradgraph.training.reading.backward_pass import batches, structures
-from tb_gradgraph.training.step.step import applied, records, step
+from tb_gradgraph.training.reading import backward_pass as reading
+from tb_gradgraph.training.reading import batches, structures
+from tb_gradgraph.training.step import applied, records, step
 from tests.logged import read_one_run
 from tests.training.loops import Log, assert_bit_equal, small_net, state_of
 from tests.training.unseen.test_nothing_left_behind import state_of_process

@@ -14,7 +14,7 @@ import torch
 import tb_gradgraph
 from tests.training.loops import Log
 
-_OURS = str(pathlib.Path(tb_gradgraph.__file__).parents[1])
+_OURS = str(pathlib.Path(tb_gradgraph.__file__).parent)
 _NEVER = 10**6
 
 

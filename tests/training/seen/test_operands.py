@@ -12,9 +12,9 @@ import torch
 from tb_gradgraph.autograd.torch_internals.engine import TELLS_PACKED
 from tests.autograd.models import Case
 from tests.benchmarks.seen_by_watch import by_capture, by_watch, inputs_of_operations
-from tests.training.adding_modules import Holder
-from tests.training.adding_programs import PROGRAMS, WHOLLY
-from tests.training.test_inputs_without_gradient import wrong_inputs
+from tests.training.seen.adding_modules import Holder
+from tests.training.seen.adding_programs import PROGRAMS, WHOLLY
+from tests.training.seen.test_inputs_without_gradient import wrong_inputs
 
 pytestmark = pytest.mark.skipif(not TELLS_PACKED, reason="torch 2.9 and later tell what was saved")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import torch
 
-from tests.training.adding_modules import (
+from tests.training.seen.adding_modules import (
     Offset,
     Shifted,
     detached,
