@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -80,6 +81,7 @@ def test_large_tensors_on_one_thread_and_on_two(
     assert_equal_the_oracle(_table_of([TENSORS[name]]).row(0), TENSORS[name])
 
 
+@functools.cache
 def _blocks(change: str) -> torch.Tensor:
     tensor = random_tensor(5 * BLOCK + 1500)
     if change == "nan":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
+from tb_gradgraph.autograd.torch_internals.faults import warn_quietly
 from tb_gradgraph.autograd.user_code.stack_frames import is_users_file, shown_path
 
 _KEY = "traceback_"  # what autograd calls them in a node's metadata
@@ -29,6 +31,7 @@ class AnomalyLines:
 
     def begin(self) -> None:
         """Turn the mode on, unless the user has."""
+        tell_what_is_lost()
         self.is_used = True
         self.settle()
         if not torch.is_anomaly_enabled():
@@ -51,6 +54,16 @@ class AnomalyLines:
         if self._is_owed and _is_ours():
             torch.autograd.set_detect_anomaly(False)
         self._is_owed = False
+
+
+@functools.cache
+def tell_what_is_lost() -> None:
+    """Warn, once in a process, of what these lines do not bring with them."""
+    warn_quietly(
+        "tb_gradgraph: another tracer is on, such as a debugger or a measurement of coverage. Until it "
+        "ends, tensors made within modules are recorded without the names of their variables; lines, "
+        "modules and gradients are recorded as ever. From Python 3.12 on, both can be on at once."
+    )
 
 
 def _is_ours() -> bool:

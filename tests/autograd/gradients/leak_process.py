@@ -52,7 +52,7 @@ def cycles() -> int:
 
 
 def main() -> None:
-    """Capture 1,000 times in the form that is asked for, with the collector off."""
+    """Capture 500 times in the form that is asked for, with the collector off."""
     parser = argparse.ArgumentParser()
     parser.add_argument("form", choices=["model", "loss", "writer"])
     form = parser.parse_args().form
@@ -72,12 +72,12 @@ def main() -> None:
                 writer.add_grad_graph(net, x)
 
         found: dict[str, object] = {}
-        for number in range(1, 1001):
+        for number in range(1, 501):
             once()
             if number == 100:  # all that is made once was made
                 gc.collect()
                 gc.disable()
-            if number in (200, 1000):
+            if number in (200, 500):
                 writer.flush()
                 found[str(number)] = counted()
         found["cycles"] = cycles()

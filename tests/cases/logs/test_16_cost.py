@@ -41,12 +41,12 @@ def test_on_other_steps_nothing_is_read_and_nothing_hooked(
         assert watch.step == 51 and watch.failure is None
 
 
-def test_ten_thousand_steps_leave_what_a_thousand_leave(tmp_path: pathlib.Path) -> None:
+def test_four_thousand_steps_leave_what_a_thousand_leave(tmp_path: pathlib.Path) -> None:
     net, optimizer = _net()
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
         watch = writer.watch(net, optimizer=optimizer, every_n_steps=10, level="op")
         objects, sizes = [], []
-        for steps in (1000, 9000):
+        for steps in (1000, 3000):
             for _ in range(steps):
                 _step(net, optimizer)
             writer.flush()
@@ -54,6 +54,6 @@ def test_ten_thousand_steps_leave_what_a_thousand_leave(tmp_path: pathlib.Path) 
             objects.append(len(gc.get_objects()))
             sizes.append(sum(path.stat().st_size for path in tmp_path.iterdir()))
         assert watch.failure is None
-    assert objects[1] < objects[0] + 1000
-    per_recorded_step = (sizes[1] - sizes[0]) / 900
+    assert objects[1] < objects[0] + 300
+    per_recorded_step = (sizes[1] - sizes[0]) / 300
     assert per_recorded_step < 5000  # bytes, of some 20 rows in two stages

@@ -11,6 +11,7 @@ import pathlib
 import pstats
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -20,6 +21,7 @@ import pytest
 import torch
 from torch import nn
 
+from tb_gradgraph.autograd.user_code.anomaly_lines import tell_what_is_lost
 from tb_gradgraph.graph import Graph
 from tests.training.loops import Bare, run_both, state_of
 
@@ -112,9 +114,15 @@ def test_one_that_is_on_all_the_time(make: Callable[[], Tracer], tmp_path: pathl
         assert own.current() is None
         return own.seen, state
 
-    log = run_both(loop, tmp_path)
+    has_names = make is _profiler or HEARS_BESIDE
+    tell_what_is_lost.cache_clear()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        log = run_both(loop, tmp_path)
+    told = [warning for warning in caught if "another tracer is on" in str(warning.message)]
+    assert len(told) == (0 if has_names else 1)
     (graph,) = log.run.graphs.values()
-    _assert_lines(graph, make is _profiler or HEARS_BESIDE)
+    _assert_lines(graph, has_names)
 
 
 @pytest.mark.parametrize("make", [_tracer, _profiler])
