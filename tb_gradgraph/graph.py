@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -199,8 +199,52 @@ def is_step(step: int) -> bool:
     return -(2**63) <= step < 2**63
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class StepFacts:
+    """What a record says of its step beside its numbers.
+
+    A field here is all that the code needs to know of a fact: :data:`FACTS` is what writes
+    and reads it, by name, as the column of that name in ``gradgraph.proto``, and what serves
+    and exports it. The texts of a record are stored in this order.
+    """
+
+    #: What was differentiated: "loss_fn(output)", "sum of all floating outputs", ...
+    objective: str = dataclasses.field(metadata={"plural": "objectives", "is_always_stored": True})
+    #: One of ``statistics.STAGES``.
+    stage: str = dataclasses.field(
+        default="backward", metadata={"plural": "stages", "is_always_stored": True}
+    )
+    #: A GradScaler's factor on the loss, divided out of all numbers.
+    loss_scale: float = dataclasses.field(default=1.0, metadata={"plural": "loss_scales"})
+    #: The GradScaler skipped this optimizer step.
+    skipped: bool = dataclasses.field(default=False, metadata={"plural": "skipped"})
+    #: Cadence in force; 0: not recorded by ``watch``.
+    every_n_steps: int = dataclasses.field(default=0, metadata={"plural": "every_n_steps"})
+    #: Share of the time since the last recorded step that recording took; 0: unknown.
+    cost: float = dataclasses.field(default=0.0, metadata={"plural": "costs"})
+
+
+class Fact(NamedTuple):
+    """A field of :class:`StepFacts`, as those see it who loop over all."""
+
+    name: str
+    plural: str  # the column of many records in ``runs``
+    is_text: bool  # stored as an index into a table of texts
+    is_always_stored: bool  # else not where no record of a segment has another than the default
+    default: Any  # what a record says whose writer did not know the fact
+
+
+def _fact(field: dataclasses.Field[Any]) -> Fact:
+    is_always_stored = field.metadata.get("is_always_stored", False)
+    is_text = field.type in ("str", str)
+    return Fact(field.name, field.metadata["plural"], is_text, is_always_stored, field.default)
+
+
+FACTS: tuple[Fact, ...] = tuple(map(_fact, dataclasses.fields(StepFacts)))
+
+
 @dataclasses.dataclass(frozen=True)
-class Record:
+class Record(StepFacts):
     """One backward pass over one graph at one step, or one stage of its optimizer's step.
 
     ``gradients`` and ``values`` hold whole tensors by row (float32, float64,
@@ -214,16 +258,8 @@ class Record:
     step: int
     wall_time: float  # seconds since the epoch
     backward_pass: int  # 0, 1, ... of this graph at this step
-    objective: str  # what was differentiated: "loss_fn(output)", "sum of all floating outputs", ...
     table: StatisticsTable
     gradients: Mapping[int, np.ndarray] = dataclasses.field(default_factory=dict)
     values: Mapping[int, np.ndarray] = dataclasses.field(default_factory=dict)
-    stage: str = "backward"  # one of ``statistics.STAGES``
-    loss_scale: float = 1.0  # a GradScaler's factor on the loss, divided out of all numbers
-    skipped: bool = False  # the GradScaler skipped this optimizer step
-    every_n_steps: int = 0  # cadence in force; 0: not recorded by ``watch``
-    cost: float = (
-        0.0  # share of the time since the last recorded step that recording took; 0: unknown
-    )
     #: Rows that were to be read and could not be, and why.
     unread: Mapping[int, str] = dataclasses.field(default_factory=dict)

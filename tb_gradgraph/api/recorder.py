@@ -148,14 +148,14 @@ def record_of(
     table = StatisticsTable.empty(result.graph.row_count) if found is None else found.table
     gradients: Mapping[int, Any] = {} if found is None else found.gradients
     return Record(
-        result.tag,
-        result.hash,
-        step,
-        time.time(),
-        number,
-        result.objective,
-        table,
-        gradients,
-        values,
+        tag=result.tag,
+        graph_hash=result.hash,
+        step=step,
+        wall_time=time.time(),
+        backward_pass=number,
+        objective=result.objective,
+        table=table,
+        gradients=gradients,
+        values=values,
         unread={} if found is None else found.unread,
     )

@@ -73,8 +73,8 @@ def log_long_training(logdir: pathlib.Path) -> None:
             values[:, STATISTICS.index("l2_norm")] = norms
             values[:, [STATISTICS.index(name) for name in ("nan", "posinf", "neginf")]] = 0
             numbers = StatisticsTable(values, table.present, 0 * table.histogram)
-            place = ("net", captured.hash, step, 1.7e9 + step, 0, captured.objective)
-            session.write_record(Record(*place, numbers, {}, {}))
+            place = ("net", captured.hash, step, 1.7e9 + step, 0)
+            session.write_record(Record(*place, numbers, objective=captured.objective))
             writer.add_scalar("loss", 1 / (1 + step), step)
             if step % _EVERY_CHUNK == 0:
                 session.flush()

@@ -34,7 +34,7 @@ def make_record(graph: Graph, step: int, random: np.random.Generator) -> Record:
         np.ones(SLOTS, bool),
         random.integers(0, 4096, (SLOTS, HISTOGRAM_BINS)).astype(np.uint16),
     )
-    return Record("benchmark", graph.hash, step, time.time(), 0, "loss", table)
+    return Record("benchmark", graph.hash, step, time.time(), 0, table, objective="loss")
 
 
 def measure_enqueueing() -> list[Figure]:

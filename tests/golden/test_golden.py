@@ -58,9 +58,14 @@ def test_statistics_are_read(version: str, records: list[Record]):
     assert chunk.stride == 2
     got = [
         (
-            (segment.tag, segment.steps[at], segment.backward_passes[at], segment.stages[at]),
-            (segment.loss_scale[at], segment.skipped[at]),
-            (segment.every_n_steps[at], segment.cost[at]),
+            (
+                segment.tag,
+                segment.steps[at],
+                segment.backward_passes[at],
+                segment.facts["stage"][at],
+            ),
+            (segment.facts["loss_scale"][at], segment.facts["skipped"][at]),
+            (segment.facts["every_n_steps"][at], segment.facts["cost"][at]),
             table,
             *whole,
         )

@@ -79,7 +79,7 @@ def make_table(graph: Graph, seed: int = 0, absent: tuple[int, ...] = (1,)) -> S
 
 def make_record(graph: Graph, step: int = 0, **changes: object) -> Record:
     table = make_table(graph, seed=abs(step) % 1000)
-    record = Record("net", graph.hash, step, 1.7e9 + step, 0, "loss", table)
+    record = Record("net", graph.hash, step, 1.7e9 + step, 0, table, objective="loss")
     return dataclasses.replace(record, **changes)
 
 

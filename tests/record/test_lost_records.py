@@ -78,5 +78,6 @@ def test_texts_that_are_no_unicode_are_stored_with_question_marks():
     changes = {"tag": "\ud800", "objective": "\ud83d", "every_n_steps": 2**40}
     caught = _write([graph], [lambda: make_record(graph, 0, **changes)])
     (segment,) = decode_chunk(caught.strings("stats/000000")).segments
-    assert (segment.tag, segment.objectives, segment.every_n_steps) == ("?", ("?",), (2**32 - 1,))
+    assert (segment.tag, segment.facts["objective"]) == ("?", ("?",))
+    assert segment.facts["every_n_steps"] == (2**32 - 1,)
     assert decode_graph(caught.strings(f"graph/{graph.hash}"), graph.hash).nodes[0].name == "a?b"

@@ -56,7 +56,7 @@ def test_records_come_back_in_order():
     (segment,) = round_trip(*records)
     assert segment.steps == (3, 4, -1, 2**62)
     assert segment.wall_times == tuple(record.wall_time for record in records)
-    assert segment.objectives == ("loss 1", "loss 0", "loss 1", "loss 0")
+    assert segment.facts["objective"] == ("loss 1", "loss 0", "loss 1", "loss 0")
     assert segment.present_rows == (graph.row_count - 1,) * 4
     for table, record in zip(segment.tables(), records):
         assert_tables_equal(table, record.table)
@@ -70,7 +70,7 @@ def test_records_of_other_tags_and_graphs_get_segments_of_their_own():
         make_record(other, 1, table=StatisticsTable.empty(0)),
         make_record(graph, 1, backward_pass=2),
     )
-    found = [(part.tag, part.graph_hash, part.steps, part.stages) for part in segments]
+    found = [(part.tag, part.graph_hash, part.steps, part.facts["stage"]) for part in segments]
     assert found == [
         ("net", graph.hash, (0, 1), ("backward", "backward")),
         ("b", graph.hash, (0,), ("clipped",)),
@@ -115,7 +115,7 @@ def make_step(graph: Graph, step: int, **changes: object) -> Record:
 def test_what_a_record_says_of_an_optimizer_step_comes_back():
     told = {"loss_scale": 1024.0, "skipped": True, "every_n_steps": 50, "cost": 0.25}
     (segment,) = round_trip(make_step(make_graph(), 0), make_step(make_graph(), 1, **told))
-    assert {name: getattr(segment, name) for name in told} == {
+    assert {name: segment.facts[name] for name in told} == {
         "loss_scale": (1.0, 1024.0), "skipped": (False, True),
         "every_n_steps": (0, 50), "cost": (0.0, 0.25),
     }  # fmt: skip

@@ -91,8 +91,9 @@ def _run_passes(model: Net, step: int) -> Iterator[Record]:
         captured = tb_gradgraph.capture(model, x, loss_fn=_loss_at(step))
         (found,) = captured.backward_passes
         yield Record(
-            *("training", captured.hash, step, 1.7e9 + step, number, captured.objective),
+            *("training", captured.hash, step, 1.7e9 + step, number),
             *(found.table, found.gradients, captured.values),
+            objective=captured.objective,
             **_told_of(step),
         )
         loss_of(model(x), step).backward()

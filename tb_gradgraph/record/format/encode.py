@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tb_gradgraph.graph import Graph, Node, Record
+from tb_gradgraph.graph import FACTS, Graph, Node, Record
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.columns import (
@@ -22,9 +22,6 @@ COUNTS = frozenset({"nan", "posinf", "neginf", "numel"})
 HISTOGRAM = "histogram"
 
 _MAX_UINT32 = 2**32 - 1
-
-#: What records say beside their numbers, if other than this.
-STEP_DEFAULTS = {"loss_scale": 1.0, "skipped": False, "every_n_steps": 0, "cost": 0.0}
 
 
 class _StringTable:
@@ -124,17 +121,15 @@ def encode_segment(records: Sequence[Record]) -> pb.Segment:
         step=[record.step for record in records],
         wall_time=[record.wall_time for record in records],
         backward_pass=[record.backward_pass for record in records],
-        objective=table.indices(record.objective for record in records),
-        stage=table.indices(record.stage for record in records),
         present_rows=present.sum(axis=1).tolist(),
         present=compress(np.packbits(present, bitorder="little").tobytes()),
         columns=_encode_statistics(records),
         only_present=True,
         whole=encode_whole([r.gradients for r in records], [r.values for r in records]),
     )
+    _encode_facts(segment, records, table)
     _encode_unread(segment, records, table)
     segment.strings.extend(table.strings)
-    _encode_steps(segment, records)
     return segment
 
 
@@ -146,13 +141,13 @@ def _encode_unread(segment: pb.Segment, records: Sequence[Record], table: _Strin
             segment.unread_reason.append(table.index(reason))
 
 
-def _encode_steps(segment: pb.Segment, records: Sequence[Record]) -> None:
-    """Store what records say of an optimizer's step, where any says something."""
-    for name, default in STEP_DEFAULTS.items():
-        told = [getattr(record, name) for record in records]
+def _encode_facts(segment: pb.Segment, records: Sequence[Record], table: _StringTable) -> None:
+    """Store what records say of their step; most facts only where some record says something."""
+    for fact in FACTS:
+        told = [getattr(record, fact.name) for record in records]
         told = [min(value, _MAX_UINT32) if isinstance(value, int) else value for value in told]
-        if any(value != default for value in told):
-            getattr(segment, name).extend(told)
+        if fact.is_always_stored or any(value != fact.default for value in told):
+            getattr(segment, fact.name).extend(table.indices(told) if fact.is_text else told)
 
 
 def _encode_statistics(records: Sequence[Record]) -> list[pb.Column]:

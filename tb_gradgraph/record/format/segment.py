@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from tb_gradgraph.errors import FormatError
+from tb_gradgraph.graph import FACTS, Fact
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.columns import DTYPES, decode_column
-from tb_gradgraph.record.format.encode import COUNTS, HISTOGRAM, STEP_DEFAULTS
+from tb_gradgraph.record.format.encode import COUNTS, HISTOGRAM
 from tb_gradgraph.record.format.stored import Presence, StoredColumn, read_presence
 from tb_gradgraph.record.format.whole_tensors import decode_whole
 from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS, StatisticsTable
@@ -25,6 +27,9 @@ class Segment:
 
     The methods decompress on every call and raise FormatError where the bytes
     are not as FORMAT.md says; who calls them often keeps their results.
+
+    Attributes:
+        facts: What each record says of its step, by the fields of ``StepFacts``.
     """
 
     tag: str
@@ -33,19 +38,18 @@ class Segment:
     steps: tuple[int, ...]
     wall_times: tuple[float, ...]
     backward_passes: tuple[int, ...]
-    objectives: tuple[str, ...]
-    stages: tuple[str, ...]
     present_rows: tuple[int, ...]
-    loss_scale: tuple[float, ...]
-    skipped: tuple[bool, ...]
-    every_n_steps: tuple[int, ...]
-    cost: tuple[float, ...]
+    facts: Mapping[str, tuple[Any, ...]]
     unread: tuple[Mapping[int, str], ...]
     message: pb.Segment
 
     def __len__(self) -> int:
         """Count the records."""
         return len(self.steps)
+
+    def facts_of(self, record: int) -> dict[str, Any]:
+        """Give what one record says of its step, for a dataclass of ``StepFacts``."""
+        return {name: column[record] for name, column in self.facts.items()}
 
     def presence(self) -> Presence:
         """Read where a gradient arrived."""
@@ -139,29 +143,30 @@ def decode_segment(message: pb.Segment) -> Segment:
     """
     records = len(message.step)
     _check_limits(message, records)
-    strings = message.strings
+    return Segment(
+        tag=message.tag,
+        graph_hash=message.graph_hash,
+        rows=message.rows,
+        steps=tuple(message.step),
+        wall_times=tuple(message.wall_time),
+        backward_passes=tuple(message.backward_pass),
+        present_rows=tuple(message.present_rows),
+        facts={fact.name: _read_fact(message, fact, records) for fact in FACTS},
+        unread=_read_unread(message, records),
+        message=message,
+    )
+
+
+def _read_fact(message: pb.Segment, fact: Fact, records: int) -> tuple[Any, ...]:
+    stored = getattr(message, fact.name)
+    if not stored:
+        return (fact.default,) * records
+    if not fact.is_text:
+        return tuple(stored)
     try:
-        objectives = tuple(strings[index] for index in message.objective)
-        stages = tuple(strings[index] for index in message.stage)
+        return tuple(message.strings[index] for index in stored)
     except IndexError:
         raise FormatError("segment: expected texts in the string table, got others.") from None
-    return Segment(
-        message.tag,
-        message.graph_hash,
-        message.rows,
-        tuple(message.step),
-        tuple(message.wall_time),
-        tuple(message.backward_pass),
-        objectives,
-        stages,
-        tuple(message.present_rows),
-        *(
-            tuple(getattr(message, name)) or (default,) * records
-            for name, default in STEP_DEFAULTS.items()
-        ),
-        _read_unread(message, records),
-        message,
-    )
 
 
 _NOTHING: Mapping[int, str] = {}
@@ -185,10 +190,11 @@ def _read_unread(message: pb.Segment, records: int) -> tuple[Mapping[int, str], 
 
 
 def _check_limits(message: pb.Segment, records: int) -> None:
-    columns = (message.wall_time, message.backward_pass, message.objective, message.stage)
-    if any(len(column) != records for column in (*columns, message.present_rows)):
+    columns = [message.wall_time, message.backward_pass, message.present_rows]
+    columns += [getattr(message, fact.name) for fact in FACTS if fact.is_always_stored]
+    if any(len(column) != records for column in columns):
         raise FormatError(f"segment: expected {records} entries in every column, got others.")
-    if any(len(getattr(message, name)) not in (0, records) for name in STEP_DEFAULTS):
+    if any(len(getattr(message, fact.name)) not in (0, records) for fact in FACTS):
         raise FormatError(f"segment: expected {records} entries or none, got others.")
     for what, got, most in (
         ("records", records, limits.MAX_RECORDS),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_gradgraph.graph import Graph
+from tb_gradgraph.graph import FACTS, Graph
 from tb_gradgraph.record import to_dot
 from tb_gradgraph.serve.evidence.graph_columns import graph_columns
 from tb_gradgraph.serve.request.answer import JSON, Answer
@@ -29,10 +29,11 @@ _COMPUTED = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001
 
 _FORMATS = ("json", "csv", "dot")
 _LABELS = ("name", "operation", "key", "dtype")
-_RECORD_COLUMNS = (
-    *("tag", "hash", "step", "backward_pass", "stage", "wall_time"),
-    *("loss_scale", "skipped", "every_n_steps", "cost"),
-)
+#: Column -> attribute of a record, as every line has them; the objective is in JSON alone.
+_PLACE = {"tag": "tag", "hash": "graph_hash"} | {
+    name: name for name in ("step", "backward_pass", "stage", "wall_time")
+}
+_RECORD_COLUMNS = _PLACE | {fact.name: fact.name for fact in FACTS if fact.name != "objective"}
 
 
 def answer_export(reader: Reader, parameters: Parameters) -> Answer:
@@ -167,15 +168,4 @@ def _tables(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Tables:
 
 
 def _record_cells(entry: Entry) -> list[Any]:
-    return [
-        entry.tag,
-        entry.graph_hash,
-        entry.step,
-        entry.backward_pass,
-        entry.stage,
-        entry.wall_time,
-        entry.loss_scale,
-        entry.skipped,
-        entry.every_n_steps,
-        entry.cost,
-    ]
+    return [getattr(entry, attribute) for attribute in _RECORD_COLUMNS.values()]

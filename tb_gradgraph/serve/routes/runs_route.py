@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tb_gradgraph.graph import FACTS
 from tb_gradgraph.record import CURE, HiddenRecords, session_run
 from tb_gradgraph.serve.request.answer import JSON, Answer
 from tb_gradgraph.serve.request.frames import to_json
@@ -51,11 +52,6 @@ def _tag_columns(tag: str, entries: Sequence[Entry]) -> dict[str, Any]:
         "backward_passes": [entry.backward_pass for entry in entries],
         "wall_times": [entry.wall_time for entry in entries],
         "hash_index": [number[entry.graph_hash] for entry in entries],
-        "objectives": [entry.objective for entry in entries],
-        "stages": [entry.stage for entry in entries],
         "has_gradients": [entry.has_gradients for entry in entries],
-        "loss_scales": [entry.loss_scale for entry in entries],
-        "skipped": [entry.skipped for entry in entries],
-        "every_n_steps": [entry.every_n_steps for entry in entries],
-        "costs": [entry.cost for entry in entries],
+        **{fact.plural: [getattr(entry, fact.name) for entry in entries] for fact in FACTS},
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_gradgraph.graph import FACTS
 from tb_gradgraph.serve.evidence.optimizer_steps import rows_without_optimizer
 from tb_gradgraph.serve.evidence.whole import list_whole
 from tb_gradgraph.serve.request.answer import BINARY, Answer
@@ -29,12 +30,7 @@ def answer_step(reader: Reader, parameters: Parameters) -> Answer:
         "step": entry.step,
         "backward_pass": entry.backward_pass,
         "wall_time": entry.wall_time,
-        "stage": entry.stage,
-        "objective": entry.objective,
-        "loss_scale": entry.loss_scale,
-        "skipped": entry.skipped,
-        "every_n_steps": entry.every_n_steps,
-        "cost": entry.cost,
+        **{fact.name: getattr(entry, fact.name) for fact in FACTS},
         "rows": entry.rows,
         "has_gradients": entry.has_gradients,
         "unread": sorted(entry.unread.items()),

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from tb_gradgraph.errors import FormatError, NewerFormatError
+from tb_gradgraph.graph import StepFacts
 from tb_gradgraph.record import Chunk, count_rows, decode_chunk, decode_manifest
 from tb_gradgraph.record import MAX_RUN_RECORDS
 from tb_gradgraph.record import Process
@@ -19,25 +20,19 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(StepFacts):
     """One record: what it is of, and where its numbers lie."""
 
     tag: str
     graph_hash: str
     step: int
     backward_pass: int
-    stage: str
     wall_time: float
-    objective: str
     has_gradients: bool
     rows: int
     chunk: str  # TensorBoard's tag
     segment: int  # number within the chunk
     position: int  # number within the segment
-    loss_scale: float
-    skipped: bool
-    every_n_steps: int
-    cost: float
     unread: Mapping[int, str]  # rows that could not be read, and why
 
 
@@ -241,24 +236,19 @@ def _by_tag(sessions: Sequence[Sequence[Entry]]) -> dict[str, tuple[Entry, ...]]
 def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:
     for number, segment in enumerate(chunk.segments):
         for position in range(len(segment)):
+            facts = segment.facts_of(position)
             yield Entry(
                 tag=segment.tag,
                 graph_hash=segment.graph_hash,
                 step=segment.steps[position],
                 backward_pass=segment.backward_passes[position],
-                stage=segment.stages[position],
                 wall_time=segment.wall_times[position],
-                objective=segment.objectives[position],
                 # A watch writes nothing before a backward has run, of which it may read nothing.
-                has_gradients=segment.present_rows[position] > 0
-                or segment.every_n_steps[position] > 0,
+                has_gradients=segment.present_rows[position] > 0 or facts["every_n_steps"] > 0,
                 rows=segment.rows,
                 chunk=tag,
                 segment=number,
                 position=position,
-                loss_scale=segment.loss_scale[position],
-                skipped=segment.skipped[position],
-                every_n_steps=segment.every_n_steps[position],
-                cost=segment.cost[position],
                 unread=segment.unread[position],
+                **facts,
             )
