@@ -22,6 +22,8 @@ NodeKind = Literal["operation", "parameter", "leaf", "input", "buffer", "constan
 NODE_KINDS: tuple[NodeKind, ...] = (
     "operation", "parameter", "leaf", "input", "buffer", "constant", "root",
 )  # fmt: skip
+#: As people call a kind, where they have another word for it than autograd.
+KIND_LABELS: Mapping[NodeKind, str] = {"root": "loss or output"}
 
 #: Why no gradient can arrive at a node, where that is known; ``Node.note`` says it in a sentence.
 #: frozen: it does not require grad. unused: the forward did not use it. no_grad: used by operations
@@ -31,6 +33,14 @@ NoGradientReason = Literal["", "frozen", "unused", "no_grad", "cut", "not_in_los
 NO_GRADIENT_REASONS: tuple[NoGradientReason, ...] = (
     "", "frozen", "unused", "no_grad", "cut", "not_in_loss",
 )  # fmt: skip
+#: The same in the few words that a box of the panel has room for.
+REASON_LABELS: Mapping[NoGradientReason, str] = {
+    "frozen": "frozen",
+    "unused": "unused",
+    "no_grad": "under no_grad",
+    "cut": "cut off",
+    "not_in_loss": "not in loss",
+}
 
 NO_SCOPE = -1
 

@@ -3,33 +3,134 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 
-#: Order of the columns in memory, on disk and on the wire; append only.
-STATISTICS = (
-    "l2_norm",
-    "mean",
-    "std",
-    "min",
-    "max",
-    "abs_max",
-    "zero_fraction",
-    "nan",
-    "posinf",
-    "neginf",
-    "numel",
-    "weight_norm",
-    "update_norm",
-    "update_ratio",
-    "update_spread",
+#: gradient: that of the elements, so that a factor on all of them multiplies the number too.
+#: weight: the same of a parameter's elements. share: 0 to 1. ratio: of one number to another.
+Unit = Literal["gradient", "weight", "count", "share", "ratio"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measure:
+    """One statistic: what people call it, and how its numbers may be treated.
+
+    Attributes:
+        name: Its column in memory, on disk and on the wire.
+        label: What the panel calls it.
+        meaning: What the panel says of it, without a period.
+        unit: What its numbers are in.
+        is_signed: Negative numbers occur, so that colors tell of magnitudes.
+        is_element: The number of a tensor of one element is that element, up to its sign.
+        of_magnitudes: Taken over the magnitudes ``|g|`` where the tensor is complex.
+        of_parameters: Tells of a parameter at an optimizer's step, not of its gradient.
+        is_drawn: A graph can be colored by it.
+        is_nonfinite: Counts elements that are not finite.
+        spread_of: The statistic whose standard error it is; "" of every other one.
+    """
+
+    name: str
+    label: str
+    meaning: str
+    unit: Unit
+    is_signed: bool = False
+    is_element: bool = False
+    of_magnitudes: bool = False
+    of_parameters: bool = False
+    is_drawn: bool = True
+    is_nonfinite: bool = False
+    spread_of: str = ""
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is a whole number that is there wherever a gradient is."""
+        return self.unit == "count"
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether a factor on all elements of the gradient multiplies it too."""
+        return self.unit == "gradient"
+
+
+def _of_gradient(name: str, label: str, meaning: str, **flags: bool) -> Measure:
+    return Measure(name, label, meaning, "gradient", **flags)
+
+
+def _of_parameter(name: str, label: str, meaning: str, unit: Unit, spread_of: str = "") -> Measure:
+    return Measure(
+        name, label, meaning, unit, of_parameters=True, is_drawn=False, spread_of=spread_of
+    )
+
+
+def _nonfinite(name: str, label: str, meaning: str) -> Measure:
+    return Measure(name, label, meaning, "count", is_nonfinite=True)
+
+
+_WHERE = {"is_signed": True, "is_element": True, "of_magnitudes": True}
+
+#: Every statistic, in the order of the columns in memory, on disk and on the wire; append only.
+MEASURES = (
+    _of_gradient("l2_norm", "L2 norm", "Square root of the sum of squares", is_element=True),
+    _of_gradient("mean", "mean", "Mean of the elements", **_WHERE),
+    _of_gradient("std", "std", "Standard deviation of the elements", of_magnitudes=True),
+    _of_gradient("min", "min", "Least element", **_WHERE),
+    _of_gradient("max", "max", "Greatest element", **_WHERE),
+    _of_gradient("abs_max", "abs max", "Greatest magnitude of an element", is_element=True),
+    Measure(
+        "zero_fraction", "zero fraction", "Part of the elements that are exactly zero", "share"
+    ),
+    _nonfinite("nan", "NaN", "Elements that are NaN"),
+    _nonfinite("posinf", "+inf", "Elements that are +infinity"),
+    _nonfinite("neginf", "−inf", "Elements that are −infinity"),
+    Measure("numel", "elements", "How many elements there are", "count", is_drawn=False),
+    _of_parameter(
+        "weight_norm",
+        "weight norm",
+        "L2 norm of the parameter before the optimizer's step",
+        "weight",
+    ),
+    _of_parameter("update_norm", "update norm", "L2 norm of what the step added to it", "weight"),
+    _of_parameter(
+        "update_ratio",
+        "update / weight",
+        "the one by the other: about 0.001 is usual; far more is unstable, far less learns nothing",
+        "ratio",
+    ),
+    _of_parameter(
+        "update_spread",
+        "update_spread",
+        "Standard error of the update norm, where that is an estimate",
+        "weight",
+        spread_of="update_norm",
+    ),
 )
 
+#: The names of all, in the order of their columns.
+STATISTICS = tuple(each.name for each in MEASURES)
+
+#: Whole numbers: 0 where no element counts, never missing where a gradient is.
+COUNTS = frozenset(each.name for each in MEASURES if each.is_count)
+
+#: Statistics by which a graph can be colored.
+DRAWN = tuple(each.name for each in MEASURES if each.is_drawn)
+
 #: Numbers of a parameter beside its gradient; only records of an optimizer's step have them.
-OF_PARAMETERS = ("weight_norm", "update_norm", "update_ratio")
+OF_PARAMETERS = tuple(each.name for each in MEASURES if each.of_parameters and not each.spread_of)
 
 #: Counts of elements that are not finite.
-NONFINITE = ("nan", "posinf", "neginf")
+NONFINITE = tuple(each.name for each in MEASURES if each.is_nonfinite)
+
+
+def columns_of(names: Iterable[str]) -> list[int]:
+    """Return the columns that statistics have in a table."""
+    return [STATISTICS.index(name) for name in names]
+
+
+#: Columns that a factor on all elements of a gradient multiplies.
+LINEAR_COLUMNS = columns_of(each.name for each in MEASURES if each.is_linear)
+NONFINITE_COLUMNS = columns_of(NONFINITE)
 
 #: Bin i counts sampled elements with HISTOGRAM_LOW + 2*i <= log2|g| < HISTOGRAM_LOW + 2*(i+1);
 #: the first and last bin also hold what lies beyond them, zeros are in none.
@@ -88,9 +189,6 @@ class Statistics:
         return self.nan + self.posinf + self.neginf
 
 
-_COUNTS = frozenset({"nan", "posinf", "neginf", "numel"})
-
-
 @dataclasses.dataclass(frozen=True)
 class StatisticsTable:
     """Statistics of every row of a graph in one backward pass.
@@ -122,7 +220,7 @@ class StatisticsTable:
             return None
         numbers = dict(zip(STATISTICS, self.values[row].tolist()))
         fields = {
-            name: int(value) if name in _COUNTS else (None if value != value else value)
+            name: int(value) if name in COUNTS else (None if value != value else value)
             for name, value in numbers.items()
         }
         return Statistics(histogram=tuple(self.histogram[row].tolist()), **fields)

@@ -30,7 +30,7 @@ from tb_gradgraph.serve import (
     answer_series,
     answer_step,
 )
-from tb_gradgraph.statistics import OF_PARAMETERS, STATISTICS
+from tb_gradgraph.statistics import DRAWN, NONFINITE, STATISTICS
 
 #: Most bytes of all answers in a file, before they are compressed; of more, steps are left out.
 MOST_BYTES = 96 * 2**20
@@ -38,11 +38,7 @@ MOST_BYTES = 96 * 2**20
 #: Bytes that a row of a record takes: its statistics in `step`, `node` and `flow`, a histogram, the axes.
 _ROW_BYTES = 3 * 4 * len(STATISTICS) + 64 + 40
 
-_COUNTS = ("nan", "posinf", "neginf")
-_SHOWN = tuple(
-    name for name in STATISTICS if name != "numel" and name not in (*OF_PARAMETERS, "update_spread")
-)
-_MOST_SEARCHED = 1_000_000  # numbers of a series that the panel looks through
+MOST_SEARCHED = 1_000_000  # numbers of a series that the panel looks through
 
 Question = tuple[str, Route, dict[str, object]]
 
@@ -175,7 +171,7 @@ def _place_of(entry: Entry) -> dict[str, object]:
 def _of_graph(
     place: Mapping[str, object], graph: Graph, entries: tuple[Entry, ...]
 ) -> Iterator[Question]:
-    for name in _SHOWN:
+    for name in DRAWN:
         yield (
             "series",
             answer_series,
@@ -184,8 +180,8 @@ def _of_graph(
         for stage, backward_pass in sorted(_list_readings(entries)):
             reading = {"stage": stage, "backward_pass": backward_pass, "every": 1, "from": 0}
             yield "flow", answer_flow, {**place, "statistic": name, **reading}
-    if graph.row_count * len(entries) <= _MOST_SEARCHED:
-        for name in _COUNTS:
+    if graph.row_count * len(entries) <= MOST_SEARCHED:
+        for name in NONFINITE:
             yield "series", answer_series, {**place, "statistic": name}
     for row in range(graph.row_count):
         yield "node", answer_node, {**place, "row": row}

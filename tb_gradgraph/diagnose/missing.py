@@ -12,10 +12,9 @@ from tb_gradgraph.diagnose.finding import Finding, describe_node
 from tb_gradgraph.diagnose.zero_origin import find_zero_origins
 from tb_gradgraph.errors import COMPILED
 from tb_gradgraph.graph import OF_FUNCTION, Graph, Node
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
 _ABS_MAX, _NUMEL = STATISTICS.index("abs_max"), STATISTICS.index("numel")
-_NONFINITE = [STATISTICS.index(name) for name in ("nan", "posinf", "neginf")]
 _NAMED = 5  # nodes in one text
 
 
@@ -97,7 +96,7 @@ def find_zero(graph: Graph, table: StatisticsTable, but: Collection[int] = ()) -
         if row not in but
         and table.present[row]
         and table.values[row, _ABS_MAX] == 0
-        and not table.values[row, _NONFINITE].any()
+        and not table.values[row, NONFINITE_COLUMNS].any()
     }
     explained: set[int] = set()
     for finding, rows in find_zero_origins(graph, table, list(zero)):

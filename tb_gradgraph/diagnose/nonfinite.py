@@ -9,12 +9,12 @@ import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding, describe_node
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import NONFINITE, NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
 #: Of the gradients that NaN and infinity only reached, so many are named.
 MAX_NAMED = 5
 
-_COUNTS = {name: STATISTICS.index(name) for name in ("nan", "posinf", "neginf", "numel")}
+_COUNTS = {name: STATISTICS.index(name) for name in (*NONFINITE, "numel")}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,9 +73,9 @@ def _is_root_bad(graph: Graph, values: Mapping[int, np.ndarray]) -> bool:
 def _read_states(table: StatisticsTable) -> dict[int, _State]:
     """Give the state of every row where a gradient arrived."""
     nan = table.values[:, _COUNTS["nan"]] > 0
-    infinite = (table.values[:, _COUNTS["posinf"]] > 0) | (table.values[:, _COUNTS["neginf"]] > 0)
+    nonfinite = (table.values[:, NONFINITE_COLUMNS] > 0).any(axis=1)
     return {
-        row: _State(bool(nan[row]), bool(nan[row] or infinite[row]))
+        row: _State(bool(nan[row]), bool(nonfinite[row]))
         for row in np.flatnonzero(table.present).tolist()
     }
 

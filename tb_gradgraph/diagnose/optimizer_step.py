@@ -12,14 +12,13 @@ from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.diagnose.not_optimized import find_not_optimized
 from tb_gradgraph.diagnose.updates import find_updates
 from tb_gradgraph.graph import Graph, Node
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
 #: Clipping is told of from this factor on, and a warning from the other.
 CLIPPED_BY = 10.0
 CLIPPED_MUCH = 100.0
 
 _COLUMN = {name: at for at, name in enumerate(STATISTICS)}
-_NONFINITE = [_COLUMN[name] for name in ("nan", "posinf", "neginf")]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +60,7 @@ def find_nonfinite_parameters(
 
 
 def _nonfinite_parameters(graph: Graph, table: StatisticsTable) -> list[tuple[int, Node]]:
-    bad = table.present & (table.values[:, _NONFINITE] > 0).any(axis=1)
+    bad = table.present & (table.values[:, NONFINITE_COLUMNS] > 0).any(axis=1)
     return [(row, node) for row, node in parameter_rows(graph, parts=True) if bad[row]]
 
 
@@ -138,7 +137,7 @@ def _global_norms(
     if any(node.slots[0].is_part for _, node in parameter_rows(graph, parts=True)):
         return None
     rows = [row for row, _ in parameter_rows(graph) if before.present[row] and after.present[row]]
-    if any((table.values[rows][:, _NONFINITE] > 0).any() for table in (before, after)):
+    if any((table.values[rows][:, NONFINITE_COLUMNS] > 0).any() for table in (before, after)):
         return None
     first, second = (table.values[rows, _COLUMN["l2_norm"]] for table in (before, after))
     return float(np.linalg.norm(np.nan_to_num(first))), float(np.linalg.norm(np.nan_to_num(second)))

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tb_gradgraph.diagnose.finding import Finding
 from tb_gradgraph.graph import NO_SCOPE, Edge, Graph
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
 #: Of the parameters that get zero for it, so many are named.
 MAX_NAMED = 5
 
 _NORM, _ABS_MAX = STATISTICS.index("l2_norm"), STATISTICS.index("abs_max")
-_NONFINITE = [STATISTICS.index(name) for name in ("nan", "posinf", "neginf")]
 
 
 def find_zero_origins(
@@ -88,7 +87,9 @@ def _norm_at(graph: Graph, table: StatisticsTable, node: int) -> float:
 
 def _is_zero(table: StatisticsTable, row: int) -> bool:
     numbers = table.values[row]
-    return bool(table.present[row] and numbers[_ABS_MAX] == 0 and not numbers[_NONFINITE].any())
+    return bool(
+        table.present[row] and numbers[_ABS_MAX] == 0 and not numbers[NONFINITE_COLUMNS].any()
+    )
 
 
 def _follow(

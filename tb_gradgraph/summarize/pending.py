@@ -9,14 +9,11 @@ import numpy as np
 import torch
 
 from tb_gradgraph.errors import reason_of
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import LINEAR_COLUMNS, StatisticsTable
 from tb_gradgraph.summarize.arithmetic.sample import divided
 from tb_gradgraph.summarize.arithmetic.statistic_columns import statistics_of_moments
 from tb_gradgraph.summarize.arithmetic.transfer import Transfer
 from tb_gradgraph.summarize.kept_tensors import WholeBlock
-
-#: Statistics that a factor on all elements multiplies.
-_LINEAR = [STATISTICS.index(name) for name in ("l2_norm", "mean", "std", "min", "max", "abs_max")]
 
 
 @dataclasses.dataclass(slots=True)
@@ -133,7 +130,7 @@ def _table_of(
         np.concatenate([moments for moments, _ in found]), numel.astype(np.float64)
     )
     if divisor is not None:
-        values[:, _LINEAR] = divided(values[:, _LINEAR], divisor)
+        values[:, LINEAR_COLUMNS] = divided(values[:, LINEAR_COLUMNS], divisor)
     histograms = np.concatenate([histogram for _, histogram in found])
     if (np.diff(tickets) < 0).any():
         order = np.argsort(tickets, kind="stable")

@@ -3,12 +3,13 @@
 
 import { pause, PAUSES_FROM } from "../base/pause";
 import { failure, success, type Result } from "../base/result";
+import { MOST_SEARCHED, NONFINITE, type WhatKept } from "../base/vocabulary";
 import { badStepsOf, type BadSteps, type Reading } from "../model/recorded/bad_steps";
 import { parseGraph, type Graph } from "../model/recorded/graph";
 import type { RecordedStep } from "../model/recorded/record";
 import type { RecordRef, Run } from "../model/recorded/run";
 import type { Magnitudes } from "../model/recorded/statistics";
-import type { FindingsReply, WhatKept } from "./contract";
+import type { FindingsReply } from "./contract";
 import { parseFrame, type Frame } from "./frame";
 import { parseNodeSeries, parseRecord, parseRuns, parseTensor, readingsAbove, type NodeSeries } from "./parse";
 import { urlOf, type FrameRequests, type JsonRequests, type Requests, type Route } from "./requests";
@@ -22,9 +23,6 @@ export type Place = Pick<RecordRef, "step" | "backwardPass" | "stage">;
 function askedOf(run: string, tag: string, { step, backwardPass, stage }: Place): Requests["step"]["asks"] {
   return { run, tag, step, backward_pass: backwardPass, stage };
 }
-
-// Numbers of a series that are fetched to mark steps: 4 MB.
-const MOST_SEARCHED = 1_000_000;
 
 export class Client {
   constructor(private readonly base = "./", private readonly answer: Fetch = (url) => fetch(url, { credentials: "same-origin" })) {}
@@ -64,7 +62,7 @@ export class Client {
   // in the whole tag, that is known after three short answers. What is too much to look through is left out.
   async nonfiniteSteps(run: string, tag: string, hashes: readonly string[]): Promise<Result<BadSteps>> {
     const readings: Reading[] = [];
-    for (const statistic of ["nan", "posinf", "neginf"]) {
+    for (const statistic of NONFINITE) {
       let left = MOST_SEARCHED;
       for (const hash of hashes) {
         const first = await this.frame("series", { run, tag, hash, statistic, from: 0, count: 1 });

@@ -1,5 +1,7 @@
 // The shapes that http_api.md states. These are the wire's, not the model's.
 
+import type { Severity, WhatKept } from "../base/vocabulary";
+
 export interface TagReply {
   readonly tag: string;
   readonly hashes: readonly string[];
@@ -46,8 +48,6 @@ export interface ArrayHeader {
 
 // A number as JSON can carry it: non-finite ones are strings.
 export type WireNumber = number | "NaN" | "Infinity" | "-Infinity";
-
-export type WhatKept = "gradient" | "value";
 
 export interface WholeReply {
   readonly gradient?: readonly WireNumber[];
@@ -105,7 +105,7 @@ export interface NodeHeader {
 }
 
 export interface Finding {
-  readonly severity: "error" | "warning" | "note";
+  readonly severity: Severity;
   readonly kind: string;
   readonly row: number | null;
   readonly node: string;

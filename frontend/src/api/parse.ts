@@ -1,6 +1,7 @@
 // Turns frames of the routes `step` and `node` into what the model reads.
 
 import { failure, success, type Result } from "../base/result";
+import { HISTOGRAM_BINS } from "../base/vocabulary";
 import type { Reading } from "../model/recorded/bad_steps";
 import type { RecordedStep, Whole } from "../model/recorded/record";
 import { BACKWARD, type RecordRef, type Run } from "../model/recorded/run";
@@ -20,8 +21,6 @@ export interface NodeSeries {
   readonly histogramWidth: number;
   readonly whole: ReadonlyMap<number, Whole>; // by record; as many as one answer has room for
 }
-
-export const HISTOGRAM_BINS = 32;
 
 export function parseRuns(reply: RunsReply): readonly Run[] {
   return reply.runs.map(({ run, warnings, hidden, tags }) => ({

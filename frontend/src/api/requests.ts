@@ -1,8 +1,9 @@
 // What the panel asks, in one list: each route with its parameters and what is in the answer. http_api.md says it in words.
 // The client asks by this list, and a file that answers for itself finds its answers by it.
 
+import type { WhatKept } from "../base/vocabulary";
 import type { GraphColumns } from "../model/recorded/graph_columns";
-import type { FindingsReply, FlowHeader, NodeHeader, RunsReply, ScalarHeader, SeriesHeader, StepHeader, TensorHeader, WhatKept } from "./contract";
+import type { FindingsReply, FlowHeader, NodeHeader, RunsReply, ScalarHeader, SeriesHeader, StepHeader, TensorHeader } from "./contract";
 
 interface OfRun {
   readonly run: string;

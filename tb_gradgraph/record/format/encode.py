@@ -16,9 +16,8 @@ from tb_gradgraph.record.format.columns import (
     narrowest_float,
 )
 from tb_gradgraph.record.format.whole_tensors import encode_whole
-from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS
+from tb_gradgraph.statistics import COUNTS, HISTOGRAM_BINS, STATISTICS
 
-COUNTS = frozenset({"nan", "posinf", "neginf", "numel"})
 HISTOGRAM = "histogram"
 
 _MAX_UINT32 = 2**32 - 1

@@ -13,10 +13,10 @@ from tb_gradgraph.graph import FACTS, Fact
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.columns import DTYPES, decode_column
-from tb_gradgraph.record.format.encode import COUNTS, HISTOGRAM
+from tb_gradgraph.record.format.encode import HISTOGRAM
 from tb_gradgraph.record.format.stored import Presence, StoredColumn, read_presence
 from tb_gradgraph.record.format.whole_tensors import decode_whole
-from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import COUNTS, HISTOGRAM_BINS, STATISTICS, StatisticsTable
 
 WholeByRow = dict[int, np.ndarray]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_gradgraph.graph import Record
-from tb_gradgraph.statistics import HISTOGRAM_BINS, STATISTICS
+from tb_gradgraph.statistics import HISTOGRAM_BINS, NONFINITE_COLUMNS, STATISTICS
 
 CHUNK_BYTES = 2**20
 #: A chunk is closed at this age in seconds, later at this share of the session's age, at most so old.
@@ -19,7 +19,6 @@ BUDGET_RECORDS = 2000
 
 _RECORD_BYTES = 64
 _ROW_BYTES = 4 * len(STATISTICS) + 2 * HISTOGRAM_BINS  # of a row where a gradient arrived
-_NONFINITE = [STATISTICS.index(name) for name in ("nan", "posinf", "neginf")]
 
 
 def record_bytes(record: Record) -> int:
@@ -32,7 +31,7 @@ def record_bytes(record: Record) -> int:
 
 def has_nonfinite(record: Record) -> bool:
     """Whether any gradient of the record holds a NaN or an infinity."""
-    counts = record.table.values[record.table.present][:, _NONFINITE]
+    counts = record.table.values[record.table.present][:, NONFINITE_COLUMNS]
     return bool(np.any(counts > 0))
 
 

@@ -13,13 +13,13 @@ from tb_gradgraph.serve.request.frames import encode_frame, to_float32
 from tb_gradgraph.serve.request.parameters import Parameters, bad_request
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
+from tb_gradgraph.statistics import NONFINITE as NONFINITE_COUNTS
 from tb_gradgraph.statistics import STATISTICS
 
 #: Most bytes of the values of one answer.
 FLOW_BYTES = 32 * 2**20
 
 NONE, ARRIVED, NONFINITE = range(3)
-_COUNTS = ("nan", "posinf", "neginf")
 
 
 def answer_flow(reader: Reader, parameters: Parameters) -> Answer:
@@ -80,7 +80,7 @@ def _read(
         is_new = reader.present(run, entry)[there] & (arrived[index, here] == NONE)
         here, there = here[is_new], there[is_new]
         values[index, here] = to_float32(reader.statistic(run, entry, name)[there])
-        bad = sum(reader.statistic(run, entry, one)[there] > 0 for one in _COUNTS)
+        bad = sum(reader.statistic(run, entry, one)[there] > 0 for one in NONFINITE_COUNTS)
         arrived[index, here] = np.where(bad, NONFINITE, ARRIVED)
     return values, arrived
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_gradgraph.statistics import STATISTICS
+from tb_gradgraph.statistics import NONFINITE, STATISTICS
 from tb_gradgraph.summarize.arithmetic.moments import COLUMNS
 
 
@@ -20,13 +20,13 @@ def statistics_of_moments(moments: np.ndarray, numel: np.ndarray) -> np.ndarray:
         as in the columns that moments do not give.
     """
     stored = dict(zip(COLUMNS, np.ascontiguousarray(moments.T, np.float64)))
-    implicit = numel - sum(stored[name] for name in ("finite", "nan", "posinf", "neginf"))
+    implicit = numel - sum(stored[name] for name in ("finite", *NONFINITE))
     finite = stored["finite"] + implicit
     zeros = stored["zero"] + implicit
     with np.errstate(all="ignore"):
         columns = _moments_with_zeros(stored, implicit, finite)
         columns["zero_fraction"] = np.where(numel > 0, zeros / numel, np.nan)
-    counts = {name: stored[name] for name in ("nan", "posinf", "neginf")}
+    counts = {name: stored[name] for name in NONFINITE}
     known = {**columns, **counts, "numel": numel}
     unknown = np.full(len(numel), np.nan)
     return np.stack([known.get(name, unknown) for name in STATISTICS], 1)

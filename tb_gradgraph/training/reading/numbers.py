@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from tb_gradgraph.autograd import Shared
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import LINEAR_COLUMNS, STATISTICS, StatisticsTable, columns_of
 from tb_gradgraph.summarize import PendingStatistics
 
 _NORM = STATISTICS.index("l2_norm")
-_LINEAR = [STATISTICS.index(name) for name in ("l2_norm", "mean", "std", "min", "max", "abs_max")]
 
 #: A norm that falls by more than this between backward and step was clipped.
 _CLIPPED = 1 - 1e-4
@@ -61,7 +60,7 @@ def share(table: StatisticsTable, shared: Shared) -> None:
 
 def differing(table: StatisticsTable, same: Mapping[int, int]) -> list[int]:
     """Give the rows of ``same`` whose own numbers are not those of the row they are to share."""
-    counted = [STATISTICS.index(name) for name in ("min", "max", "nan", "numel")]
+    counted = columns_of(("min", "max", "nan", "numel"))
     rows = [row for row, to in same.items() if table.present[row] and table.present[to]]
     if not rows:
         return []
@@ -95,7 +94,7 @@ def joined(tables: list[StatisticsTable]) -> StatisticsTable:
 def divided(table: StatisticsTable, factor: float) -> StatisticsTable:
     """Divide by a factor that was not known in time; the histograms are lost."""
     values = table.values.copy()
-    values[:, _LINEAR] /= factor
+    values[:, LINEAR_COLUMNS] /= factor
     return dataclasses.replace(table, values=values, histogram=np.zeros_like(table.histogram))
 
 

@@ -10,7 +10,7 @@ import torch
 
 from tb_gradgraph.autograd import elements_of
 from tb_gradgraph.memory import has_memory
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import StatisticsTable, columns_of
 from tb_gradgraph.summarize import (
     NativeSnapshot,
     Transfer,
@@ -24,10 +24,7 @@ from tb_gradgraph.training.step.estimates import SAMPLE, EstimatedUpdate
 from tb_gradgraph.training.step.room import UPDATE_MEMORY, Room
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
-_COLUMNS = [
-    STATISTICS.index(name)
-    for name in ("weight_norm", "update_norm", "update_ratio", "update_spread")
-]
+_COLUMNS = columns_of(("weight_norm", "update_norm", "update_ratio", "update_spread"))
 _EVERY = 2**62
 _AT_ONCE = 2**22  # elements of a 16-bit weight of which the difference is made at a time
 

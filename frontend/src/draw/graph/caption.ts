@@ -2,10 +2,11 @@
 
 import { formatCount, formatNumber, formatShape } from "../../base/format";
 import type { Size } from "../../base/geometry";
+import { WHOLE_LIMIT } from "../../base/vocabulary";
 import { isSeed, requiresGrad, saysNone, stopsGradient, wordFor } from "../../model/recorded/gradient_flow";
 import type { Graph } from "../../model/recorded/graph";
 import { kindLabel, nameWithin, operationLabel } from "../../model/recorded/labels";
-import { elementOf, scalarOf, WHOLE_LIMIT, type RecordedStep, type Whole } from "../../model/recorded/record";
+import { elementOf, scalarOf, type RecordedStep, type Whole } from "../../model/recorded/record";
 import { nameOfNode } from "../../model/recorded/titles";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { Box } from "../../model/visible/collapse";

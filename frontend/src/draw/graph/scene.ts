@@ -3,10 +3,10 @@
 
 import { formatShape } from "../../base/format";
 import { boundsOf, distanceToPath, intersects, type Point, type Rect } from "../../base/geometry";
+import type { NodeKind } from "../../base/vocabulary";
 import type { LaidOut } from "../../layout/laid_out";
 import { isCut, retainsGrad } from "../../model/recorded/gradient_flow";
 import { slotRowOf } from "../../model/recorded/graph";
-import type { NodeKind } from "../../model/recorded/graph_columns";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { VisibleGraph, VisibleEdge } from "../../model/visible/collapse";
 import { stripOf, type Strip } from "../../model/visible/strip";

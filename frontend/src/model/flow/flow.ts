@@ -4,6 +4,7 @@ import { BACKWARD } from "../recorded/run";
 import type { Statistic } from "../recorded/statistics";
 import type { Hierarchy } from "../tree/hierarchy";
 import { combine, emptyValues, groupWord, State, type Values } from "../visible/values";
+import { Arrived } from "../../base/vocabulary";
 import { entityCount } from "./flow_rows";
 
 // Numbers that are kept at once; of more, only every n-th step is.
@@ -14,7 +15,7 @@ export interface FlowNumbers {
   readonly steps: readonly number[];
   readonly slots: number;
   readonly values: readonly Float32Array[]; // [records, slots] each; they are added up
-  readonly arrived: Uint8Array; // [records, slots]: 0 none, 1 arrived, 2 arrived with NaN or infinity
+  readonly arrived: Uint8Array; // [records, slots]: Arrived
 }
 
 export interface Flow extends Values {
@@ -85,7 +86,7 @@ function fillNodes(flow: Numbers, { slots, values, arrived }: FlowNumbers): void
     for (let slot = graph.slotOffset[node]!; slot < graph.slotOffset[node + 1]!; slot++) {
       for (let column = 0; column < columns; column++) {
         const at = column * slots + slot;
-        if (arrived[at] === 0) continue;
+        if (arrived[at] === Arrived.none) continue;
         let value = 0;
         for (const part of values) value += part[at]!;
         combine(flow, node * columns + column, value, stateOf(value, arrived[at]!), flow.statistic);
@@ -95,7 +96,7 @@ function fillNodes(flow: Numbers, { slots, values, arrived }: FlowNumbers): void
 }
 
 function stateOf(value: number, arrived: number): State {
-  if (arrived === 2) return State.nonfinite;
+  if (arrived === Arrived.nonfinite) return State.nonfinite;
   if (Number.isNaN(value)) return State.unknown;
   return value === 0 ? State.zero : State.number;
 }

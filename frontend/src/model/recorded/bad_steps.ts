@@ -1,6 +1,7 @@
 // Steps at which some gradient of any graph of a tag held NaN or infinity, and in which of their passes and stages.
 
-import { BACKWARD, passesAt, STAGES, type RecordRef } from "./run";
+import { STAGES } from "../../base/vocabulary";
+import { BACKWARD, passesAt, type RecordRef } from "./run";
 import { positionOf } from "./step_axis";
 
 export type Reading = Pick<RecordRef, "step" | "stage" | "backwardPass">;

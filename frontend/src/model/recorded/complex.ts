@@ -1,29 +1,32 @@
 // Complex gradients: mean, deviation, least and greatest are those of the magnitudes, and are called that.
 
 import type { Graph } from "./graph";
-import type { Statistic } from "./statistics";
+import { measureOf, type Statistic } from "./statistics";
 
-const OF_MAGNITUDES: ReadonlySet<string> = new Set(["mean", "std", "min", "max"]);
 const counted = new WeakMap<Graph, "all" | "some" | "none">();
 
 export function isComplex(graph: Graph, row: number): boolean {
   return graph.columns.slots.dtype[row]?.startsWith("complex") === true;
 }
 
+function isOfMagnitudes(id: string): boolean {
+  return measureOf(id)?.ofMagnitudes === true;
+}
+
 export function labelOf(id: string, label: string, complex: boolean): string {
-  return complex && OF_MAGNITUDES.has(id) ? `${label} |g|` : label;
+  return complex && isOfMagnitudes(id) ? `${label} |g|` : label;
 }
 
 // A statistic as it is of one tensor.
 export function spoken(statistic: Statistic, complex: boolean): Statistic {
-  if (!complex || !OF_MAGNITUDES.has(statistic.id)) return statistic;
+  if (!complex || !isOfMagnitudes(statistic.id)) return statistic;
   return { ...statistic, label: labelOf(statistic.id, statistic.label, true), signed: false, meaning: `${statistic.meaning}; of a complex tensor, of the magnitudes` };
 }
 
 // The same as it is of a whole graph, some of whose tensors may be complex.
 export function spokenIn(statistic: Statistic, graph: Graph | undefined): Statistic {
   const share = graph === undefined ? "none" : shareOf(graph);
-  if (share === "none" || !OF_MAGNITUDES.has(statistic.id)) return statistic;
+  if (share === "none" || !isOfMagnitudes(statistic.id)) return statistic;
   const label = share === "all" ? labelOf(statistic.id, statistic.label, true) : `${statistic.label} (complex: |g|)`;
   return { ...spoken(statistic, true), label, signed: share === "all" ? false : statistic.signed };
 }

@@ -1,5 +1,6 @@
 // Where gradient can flow and where it cannot: cuts, seeds, and the reason where none arrived.
 
+import { REASON_LABELS } from "../../base/vocabulary";
 import { edgesIn, slotRowOf, type Graph } from "./graph";
 import { isOfParameters, type RecordedStep } from "./record";
 
@@ -32,17 +33,9 @@ export function isSeed(graph: Graph, node: number): boolean {
   return graph.columns.nodes.kind[node] === "root";
 }
 
-// Why no gradient can arrive (http_api.md, reason) in the few words that a box has room for.
-const WORDS: Readonly<Record<string, string>> = {
-  frozen: "frozen",
-  unused: "unused",
-  cut: "cut off",
-  no_grad: "under no_grad",
-  not_in_loss: "not in loss",
-};
-
+// Why no gradient can arrive (http_api.md, reason), in a few words.
 export function wordFor(reason: string): string | undefined {
-  return Object.hasOwn(WORDS, reason) ? WORDS[reason] : undefined;
+  return Object.hasOwn(REASON_LABELS, reason) ? REASON_LABELS[reason] : undefined;
 }
 
 // Whether a record without a number of a tensor says that there is no gradient, rather than

@@ -1,7 +1,8 @@
 // One graph as columns, checked once when it arrives and never changed after.
 
 import { failure, success, type Result } from "../../base/result";
-import { NO_SCOPE, type GraphColumns } from "./graph_columns";
+import { NO_SCOPE } from "../../base/vocabulary";
+import type { GraphColumns } from "./graph_columns";
 import { withUncalled } from "./uncalled";
 
 export interface Graph {

@@ -1,8 +1,6 @@
 // The wire's `graph` answer: one graph as columns.
 
-export type NodeKind = "operation" | "parameter" | "leaf" | "input" | "buffer" | "constant" | "root";
-
-export const NO_SCOPE = -1;
+import type { NodeKind } from "../../base/vocabulary";
 
 export interface GraphColumns {
   readonly hash: string;

@@ -1,5 +1,7 @@
 // Names as people read them, made from the names autograd and modules have.
 
+import { KIND_LABELS } from "../../base/vocabulary";
+
 // "AddmmBackward0" -> "addmm"; a custom Function's "MyReLUBackward" keeps its spelling.
 export function operationLabel(operation: string): string {
   const builtIn = /^(.+)Backward\d+$/.exec(operation) ?? /^(Copy)Backwards$/.exec(operation);
@@ -16,7 +18,7 @@ function snakeCase(name: string): string {
 
 // "root" is autograd's word; people know it as what they called backward on.
 export function kindLabel(kind: string): string {
-  return kind === "root" ? "loss or output" : kind;
+  return KIND_LABELS[kind] ?? kind;
 }
 
 // The part of a qualified name that its surrounding scope does not say already.

@@ -1,5 +1,6 @@
 // One recorded backward pass, or one stage of an optimizer's step, as the panel reads it.
 
+import { WHOLE_LIMIT } from "../../base/vocabulary";
 import { BACKWARD } from "./run";
 
 export interface Whole {
@@ -53,9 +54,6 @@ export function numberAt(record: RecordedStep, statistic: string, row: number): 
   const value = record.values[column * record.rows + row]!;
   return Number.isNaN(value) ? undefined : value;
 }
-
-// A tensor of at most this many elements is kept whole.
-export const WHOLE_LIMIT = 16;
 
 // The element of a small array whose elements are all equal: the array is as readable as a scalar.
 export function elementOf(array: readonly number[] | undefined): number | undefined {

@@ -1,8 +1,8 @@
 // Runs, their tags, and the records of a tag in order.
 
-// Where in a step gradients are read, in the order in which they change.
-export const STAGES: readonly string[] = ["backward", "accumulated", "unscaled", "clipped", "applied"];
-export const BACKWARD = "backward";
+import { STAGES } from "../../base/vocabulary";
+
+export const BACKWARD = STAGES[0]!;
 
 export interface RecordRef {
   readonly step: number;

@@ -1,5 +1,7 @@
 // The statistics that can be drawn, and how each is read, summarized and compared.
 
+import { MEASURES, NONFINITE, type Measure } from "../../base/vocabulary";
+
 export interface Statistic {
   readonly id: string;
   readonly label: string;
@@ -14,45 +16,40 @@ export interface Statistic {
   readonly meaning: string;
 }
 
-function log(id: string, label: string, meaning: string, signed = false): Statistic {
-  return { id, label, columns: [id], scale: "log", summary: "greatest", signed, meaning };
-}
+// These two stand first, then the others by their columns.
+const FIRST: readonly string[] = ["l2_norm", "abs_max"];
 
-function count(id: string, label: string, columns: readonly string[], meaning: string): Statistic {
-  return { id, label, columns, scale: "log", summary: "sum", signed: false, meaning };
-}
+const drawn = MEASURES.filter(({ name, isDrawn }) => isDrawn && !FIRST.includes(name)).map(statistic);
+const counts = drawn.findIndex(({ id }) => NONFINITE.includes(id));
 
 export const STATISTICS: readonly Statistic[] = [
-  log("l2_norm", "L2 norm", "Square root of the sum of squares"),
-  log("abs_max", "abs max", "Greatest magnitude of an element"),
-  log("mean", "mean", "Mean of the elements, colored by magnitude", true),
-  log("std", "std", "Standard deviation of the elements"),
-  log("min", "min", "Least element, colored by magnitude", true),
-  log("max", "max", "Greatest element, colored by magnitude", true),
-  {
-    id: "zero_fraction",
-    label: "zero fraction",
-    columns: ["zero_fraction"],
-    scale: "unit",
-    summary: "greatest",
-    signed: false,
-    meaning: "Part of the elements that are exactly zero",
-  },
-  count("nonfinite", "NaN + inf", ["nan", "posinf", "neginf"], "Elements that are NaN or infinite"),
-  count("nan", "NaN", ["nan"], "Elements that are NaN"),
-  count("posinf", "+inf", ["posinf"], "Elements that are +infinity"),
-  count("neginf", "−inf", ["neginf"], "Elements that are −infinity"),
+  ...FIRST.map((id) => statistic(measureOf(id)!)),
+  ...drawn.slice(0, counts),
+  { ...drawn[counts]!, id: "nonfinite", label: "NaN + inf", columns: NONFINITE, meaning: "Elements that are NaN or infinite" },
+  ...drawn.slice(counts),
 ];
 
-// Statistics of which a tensor of one element has no other than that element, up to its sign.
-const OF_ONE_ELEMENT: readonly string[] = ["l2_norm", "abs_max", "mean", "min", "max"];
-
-export function isElementItself({ id }: Statistic): boolean {
-  return OF_ONE_ELEMENT.includes(id);
+function statistic({ name, label, meaning, unit, isSigned }: Measure): Statistic {
+  const signed = isSigned === true;
+  return {
+    id: name,
+    label,
+    columns: [name],
+    scale: unit === "share" ? "unit" : "log",
+    summary: unit === "count" ? "sum" : "greatest",
+    signed,
+    meaning: signed ? `${meaning}, colored by magnitude` : meaning,
+  };
 }
 
-// Columns that are not of the gradient but of the parameter, at the stage "applied".
-export const OF_WEIGHTS: readonly string[] = ["weight_norm", "update_norm", "update_ratio"];
+// Of a tensor of one element it is no other number than that element, up to its sign.
+export function isElementItself({ id }: Statistic): boolean {
+  return measureOf(id)?.isElement === true;
+}
+
+export function measureOf(column: string): Measure | undefined {
+  return MEASURES.find(({ name }) => name === column);
+}
 
 export const DEFAULT_STATISTIC = STATISTICS[0]!;
 

@@ -1,7 +1,8 @@
 // Modules that were not called, as boxes of their own where many parameters lie in such: of a model that uses one
 // of a thousand parts there is one row a module, and not one a parameter.
 
-import { NO_SCOPE, type GraphColumns } from "./graph_columns";
+import { NO_SCOPE } from "../../base/vocabulary";
+import type { GraphColumns } from "./graph_columns";
 
 // Fewer are drawn one by one.
 export const UNCALLED_FROM = 17;

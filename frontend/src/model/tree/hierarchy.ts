@@ -1,8 +1,8 @@
 // The tree that is drawn: scopes and folds as groups, nodes and their copies as items.
 
 import { edgesIn, type Graph } from "../recorded/graph";
-import { NO_SCOPE } from "../recorded/graph_columns";
 import { nameWithin, operationLabel } from "../recorded/labels";
+import { NO_SCOPE } from "../../base/vocabulary";
 import { chainTitle, findChains, type Chains } from "./chains";
 import { foldSiblings, type Fold, type Run } from "./folding";
 import { placeNodes, type Placement } from "./placement";

@@ -6,7 +6,7 @@
 // which can be turned around for single tensors, by their keys.
 
 import { edgesOut, type Graph } from "../recorded/graph";
-import { NO_SCOPE } from "../recorded/graph_columns";
+import { NO_SCOPE } from "../../base/vocabulary";
 
 export const COPY_ABOVE = 8;
 

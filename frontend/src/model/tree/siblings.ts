@@ -1,7 +1,7 @@
 // What lies in each scope, in forward order, with a number that is equal for equal structures.
 
 import type { Graph } from "../recorded/graph";
-import { NO_SCOPE } from "../recorded/graph_columns";
+import { NO_SCOPE } from "../../base/vocabulary";
 import type { Chains } from "./chains";
 import { scopeDepths, type Placement } from "./placement";
 import type { Signatures } from "./structure";

@@ -1,8 +1,8 @@
 // Finds nodes and modules by any part of their name or operation.
 
 import type { Graph } from "../recorded/graph";
-import { NO_SCOPE } from "../recorded/graph_columns";
 import { calledAgain, foldedAround, type Hierarchy } from "../tree/hierarchy";
+import { NO_SCOPE } from "../../base/vocabulary";
 
 export interface Hit {
   readonly id: string;

@@ -3,6 +3,7 @@
 import type { RecordedStep } from "../recorded/record";
 import type { Statistic } from "../recorded/statistics";
 import type { Hierarchy } from "../tree/hierarchy";
+import { NONFINITE } from "../../base/vocabulary";
 
 // Ordered by what wins when several are summarized: a NaN inside is never hidden.
 export const State = { none: 0, unknown: 1, zero: 2, number: 3, nonfinite: 4 } as const;
@@ -45,7 +46,7 @@ function rowValues(record: RecordedStep, statistic: Statistic): Values {
   const { rows, present } = record;
   const result = emptyValues(rows);
   const columns = statistic.columns.flatMap((name) => columnOf(record, name));
-  const bad = ["nan", "posinf", "neginf"].flatMap((name) => columnOf(record, name));
+  const bad = NONFINITE.flatMap((name) => columnOf(record, name));
   const [column] = columns;
   for (let row = 0; row < rows; row++) {
     if (present[row] !== 1 || column === undefined) continue;

@@ -3,8 +3,9 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import uPlot from "uplot";
-import { HISTOGRAM_BINS, type NodeSeries } from "../../api/parse";
+import type { NodeSeries } from "../../api/parse";
 import { formatNumber } from "../../base/format";
+import { HISTOGRAM_BINS } from "../../base/vocabulary";
 import { rampOf } from "../../draw/style/color_scale";
 import type { Theme } from "../../draw/style/theme";
 import { columnEdges, columnsOf, type HistogramColumns } from "../../model/charts/histogram_columns";

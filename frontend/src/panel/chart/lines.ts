@@ -1,8 +1,9 @@
 // What can be drawn over the steps of one row: its gradient at each stage; of a parameter, weight and update; and several of these together.
 
 import type { NodeSeries } from "../../api/parse";
+import { OF_PARAMETERS } from "../../base/vocabulary";
 import { BACKWARD } from "../../model/recorded/run";
-import type { Statistic } from "../../model/recorded/statistics";
+import { measureOf, type Statistic } from "../../model/recorded/statistics";
 
 export interface Line {
   readonly id: string;
@@ -21,18 +22,14 @@ export interface Bundle extends Pick<Line, "id" | "option" | "title" | "where" |
   readonly lines: readonly Line[];
 }
 
-export const OF_WEIGHTS: readonly (readonly [string, string])[] = [
-  ["weight_norm", "weight norm"], ["update_norm", "update norm"], ["update_ratio", "update / weight"],
-];
-
 export function linesOf(series: NodeSeries, statistic: Statistic): readonly Line[] {
   const present = series.steps.map((_, i) => i).filter((i) => series.present[i] === 1);
   const stages = [...new Set(series.stages)];
   const gradients = stages.filter((stage) => present.some((i) => series.stages[i] === stage));
-  const weights = OF_WEIGHTS.filter(([name]) => present.some((i) => numberIn(series, name, i) !== undefined));
+  const weights = OF_PARAMETERS.filter((name) => present.some((i) => numberIn(series, name, i) !== undefined));
   return [
     ...(gradients.length > 0 ? gradients : stages.slice(0, 1)).map((stage) => gradientLine(stage, statistic, gradients.length > 1)),
-    ...weights.map(([id, title]): Line => ({
+    ...weights.map((id) => [id, measureOf(id)!.label] as const).map(([id, title]): Line => ({
       id, option: title, title, where: "", stage: "applied", columns: [id], canBeLog: true, startsLog: true, signed: false,
     })),
   ];
@@ -82,7 +79,7 @@ export interface Points {
 export function pointsOf(series: NodeSeries, line: Pick<Line, "stage" | "columns">, backwardPass: number): Points {
   const chosen = series.steps.map((_, i) => i).filter((i) =>
     series.stages[i] === line.stage && (line.stage !== BACKWARD || series.backwardPasses[i] === backwardPass));
-  const ofWeights = OF_WEIGHTS.some(([name]) => line.columns.includes(name));
+  const ofWeights = OF_PARAMETERS.some((name) => line.columns.includes(name));
   const nonfinite = ofWeights ? [] : chosen.flatMap((i): [number, number][] => {
     const kind = nonfiniteIn(series, i);
     return kind === undefined ? [] : [[series.steps[i]!, kind]];

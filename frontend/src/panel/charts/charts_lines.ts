@@ -1,12 +1,14 @@
 // The lines of the view of charts: a color for each tensor, a dash for each run; of one tensor, a color for each run.
 
+import { OF_PARAMETERS, STAGES } from "../../base/vocabulary";
 import type { ChartLine } from "../../draw/charts/chart_line";
 import { lineColor, lineDash } from "../../draw/style/line_colors";
 import type { Theme } from "../../draw/style/theme";
 import { spokenIn } from "../../model/recorded/complex";
-import { BACKWARD, STAGES } from "../../model/recorded/run";
+import { BACKWARD } from "../../model/recorded/run";
+import { measureOf } from "../../model/recorded/statistics";
 import type { Store } from "../../state/store";
-import { OF_WEIGHTS, pointsOf } from "../chart/lines";
+import { pointsOf } from "../chart/lines";
 import { nameOfPin } from "../chart/pin_names";
 import type { SavedChart } from "../picture/save_chart";
 import { chartedPins } from "./charts_actions";
@@ -68,6 +70,6 @@ export function optionsFor(store: Store): readonly { readonly id: string; readon
   const stages = STAGES.filter((stage) => found.has(stage));
   return [
     ...(stages.length > 0 ? stages : [BACKWARD]).map((stage) => ({ id: stage, text: `gradient, ${stage}` })),
-    ...(found.has("applied") ? OF_WEIGHTS.map(([id, text]) => ({ id, text })) : []),
+    ...(found.has("applied") ? OF_PARAMETERS.map((id) => ({ id, text: measureOf(id)!.label })) : []),
   ];
 }

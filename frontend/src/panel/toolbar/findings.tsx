@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import type { Elsewhere, Finding, FindingsReply } from "../../api/contract";
 import { Disposer } from "../../base/disposer";
 import { followLatest } from "../../base/follow_latest";
+import { SEVERITIES } from "../../base/vocabulary";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import { goToStep } from "../../state/actions";
 import { Popover } from "../controls/popover";
@@ -13,7 +14,6 @@ import type { Session } from "../session/session";
 const SETTLED_MS = 150;
 const SHOWN = 3;
 const NONE: FindingsReply = { findings: [], elsewhere: [] };
-const ORDER: readonly Finding["severity"][] = ["error", "warning", "note"];
 
 export function Findings({ session, select }: {
   readonly session: Session;
@@ -132,5 +132,5 @@ function useFindings({ store, client }: Session): FindingsReply {
 }
 
 function worstFirst(findings: readonly Finding[]): readonly Finding[] {
-  return [...findings].sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
+  return [...findings].sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
 }

@@ -2,6 +2,8 @@
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
+import { formatCount } from "../../base/format";
+import { HISTOGRAM_SAMPLE, MEASURES, OF_PARAMETERS } from "../../base/vocabulary";
 import { STATISTICS } from "../../model/recorded/statistics";
 import { Popover } from "../controls/popover";
 import type { Entries } from "../view/view";
@@ -17,10 +19,8 @@ const EVERYWHERE: Entries = [
 // One sentence each: those that can be drawn, then those of parameters at the stage "applied".
 const STATISTIC_MEANINGS: Entries = [
   ...STATISTICS.map(({ label, meaning }) => [label, meaning] as const),
-  ["elements by magnitude", "how many of a sample of at most 4,096 elements are of each power of four"],
-  ["weight norm", "L2 norm of the parameter before the optimizer's step"],
-  ["update norm", "L2 norm of what the step added to it"],
-  ["update / weight", "the one by the other: about 0.001 is usual; far more is unstable, far less learns nothing"],
+  ["elements by magnitude", `how many of a sample of at most ${formatCount(HISTOGRAM_SAMPLE)} elements are of each power of four`],
+  ...MEASURES.filter(({ name }) => OF_PARAMETERS.includes(name)).map(({ label, meaning }) => [label, meaning] as const),
 ];
 
 export function Help({ views }: { readonly views: Views }): JSX.Element {

@@ -2,9 +2,10 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { HISTOGRAM_BINS, recordIn, type NodeSeries } from "../../../api/parse";
+import { recordIn, type NodeSeries } from "../../../api/parse";
 import { followLatest } from "../../../base/follow_latest";
 import type { Result } from "../../../base/result";
+import { HISTOGRAM_BINS } from "../../../base/vocabulary";
 import { THIN_PX } from "../../../draw/charts/paint_chart";
 import { lineColor } from "../../../draw/style/line_colors";
 import { BACKWARD } from "../../../model/recorded/run";

@@ -6,15 +6,14 @@ import { formatNumber, plainNumber } from "../../../base/format";
 import type { Result } from "../../../base/result";
 import { labelOf } from "../../../model/recorded/complex";
 import { BACKWARD } from "../../../model/recorded/run";
+import { measureOf } from "../../../model/recorded/statistics";
 import { chooseStage } from "../../../state/actions";
 import { nonfiniteIn, numberIn } from "../../chart/lines";
 import { Section } from "../../controls/section";
 import type { Session } from "../../session/session";
 import { Facts } from "./card_parts";
 
-const COLUMNS: readonly (readonly [string, string])[] = [
-  ["l2_norm", "L2 norm"], ["mean", "mean"], ["std", "std"], ["abs_max", "abs max"],
-];
+const COLUMNS: readonly string[] = ["l2_norm", "mean", "std", "abs_max"];
 
 export function Stages({ session: { store }, reply, complex }: {
   readonly session: Session;
@@ -34,7 +33,7 @@ export function Stages({ session: { store }, reply, complex }: {
       {stages.size > 1 && (
         <Section title="Gradient at each stage of this step" id="stages">
           <table class="numbers stages">
-            <thead><tr><td /> {COLUMNS.map(([name, label]) => <th key={name} scope="col">{labelOf(name, label, complex)}</th>)}</tr></thead>
+            <thead><tr><td /> {COLUMNS.map((name) => <th key={name} scope="col">{labelOf(name, measureOf(name)!.label, complex)}</th>)}</tr></thead>
             <tbody>
               {here.map((i) => {
                 const [stage, pass] = [series.stages[i]!, series.backwardPasses[i]!];
@@ -46,7 +45,7 @@ export function Stages({ session: { store }, reply, complex }: {
                         {stage}{stage === BACKWARD && passes > 1 && ` ${pass + 1}`}
                       </button>
                     </th>
-                    {COLUMNS.map(([name]) => <Cell key={name} name={name} value={numberIn(series, name, i)} nonfinite={nonfiniteIn(series, i)} />)}
+                    {COLUMNS.map((name) => <Cell key={name} name={name} value={numberIn(series, name, i)} nonfinite={nonfiniteIn(series, i)} />)}
                   </tr>
                 );
               })}

@@ -2,17 +2,12 @@
 
 import type { JSX } from "preact";
 import { formatCount, formatNumber, plainNumber } from "../../../base/format";
+import { COUNTS, NONFINITE, OF_PARAMETERS } from "../../../base/vocabulary";
 import { labelOf } from "../../../model/recorded/complex";
 import { isOfParameters, numberAt, type RecordedStep } from "../../../model/recorded/record";
-import { OF_WEIGHTS, type Statistic } from "../../../model/recorded/statistics";
+import { measureOf, type Statistic } from "../../../model/recorded/statistics";
 import { plainRatio, ratioOf, relateNumbers } from "../../controls/compared_number";
 import { Section } from "../../controls/section";
-
-const COUNTS = new Set(["nan", "posinf", "neginf", "numel"]);
-const NAMES: Readonly<Record<string, string>> = {
-  l2_norm: "L2 norm", abs_max: "abs max", zero_fraction: "zero fraction",
-  nan: "NaN", posinf: "+inf", neginf: "−inf", numel: "elements",
-};
 
 // The same tensor in the record that is compared with; row -1: it is not there.
 export interface There {
@@ -50,7 +45,11 @@ export function StatisticsTable(props: TableProps): JSX.Element {
 }
 
 function listed(record: RecordedStep): readonly string[] {
-  return record.statistics.filter((name) => !OF_WEIGHTS.includes(name));
+  return record.statistics.filter((name) => !OF_PARAMETERS.includes(name));
+}
+
+function titleOf(name: string, complex: boolean): string {
+  return labelOf(name, measureOf(name)?.label ?? name, complex);
 }
 
 function Line({ name, complex, value, marked }: {
@@ -61,7 +60,7 @@ function Line({ name, complex, value, marked }: {
 }): JSX.Element {
   return (
     <tr class={marked ? "marked" : ""} data-statistic={name} data-value={plain(value)}>
-      <th scope="row">{labelOf(name, NAMES[name] ?? name, complex)}</th>
+      <th scope="row">{titleOf(name, complex)}</th>
       <td class={isBad(name, value) ? "bad" : ""}>{spelt(name, value)}</td>
     </tr>
   );
@@ -79,7 +78,7 @@ function Compared({ record, row, statistic, complex, there }: TableProps & { rea
           return (
             <tr key={name} class={statistic.columns.includes(name) ? "marked" : ""} data-statistic={name}
               data-value={plain(here)} data-there={plain(other)} data-ratio={plainRatio(related)}>
-              <th scope="row">{labelOf(name, NAMES[name] ?? name, complex)}</th>
+              <th scope="row">{titleOf(name, complex)}</th>
               <td class={isBad(name, here) ? "bad" : ""}>{spelt(name, here)}</td>
               <td class={isBad(name, other) ? "bad" : ""}>{spelt(name, other)}</td>
               <td>{ratioOf(related)}</td>
@@ -92,11 +91,11 @@ function Compared({ record, row, statistic, complex, there }: TableProps & { rea
 }
 
 function isBad(name: string, value: number | undefined): boolean {
-  return COUNTS.has(name) && name !== "numel" && (value ?? 0) > 0;
+  return NONFINITE.includes(name) && (value ?? 0) > 0;
 }
 
 function spelt(name: string, value: number | undefined): string {
-  return value === undefined ? "–" : COUNTS.has(name) ? formatCount(value) : formatNumber(value);
+  return value === undefined ? "–" : COUNTS.includes(name) ? formatCount(value) : formatNumber(value);
 }
 
 function plain(value: number | undefined): string {

@@ -3,17 +3,17 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Client } from "../../../api/client";
-import type { WhatKept } from "../../../api/contract";
 import { recordIn, type NodeSeries } from "../../../api/parse";
 import { followLatest } from "../../../base/follow_latest";
 import { formatNumber, formatShape, plainNumber } from "../../../base/format";
 import type { Size } from "../../../base/geometry";
 import type { Result } from "../../../base/result";
+import { WHOLE_LIMIT, type WhatKept } from "../../../base/vocabulary";
 import { elementColor } from "../../../draw/style/element_colors";
 import type { Theme } from "../../../draw/style/theme";
 import { indexText, pictureOf, reachOf, type Picture } from "../../../model/charts/array_picture";
 import type { Graph } from "../../../model/recorded/graph";
-import { WHOLE_LIMIT, type RecordedStep } from "../../../model/recorded/record";
+import type { RecordedStep } from "../../../model/recorded/record";
 
 export function WholeArrays({ client, record, series, graph, row, seed, theme }: {
   readonly client: Client;

@@ -1,0 +1,66 @@
+// What Python and the panel must both know. Generated: python -m tests.suite.generate_vocabulary
+
+export type Unit = "gradient" | "weight" | "count" | "share" | "ratio";
+// One statistic: statistics.py says what each field means.
+export interface Measure {
+  readonly name: string;
+  readonly label: string;
+  readonly meaning: string;
+  readonly unit: Unit;
+  readonly isSigned?: true;
+  readonly isElement?: true;
+  readonly ofMagnitudes?: true;
+  readonly isDrawn?: true;
+}
+
+export const MEASURES: readonly Measure[] = [
+  { name: "l2_norm", label: "L2 norm", meaning: "Square root of the sum of squares", unit: "gradient", isElement: true, isDrawn: true },
+  { name: "mean", label: "mean", meaning: "Mean of the elements", unit: "gradient", isSigned: true, isElement: true, ofMagnitudes: true, isDrawn: true },
+  { name: "std", label: "std", meaning: "Standard deviation of the elements", unit: "gradient", ofMagnitudes: true, isDrawn: true },
+  { name: "min", label: "min", meaning: "Least element", unit: "gradient", isSigned: true, isElement: true, ofMagnitudes: true, isDrawn: true },
+  { name: "max", label: "max", meaning: "Greatest element", unit: "gradient", isSigned: true, isElement: true, ofMagnitudes: true, isDrawn: true },
+  { name: "abs_max", label: "abs max", meaning: "Greatest magnitude of an element", unit: "gradient", isElement: true, isDrawn: true },
+  { name: "zero_fraction", label: "zero fraction", meaning: "Part of the elements that are exactly zero", unit: "share", isDrawn: true },
+  { name: "nan", label: "NaN", meaning: "Elements that are NaN", unit: "count", isDrawn: true },
+  { name: "posinf", label: "+inf", meaning: "Elements that are +infinity", unit: "count", isDrawn: true },
+  { name: "neginf", label: "−inf", meaning: "Elements that are −infinity", unit: "count", isDrawn: true },
+  { name: "numel", label: "elements", meaning: "How many elements there are", unit: "count" },
+  { name: "weight_norm", label: "weight norm", meaning: "L2 norm of the parameter before the optimizer's step", unit: "weight" },
+  { name: "update_norm", label: "update norm", meaning: "L2 norm of what the step added to it", unit: "weight" },
+  { name: "update_ratio", label: "update / weight", meaning: "the one by the other: about 0.001 is usual; far more is unstable, far less learns nothing", unit: "ratio" },
+  { name: "update_spread", label: "update_spread", meaning: "Standard error of the update norm, where that is an estimate", unit: "weight" },
+];
+
+// Whole numbers; counts of elements that are not finite; numbers of a parameter at the stage "applied".
+export const COUNTS: readonly string[] = ["nan", "posinf", "neginf", "numel"];
+export const NONFINITE: readonly string[] = ["nan", "posinf", "neginf"];
+export const OF_PARAMETERS: readonly string[] = ["weight_norm", "update_norm", "update_ratio"];
+
+// Where in a step gradients are read, in the order in which they change.
+export const STAGES: readonly string[] = ["backward", "accumulated", "unscaled", "clipped", "applied"];
+
+// Bins of a histogram, and how many elements of a tensor are counted in it at most.
+export const HISTOGRAM_BINS = 32;
+export const HISTOGRAM_SAMPLE = 4096;
+// A tensor of at most this many elements is kept whole.
+export const WHOLE_LIMIT = 16;
+// Numbers of a series that are fetched at most to mark steps: 4 MB.
+export const MOST_SEARCHED = 1000000;
+
+export type NodeKind = "operation" | "parameter" | "leaf" | "input" | "buffer" | "constant" | "root";
+// As people call a kind, where they have another word for it.
+export const KIND_LABELS: Readonly<Record<string, string>> = { root: "loss or output" };
+
+// Why no gradient can arrive, in the few words that a box has room for.
+export const REASON_LABELS: Readonly<Record<string, string>> = { frozen: "frozen", unused: "unused", no_grad: "under no_grad", cut: "cut off", not_in_loss: "not in loss" };
+
+export const NO_SCOPE = -1;
+
+// What the heat map says of a tensor at a step.
+export const Arrived = { none: 0, arrived: 1, nonfinite: 2 } as const;
+
+export type WhatKept = "gradient" | "value";
+
+export type Severity = "error" | "warning" | "note";
+// The worst first.
+export const SEVERITIES: readonly Severity[] = ["error", "warning", "note"];

@@ -1,0 +1,120 @@
+"""Make the panel's ``vocabulary.ts`` from Python's words: ``python -m tests.suite.generate_vocabulary``."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import typing
+from collections.abc import Iterable, Mapping
+
+from tb_gradgraph import graph, statistics
+from tb_gradgraph.commands import html_export
+from tb_gradgraph.diagnose import finding
+from tb_gradgraph.serve.evidence import whole
+from tb_gradgraph.serve.routes import flow_route
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VOCABULARY = ROOT / "frontend/src/base/vocabulary.ts"
+
+_HEAD = """\
+// What Python and the panel must both know. Generated: python -m tests.suite.generate_vocabulary
+"""
+_MEASURE = """\
+// One statistic: statistics.py says what each field means.
+export interface Measure {
+  readonly name: string;
+  readonly label: string;
+  readonly meaning: string;
+  readonly unit: Unit;
+"""
+#: Fields that are written only where they are true.
+_FLAGS = {
+    "isSigned": "is_signed",
+    "isElement": "is_element",
+    "ofMagnitudes": "of_magnitudes",
+    "isDrawn": "is_drawn",
+}
+
+
+def make_vocabulary() -> str:
+    """Return the text of ``vocabulary.ts``."""
+    parts = [
+        _HEAD,
+        _type("Unit", typing.get_args(statistics.Unit)) + _MEASURE + _flags(),
+        _measures(),
+        "// Whole numbers; counts of elements that are not finite; numbers of a parameter at the stage"
+        ' "applied".\n'
+        + _strings("COUNTS", [name for name in statistics.STATISTICS if name in statistics.COUNTS])
+        + _strings("NONFINITE", statistics.NONFINITE)
+        + _strings("OF_PARAMETERS", statistics.OF_PARAMETERS),
+        "// Where in a step gradients are read, in the order in which they change.\n"
+        + _strings("STAGES", statistics.STAGES),
+        "// Bins of a histogram, and how many elements of a tensor are counted in it at most.\n"
+        + _number("HISTOGRAM_BINS", statistics.HISTOGRAM_BINS)
+        + _number("HISTOGRAM_SAMPLE", statistics.HISTOGRAM_SAMPLE)
+        + "// A tensor of at most this many elements is kept whole.\n"
+        + _number("WHOLE_LIMIT", statistics.WHOLE_LIMIT)
+        + "// Numbers of a series that are fetched at most to mark steps: 4 MB.\n"
+        + _number("MOST_SEARCHED", html_export.MOST_SEARCHED),
+        _type("NodeKind", graph.NODE_KINDS)
+        + "// As people call a kind, where they have another word for it.\n"
+        + _words("KIND_LABELS", graph.KIND_LABELS),
+        "// Why no gradient can arrive, in the few words that a box has room for.\n"
+        + _words("REASON_LABELS", graph.REASON_LABELS),
+        _number("NO_SCOPE", graph.NO_SCOPE),
+        "// What the heat map says of a tensor at a step.\n"
+        + "export const Arrived = "
+        + f"{{ none: {flow_route.NONE}, arrived: {flow_route.ARRIVED}, "
+        + f"nonfinite: {flow_route.NONFINITE} }} as const;\n",
+        _type("WhatKept", whole.WHAT),
+        _type("Severity", finding.SEVERITIES)
+        + "// The worst first.\n"
+        + f"export const SEVERITIES: readonly Severity[] = {_listed(finding.SEVERITIES)};\n",
+    ]
+    return "\n".join(parts)
+
+
+def _flags() -> str:
+    return "".join(f"  readonly {name}?: true;\n" for name in _FLAGS) + "}\n"
+
+
+def _measures() -> str:
+    lines = ["export const MEASURES: readonly Measure[] = ["]
+    for measure in statistics.MEASURES:
+        fields = {name: getattr(measure, name) for name in ("name", "label", "meaning", "unit")}
+        fields |= {name: True for name, ours in _FLAGS.items() if getattr(measure, ours)}
+        lines.append(f"  {_object(fields)},")
+    return "\n".join([*lines, "];\n"])
+
+
+def _type(name: str, values: Iterable[str]) -> str:
+    return f"export type {name} = {' | '.join(map(_quoted, values))};\n"
+
+
+def _strings(name: str, values: Iterable[str]) -> str:
+    return f"export const {name}: readonly string[] = {_listed(values)};\n"
+
+
+def _words(name: str, words: Mapping[str, str]) -> str:
+    return f"export const {name}: Readonly<Record<string, string>> = {_object(words)};\n"
+
+
+def _number(name: str, value: int) -> str:
+    return f"export const {name} = {value};\n"
+
+
+def _listed(values: Iterable[str]) -> str:
+    return f"[{', '.join(map(_quoted, values))}]"
+
+
+def _object(fields: Mapping[str, object]) -> str:
+    inside = ", ".join(f"{name}: {_quoted(value)}" for name, value in fields.items())
+    return f"{{ {inside} }}"
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    VOCABULARY.write_text(make_vocabulary(), encoding="utf-8", newline="\n")
