@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from tb_gradgraph.api.recorder import Request, warn_of_large
-from tb_gradgraph.api.shards import placement_in, warn_of_parts
+from tb_gradgraph.api.shards import warn_of_parts
 from tb_gradgraph.api.writer_log import GraphLog, class_name
 from tb_gradgraph.autograd import (
     LEVELS,
@@ -27,6 +27,7 @@ from tb_gradgraph.autograd import (
     check_selector,
     matching_rows,
     mesh_of,
+    placement_in,
     selected_rows,
     user_frame,
     warn_of_nothing,

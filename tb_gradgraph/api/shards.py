@@ -8,21 +8,10 @@ import torch
 
 from tb_gradgraph.autograd import (
     is_distributed,
-    kinds_of,
     owned_tensors,
+    placement_in,
     placement_of,
-    walk_modules,
 )
-
-#: Where gradients lie that are not torch's distributed tensors, by the class of a module: FSDP1's
-#: are parts of flat tensors, DeepSpeed's ZeRO sums this process's own over the others later.
-_PLACEMENTS = {"FullyShardedDataParallel": "fsdp:?", "DeepSpeedEngine": "zero:P"}
-
-
-def placement_in(model: torch.nn.Module) -> str:
-    """Give where gradients of a model's plain parameters lie, as ``Slot.placement`` says it."""
-    kinds = {kind for _, module in walk_modules(model) for kind in kinds_of(module)}
-    return next((place for kind, place in _PLACEMENTS.items() if kind in kinds), "")
 
 
 def warn_of_parts(model: torch.nn.Module, where: str, stacklevel: int) -> None:

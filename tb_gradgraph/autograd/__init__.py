@@ -30,11 +30,9 @@ from tb_gradgraph.autograd.torch_internals.compiled_regions import is_backward_c
 from tb_gradgraph.autograd.torch_internals.engine import (
     HAS_NUMBERS,
     TELLS_PACKED,
-    elements_of,
     next_sequence_nr,
     saved_tensors,
     sequence_nr,
-    small_copy,
 )
 from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault, warn_of_unread, warn_quietly
 from tb_gradgraph.autograd.torch_internals.private import (
@@ -45,15 +43,20 @@ from tb_gradgraph.autograd.torch_internals.private import (
 )
 from tb_gradgraph.autograd.torch_internals.replaced import Replaced
 from tb_gradgraph.autograd.torch_internals.tensor_classes import (
+    attribute_of,
+    elements_of,
+    inner_optimizer,
     is_distributed,
-    is_wrapper,
-    kinds_of,
+    is_fully_sharded,
+    is_module_wrapper,
+    local_part,
     mesh_of,
     owned_tensors,
+    placement_in,
     placement_of,
+    small_copy,
     stand_ins,
     unwrapped,
-    walk_modules,
 )
 from tb_gradgraph.autograd.torch_internals.tensor_hooks import listen_for_hooks
 from tb_gradgraph.autograd.user_code.stack_frames import local_variables, user_frame, variables_of
@@ -74,6 +77,7 @@ __all__ = [
     "SlotRows",
     "TELLS_PACKED",
     "TrainingForward",
+    "attribute_of",
     "build_training_graph",
     "capture_model",
     "capture_tensors",
@@ -84,16 +88,18 @@ __all__ = [
     "elements_of",
     "fingerprint",
     "gate",
+    "inner_optimizer",
     "is_backward_compiled",
     "is_batched",
     "is_capturing",
     "is_distributed",
+    "is_fully_sharded",
+    "is_module_wrapper",
     "is_part_of_forward",
-    "is_wrapper",
-    "kinds_of",
     "known_tensors",
     "listen",
     "listen_for_hooks",
+    "local_part",
     "local_variables",
     "matching_rows",
     "may_follow_forwards",
@@ -104,6 +110,7 @@ __all__ = [
     "names_of_modules",
     "next_sequence_nr",
     "owned_tensors",
+    "placement_in",
     "placement_of",
     "reach",
     "saved_tensors",
@@ -114,7 +121,6 @@ __all__ = [
     "unwrapped",
     "user_frame",
     "variables_of",
-    "walk_modules",
     "warn_of_fault",
     "warn_of_nothing",
     "warn_of_unread",

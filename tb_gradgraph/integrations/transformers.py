@@ -10,7 +10,7 @@ from transformers import TrainerCallback
 from transformers.integrations import TensorBoardCallback
 
 from tb_gradgraph.api import is_off
-from tb_gradgraph.autograd import is_wrapper, local_variables
+from tb_gradgraph.autograd import is_module_wrapper, local_variables
 from tb_gradgraph.integrations.watching import WatchingCallback
 
 
@@ -49,7 +49,9 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
         outermost = getattr(trainer, "model_wrapped", model)
         self._begin(
             self._writer_of(trainer, args, state, control),
-            outermost if is_wrapper(outermost) else model,  # torch.compile's is to be seen as such
+            outermost
+            if is_module_wrapper(outermost)
+            else model,  # torch.compile's is to be seen as such
             [optimizer],
             getattr(getattr(trainer, "accelerator", None), "scaler", None),
             step,

@@ -15,6 +15,7 @@ from tb_gradgraph.autograd.torch_internals.faults import NodeFaults
 from tb_gradgraph.autograd.forward.forward import NOT_KNOWN, Forward, KnownTensor, NamedTensor, WhyNone
 from tb_gradgraph.autograd.user_code.functions import operation_of
 from tb_gradgraph.autograd.build.source_nodes import SourceNodes
+from tb_gradgraph.autograd.torch_internals.tensor_classes import elements_of
 from tb_gradgraph.autograd.torch_internals.walk import Walk
 from tb_gradgraph.errors import reason_of
 from tb_gradgraph.graph import NO_SCOPE, Graph, Slot
@@ -162,7 +163,7 @@ class _AutogradNodes:
 
 def _kept(leaf: torch.Tensor) -> WhyNone:
     """Say so where the gradient of a leaf will be of a class that does not give its elements."""
-    if engine.elements_of(leaf.detach()) is not None:
+    if elements_of(leaf.detach()) is not None:
         return NOT_KNOWN
     return WhyNone("", f"{type(leaf).__name__} does not give its elements to be read.")
 

@@ -15,9 +15,9 @@ from tb_gradgraph.autograd.torch_internals.engine import (
     dtype_name,
     sequence_nr,
     shape_of,
-    small_copy,
     storage_ref,
 )
+from tb_gradgraph.autograd.torch_internals.tensor_classes import small_copy
 
 #: A tensor with gradient, by what made it: (sequence number, output number).
 SlotKey = tuple[int, int]

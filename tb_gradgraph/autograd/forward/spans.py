@@ -10,7 +10,7 @@ import torch
 from torch.nn.modules import module as torch_module
 
 from tb_gradgraph.autograd.torch_internals.engine import next_sequence_nr
-from tb_gradgraph.autograd.torch_internals.tensor_classes import is_wrapper
+from tb_gradgraph.autograd.torch_internals.tensor_classes import is_module_wrapper
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
 
@@ -69,11 +69,11 @@ class ModuleSpans:
         return self._owners[bisect.bisect_right(self._starts, sequence_nr) - 1]
 
     def _enter(self, module: torch.nn.Module, _inputs: object) -> None:
-        if threading.get_ident() == self._thread and not is_wrapper(module):
+        if threading.get_ident() == self._thread and not is_module_wrapper(module):
             self._begin(module)
 
     def _leave(self, module: torch.nn.Module, _inputs: object, _output: object) -> None:
-        if threading.get_ident() == self._thread and not is_wrapper(module):
+        if threading.get_ident() == self._thread and not is_module_wrapper(module):
             self._end(module)
 
     def _begin(self, module: torch.nn.Module) -> None:

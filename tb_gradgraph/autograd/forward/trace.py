@@ -15,12 +15,12 @@ from tb_gradgraph.autograd.forward.variables import VariableNames
 from tb_gradgraph.autograd.torch_internals.engine import (
     DispatchMode,
     current_graph_task,
-    is_small,
     modes,
     next_sequence_nr,
     sequence_nr,
 )
 from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault
+from tb_gradgraph.autograd.torch_internals.tensor_classes import is_small
 from tb_gradgraph.autograd.user_code.functions import RunningFunction, running_function
 from tb_gradgraph.autograd.user_code.stack_frames import source_line, user_call
 

@@ -12,7 +12,8 @@ from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.forward.forward import KnownTensor
 from tb_gradgraph.autograd.forward.origins import Origin, SlotKey
-from tb_gradgraph.autograd.torch_internals.engine import sequence_nr, small_copy
+from tb_gradgraph.autograd.torch_internals.engine import sequence_nr
+from tb_gradgraph.autograd.torch_internals.tensor_classes import small_copy
 from tb_gradgraph.autograd.user_code.stack_frames import is_users, tensors_of, variables_of
 
 #: Frames of these are not held: one thrown away unfinished has no variables left to read.

@@ -23,14 +23,13 @@ from tb_gradgraph.autograd.gradients.rows import rows_of_leaves, rows_of_nodes
 from tb_gradgraph.autograd.torch_internals.engine import (
     call_after_backward,
     current_graph_task,
-    elements_of,
     hook_of,
     next_sequence_nr,
     prehook_of,
 )
 from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault
 from tb_gradgraph.autograd.torch_internals.orders import note_backward
-from tb_gradgraph.autograd.torch_internals.tensor_classes import placement_of
+from tb_gradgraph.autograd.torch_internals.tensor_classes import elements_of, placement_of
 
 
 class GradientSink(Protocol):

@@ -12,19 +12,13 @@ from torch import distributed
 from tb_gradgraph.autograd.torch_internals.engine import DispatchMode
 from tb_gradgraph.autograd.torch_internals.tensor_classes import (
     is_distributed,
-    kinds_of,
     owned_tensors,
+    reducers,
+    sharded_by,
     walk_modules,
 )
 from tb_gradgraph.errors import CaptureError
 
-#: Wrappers whose forward gathers parameters, by the names of their classes, and what they are called.
-_GATHERING = {
-    "FSDPModule": "fully_shard",
-    "FullyShardedDataParallel": "FullyShardedDataParallel",
-    "DeepSpeedEngine": "DeepSpeed",
-    "PipelineEngine": "DeepSpeed",
-}
 #: Of operations that take a part of every process.
 _NAMESPACES = frozenset({"c10d", "_c10d_functional", "_c10d_functional_autograd", "symm_mem"})
 _WATCH = "Record the training instead, which adds no pass: watch(writer, model, optimizer=...)."
@@ -63,9 +57,8 @@ def _world_size() -> int:
 
 def _check(model: torch.nn.Module, all_ranks: bool, where: str) -> None:
     for name, module in walk_modules(model):
-        for kind in kinds_of(module):
-            if kind in _GATHERING:
-                _refuse(where, f"{_place(name)} is sharded by {_GATHERING[kind]}", _WATCH)
+        if what := sharded_by(module):
+            _refuse(where, f"{_place(name)} is sharded by {what}", _WATCH)
     if all_ranks:
         return
     for _, name, tensor in owned_tensors(model):
@@ -92,14 +85,13 @@ def _refuse(where: str, why: str, cure: str) -> NoReturn:
 @contextlib.contextmanager
 def _without_reducers(model: torch.nn.Module) -> Iterator[None]:
     """Have each ``DistributedDataParallel`` do nothing but call what it wraps, in the block."""
-    kind = torch.nn.parallel.DistributedDataParallel
-    wrappers = [module for module in model.modules() if isinstance(module, kind)]
-    for wrapper in wrappers:
-        vars(wrapper)["forward"] = _Inner(wrapper.module)
+    wrappers = reducers(model)
+    for wrapper, inner in wrappers:
+        vars(wrapper)["forward"] = _Inner(inner)
     try:
         yield
     finally:
-        for wrapper in wrappers:
+        for wrapper, _ in wrappers:
             vars(wrapper).pop("forward", None)
 
 

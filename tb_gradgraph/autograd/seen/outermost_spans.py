@@ -19,7 +19,7 @@ from tb_gradgraph.autograd.torch_internals.engine import (
     functions_not_overridden,
     next_sequence_nr,
 )
-from tb_gradgraph.autograd.torch_internals.tensor_classes import is_wrapper
+from tb_gradgraph.autograd.torch_internals.tensor_classes import is_module_wrapper
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
 #: Module calls from which on those that led to nothing are looked for.
@@ -109,7 +109,7 @@ class OutermostSpans(ModuleSpans):
         return threading.get_ident() == self._thread and self.failure is None
 
     def _enter(self, module: torch.nn.Module, inputs: Any) -> None:
-        if not is_wrapper(module) and self._is_followed():
+        if not is_module_wrapper(module) and self._is_followed():
             try:
                 with functions_not_overridden():
                     self._begin_call(module, inputs)
@@ -117,7 +117,7 @@ class OutermostSpans(ModuleSpans):
                 self._fail(error)
 
     def _leave(self, module: torch.nn.Module, inputs: Any, output: Any) -> None:
-        if not is_wrapper(module) and self._is_followed():
+        if not is_module_wrapper(module) and self._is_followed():
             try:
                 with functions_not_overridden():
                     self._end_call(module, inputs, output)

@@ -12,9 +12,9 @@ from torch.autograd.graph import Node as AutogradNode
 from tb_gradgraph.autograd.forward.forward import Forward, KnownTensor, NamedTensor
 from tb_gradgraph.autograd.forward.origins import SlotKey
 from tb_gradgraph.autograd.seen.saved_inputs import saved_inputs
-from tb_gradgraph.autograd.torch_internals.engine import HAS_NUMBERS, sequence_nr, small_copy
+from tb_gradgraph.autograd.torch_internals.engine import HAS_NUMBERS, sequence_nr
 from tb_gradgraph.autograd.torch_internals.orders import second_order
-from tb_gradgraph.autograd.torch_internals.tensor_classes import owned_tensors
+from tb_gradgraph.autograd.torch_internals.tensor_classes import owned_tensors, small_copy
 from tb_gradgraph.autograd.torch_internals.walk import Walk
 from tb_gradgraph.autograd.user_code.stack_frames import variables_of
 

@@ -19,8 +19,6 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils.hooks import RemovableHandle
 
 from tb_gradgraph.autograd.torch_internals.without_numbers import TaskOfThread
-from tb_gradgraph.memory import has_memory
-from tb_gradgraph.statistics import WHOLE_LIMIT
 
 try:
     from torch.utils import _python_dispatch as modes  # that see operations as they are executed
@@ -147,47 +145,6 @@ peek_interpreters: Callable[[], Any] = getattr(
 def stands_for_many(tensor: torch.Tensor) -> bool:
     """Whether a tensor is what ``vmap`` shows of one: nothing of it can be read."""
     return any(is_of_kind(tensor) for is_of_kind in _BATCHED)
-
-
-def is_small(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is kept whole: a small one whose elements can simply be read."""
-    return (
-        tensor.numel() <= WHOLE_LIMIT
-        and not is_wrapper(tensor)
-        and not (tensor.is_nested or tensor.is_quantized)
-        and has_memory(tensor)
-    )
-
-
-def small_copy(tensor: torch.Tensor) -> torch.Tensor | None:
-    """Copy a tensor that is kept whole; None of others, and of one that cannot be copied."""
-    try:
-        return tensor.detach().clone() if is_small(tensor) else None
-    except Exception:  # a class of its own kind, or memory that is not there now
-        return None
-
-
-def is_wrapper(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is of a class that runs operations itself, on tensors that it holds."""
-    return type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
-
-
-def elements_of(gradient: torch.Tensor) -> torch.Tensor | None:
-    """Give a plain tensor of the elements of ``gradient``; ``None`` where they cannot be read.
-
-    Of a distributed tensor these are the elements that this process has, of a
-    nested one the elements without their places. Some wrappers keep theirs, and
-    some tensors have no memory.
-    """
-    if not has_memory(gradient):
-        return None
-    if gradient.is_nested:
-        return gradient.values()
-    if not is_wrapper(gradient):
-        return gradient
-    with torch.no_grad():  # else it would be an operation of the user's graph
-        local = gradient.to_local() if hasattr(gradient, "to_local") else None
-    return local.wait() if hasattr(local, "wait") else local
 
 
 def _plain_size(size: int) -> int:

@@ -1,4 +1,7 @@
-"""Modules that only stand before another: they are no part of a model's names, nor calls of their own."""
+"""Modules, tensors and optimizers that stand for others: what is within, and where it lies.
+
+What a new kind of wrapper needs is said here alone; all others ask.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
+
+from tb_gradgraph.memory import has_memory
+from tb_gradgraph.statistics import WHOLE_LIMIT
 
 #: Where torch.compile's wrapper of a module keeps it.
 COMPILED = "_orig_mod"
@@ -22,8 +28,25 @@ _INNER = {
     "GradSampleModule": "_module",  # opacus'
 }
 
+#: Modules that spread parameters over processes, by the names of their classes: what that is called,
+#: and where the gradients of plain parameters then lie, as ``Slot.placement`` says it ("": as each
+#: tensor says). FSDP1's are parts of flat tensors, DeepSpeed's ZeRO sums this process's own over the
+#: others later.
+_SHARDING = {
+    "FSDPModule": ("fully_shard", ""),
+    "FullyShardedDataParallel": ("FullyShardedDataParallel", "fsdp:?"),
+    "DeepSpeedEngine": ("DeepSpeed", "zero:P"),
+    "PipelineEngine": ("DeepSpeed", ""),
+}
 
-def is_wrapper(module: torch.nn.Module) -> bool:
+#: Where wrappers keep the optimizer that steps: Accelerate's and Lightning's, Opacus'.
+_INNER_OPTIMIZER = ("optimizer", "original_optimizer")
+
+#: Classes of tensors that are what they seem.
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def is_module_wrapper(module: torch.nn.Module) -> bool:
     """Whether ``module`` only stands before another."""
     return _inner_name(module) is not None
 
@@ -76,9 +99,93 @@ def _inner_of_kind(kind: type) -> str | None:
 _LETTERS = {"_StridedShard": "_S", "Shard": "S", "Replicate": "R", "Partial": "P"}
 
 
-def kinds_of(module: torch.nn.Module) -> set[str]:
+def _kinds_of(module: torch.nn.Module) -> set[str]:
     """Give the names of a module's classes: those of libraries that we do not import are known by them."""
     return {kind.__name__ for kind in type(module).__mro__}
+
+
+def sharded_by(module: torch.nn.Module) -> str:
+    """Name what gathers a module's parameters for its forward; "" where nothing does."""
+    kinds = _kinds_of(module)
+    return next((called for kind, (called, _) in _SHARDING.items() if kind in kinds), "")
+
+
+def placement_in(model: torch.nn.Module) -> str:
+    """Give where gradients of a model's plain parameters lie, as ``Slot.placement`` says it."""
+    kinds = {kind for _, module in walk_modules(model) for kind in _kinds_of(module)}
+    return next((place for kind, (_, place) in _SHARDING.items() if place and kind in kinds), "")
+
+
+def is_fully_sharded(module: torch.nn.Module) -> bool:
+    """Whether ``fully_shard`` took in a module: it may have ``stand_ins``."""
+    return "FSDPModule" in _kinds_of(module)
+
+
+def reducers(model: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
+    """List each wrapper in a model that has processes sum their gradients, with what it calls."""
+    kind = torch.nn.parallel.DistributedDataParallel
+    return [(module, module.module) for module in model.modules() if isinstance(module, kind)]
+
+
+def inner_optimizer(optimizer: Any) -> torch.optim.Optimizer | None:
+    """Give what a wrapper holds, by its attributes or by whose step it has; ``None`` if nothing."""
+    held = [attribute_of(optimizer, name) for name in _INNER_OPTIMIZER]
+    held.append(getattr(attribute_of(optimizer, "step"), "__self__", None))
+    return next((one for one in held if isinstance(one, torch.optim.Optimizer)), None)
+
+
+def attribute_of(value: Any, name: str) -> Any:
+    """Read an attribute of the user's object; ``None`` where there is none, or it raises."""
+    try:
+        return getattr(value, name, None)
+    except Exception:  # a property of the user's
+        return None
+
+
+def is_small(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is kept whole: a small one whose elements can simply be read."""
+    return (
+        tensor.numel() <= WHOLE_LIMIT
+        and not is_tensor_wrapper(tensor)
+        and not (tensor.is_nested or tensor.is_quantized)
+        and has_memory(tensor)
+    )
+
+
+def small_copy(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Copy a tensor that is kept whole; None of others, and of one that cannot be copied."""
+    try:
+        return tensor.detach().clone() if is_small(tensor) else None
+    except Exception:  # a class of its own kind, or memory that is not there now
+        return None
+
+
+def is_tensor_wrapper(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is of a class that runs operations itself, on tensors that it holds."""
+    return type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+
+
+def elements_of(gradient: torch.Tensor) -> torch.Tensor | None:
+    """Give a plain tensor of the elements of ``gradient``; ``None`` where they cannot be read.
+
+    Of a distributed tensor these are the elements that this process has, of a
+    nested one the elements without their places. Some wrappers keep theirs, and
+    some tensors have no memory.
+    """
+    if not has_memory(gradient):
+        return None
+    if gradient.is_nested:
+        return gradient.values()
+    if not is_tensor_wrapper(gradient):
+        return gradient
+    with torch.no_grad():  # else it would be an operation of the user's graph
+        local = gradient.to_local() if hasattr(gradient, "to_local") else None
+    return local.wait() if hasattr(local, "wait") else local
+
+
+def local_part(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Give a plain tensor itself, whether it has memory or not; of others their elements."""
+    return tensor if type(tensor) in _PLAIN else elements_of(tensor)
 
 
 def is_distributed(tensor: torch.Tensor) -> bool:

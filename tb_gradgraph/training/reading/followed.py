@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-#: Where wrappers keep the optimizer that steps: Accelerate's and Lightning's, Opacus'.
-_INNER = ("optimizer", "original_optimizer")
+from tb_gradgraph.autograd import attribute_of, inner_optimizer
+
 _DEPTH_LIMIT = 8
 
 
@@ -21,7 +21,7 @@ def followed(optimizer: Any) -> Any:
     for _ in range(_DEPTH_LIMIT):
         if takes_hooks(optimizer):
             return optimizer
-        inner = next(filter(_is_optimizer, _held_by(optimizer)), None)
+        inner = inner_optimizer(optimizer)
         if inner is None or inner is optimizer:
             return optimizer
         optimizer = inner
@@ -40,9 +40,9 @@ def why_not_followed(optimizer: Any) -> str:
         return "a scheduler"
     if isinstance(optimizer, type):
         return "a class"
-    if not callable(_attribute(optimizer, "step")):
+    if not callable(attribute_of(optimizer, "step")):
         return "has no step()"
-    groups = _attribute(optimizer, "param_groups")
+    groups = attribute_of(optimizer, "param_groups")
     if not isinstance(groups, list) or not all(_is_group(group) for group in groups):
         return 'has no param_groups, a list of dicts with "params"'
     return ""
@@ -56,22 +56,5 @@ def reference_to(optimizer: Any) -> Callable[[], Any]:
         return lambda: optimizer
 
 
-def _held_by(optimizer: Any) -> list[Any]:
-    """List what may be the optimizer that a wrapper holds, by its attributes and by whose step it has."""
-    held = [_attribute(optimizer, name) for name in _INNER]
-    return [*held, getattr(_attribute(optimizer, "step"), "__self__", None)]
-
-
-def _is_optimizer(value: Any) -> bool:
-    return isinstance(value, torch.optim.Optimizer)
-
-
 def _is_group(group: Any) -> bool:
     return isinstance(group, dict) and isinstance(group.get("params"), (list, tuple))
-
-
-def _attribute(optimizer: Any, name: str) -> Any:
-    try:
-        return getattr(optimizer, name, None)
-    except Exception:  # a property of the user's
-        return None

@@ -12,7 +12,7 @@ import torch
 
 from tb_gradgraph.autograd import (
     KnownTensor,
-    kinds_of,
+    is_fully_sharded,
     known_tensors,
     names_of_modules,
     variables_of,
@@ -73,7 +73,7 @@ class Parameters:
             self._tree = [module._modules for module in modules]
             self._children = _ids_of(self._tree)
             self._ids = ()
-            self._gathering = [module for module in modules if "FSDPModule" in kinds_of(module)]
+            self._gathering = [module for module in modules if is_fully_sharded(module)]
         stand_ins = gathered_for(self._gathering) if self._gathering else {}
         owned = {
             id(own): own

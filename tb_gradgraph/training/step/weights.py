@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from tb_gradgraph.autograd import elements_of
+from tb_gradgraph.autograd import local_part
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import StatisticsTable, columns_of
 from tb_gradgraph.summarize import (
@@ -23,7 +23,6 @@ from tb_gradgraph.summarize import (
 from tb_gradgraph.training.step.estimates import SAMPLE, EstimatedUpdate
 from tb_gradgraph.training.step.room import UPDATE_MEMORY, Room
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 _COLUMNS = columns_of(("weight_norm", "update_norm", "update_ratio", "update_spread"))
 _EVERY = 2**62
 _AT_ONCE = 2**22  # elements of a 16-bit weight of which the difference is made at a time
@@ -39,7 +38,7 @@ class WeightReading:
     def __init__(self, weights: Sequence[torch.Tensor], memory: int = UPDATE_MEMORY) -> None:
         """Read the weights before the step, with copies of at most ``memory`` bytes."""
         self._count = len(weights)
-        local = [w if type(w) in _PLAIN else elements_of(w) for w in weights]
+        local = [local_part(weight) for weight in weights]
         exact, large = _divide(local, Room(memory))
         self._native, self._snapshot, left = _snapshot(local, exact)
         self._left = [place for place in left if _can_be_read(local[place])]
@@ -103,9 +102,7 @@ def _can_be_read(weight: torch.Tensor) -> bool:
 
 def _gradient_of(weight: torch.Tensor) -> torch.Tensor | None:
     gradient = weight.grad
-    if gradient is None or type(gradient) in _PLAIN:
-        return gradient
-    return elements_of(gradient)
+    return None if gradient is None else local_part(gradient)
 
 
 class _CopiedWeights:

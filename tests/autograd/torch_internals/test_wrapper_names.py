@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import pathlib
 from collections.abc import Callable
 
@@ -112,3 +113,23 @@ def test_what_is_a_model_of_its_own_keeps_its_names():
     graph = tb_gradgraph.capture(averaged, torch.ones(3, 4), loss_fn=_loss)
     assert graph.tag == "AveragedModel" and "module.module.weight" in graph
     assert unwrapped(averaged) is averaged
+
+
+#: How the code would tell a wrapper from others, and reach what is within.
+OF_WRAPPERS = {
+    *("DataParallel", "DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule"),
+    *("DeepSpeedEngine", "PipelineEngine", "DTensor", "AcceleratedOptimizer"),
+    *("_orig_mod", "_fsdp_wrapped_module", "_local_tensor", "to_local", "original_optimizer"),
+}
+
+
+def test_wrappers_are_known_to_one_file() -> None:
+    package = pathlib.Path(tb_gradgraph.__file__).parent
+    named: dict[str, set[str]] = {}
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = {getattr(node, field, None) for field in ("attr", "id", "value")}
+            if found := {name for name in names if isinstance(name, str)} & OF_WRAPPERS:
+                named.setdefault(path.name, set()).update(found)
+    assert named.keys() == {"tensor_classes.py"}, named
+    assert {"DistributedDataParallel", "to_local", "_orig_mod"} <= named["tensor_classes.py"]

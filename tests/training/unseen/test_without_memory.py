@@ -19,7 +19,7 @@ from tb_gradgraph.autograd.build.draft import GraphDraft
 from tb_gradgraph.autograd.forward.origins import traced
 from tb_gradgraph.autograd.model_run.attributes import attributes_kept
 from tb_gradgraph.autograd.model_run.call import ModelCall
-from tb_gradgraph.autograd.torch_internals.engine import elements_of
+from tb_gradgraph.autograd.torch_internals.tensor_classes import elements_of
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import STATISTICS
 from tb_gradgraph.summarize import StatisticsBatch
