@@ -95,7 +95,8 @@ MEASURES = (
     _of_parameter(
         "update_ratio",
         "update / weight",
-        "the one by the other: about 0.001 is usual; far more is unstable, far less learns nothing",
+        "update norm divided by weight norm: about 0.001 is usual; far more is unstable, "
+        "far less learns nothing",
         "ratio",
     ),
     _of_parameter(

@@ -1,4 +1,4 @@
-// Of svgcanvas, which comes without types, what is used.
+// Types of what is used of svgcanvas, which comes without types.
 
 declare module "svgcanvas" {
   export class Context {

@@ -105,7 +105,7 @@ def parts_open_one_in_another_as_far_as_fits(panel: Panel) -> None:
     panel.control("expand-all").click()
     notice = panel.control("notice")
     notice.wait_for()
-    assert f"Opened as much as fits in {MOST:,} boxes;" in notice.inner_text()
+    assert f"Opened as many groups as fit in {MOST:,} boxes;" in notice.inner_text()
     assert "stay closed" in notice.inner_text()
     panel.wait_until(lambda: MOST / 2 < count_boxes(panel) <= MOST)
     # Of thousands the tree holds those around the selection.

@@ -1,4 +1,4 @@
-// Asks the plugin's routes. URLs are relative: they resolve against the frame's
+// Asks the plugin's routes. URLs are relative and resolve against the frame's
 // <base>, and so work below any --path_prefix or proxy.
 
 import { pause, PAUSES_FROM } from "../base/pause";
@@ -14,7 +14,7 @@ import { parseFrame, type Frame } from "./frame";
 import { parseNodeSeries, parseRecord, parseRuns, parseTensor, readingsAbove, type NodeSeries } from "./parse";
 import { urlOf, type FrameRequests, type JsonRequests, type Requests, type Route } from "./requests";
 
-// How a route is asked: of the server, or of what a file holds.
+// How a route is asked: the server answers, or the contents of a file.
 export type Fetch = (url: string) => Promise<Response>;
 
 // Which record of a tag.
@@ -27,7 +27,7 @@ function askedOf(run: string, tag: string, { step, backwardPass, stage }: Place)
 export class Client {
   constructor(private readonly base = "./", private readonly answer: Fetch = (url) => fetch(url, { credentials: "same-origin" })) {}
 
-  // With `allSessions` also what later sessions of a run hide, as runs.
+  // With `allSessions`, also the sessions that later ones of a run hide, as runs.
   async runs(allSessions = false): Promise<Result<readonly Run[]>> {
     const reply = await this.json("runs", allSessions ? { sessions: "all" } : {});
     return reply.ok ? success(parseRuns(reply.value)) : reply;
@@ -50,7 +50,7 @@ export class Client {
     return reply.ok ? parseRecord(reply.value) : reply;
   }
 
-  // Where the magnitudes over all records of a tag lie, if there are any.
+  // The range of the magnitudes over all records of a tag, if there are any.
   async magnitudes(run: string, tag: string, hash: string, statistic: string): Promise<Result<Magnitudes | undefined>> {
     const reply = await this.frame("series", { run, tag, hash, statistic, from: 0, count: 1 });
     if (!reply.ok) return reply;
@@ -58,8 +58,8 @@ export class Client {
     return success(domain === null ? undefined : { domain, fences: fences ?? domain });
   }
 
-  // Steps at which some gradient of any of these graphs held NaN or infinity. Where there are none
-  // in the whole tag, that is known after three short answers. What is too much to look through is left out.
+  // Steps at which a gradient in any of these graphs held NaN or infinity. If there are none
+  // in the whole tag, three short answers show it. What is too much to search is left out.
   async nonfiniteSteps(run: string, tag: string, hashes: readonly string[]): Promise<Result<BadSteps>> {
     const readings: Reading[] = [];
     for (const statistic of NONFINITE) {
@@ -130,7 +130,7 @@ export class Client {
   }
 }
 
-// The server's own sentence, where it sent one.
+// The server's own sentence, if it sent one.
 async function sentenceOf(response: Response, route: string): Promise<string> {
   const fallback = `TensorBoard answered ${response.status} to "${route}".`;
   try {

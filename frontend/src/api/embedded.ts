@@ -1,5 +1,5 @@
-// Answers of the plugin's routes that lie in one piece of memory, as a file made by `tb-gradgraph export --html` has them:
-// a length, a JSON object of where each answer is, the answers. Asked like the server.
+// Answers of the plugin's routes in one piece of memory, as in a file made by `tb-gradgraph export --html`:
+// a length, a JSON object that says where each answer is, the answers. It is asked like the server.
 
 import type { Fetch } from "./client";
 import { keyOf } from "./requests";
@@ -16,7 +16,7 @@ export function embeddedFetch(pack: ArrayBuffer): Fetch {
     const found = answers.get(keyOf(url));
     if (found === undefined) {
       console.debug(`gradgraph: not in this file: ${url}`);
-      return Promise.resolve(Response.json({ error: "This file does not hold that. TensorBoard shows it, on the log that the file was made of." }, { status: 404 }));
+      return Promise.resolve(Response.json({ error: "This file does not hold that. TensorBoard shows it, from the log that the file was made from." }, { status: 404 }));
     }
     const [offset, length] = found;
     return Promise.resolve(new Response(new Uint8Array(pack, start + offset, length)));

@@ -127,7 +127,7 @@ function parseWhole({ gradient, value }: WholeReply): Whole {
   return { gradient: gradient?.map(parseNumber), value: value?.map(parseNumber) };
 }
 
-// JSON spells non-finite numbers as strings; Number() reads exactly those.
+// JSON has non-finite numbers as strings; Number() reads exactly those.
 export function parseNumber(wire: WireNumber): number {
   return Number(wire);
 }

@@ -33,7 +33,7 @@ export async function readFlow(client: Client, query: FlowQuery, from = 0): Prom
   if (failed !== undefined && !failed.ok) return failed;
   const columns = parts.flatMap((part) => (part.ok ? [part.value] : []));
   const [first] = columns;
-  if (first === undefined || columns.some(({ steps }) => steps.length !== first.steps.length)) return failure("flow: steps were added meanwhile.");
+  if (first === undefined || columns.some(({ steps }) => steps.length !== first.steps.length)) return failure("flow: steps were added while it was read.");
   return success({ steps: first.steps, slots: first.slots, values: columns.map(({ values }) => values), arrived: first.arrived });
 }
 

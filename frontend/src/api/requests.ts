@@ -1,5 +1,5 @@
 // What the panel asks, in one list: each route with its parameters and what is in the answer. http_api.md says it in words.
-// The client asks by this list, and a file that answers for itself finds its answers by it.
+// The client asks by this list. A standalone file finds its answers by it.
 
 import type { WhatKept } from "../base/vocabulary";
 import type { GraphColumns } from "../model/recorded/graph_columns";
@@ -48,7 +48,7 @@ export interface FrameRequests {
 export type Requests = JsonRequests & FrameRequests;
 export type Route = keyof Requests;
 
-// The names of parameters, for each of several shapes too.
+// The names of the parameters, also if there are several shapes.
 type NamesIn<Asks> = Asks extends unknown ? keyof Asks & string : never;
 
 const RECORD = ["run", "tag", "step", "backward_pass", "stage"] as const;
@@ -73,7 +73,7 @@ export function urlOf<R extends Route>(base: string, route: R, asks: Requests[R]
   return `${base}${route}${query.size > 0 ? `?${query}` : ""}`;
 }
 
-// A route and its parameters in the order of their names: one spelling for whoever answers.
+// A route and its parameters in the order of their names, so that each question has one spelling.
 export function keyOf(url: string): string {
   const { pathname, searchParams } = new URL(url, "http://file/");
   const route = pathname.slice(pathname.lastIndexOf("/") + 1);

@@ -6,7 +6,7 @@ export class Disposer {
   private releases: Dispose[] = [];
   private disposed = false;
 
-  // What is acquired too late, after an answer that was waited for, is released at once.
+  // What is acquired after the end, for example when a late answer arrives, is released at once.
   add(release: Dispose): void {
     if (this.disposed) release();
     else this.releases.push(release);

@@ -1,12 +1,12 @@
-// The answer to what is chosen now, whenever that changes: answers that come too late for it are dropped.
+// Fetches the answer to the present choice whenever that changes, and drops answers that come too late.
 
 import { effect, untracked } from "@preact/signals";
 import type { Dispose } from "./disposer";
 import { failure, type Result } from "./result";
 
-// `choice` is read again whenever a signal in it changes. It is asked for when it is another one than before, part by
-// part, or when the last answer was a failure; undefined: for nothing. What is put is the answer to the present choice,
-// be it a failure, as what throws is too. Nothing is put after the end.
+// `choice` is read again whenever a signal in it changes. It is asked for if it differs from the previous one, part by
+// part, or if the last answer was a failure; undefined asks for nothing. `put` gets the answer to the present choice,
+// even a failure; what throws is a failure too. Nothing is put after the end.
 export function followLatest<C extends readonly unknown[], A>(
   choice: () => C | undefined,
   ask: (chosen: NoInfer<C>) => Promise<Result<A>>,

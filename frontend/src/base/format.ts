@@ -1,4 +1,4 @@
-// How numbers are spelt everywhere in the panel: once, here.
+// How numbers are written everywhere in the panel.
 
 const MINUS = "\u2212";
 
@@ -47,12 +47,12 @@ export function formatAmount(value: number): string {
   return String(value);
 }
 
-// As torch spells it, so that it is not taken for numbers of the gradient.
+// As torch writes it, so that nobody takes it for numbers of the gradient.
 export function formatShape(shape: readonly number[]): string {
   return shape.length === 0 ? "scalar" : `[${shape.join(", ")}]`;
 }
 
-// "/home/me/net/src/net.py:12 in forward" -> "src/net.py:12 in forward": enough to know the place, whole in a title.
+// "/home/me/net/src/net.py:12 in forward" -> "src/net.py:12 in forward": enough to know the place; the tooltip has the whole path.
 export function shortenPaths(text: string): string {
   return text.replace(/(?:[A-Za-z]:)?[\\/](?:[^\\/\n(),]+[\\/])+([^\\/\n(),]+[\\/][^\\/\n(),]+:\d)/g, "$1");
 }

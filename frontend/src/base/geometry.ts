@@ -1,4 +1,4 @@
-// Points and rectangles; which space they are in is in the names of their uses.
+// Points and rectangles. The names where they are used say which space they are in.
 
 export interface Point {
   readonly x: number;

@@ -27,7 +27,7 @@ export const MEASURES: readonly Measure[] = [
   { name: "numel", label: "elements", meaning: "How many elements there are", unit: "count" },
   { name: "weight_norm", label: "weight norm", meaning: "L2 norm of the parameter before the optimizer's step", unit: "weight" },
   { name: "update_norm", label: "update norm", meaning: "L2 norm of what the step added to it", unit: "weight" },
-  { name: "update_ratio", label: "update / weight", meaning: "the one by the other: about 0.001 is usual; far more is unstable, far less learns nothing", unit: "ratio" },
+  { name: "update_ratio", label: "update / weight", meaning: "update norm divided by weight norm: about 0.001 is usual; far more is unstable, far less learns nothing", unit: "ratio" },
   { name: "update_spread", label: "update_spread", meaning: "Standard error of the update norm, where that is an estimate", unit: "weight" },
 ];
 

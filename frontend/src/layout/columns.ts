@@ -10,13 +10,13 @@ export interface Tall {
   readonly paths: readonly (readonly Point[])[]; // orthogonal
 }
 
-// So many times as high as wide, and so high, is too slender.
+// A level this many times as high as wide, and this high, is too slender.
 const SLENDER = 3;
 const HIGH = 2500;
 const ASPECT = 1.4;
 const LANE = 12;
 const MARGIN = 16;
-// Above a box there is that much without a bend of an edge.
+// Above a box, edges have no bend over this length.
 const CLEAR = 7;
 
 interface Column {
@@ -53,7 +53,7 @@ function columnAt(cuts: readonly number[], y: number): number {
   return column;
 }
 
-// Where no box is, near to equal parts.
+// At places without a box, in nearly equal parts.
 function cutsOf(rects: readonly Rect[], height: number, parts: number): readonly number[] {
   const free: number[] = [];
   let bottom = Infinity;

@@ -6,7 +6,7 @@ import type { LayoutRequest } from "./request";
 
 export const LABEL_WIDTH = 44;
 export const LABEL_HEIGHT = 14;
-// Of the mark of a chain that is folded into a line.
+// Size of the mark of a chain that is folded into a line.
 export const MARK_RADIUS = 7;
 
 // The middle of the piece of which the label leaves the most to be seen is tried
@@ -38,7 +38,7 @@ function besideMark({ x, y }: Point): Rect {
   return { x: x - MARK_RADIUS - 1, y: y - MARK_RADIUS - 1, width: 2 * MARK_RADIUS + LABEL_WIDTH + 4, height: 2 * MARK_RADIUS + 2 };
 }
 
-// A mark shall not hide an arrow's head, unless there is no other place.
+// A mark must not hide an arrow's head, unless there is no other place.
 function clearOfEnds(places: readonly Point[], path: readonly Point[]): readonly Point[] {
   const [start, end] = [path[0]!, path.at(-1)!];
   const clear = places.filter((one) => [start, end].every(({ x, y }) => Math.hypot(one.x - x, one.y - y) >= 2 * MARK_RADIUS + 2));

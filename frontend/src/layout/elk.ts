@@ -3,7 +3,7 @@
 import type { ElkNode } from "elkjs/lib/elk-api";
 import { Worker } from "elkjs/lib/elk-worker.min.js";
 
-// It takes messages as a worker of its own would, and answers at once.
+// It takes messages as a separate worker would, and answers at once.
 const { dispatcher } = Object.assign(new Worker(), { onmessage: () => {} });
 dispatcher.dispatch({ data: { id: 0, cmd: "register", algorithms: ["layered"] } });
 

@@ -89,7 +89,7 @@ export function rectOf({ x = 0, y = 0, width = 0, height = 0 }: ElkNode): Rect {
   return { x, y, width, height };
 }
 
-// Of an edge that ELK did not route, no points.
+// An edge that ELK did not route has no points.
 export function pathsOf({ edges = [] }: ElkNode): (id: string) => readonly Point[] {
   const byId = new Map(edges.map((edge) => [edge.id, edge]));
   return (id) => (byId.get(id)?.sections ?? []).flatMap(({ startPoint, bendPoints, endPoint }) => [startPoint, ...(bendPoints ?? []), endPoint]);

@@ -7,7 +7,7 @@ import { unpackLaid, type Answer, type LaidOut } from "./laid_out";
 import { requestOf } from "./request";
 
 const REMEMBERED = 40;
-// A layout of so many boxes takes longer than a new worker.
+// A layout of this many boxes takes longer than starting a new worker.
 const LONG_FROM = 500;
 const STOPPED = failure("The layout was stopped.");
 
@@ -59,7 +59,7 @@ export class LayoutEngine {
     });
   }
 
-  // What is being laid out is not wanted any more; in a worker it cannot be interrupted otherwise.
+  // The running layout is no longer wanted. Ending the worker is the only way to interrupt it.
   cancel(): void {
     if (this.running === undefined) return;
     this.close();
@@ -67,7 +67,7 @@ export class LayoutEngine {
   }
 
   private start(): Worker {
-    // Written literally: only so does the bundler give the worker its own file.
+    // Written literally, because only then does the bundler give the worker its own file.
     return this.workerUrl !== undefined ? new Worker(this.workerUrl) : new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
   }
 

@@ -27,10 +27,10 @@ export function straight(from: Rect, to: Rect): readonly Point[] {
   ];
 }
 
-// What the worker sends, as columns: thousands of small objects take long to be copied.
+// What the worker sends, as columns: copying thousands of small objects takes long.
 export interface Packed {
-  readonly rects: Float64Array<ArrayBuffer>; // x, y, width, height of each box and at last of all of them
-  readonly starts: Int32Array<ArrayBuffer>; // of the path of each edge among the points; one more for the end
+  readonly rects: Float64Array<ArrayBuffer>; // x, y, width, height of each box, and last of all boxes together
+  readonly starts: Int32Array<ArrayBuffer>; // where the path of each edge begins among the points; one more entry for the end
   readonly points: Float64Array<ArrayBuffer>; // x, y
   readonly labels: Float64Array<ArrayBuffer>; // x, y of each edge; NaN: none
 }

@@ -1,4 +1,4 @@
-// The worker's message loop: a request, then how far it is, then the answer or why there is none.
+// The worker's message loop: a request comes in; progress goes out, then the answer or why there is none.
 
 import { placeLabels } from "./edge_labels";
 import { runElk } from "./elk";
@@ -8,7 +8,7 @@ import { layOutLevels } from "./levels";
 import type { LayoutRequest } from "./request";
 import { stackBoxes } from "./stack";
 
-// Up to here all levels are laid out together, which is more beautiful and takes longer.
+// Up to this many boxes all levels are laid out together, which looks better and takes longer.
 const TOGETHER = 500;
 const TELL_MS = 100;
 

@@ -1,6 +1,6 @@
-// The layout of thousands of boxes: each open group by itself, innermost first, each a box of known size in
+// The layout of thousands of boxes. Each open group is laid out by itself, innermost first, and is a box of known size in
 // the one around it. An edge that crosses the border of a group goes through a port there, so its
-// route is made of a piece for each level. Levels that are alike, as the layers of a
+// route has one piece for each level. Levels that are alike, such as the layers of a
 // transformer, are laid out once.
 
 import type { Point, Rect } from "../base/geometry";
@@ -73,7 +73,7 @@ class Levels {
   private piece(level: number, from: End, to: End): Piece {
     const { pieces } = this.levels.get(level)!;
     const add = (): number => pieces.push({ from, to }) - 1;
-    // What comes in once is drawn once, up to where it branches.
+    // A tensor that comes in once is drawn once, up to where it branches.
     if (from.port === -1 && to.port === -1) return { level, index: add() };
     return { level, index: remembered(this.pieces, [level, from.box, from.port, to.box, to.port].join(), add) };
   }

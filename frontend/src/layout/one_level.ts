@@ -41,10 +41,10 @@ export function layOutLevel(request: LayoutRequest, level: number, content: Leve
   return { ...laid, rects: new Map(content.children.map((box, i) => [box, laid.rects[i]!])) };
 }
 
-// Lines as straight as possible; but where each box has its exit beside its entry, a long row of boxes would drift off,
-// so that it takes little of its area.
+// Lines are as straight as possible. But if each box has its exit beside its entry, a long row of boxes would drift off
+// and fill little of its area.
 function layOutBest(graph: ElkNode, content: Level): Tall {
-  // Only what is in something may have ports.
+  // ELK allows ports only on a node inside another one, so the level gets a root around it.
   const run = (options: LayoutOptions): Tall => {
     const one = structuredClone({ ...graph, layoutOptions: { ...graph.layoutOptions, ...options } });
     return read(runElk({ id: "root", children: [one] }).children![0]!, content);
@@ -69,7 +69,7 @@ function read(done: ElkNode, { pieces }: Level): Tall {
   };
 }
 
-// Named by places in the level, so that equal levels are equal.
+// Named by places in the level, so that equal levels have equal names.
 function toGraph(request: LayoutRequest, level: number, { children, ports, pieces }: Level, inside: ReadonlyMap<number, LevelLayout>): ElkNode {
   const placeOf = new Map(children.map((box, i) => [box, i]));
   const idOf = ({ box, port }: End): string => {

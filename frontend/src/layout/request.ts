@@ -1,4 +1,4 @@
-// What is to be laid out, as it is sent to the worker: columns, by box and by edge.
+// What is to be laid out, in the form that is sent to the worker: columns, by box and by edge.
 
 import type { Size } from "../base/geometry";
 import type { VisibleGraph } from "../model/visible/collapse";

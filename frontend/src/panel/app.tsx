@@ -1,4 +1,4 @@
-// The panel: toolbar, drawing, card, steps; or the message that takes their place.
+// The panel: toolbar, drawing, card, steps; or a message instead.
 
 import type { JSX } from "preact";
 import { Card } from "./card/card";

@@ -11,7 +11,7 @@ import type { Views } from "./view/views";
 
 const OWN_KEYS = "input, select, textarea, [contenteditable]";
 
-// Keys that press what is on the screen, by selector; what is not there has none. A view has the number of its place.
+// Keys that press a control on the screen, by selector. A control that is not there has no key. A view has the number of its place.
 const byId = (id: string): string => `[data-testid=${id}]`;
 const PRESSED: ReadonlyMap<string, string> = new Map([
   ["?", byId("help")], ["n", byId("findings")], ["o", byId("colors")], ["s", byId("take-away")], ["e", byId("expand-all")], ["E", byId("collapse-all")],
@@ -29,7 +29,7 @@ export function watchKeyboard(place: HTMLElement, store: Store, views: Views): D
   });
 }
 
-// Tells whether the key meant something.
+// Returns whether the key meant something.
 function act(store: Store, event: KeyboardEvent, target: Element | undefined, views: Views): boolean {
   const stride = event.shiftKey ? 10 : 1;
   const item = target?.closest<HTMLElement>("[role=treeitem]") ?? undefined;
@@ -82,7 +82,7 @@ function toggleComparing(store: Store): boolean {
   return true;
 }
 
-// Enter opens or closes a group, or the module of a selected node that is all of it; on a node in the tree it selects it.
+// Enter opens or closes a group, or the module of a selected node if the node is all of it. On a node in the tree it selects the node.
 function enter(store: Store, item: HTMLElement | undefined, target: Element | undefined): boolean {
   if (target?.closest("button, summary") != null) return false;
   const key = item?.dataset.key ?? store.shown.selected.value;

@@ -1,4 +1,4 @@
-// Puts the panel into a document and connects it to what is around it.
+// Puts the panel into a document and connects it to its surroundings.
 
 import { render } from "preact";
 import uPlotStyle from "uplot/dist/uPlot.min.css?inline";
@@ -24,7 +24,7 @@ import { VIEWS } from "./view_list";
 export interface MountOptions {
   readonly base?: string; // of the routes
   readonly soonestMs?: number; // between two looks for new records
-  readonly alone?: boolean; // in a file of its own: nothing grows, and no TensorBoard is around it
+  readonly alone?: boolean; // in a standalone file: nothing grows, and there is no TensorBoard around it
   readonly answer?: Fetch; // instead of the server
   readonly workerUrl?: string; // of the layout's worker
 }

@@ -15,7 +15,7 @@ import type { Views } from "./view/views";
 
 const SETTLED_MS = 250;
 
-// Applies what does not need runs to be known; the step is returned for the session.
+// Applies everything that does not need the runs; returns the step for the session.
 export function applyAddress(store: Store, views: Views): Address {
   const hash = readHash();
   const address = parseAddress(hash);
@@ -56,7 +56,7 @@ export function syncAddress(store: Store, views: Views): Dispose {
   disposer.add(watchHash(() => {
     const hash = readHash().replace(/^#/, "");
     if (hash === written) return;
-    // Back from another tab of TensorBoard the address has lost our keys: they are written again.
+    // After a visit to another tab of TensorBoard the address has lost our keys, so they are written again.
     if (!hash.includes(PREFIX)) {
       if (hash.startsWith("gradgraph")) writeHash((written = formatAddress(hash, addressOf(store), views.writeLink())));
       return;
@@ -73,7 +73,7 @@ export function syncAddress(store: Store, views: Views): Dispose {
     if (store.live.follow.peek()) moveSteps(store, Infinity);
     else if (step !== undefined) goToStep(store, step, pass);
     else if (store.place.tag.peek() !== before) moveSteps(store, Infinity);
-    // A graph that is still to come reveals what is selected when it is there.
+    // If the graph is still to come, it reveals the selection when it is there.
     if (sel !== undefined && store.recorded.hierarchy.peek()?.graph.hash === store.place.hash.peek()) reveal(store, sel);
   }));
   return () => disposer.dispose();

@@ -8,7 +8,7 @@ import { countBoxes, countLongLines, fits, groupsAround, isReached, MOST_BOXES, 
 import type { Store } from "./store";
 
 export function chooseRun(store: Store, run: string): void {
-  // Runs are compared at the same tag and step where both have them.
+  // Runs are compared at the same tag and step if both have them.
   changePlace(store, () => (store.place.runName.value = run));
 }
 
@@ -30,7 +30,7 @@ function changePlace(store: Store, change: () => void): void {
   });
 }
 
-// Another graph: what was opened and selected stays as far as this graph has it,
+// Another graph. What was opened and selected stays, as far as this graph has it;
 // else it opens as if it were the first one.
 export function enterGraph(store: Store, hierarchy: Hierarchy): void {
   batch(() => {
@@ -45,14 +45,14 @@ export function enterGraph(store: Store, hierarchy: Hierarchy): void {
     store.shown.edge.value = undefined;
     const selected = store.shown.selected.peek();
     if (selected === undefined || reveal(store, selected)) return;
-    // What a link compares with may have it, and is still to come.
+    // The other side of a link's comparison may have it, and is still to come.
     if (store.compare.choice.peek() !== undefined && store.compare.other.peek() === undefined) return;
     store.shown.selected.value = undefined;
     if (first) store.shown.notice.value = `This graph has no "${selected}".`;
   });
 }
 
-// Nothing is recorded where we are: what was shown of another graph goes.
+// Nothing is recorded here, so what was shown of another graph goes.
 export function leaveGraph(store: Store): void {
   batch(() => {
     if (store.recorded.hierarchy.peek() !== undefined) {
@@ -89,7 +89,7 @@ export function goToStep(store: Store, step: number, backwardPass = 0): void {
   store.place.recordIndex.value = nearestRecord(store.place.tag.value?.records ?? [], step, backwardPass, store.place.stage.value);
 }
 
-// Another stage of the same step; further steps are shown at it too, as far as they have it.
+// Another stage of the same step. Other steps are shown at this stage too, as far as they have it.
 export function chooseStage(store: Store, stage: string, backwardPass = store.place.ref.value?.backwardPass): void {
   batch(() => {
     store.place.stage.value = stage;
@@ -129,7 +129,7 @@ export function openChains(store: Store, chains: readonly number[]): void {
   showOpen(store, hierarchy, new Set([...store.graph.openGroups.value, ...chains]), hierarchy.groups[chains[0]!]!.title);
 }
 
-// Refuses, with a sentence, what would be too much to lay out and to read.
+// Refuses, with a sentence, what would be too much to lay out and read.
 function showOpen(store: Store, hierarchy: Hierarchy, open: ReadonlySet<number>, title: string): boolean {
   const boxes = countBoxes(hierarchy, open);
   if (boxes > MOST_BOXES && boxes > countBoxes(hierarchy, store.graph.openGroups.value)) {
@@ -146,7 +146,7 @@ export function tooManyLines(store: Store, hierarchy: Hierarchy, open: ReadonlyS
   const lines = countLongLines(hierarchy, open);
   const now = store.recorded.hierarchy.value;
   if (lines <= MOST_LONG_LINES || (now !== undefined && lines <= countLongLines(now, store.graph.openGroups.value))) return false;
-  store.shown.notice.value = `${what} would draw ${formatCount(lines)} long lines; ${MOST_LONG_LINES} is the limit. Close a group, or draw what many use beside each use (U).`;
+  store.shown.notice.value = `${what} would draw ${formatCount(lines)} long lines; ${MOST_LONG_LINES} is the limit. Close a group, or draw a tensor with many uses beside each use (U).`;
   return true;
 }
 
@@ -159,7 +159,7 @@ export function expandAll(store: Store): void {
   store.graph.open.value = idsOf(hierarchy, open);
   store.graph.refits.value++;
   if (rest > 0) {
-    store.shown.notice.value = `Opened as much as fits in ${formatCount(MOST_BOXES)} boxes; ${formatCount(rest)} groups stay closed.`;
+    store.shown.notice.value = `Opened as many groups as fit in ${formatCount(MOST_BOXES)} boxes; ${formatCount(rest)} groups stay closed.`;
   }
 }
 
@@ -188,7 +188,7 @@ function startIds(hierarchy: Hierarchy): ReadonlySet<string> {
   return ids;
 }
 
-// The open groups as a link has to name them: undefined where they are as at the start.
+// The open groups that a link must name; undefined if they are as at the start.
 export function chosenGroups(store: Store): readonly string[] | undefined {
   const [open, hierarchy] = [store.graph.open.value, store.recorded.hierarchy.value];
   if (open === undefined || hierarchy === undefined) return undefined;
@@ -201,7 +201,7 @@ function idsOf(hierarchy: Hierarchy, groups: ReadonlySet<number>): ReadonlySet<s
 }
 
 // Selects a node or group, opens the groups around it where that is possible, and
-// brings it into view. Tells whether the graph has it.
+// brings it into view. Returns whether the graph has it.
 export function reveal(store: Store, id: string): boolean {
   const hierarchy = store.recorded.hierarchy.value;
   if (hierarchy === undefined) return false;

@@ -17,14 +17,14 @@ export interface Address {
   readonly dir?: Direction | undefined;
   readonly sel?: string | undefined;
   readonly open?: readonly string[] | undefined;
-  readonly turned?: readonly string[] | undefined; // tensors drawn once, or beside each use, otherwise than usual
+  readonly turned?: readonly string[] | undefined; // tensors that are drawn once or beside each use, contrary to the default
   readonly colors?: string | undefined;
   readonly follow?: boolean | undefined; // then the step is the last one
   readonly sessions?: boolean | undefined; // those that later ones hide are shown too
   readonly vs?: Versus | undefined;
 }
 
-// What is compared with; a part that is missing is as in what is shown.
+// The other side of the comparison. A missing part is as on the shown side.
 export interface Versus {
   readonly run: string | undefined;
   readonly tag: string | undefined;
@@ -103,7 +103,7 @@ export function formatAddress(hash: string, address: Address, ofViews: readonly 
   return [...kept, ...own].join("&");
 }
 
-// The step is always there: it says that something is compared at all.
+// The step is always present: it says that something is compared at all.
 function versusOf(values: ReadonlyMap<string, string>): Versus | undefined {
   const step = values.get("vs.step");
   if (step === undefined) return undefined;
@@ -124,7 +124,7 @@ function splitHash(hash: string): readonly string[] {
   return hash.replace(/^#/, "").split("&").filter((part) => part !== "");
 }
 
-// A hand-made link may hold a stray "%": then it is taken as it is.
+// A hand-made link may hold a stray "%"; then the text is taken as it is.
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,4 +1,4 @@
-// Where a link leads; and a run that it names and that TensorBoard has not read yet: another is shown until it comes.
+// Where a link leads. If TensorBoard has not yet read the run that the link names, another run is shown until it comes.
 
 import { batch } from "@preact/signals";
 import { BACKWARD, lastRecord, nearestRecord, type RecordRef } from "../model/recorded/run";
@@ -18,14 +18,14 @@ export function applyPlace(store: Store, address: Address): void {
   });
 }
 
-// Tells whether there is something to wait for. Whoever goes elsewhere meanwhile is left there.
+// Returns whether there is something to wait for. A user who goes elsewhere in the meantime is left there.
 export function awaitRun(store: Store, address: Address | undefined): boolean {
   const shown = store.place.run.peek();
   const missing = address?.run !== undefined && !store.recorded.runs.peek().some(({ run }) => run === address.run);
   if (!missing || shown === undefined || store.alone) return false;
   batch(() => {
     store.place.awaited.value = address;
-    // Where nothing is recorded yet, whatever comes first is shown.
+    // If nothing is recorded yet, whatever comes first is shown.
     store.place.runName.value = shown.tags.length > 0 ? shown.run : undefined;
     store.place.tagName.value = store.place.tag.value?.tag;
     // It is looked for when its run is there.

@@ -9,7 +9,7 @@ import type { Hierarchy } from "../model/tree/hierarchy";
 import { computeValues, type StepValues } from "../model/visible/values";
 import type { Versus } from "./address";
 
-// What is not chosen is as in what is shown, and follows it.
+// What is not chosen is as on the shown side, and follows it.
 export interface Choice {
   readonly run: string | undefined;
   readonly tag: string | undefined;
@@ -55,7 +55,7 @@ export interface Shown {
 export function createCompare(store: Shown): CompareState {
   const choice = signal<Choice | undefined>(undefined);
   const other = signal<Other | undefined>(undefined);
-  // Each is a signal of its own, so that a step on one side makes only what is of that side anew.
+  // Each is a separate signal, so that a step on one side makes only that side's values again.
   const hierarchy = computed(() => other.value?.hierarchy);
   const there = computed(() => other.value && computeValues(other.value.hierarchy, other.value.record, store.statistic.value));
   const joined = computed(() => {
@@ -85,7 +85,7 @@ function placeOf({ runs, run, tag, ref }: Shown, choice: Choice): Place | undefi
 }
 
 export function applyVersus({ choice, reach }: CompareState, vs: Versus | undefined): void {
-  // A link that says the same again must not fetch it again.
+  // If a link says the same again, nothing is fetched again.
   const known = choice.peek();
   if (vs !== undefined && known !== undefined && known.run === vs.run && known.tag === vs.tag && known.step === vs.step) return;
   choice.value = vs && { run: vs.run, tag: vs.tag, step: vs.step };

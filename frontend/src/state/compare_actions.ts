@@ -5,7 +5,7 @@ import { distinctSteps } from "../model/recorded/run";
 import type { Choice } from "./compare";
 import type { Store } from "./store";
 
-// Begins with what is likeliest: the same step of another run, else the first step, else another graph.
+// Begins with the likeliest choice: the same step of another run, else the first step, else another graph.
 export function startComparing(store: Store): void {
   const [run, tag, ref] = [store.place.run.value, store.place.tag.value, store.place.ref.value];
   if (run === undefined || tag === undefined || ref === undefined) return;
@@ -29,7 +29,7 @@ export function chooseOther(store: Store, change: Partial<Choice>): void {
   const choice = store.compare.choice.peek();
   if (choice === undefined) return;
   const next = { ...choice, ...change };
-  // Of another run or graph the same step is the likeliest, of the same one a step that stays.
+  // For another run or graph the same step is the likeliest choice; for the same one, a fixed step.
   const turned = isElsewhere(next) !== isElsewhere(choice);
   store.compare.choice.value = turned ? { ...next, step: isElsewhere(next) ? undefined : otherStep(store) } : next;
 }
@@ -44,7 +44,7 @@ function otherStep(store: Store): number | undefined {
   return store.place.ref.peek()?.step === steps[0] ? steps.at(-1) : steps[0];
 }
 
-// Here becomes there and there becomes here: what only the other graph has can so be seen.
+// Here becomes there and there becomes here, so that what only the other graph has can be seen.
 export function swapSides(store: Store): void {
   const [place, choice, run, tag, ref] = [store.compare.place.peek(), store.compare.choice.peek(), store.place.run.peek(), store.place.tag.peek(), store.place.ref.peek()];
   if (place === undefined || choice === undefined || run === undefined || tag === undefined || ref === undefined) return;

@@ -1,5 +1,5 @@
-// The one mutable thing of the panel: what is shown, as signals, in groups by what they are about. What belongs to one
-// view alone is that view's own.
+// The panel's only mutable state: what is shown, as signals, grouped by subject. What belongs to one
+// view only is kept by that view.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { BadSteps } from "../model/recorded/bad_steps";
@@ -18,7 +18,7 @@ export type Phase =
   | { readonly kind: "error"; readonly sentence: string };
 
 export interface Store {
-  readonly alone: boolean; // the panel is a file of its own: no TensorBoard is around it
+  readonly alone: boolean; // the panel is a standalone file, without TensorBoard around it
   readonly recorded: RecordedState;
   readonly place: PlaceState;
   readonly shown: ShownState;
@@ -37,13 +37,13 @@ export interface RecordedState {
   readonly badSteps: Signal<BadSteps>; // of the tag
 }
 
-// Where in it one is: what was asked for, and what is there.
+// The place in it: what was asked for, and what is there.
 export interface PlaceState {
   readonly allSessions: Signal<boolean>; // whether sessions that later ones hide are among the runs
   readonly runName: Signal<string | undefined>;
   readonly tagName: Signal<string | undefined>;
   readonly recordIndex: Signal<number>;
-  readonly stage: Signal<string>; // that was asked for; a step without it shows the nearest
+  readonly stage: Signal<string>; // the one asked for; a step without it shows the nearest
   readonly awaited: Signal<Address | undefined>; // a link to a run that is still to come
   readonly run: ReadonlySignal<Run | undefined>;
   readonly tag: ReadonlySignal<Tag | undefined>;
@@ -58,19 +58,19 @@ export interface ShownState {
   readonly view: Signal<string | undefined>; // id; undefined: the first one
   readonly statistic: Signal<Statistic>;
   readonly selected: Signal<string | undefined>; // id of a box, whether it is visible or not
-  readonly edge: Signal<readonly number[] | undefined>; // the edges of the graph that a chosen line stands for
+  readonly edge: Signal<readonly number[] | undefined>; // the edges of the graph that a selected line stands for
   readonly values: ReadonlySignal<StepValues | undefined>;
 }
 
 // How the graph is drawn.
 export interface GraphState {
   readonly open: Signal<ReadonlySet<string> | undefined>; // ids of open groups; undefined: not chosen yet
-  readonly turned: Signal<ReadonlySet<string>>; // keys of tensors that are drawn once although many use them, or beside each of a few uses
+  readonly turned: Signal<ReadonlySet<string>>; // keys of tensors that are drawn once despite many uses, or beside each of a few uses
   readonly direction: Signal<Direction>;
   readonly hovered: Signal<string | undefined>;
   readonly sought: Signal<string | undefined>; // id of a box that must come into view, near enough to be read
-  readonly focused: Signal<string | undefined>; // the same of one that has the keyboard's focus: in sight, it stays where it is
-  readonly refits: Signal<number>; // counts the changes after which the camera starts anew
+  readonly focused: Signal<string | undefined>; // the same for a box with the keyboard's focus; if it is in sight, nothing moves
+  readonly refits: Signal<number>; // counts the changes after which the camera starts again
   readonly openGroups: ReadonlySignal<ReadonlySet<number>>;
   readonly visible: ReadonlySignal<VisibleGraph | undefined>;
 }
@@ -85,7 +85,7 @@ export interface LiveState {
   readonly playing: Signal<boolean>;
   readonly follow: Signal<boolean>; // the last recorded step is shown, whichever that is
   readonly unseen: Signal<number>; // steps that came since the last one was shown
-  readonly unreachable: Signal<boolean>; // the server did not answer when it was asked for news
+  readonly unreachable: Signal<boolean>; // the server did not answer the last question for news
 }
 
 export function createStore(alone = false): Store {
@@ -128,7 +128,7 @@ function createPlace({ runs }: RecordedState): PlaceState {
     allSessions: signal(false),
     stage: signal(BACKWARD),
     awaited: signal<Address | undefined>(undefined),
-    // A signal of its own: most steps change the record but not the graph.
+    // A separate signal: most steps change the record but not the graph.
     hash: computed(() => ref.value?.hash),
   };
 }
@@ -137,7 +137,7 @@ function createShown({ hierarchy, record }: RecordedState): ShownState {
   const statistic = signal(DEFAULT_STATISTIC);
   const values = computed(() => {
     const [shown, numbers] = [hierarchy.value, record.value];
-    // While a new graph loads, the old record is of another structure.
+    // While a new graph loads, the old record belongs to another structure.
     if (shown === undefined || numbers === undefined || numbers.hash !== shown.graph.hash) return undefined;
     return numbers.rows === shown.graph.rows ? computeValues(shown, numbers, statistic.value) : undefined;
   });

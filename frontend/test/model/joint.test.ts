@@ -90,7 +90,7 @@ test("ghosts are drawn while two runs are compared, and go with the comparison",
 test("a link selects a ghost; its card says where it is, and leads there", async () => {
   writeHash(`${compared}&p.gradgraph.sel=parameter%3Amid.weight`);
   stage.show(one(), two());
-  await waitFor(() => expect(stage.one("ghost")!.textContent).toBe("Only in two / net, step 0: what is shown has no such node."));
+  await waitFor(() => expect(stage.one("ghost")!.textContent).toBe("Only in two / net, step 0: the shown graph has no such node."));
   expect(stage.one("ghost")!.dataset.there).toBe("24");
   expect(stage.one("card")!.textContent).toContain("[2]");
   expect(stage.one("notice")).toBeNull();

@@ -134,7 +134,7 @@ test("a click on a line tells what flows back along it; Escape closes that", asy
   await waitFor(() => expect(one("card")?.dataset.key).toBe("edge"));
   expect(one("card")?.querySelector("h2")?.textContent).toBe("sub → pow");
   expect(one("card")?.querySelector("[data-fact=gradient]")?.textContent).toBe("−4");
-  expect(one("edge-share")?.textContent).toContain("the whole gradient");
+  expect(one("edge-share")?.textContent).toContain("The whole gradient");
   press("Escape");
   await waitFor(() => expect(one("card")).toBeNull());
   stage.click(middle);
@@ -173,7 +173,7 @@ test("the list of lines tells what was not recorded from what is none", async ()
   show({ ...flow(), records: flow().records.map((record) => ({ ...record, everyNSteps: 10 })) });
   await drawn("parameter:down.weight");
   one("expand-all")?.click();
-  await waitFor(() => expect(said("#0/ReluBackward0.0")).toEqual(["What gradient addmm gives relu was not recorded"]));
+  await waitFor(() => expect(said("#0/ReluBackward0.0")).toEqual(["The gradient that addmm gives relu was not recorded"]));
   expect(said("input:x")).toEqual(["addmm gives x no gradient"]);
   expect(said("parameter:up.weight")).toEqual(["addmm gives weight a gradient of 1e−9"]);
 });

@@ -124,7 +124,7 @@ test("a step is marked at the head of its column also where the pass that is sho
 
 test("operations that were not recorded are counted, with what records them", async () => {
   await show();
-  expect(stage.one("flow-told")!.textContent).toContain('1 operation without a gradient (level="op" records those inside of modules).');
+  expect(stage.one("flow-told")!.textContent).toContain('1 operation without a gradient (level="op" records those inside modules).');
 });
 
 test("of a step that was read once only, the words name no pass", async () => {

@@ -28,7 +28,7 @@ test("a cell of the strip selects its block, hidden as it is; a double click ope
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
   const boxes = stage.keys().length;
   stage.click(cellPoint(BLOCKS, 7, 12), "pointermove");
-  await waitFor(() => expect(stage.place.querySelector("[role=tooltip]")?.textContent).toContain("Double click opens the row there."));
+  await waitFor(() => expect(stage.place.querySelector("[role=tooltip]")?.textContent).toContain("A double click opens the row there."));
   stage.click(cellPoint(BLOCKS, 7, 12));
   await waitFor(() => expect(one("card")?.dataset.key).toBe("h.7#0"));
   expect(stage.keys()).toHaveLength(boxes);

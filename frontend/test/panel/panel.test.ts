@@ -293,7 +293,7 @@ test("opening more than can be shown is refused with a sentence", async () => {
   show(transformer(700, 1));
   await drawn("root:loss");
   one("expand-all")?.click();
-  await waitFor(() => expect(one("notice")?.textContent).toMatch(/fits in 10,000 boxes; [\d,]+ groups stay closed/));
+  await waitFor(() => expect(one("notice")?.textContent).toMatch(/as many groups as fit in 10,000 boxes; [\d,]+ groups stay closed/));
 });
 
 test("an empty log directory says which lines to add", async () => {

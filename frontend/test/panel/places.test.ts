@@ -56,7 +56,7 @@ async function showWaiting(): Promise<readonly FixtureRun[]> {
 
 test("a link to a run that is still to come waits for it, keeps its address, and goes there as asked", async () => {
   const both = await showWaiting();
-  expect(one("waiting")?.textContent).toContain('until then this is "chain_rule"');
+  expect(one("waiting")?.textContent).toContain('Until then you see "chain_rule"');
   expect(one("notice")).toBeNull();
   stage.choose("statistic", "abs_max");
   await waitFor(() => expect(readHash()).toContain("stat=abs_max"));
@@ -188,7 +188,7 @@ test("another structure under one tag is drawn anew, in the colors of one scale"
   await waitFor(() => expect(["parameter:w", "root:loss"].map(inView)).toEqual([true, true]));
   await settle(100);
   expect({ ...one("legend")!.dataset }).toEqual(scale);
-  expect(one("hash")?.closest("label")?.title).toContain("nearest of them");
+  expect(one("hash")?.closest("label")?.title).toContain("nearest of its steps");
   expect([...one("hash")!.querySelectorAll("option")].map(({ textContent }) => textContent)).toEqual(["1: step 0, 2", "2: step 1, 3"]);
 });
 

@@ -66,7 +66,7 @@ test("after the backward, boxes that have no record are not called without gradi
   expect(item("/MulBackward0.0").dataset.detail).toBe("[2]");
   expect(item("parameter:spare").dataset.detail).toBe("unused");
   item("/MulBackward0.0").click();
-  await waitFor(() => expect(one("why")?.textContent).toBe("Of the stage applied only parameters are recorded."));
+  await waitFor(() => expect(one("why")?.textContent).toBe("At the stage applied only parameters are recorded."));
   expect(one("legend")?.textContent).toContain("Gradient, applied, L2 norm");
 });
 
@@ -110,7 +110,7 @@ test("loss scale, cadence, cost and a skipped step are said beside the step", as
   show(training());
   await drawn("parameter:w");
   expect(one("told")?.textContent).toBe("loss scale 1024every 10 steps, cost 1.3 %");
-  expect(one("cadence")?.title).toBe("Every 10th step was recorded then. Recording took 1.3 % of the time since the recorded step before.");
+  expect(one("cadence")?.title).toBe("Every 10th step was recorded then. Recording took 1.3 % of the time since the previous recorded step.");
   press("ArrowLeft");
   await waitFor(() => expect(one("skipped")?.textContent).toBe("skipped"));
   expect(one("bad-steps")?.dataset.steps).toBe("10");

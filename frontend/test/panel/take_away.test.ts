@@ -254,5 +254,5 @@ test("what a file holds is asked for as the server is", async () => {
   const ask = embeddedFetch(pack.buffer);
   expect(await (await ask("./step?run=%3C%2Fscript%3E+x&step=3&tag=a%26b")).json()).toEqual({ a: 1 });
   const missing = await ask("./tensor?run=x");
-  expect([missing.status, (await missing.json()).error]).toEqual([404, "This file does not hold that. TensorBoard shows it, on the log that the file was made of."]);
+  expect([missing.status, (await missing.json()).error]).toEqual([404, "This file does not hold that. TensorBoard shows it, from the log that the file was made from."]);
 });

@@ -11,7 +11,7 @@ const CLOSEST = 4;
 const FARTHEST = 0.01;
 // At the start, a drawing that fits only below this zoom is shown from its top instead.
 const READABLE = 0.5;
-// What is so many times as wide as the view has perhaps nothing in the middle of its top.
+// A drawing this many times as wide as the view may have nothing in the middle of its top.
 const WIDE = 4;
 
 export class CameraControl {
@@ -59,7 +59,7 @@ export function fitCamera(boundsWorld: Rect, size: Size): Camera {
   };
 }
 
-// Moves the drawing into view, by as little as it takes; smaller only if there is no room.
+// Moves the drawing into view by as little as it takes; shrinks it only if there is no room.
 export function bringIn(camera: Camera, boundsWorld: Rect, size: Size): Camera {
   const { k } = camera;
   if (boundsWorld.width * k > size.width - MARGIN || boundsWorld.height * k > size.height - MARGIN) return fitCamera(boundsWorld, size);
@@ -72,7 +72,7 @@ export function bringIn(camera: Camera, boundsWorld: Rect, size: Size): Camera {
   };
 }
 
-// Where to look first: all of it if that is readable, else the top of it.
+// Where to look first: everything if that is readable, else the top.
 export function startCamera(boundsWorld: Rect, size: Size): Camera {
   const fit = fitCamera(boundsWorld, size);
   if (fit.k >= READABLE || boundsWorld.width * READABLE > WIDE * size.width) return fit;

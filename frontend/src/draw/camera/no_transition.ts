@@ -1,5 +1,5 @@
-// Stands in for d3-transition and d3-interpolate, of which d3-zoom needs only that what moves by itself is stopped:
-// nothing here does. The build puts it in their place (vite.config.ts).
+// Stands in for d3-transition and d3-interpolate. d3-zoom needs them only to stop what moves by itself, and
+// nothing here moves by itself. The build puts this file in their place (vite.config.ts).
 
 import { selection } from "d3-selection";
 

@@ -21,7 +21,7 @@ export class Panning {
     const before = this.painted?.of.every((one, i) => one === of[i]) === true ? this.painted.camera : undefined;
     this.painted = { of, camera };
     if (before === undefined) return paint(context, scene, paints, theme, view);
-    // By whole pixels, which leaves it as sharp as it was; the rest, less than half of one, is moved later.
+    // By whole pixels, so that it stays sharp. The rest, less than half a pixel, is moved later.
     const dx = Math.round((camera.x - before.x) * pixelRatio);
     const dy = Math.round((camera.y - before.y) * pixelRatio);
     const at = { k: camera.k, x: before.x + dx / pixelRatio, y: before.y + dy / pixelRatio };

@@ -1,4 +1,4 @@
-// What a line over steps cannot show: on a logarithmic scale zeros, which lie on a floor below it, and on any NaN and infinity, at the top.
+// What a line over steps cannot show. On a logarithmic scale that is zeros, which lie on a floor below it. On any scale it is NaN and infinity, at the top.
 
 import type { Theme } from "../style/theme";
 import type { ChartLine } from "./chart_line";
@@ -30,7 +30,7 @@ export interface MarkPlaces {
   readonly pixel: number; // of the screen, in those of the context
 }
 
-// A zero has the color of its line, and each line that has any a row of its own: else they would hide each other.
+// A zero has the color of its line. Each line with zeros has its own row, because they would hide each other.
 export function paintMarks(context: CanvasRenderingContext2D, lines: readonly ChartLine[], log: boolean, { x, top, floor, pixel }: MarkPlaces, theme: Theme): void {
   const rows = lines.map((line) => ({ color: line.color, zeros: markedSteps([line], log).zeros })).filter(({ zeros }) => zeros.length > 0);
   const [side, row] = [ZERO_PX * pixel, Math.min(ZERO_PX, ZEROS_PX / rows.length) * pixel];

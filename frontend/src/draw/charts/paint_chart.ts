@@ -68,7 +68,7 @@ function axesOf({ lines, log, step, smoothing }: DrawnChart): Axes {
   const steps = [...lines.flatMap((line) => line.steps), ...(step === undefined ? [] : [step])];
   const [first, last] = endsOf(steps, 0, 1);
   const along = (value: number): number => (log ? Math.log10(value) : value);
-  // Smoothed over zeros, a line goes below its least number.
+  // A line that is smoothed over zeros goes below its least number.
   const drawn = [...lines, ...lines.map((line) => ({ ...line, values: smooth(line.values, smoothing) }))];
   const numbers = drawn.flatMap((line) => placed(line, log)).flatMap((value) => (value === null ? [] : [value]));
   const [least, most] = endsOf(numbers.map(along), log ? 0 : -0.5, log ? 1 : 0.5);
@@ -108,7 +108,7 @@ function paintAxes(context: CanvasRenderingContext2D, { x, y, steps, values, flo
   context.textAlign = "left";
 }
 
-// Smoothed, the raw line lies below it.
+// If the line is smoothed, the raw line lies below it.
 function paintLine(context: CanvasRenderingContext2D, { log, smoothing }: DrawnChart, line: ChartLine, { x, y }: Axes): void {
   const { color, dash = [], width = THIN_PX, steps } = line;
   const raw = placed(line, log);
@@ -128,7 +128,7 @@ function paintLine(context: CanvasRenderingContext2D, { log, smoothing }: DrawnC
   }
 }
 
-// Without a number the line is interrupted.
+// Where there is no number, the line is interrupted.
 function partsOf(steps: readonly number[], values: readonly (number | null)[]): readonly (readonly (readonly [number, number])[])[] {
   const parts: (readonly [number, number])[][] = [[]];
   values.forEach((value, i) => {
@@ -143,7 +143,7 @@ function paintName(context: CanvasRenderingContext2D, { label, color, dash = [] 
   write(context, fitText(label, DETAIL_FONT, NAME_PX), DETAIL_FONT, theme.ink, 42, y);
 }
 
-// Nothing, where nothing is marked.
+// Empty if nothing is marked.
 function paintMarksKey(context: CanvasRenderingContext2D, { lines, log }: DrawnChart, y: number, theme: Theme): void {
   const { zeros, nonfinite, gaps } = markedSteps(lines, log);
   let x = 16;

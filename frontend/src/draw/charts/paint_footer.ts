@@ -1,4 +1,4 @@
-// Below a picture that is taken away: what its colors mean, and of what it is; in as many lines as its width needs.
+// The footer of a saved picture: what its colors mean and what it shows, in as many lines as its width needs.
 
 import { formatNumber } from "../../base/format";
 import type { Size } from "../../base/geometry";
@@ -47,7 +47,7 @@ export function paintFooter(context: CanvasRenderingContext2D, { width, height }
   for (const part of placed) part.paint(context, part.x, height + FOOTER_PX / 2 + LINE_PX * part.line);
 }
 
-// From left to right, and on the next line what has no room; of what it is at the right, where that is on the first line.
+// From left to right; what has no room goes to the next line. What the picture shows stands at the right if it fits on the first line.
 function place(width: number, footer: Footer, theme: Theme): readonly Placed[] {
   const room = width - 2 * MARGIN_PX;
   const of = textPart(fitText(footer.of, DETAIL_FONT, room), DETAIL_FONT, theme.inkSoft);
@@ -78,7 +78,7 @@ function rampPart(low: string, high: string, ramp: readonly string[], theme: The
       put(context, low, DETAIL_FONT, theme.inkSoft, x, middle);
       for (let shade = 0; shade < SHADES; shade++) {
         context.fillStyle = ramp[Math.round((shade / (SHADES - 1)) * (ramp.length - 1))]!;
-        // Each reaches below the next, so that no seam shows between them.
+        // Each overlaps the next, so that no seam shows between them.
         context.fillRect(x + from + (shade * RAMP_PX) / SHADES, middle - 5, RAMP_PX / SHADES + (shade < SHADES - 1 ? 0.6 : 0), 10);
       }
       put(context, high, DETAIL_FONT, theme.inkSoft, x + from + RAMP_PX + 6, middle);

@@ -54,7 +54,7 @@ function stateOf({ relation }: Related): State {
   return relation === Relation.unknown ? State.unknown : State.none;
 }
 
-// Of all that can be said the longest that has room: the number here, and what a module has only there.
+// The longest text that has room: the number here, and what a module has only there.
 function detailOf({ joined, here }: Comparison, box: Box, related: Related, room: number): string {
   const ratio = ratioText(related) ?? "";
   const parts = (texts: readonly (string | undefined)[]): string => texts.filter((text) => text !== undefined && text !== "").join(" · ");
@@ -69,6 +69,6 @@ function detailOf({ joined, here }: Comparison, box: Box, related: Related, room
     parts([ratio, number && (group ? `${here.groupWord} ${number}` : number), more]),
     parts([ratio, more]), parts([ratio, number]), ratio,
   ];
-  // A module's name goes before what is said of it: its swatch and its card say that too.
+  // A module's name has priority over its number, which its swatch and its card show too.
   return choices.find((text) => widthOf(text, DETAIL_FONT) <= room) ?? (box.open ? "" : ratio);
 }

@@ -1,5 +1,5 @@
-// From a ratio to a color: blue below one, orange above. Both sides are equally light at equal
-// distance (OKLab), so that neither looks like more, and they part under every color blindness.
+// From a ratio to a color: blue below one, orange above. Both colors are equally light at equal
+// distance (OKLab), so neither looks like more. They stay distinct under every color blindness.
 
 import { formatNumber } from "../../base/format";
 import { Relation, type Related } from "../../model/compare/comparison";
@@ -30,7 +30,7 @@ export function relatedFill({ relation, log2 }: Related, reach: number, theme: T
   return relation === Relation.onlyHere ? theme.surface : theme.none;
 }
 
-// "×1.52", "×−1.52" where the sign changed, or why there is no ratio; undefined where neither has a number.
+// "×1.52", "×−1.52" if the sign changed, or why there is no ratio; undefined if neither has a number.
 export function ratioText({ relation, log2, here, there }: Related): string | undefined {
   if (relation === Relation.none) return undefined;
   if (relation !== Relation.both) return WORDS[relation];

@@ -1,4 +1,4 @@
-// Cells as codes, ordered by what wins where several share a pixel: a NaN is never hidden, then the greatest number.
+// Cells as codes, ordered by which one wins if several share a pixel: a NaN is never hidden, then the greatest number.
 
 import { Relation } from "../../model/compare/comparison";
 import type { Flow } from "../../model/flow/flow";
@@ -16,7 +16,7 @@ const FIRST = 3;
 const STEPS = 256;
 const NONFINITE = FIRST + STEPS;
 
-// [entities, steps], as the flow.
+// [entities, steps], like the flow.
 export function codesOf({ value, state }: Flow, scale: ColorScale): Uint16Array {
   const codes = new Uint16Array(state.length);
   for (let at = 0; at < state.length; at++) codes[at] = codeOf(value[at]!, state[at]! as State, scale);
@@ -29,7 +29,7 @@ function codeOf(value: number, state: State, scale: ColorScale): number {
   return state === State.zero ? ZERO : NONE;
 }
 
-// The same of what is compared: what has no ratio, then ratios, the farther from one the greater the code, then NaN.
+// The same for a comparison: cells without a ratio, then ratios (the farther from one, the greater the code), then NaN.
 const ONLY_HERE = 2;
 const ONLY_THERE = 3;
 const FIRST_RATIO = 4;

@@ -1,4 +1,4 @@
-// Fills an image with the cells in sight: each pixel the greatest of the cells that it covers.
+// Fills an image with the cells in sight: each pixel shows the greatest of the cells that it covers.
 
 import type { Axis } from "../../model/flow/flow_window";
 import { NOTHING, type Palette } from "./flow_codes";
@@ -9,7 +9,7 @@ export interface Cells {
   readonly entities: Int32Array; // of each row; -1: a row without cells
 }
 
-// Cells at least so large are told apart by a line of background.
+// Cells of at least this size are separated by a line of background.
 const GAP_FROM = 7;
 const HATCH_EVERY = 6;
 
@@ -47,7 +47,7 @@ function spansOf(axis: Axis, length: number, pixelRatio: number): Spans {
     const last = Math.min(axis.count, Math.max(first + 1, Math.ceil(axis.from + (pixel + 1 - 1e-6) / unit)));
     const isGap = gap && Math.floor(axis.from + (pixel + 1 + 1e-6) / unit) !== first;
     start[pixel] = first;
-    // While units are wider than a pixel, each pixel has one.
+    // If units are wider than a pixel, each pixel has one unit.
     end[pixel] = isGap || first >= axis.count ? first : unit >= 1 ? first + 1 : last;
     if (first < axis.count) used = pixel + 1;
     most = Math.max(most, end[pixel]! - first);

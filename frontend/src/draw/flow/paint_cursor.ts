@@ -1,4 +1,4 @@
-// What lies over the heat map: the chosen step and row, what is pointed at, what is being dragged, the step numbers.
+// What is painted over the heat map: the chosen step and row, what is pointed at, what is being dragged, the step numbers.
 
 import { formatCount } from "../../base/format";
 import type { Rect } from "../../base/geometry";
@@ -54,7 +54,7 @@ export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay
   paintTicks(context, overlay, theme);
 }
 
-// Around the cells and not over them; a narrow column is marked by one line.
+// Around the cells, not over them. A narrow column is marked by one line.
 function frameColumn(context: CanvasRenderingContext2D, columns: Axis, middle: number, { x, y, width: whole, height }: Rect): void {
   const width = columns.unitPx;
   const left = x + toPx(columns, middle) - width / 2;
@@ -86,7 +86,7 @@ function paintBrush(context: CanvasRenderingContext2D, { x, y, width, height }: 
   context.strokeRect(x, y, width, height);
 }
 
-// At the heads of columns, also where the cells are of a healthy pass of the step.
+// At the heads of columns, even if the cells show a healthy pass of the step.
 function paintBad(context: CanvasRenderingContext2D, { columns, map, steps, bad }: Overlay, theme: Theme): void {
   if (steps.length === 0) return;
   const width = Math.max(3, Math.min(columns.unitPx - 1, 12));

@@ -17,12 +17,12 @@ import { STRIP_HEIGHT, wantedWidth } from "./paint_strip";
 
 const MOST_WRITTEN = 3;
 
-// Room for text inside of a box of that width; slanted and round ends take some.
+// Room for text inside a box of that width; slanted and round ends take some.
 export function textRoom(shape: string, width: number): number {
   return width - (shape === "operation" || shape === "group" ? 14 : 24);
 }
 
-// Of an open group's head, beside its title and the swatch.
+// Room in an open group's head, beside its title and the swatch.
 export function headRoom({ title, subtitle }: Caption, width: number): number {
   return width - 72 - widthOf(title, TITLE_FONT) - (subtitle === "" ? 0 : widthOf(subtitle, DETAIL_FONT) + 7);
 }
@@ -50,7 +50,7 @@ export function captionOf(hierarchy: Hierarchy, box: Box): Caption {
     : { title: `${name} · ${operation}`, subtitle: "" };
 }
 
-// A module call that is one operation: named by both, as "20  Sigmoid · sigmoid".
+// A module call that is one operation has the names of both, such as "20  Sigmoid · sigmoid".
 function foldedCaption(hierarchy: Hierarchy, box: Box): Caption {
   const { title, subtitle } = hierarchy.groups[box.module]!;
   const node = captionOf(hierarchy, { ...box, module: -1 }).title;
@@ -109,21 +109,21 @@ export function scalarsOf(graph: Graph, record: RecordedStep | undefined, node: 
   return { value: scalarOf(whole?.value), gradient: scalarOf(whole?.gradient) };
 }
 
-// Of a node with several outputs no single one speaks for it.
+// If a node has several outputs, no single one stands for it.
 function wholeOf(graph: Graph, record: RecordedStep | undefined, node: number): Whole | undefined {
   return graph.columns.nodes.slot_count[node] === 1 ? record?.whole.get(graph.slotOffset[node]!) : undefined;
 }
 
-// A small array as it is read best: one number where all are equal, the elements
-// where they are few.
+// A small array as it is read best: one number if all are equal, the elements
+// if they are few.
 export function arrayText(array: readonly number[] | undefined): string | undefined {
   const element = elementOf(array);
   if (element !== undefined) return formatNumber(element);
   return array !== undefined && array.length <= MOST_WRITTEN ? `[${array.map(formatNumber).join(", ")}]` : undefined;
 }
 
-// The second line of a box: value and gradient of a scalar (or of each element, where all are equal), else the statistic,
-// else why there is none. Of all that can be said the longest that fits into `room` is: the value goes before the gradient.
+// The second line of a box: value and gradient of a scalar (or of each element, if all are equal), else the statistic,
+// else why there is none. It is the longest text that fits into `room`; the value is dropped before the gradient.
 export function detailOf(
   hierarchy: Hierarchy, box: Box, values: StepValues | undefined, record: RecordedStep | undefined, room: number,
 ): string {
@@ -170,7 +170,7 @@ function nodeDetails(graph: Graph, node: number, number: string | undefined, rec
   return [...texts, missing ?? shapeText(graph, node), ...(shorter === undefined ? [] : [shorter])];
 }
 
-// Longest first; none where nothing is missing.
+// Longest first; empty if nothing is missing.
 function missingTexts(graph: Graph, node: number, record: RecordedStep | undefined): readonly string[] {
   if (stopsGradient(graph, node)) return ["gradient stops here", "cut here"];
   if (record?.hasGradients !== true) return [];

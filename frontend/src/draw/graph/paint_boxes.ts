@@ -19,7 +19,7 @@ export interface Marks {
   readonly selected: boolean;
   readonly hovered: boolean;
   readonly near: boolean; // a neighbor of the hovered or selected box
-  readonly cell: number; // of its strip, in which the selection is; -1: none
+  readonly cell: number; // the cell of its strip that has the selection; -1: none
 }
 
 export function paintFrame(
@@ -33,7 +33,7 @@ export function paintFrame(
   context.stroke();
 }
 
-// Over the edges, each letter with a rim in the frame's color: edges pass below titles.
+// Painted over the edges, each letter with a rim in the frame's color, so that edges pass below titles.
 export function paintFrameTitle(context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint, theme: Theme): void {
   const { x, y, width } = box.rectWorld;
   const right = width - 60 - widthOf(paint.detail, DETAIL_FONT);

@@ -8,16 +8,16 @@ import type { Paints } from "./paints";
 import type { Scene } from "./scene";
 
 export const FAR_BELOW = 0.2;
-// From here on borders tell leaves, inputs and the loss.
+// From this zoom on, borders mark leaves, inputs and the loss.
 const BORDERS_FROM = 0.08;
 const WIDTHS = 4;
-// Where lines are thinner than a hair, those that are this short on the screen are not seen beside their boxes.
+// If lines are thinner than a hair, lines this short on the screen cannot be seen beside their boxes.
 const HAIR_BELOW = 0.06;
 const SHORT_PX = 5;
 
 const batches = new WeakMap<Paints, ReadonlyMap<string, readonly number[]>>();
 
-// A canvas takes long to change a color, so boxes go by theirs.
+// Changing a canvas's color takes long, so boxes are painted color by color.
 function byFill(scene: Scene, paints: Paints): ReadonlyMap<string, readonly number[]> {
   let known = batches.get(paints);
   if (known === undefined) {
@@ -38,7 +38,7 @@ function grouped<K>(length: number, keyOf: (i: number) => K | undefined): Readon
   return groups;
 }
 
-// Open groups, from the outermost inward: those of one depth do not overlap.
+// Open groups, from the outermost inward. Groups of one depth do not overlap.
 export function paintFarFrames(context: CanvasRenderingContext2D, scene: Scene, frames: readonly number[], theme: Theme, zoom: number): void {
   const byDepth = grouped(frames.length, (i) => scene.boxes[frames[i]!]!.depth);
   context.lineWidth = 1 / zoom;
@@ -75,7 +75,7 @@ export function paintFarBoxes(context: CanvasRenderingContext2D, scene: Scene, p
   }
 }
 
-// Lines as straight pieces, by color and width; which edges, in `edges`.
+// The lines of `edges` as straight pieces, by color and width.
 export function paintFarEdges(context: CanvasRenderingContext2D, scene: Scene, paints: Paints, edges: readonly number[], look: EdgeLook, theme: Theme, zoom: number): void {
   const least = zoom < HAIR_BELOW && !look.lit ? SHORT_PX / zoom : 0;
   const seen = edges.filter((i) => scene.edges[i]!.boundsWorld.width + scene.edges[i]!.boundsWorld.height >= least);

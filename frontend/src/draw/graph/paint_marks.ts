@@ -6,7 +6,7 @@ import type { Theme } from "../style/theme";
 import type { SceneBox } from "./scene";
 import { outline } from "./shapes";
 
-// How far the rim of a second-order box stands off: it must not drown in the fill.
+// Distance of the rim of a second-order box, so that it does not drown in the fill.
 export const RIM = 4;
 const BADGE_FONT = `600 10px ${FONT}`;
 const MARKS_FROM = 0.3;
@@ -23,7 +23,7 @@ export function paintMarks(context: CanvasRenderingContext2D, box: SceneBox, fac
   if (box.retains) paintPin(context, { x: face.x + face.width - (round(box) ? face.height / 2 : 9), y: face.y }, theme);
 }
 
-// Over its border: what is not there has dashes.
+// Over its border: what is missing on this side has dashes.
 export function paintGhost(context: CanvasRenderingContext2D, { shape }: SceneBox, face: Rect, theme: Theme, zoom: number): void {
   outline(context, shape, face);
   context.lineWidth = 2.4 / Math.min(1, Math.max(zoom, 0.4));

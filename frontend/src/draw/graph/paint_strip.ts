@@ -17,12 +17,12 @@ const NARROWEST = 3;
 const WIDEST = 16;
 const GAP_FROM = 5;
 
-// Room that all cells would like, around them included.
+// Room that all cells would like, with their margin.
 export function wantedWidth({ count }: Strip): number {
   return count * WIDEST + 2 * MARGIN;
 }
 
-// Blocks share cells where there are more of them than can be seen.
+// Blocks share cells if there are more blocks than can be seen.
 export function cellCount({ count }: Strip, boxWidth: number): number {
   return Math.min(count, Math.floor((boxWidth - 2 * MARGIN) / NARROWEST));
 }
@@ -58,7 +58,7 @@ export function paintStrip(context: CanvasRenderingContext2D, face: Rect, { stri
   const gap = step >= GAP_FROM ? 1 : 0;
   fills.forEach((fill, cell) => {
     context.fillStyle = fill;
-    // Without a gap a little wider: else the plate shines through between two cells.
+    // Without a gap, cells are a little wider; else the plate shines through between two of them.
     context.fillRect(x + cell * step + gap / 2, y, step - gap + (gap === 0 ? 0.3 : 0), height);
     if (zeros?.[cell] !== true) return;
     context.fillStyle = theme.zero;

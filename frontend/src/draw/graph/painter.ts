@@ -26,7 +26,7 @@ export interface View {
   readonly hovered: number;
   readonly edge: number; // chosen line; -1: none
   readonly cell?: { readonly box: number; readonly cell: number } | undefined; // where in a strip the selection is
-  readonly lit?: Lit | undefined; // the way to the loss and to the leaves; all else stands back
+  readonly lit?: Lit | undefined; // the path to the loss and to the leaves; everything else is pale
 }
 
 const BACK = 0.3;
@@ -55,7 +55,7 @@ export function paint(
   paintEdges(context, scene, paints, theme, view, partWorld);
   if (camera.k >= TITLES_FROM) for (const i of frames) paintFrameTitle(context, scene.boxes[i]!, paints.boxes[i]!, theme);
   paintBoxes(context, scene, paints, theme, view, shown, marksOf);
-  // Which of them have room is decided by all that are in view.
+  // All titles in view together decide which of them have room.
   const viewWorld = visibleWorld(camera, size);
   const titled = camera.k < TITLES_FROM ? scene.boxes.filter(({ shape, rectWorld }) => shape === "frame" && intersects(rectWorld, viewWorld)) : [];
   paintFarTitles(context, titled, theme, camera.k);

@@ -7,9 +7,9 @@ export interface BoxPaint {
   readonly ink: string;
   readonly state: State;
   readonly detail: string;
-  readonly told: boolean; // whether the record says of it that there is no gradient
+  readonly told: boolean; // whether the record says that it has no gradient
   readonly only?: boolean; // what it is compared with has no such node
-  readonly zero?: boolean; // compared, and exactly zero on one side: its color is a frame around that of zero
+  readonly zero?: boolean; // compared, and exactly zero on one side: its color is a frame around the color of zero
   readonly ghost?: boolean; // only what it is compared with has it
   readonly strip: readonly string[]; // colors of its cells
   readonly zeros?: readonly boolean[]; // the same as `zero`, by cell

@@ -1,4 +1,4 @@
-// Outlines of the kinds of node, so that a kind is told by its shape and not by color alone.
+// Outlines of the kinds of node: the shape tells the kind, not color alone.
 
 import type { Rect } from "../../base/geometry";
 import type { Shape } from "./scene";

@@ -1,5 +1,5 @@
-// The painted part of the scene at a step. Of thousands of boxes and lines few are near enough for
-// all that is written on them, so that is worked out when it is asked for.
+// The painted part of the scene at a step. Among thousands of boxes and lines, few are near enough to
+// show all their text, so text is worked out only when it is asked for.
 
 import { formatNumber } from "../../base/format";
 import { edgeSaysNone, saysNone } from "../../model/recorded/gradient_flow";
@@ -88,7 +88,7 @@ class EdgeAtStep implements EdgePaint {
     return visible.edges[this.at]!.edges.some((edge) => edgeSaysNone(hierarchy.graph, edge, record));
   }
 
-  // One rule for edges: the chosen statistic, but of a single element the element itself, for its sign.
+  // One rule for edges: they show the chosen statistic. If there is only one element, they show the element itself, with its sign.
   get label(): string {
     const { statistic, record } = this.step;
     const only = this.rows.length === 1 && isElementItself(statistic) ? scalarOf(record?.whole.get(this.rows[0]!)?.gradient) : undefined;

@@ -10,7 +10,7 @@ export { rampOf } from "./ramps";
 export interface ColorScale {
   // Ends of the ramp, in the statistic's unit.
   readonly domain: Domain;
-  // Numbers beyond the lower and the upper end have their colors too.
+  // Whether numbers lie beyond the lower and the upper end; they have the color of that end.
   readonly below: boolean;
   readonly above: boolean;
   // 0..1 along the ramp, clamped.
@@ -19,7 +19,7 @@ export interface ColorScale {
 }
 
 // A domain of less than one decade is widened, so that rounding noise is not painted as contrast. A few
-// numbers far outside of the others do not flatten them: they share the color of an end.
+// numbers far outside the others do not flatten them: they share the color of an end.
 export function makeScale(statistic: Statistic, found: Magnitudes | undefined, theme: Theme): ColorScale {
   const all = found?.domain;
   const ends: Domain = statistic.scale === "unit" ? [0, 1] : widen(found === undefined ? (statistic.summary === "sum" ? [1, 10] : [1e-3, 1]) : within(found));
@@ -67,7 +67,7 @@ export function luminance(hex: string): number {
   return 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
 }
 
-// Whichever of the two inks contrasts more with the fill.
+// The one of two inks that contrasts more with the fill.
 export function inkOn(fill: string, theme: Theme): string {
   const light = luminance(fill);
   const white = 1.05 / (light + 0.05);

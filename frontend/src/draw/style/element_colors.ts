@@ -19,7 +19,7 @@ export function rgbOf(hex: string): Rgb {
   return [channel(1), channel(3), channel(5)];
 }
 
-// Of a list of colors, the one at `t`, 0..1, straight between the two that are nearest.
+// The color at `t`, 0..1, in a list of colors, interpolated linearly between the two nearest.
 export function colorAt(stops: readonly string[], t: number): string {
   const at = t * (stops.length - 1);
   const below = Math.min(stops.length - 2, Math.floor(at));

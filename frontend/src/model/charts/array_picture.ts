@@ -1,4 +1,4 @@
-// A whole array as a picture: planes of its last two dimensions, tiled; one cell an element.
+// A whole array as a picture: planes of its last two dimensions, tiled; one cell for each element.
 
 export interface Picture {
   readonly columns: number;
@@ -30,7 +30,7 @@ export function pictureOf(shape: readonly number[], length: number): Picture {
 }
 
 // A convolution's weight as output channels down, input channels across, unless
-// that is a strip; then, and for all else, about as wide as high.
+// that is a strip; then, and for everything else, about as wide as high.
 function planesAcross(shape: readonly number[], planes: number, aspect: number): number {
   const own = shape.length >= 4 ? shape[shape.length - 3]! : 0;
   const strip = Math.abs(Math.log((own * own * aspect) / planes));
@@ -38,7 +38,7 @@ function planesAcross(shape: readonly number[], planes: number, aspect: number):
   return Math.min(planes, Math.max(1, Math.round(Math.sqrt(planes / aspect))));
 }
 
-// A long vector is wrapped: its rows mean nothing, but it stays readable.
+// A long vector is wrapped. Its rows have no meaning, but it stays readable.
 function planeOf(shape: readonly number[], length: number): readonly [number, number] {
   if (shape.length >= 2) return [shape[shape.length - 2]!, shape[shape.length - 1]!];
   if (length <= LONGEST_ROW) return [1, length];

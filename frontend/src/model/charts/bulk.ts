@@ -1,15 +1,15 @@
-// Where most of many numbers lie, so that a few far outside leave the colors to the others.
+// Where most of many numbers lie, so that a few far outside do not flatten the colors of the others.
 
-// Left out at either end, as xarray's robust=True does; of ten or more numbers at least one.
+// The share left out at either end, as with xarray's robust=True; at least one of ten or more numbers.
 const LEFT_OUT = 0.02;
 const FEWEST = 10;
-// Beyond the others by less than this part of their length, a number is no outlier.
+// A number is no outlier if it is beyond the others by less than this part of their range.
 const MARGIN = 0.25;
 const ROUNDING = 1e-9;
 
 export type Range = readonly [number, number];
 
-// What is beyond these two is far outside; `numbers` are sorted in place. Undefined: there are none.
+// Numbers beyond these two are far outside. `numbers` are sorted in place. Undefined: there are no numbers.
 export function fencesOf(numbers: Float64Array): Range | undefined {
   if (numbers.length === 0) return undefined;
   numbers.sort();

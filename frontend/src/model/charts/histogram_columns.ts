@@ -1,4 +1,4 @@
-// Histograms over log2 of the magnitude, a column each step: as shares, without the bins that are always empty.
+// Histograms over log2 of the magnitude, one column for each step: as shares, without bins that are always empty.
 
 import { fencesOf } from "./bulk";
 
@@ -7,9 +7,9 @@ export interface HistogramColumns {
   readonly low: number; // log2 of the lower end of the lowest bin
   readonly width: number; // of a bin, in log2
   readonly bins: number;
-  readonly shares: Float32Array; // [steps, bins]; 0..1, all 0 where no element is nonzero
+  readonly shares: Float32Array; // [steps, bins]; 0..1, all 0 if no element is nonzero
   readonly sampled: readonly number[]; // nonzero elements, by step
-  readonly full: number; // the share that has the full color: the greatest, a few far greater ones aside
+  readonly full: number; // the share that has the full color: the greatest, except for a few far greater ones
 }
 
 // At least this many bins, so that a narrow distribution is not one band.

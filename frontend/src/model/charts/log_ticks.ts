@@ -1,6 +1,6 @@
 // Which numbers are written beside an axis.
 
-// Powers of ten, where they are few 2 and 5 times them, and over less than that even distances.
+// Powers of ten; if there are few, also 2 and 5 times them; over an even shorter range, even distances.
 export function logTicks(low: number, high: number, most: number): readonly number[] {
   if (!(low > 0) || !(high > low)) return [];
   const decades = Math.log10(high / low);

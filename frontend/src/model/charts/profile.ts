@@ -17,7 +17,7 @@ export interface Loop {
 // Fewer are no loop.
 const LEAST = 3;
 
-// The calls of the module at `path`. What is in modules inside belongs to the call, too.
+// The calls of the module at `path`. What is in inner modules belongs to the call, too.
 export function loopOfCalls({ graph }: Hierarchy, path: string): Loop | undefined {
   const { path: paths, call } = graph.columns.scopes;
   const scopes = paths.flatMap((one, scope) => (one === path ? [scope] : [])).sort((a, b) => call[a]! - call[b]!);
@@ -56,7 +56,7 @@ function loopOf(graph: Graph, what: Loop["what"], name: string, nodes: readonly 
   return { what, name, indices: sorted.map(indexOf), ids: sorted.map((node) => graph.columns.nodes.key[node]!), memberOf };
 }
 
-// A key ends with the number of the node among its like: "cell#3/TanhBackward0.1".
+// A key ends with the number of the node among equal ones: "cell#3/TanhBackward0.1".
 function ordinalOf({ columns }: Graph, node: number): number {
   return Number(/\.(\d+)$/.exec(columns.nodes.key[node]!)?.[1] ?? 0);
 }
@@ -72,7 +72,7 @@ export function loopOfGroup(hierarchy: Hierarchy, group: number): Loop | undefin
   return loopOfCalls(hierarchy, path[hierarchy.groups[first]!.scope]!) ?? loopOfBlocks(hierarchy, members);
 }
 
-// The modules that a fold repeats, those of its chunks too: the first one and its like.
+// The modules that a fold repeats, also within its chunks: the first one and those equal to it.
 function modulesIn({ groups }: Hierarchy, fold: number): readonly number[] {
   const found: number[] = [];
   const visit = (at: number): void => {
@@ -105,7 +105,7 @@ function loopOfBlocks({ graph, groups, itemGroup }: Hierarchy, members: readonly
   return { what: "blocks", name: groups[members[0]!]!.subtitle, indices: members.map((_, i) => i), ids: members.map((group) => groups[group]!.id), memberOf };
 }
 
-// Of parameters a call has no gradient of its own, only their sum over all calls: they are left out.
+// Parameters are left out: they have no gradient for each call, only their sum over all calls.
 export function profileOf({ graph }: Hierarchy, loop: Loop, nodes: Values, statistic: Statistic): readonly (number | null)[] {
   const along = emptyValues(loop.indices.length);
   loop.memberOf.forEach((member, node) => {

@@ -1,7 +1,7 @@
 // Smooths a line as TensorBoard's Time Series does.
 
-// An exponential moving average without the bias towards zero of its beginning; `weight` from 0 to
-// less than 1. A line that is constant, and what is no number, stay as they are.
+// An exponential moving average, without the bias towards zero at its beginning; `weight` from 0 to
+// less than 1. A constant line stays as it is, and so does what is not a number.
 export function smooth(values: readonly (number | null)[], weight: number): readonly (number | null)[] {
   const numbers = values.filter((value) => value !== null);
   if (weight <= 0 || numbers.every((value) => value === numbers[0])) return values;

@@ -1,4 +1,4 @@
-// Two records side by side: which node of one is which of the other, and how their numbers relate.
+// Two records side by side: which nodes correspond, and how their numbers relate.
 // "Here" is what is shown, "there" is what it is compared with.
 
 import { edgesIn, type Graph } from "../recorded/graph";
@@ -11,7 +11,7 @@ import { groupsAround } from "../visible/opening";
 import { cellValues, type Strip } from "../visible/strip";
 import { combine, emptyValues, groupValues, State, summarizeRows, type StepValues, type Values } from "../visible/values";
 
-// What is there of each node, group, row and edge that is here; -1: nothing.
+// For each node, group, row and edge here, the same thing there; -1: there is none.
 export interface Joined {
   readonly nodes: Int32Array;
   readonly groups: Int32Array;
@@ -24,7 +24,7 @@ export interface Joined {
   readonly ghosts: Uint8Array; // by group here: 1 where all that is in it is only there
 }
 
-// By key, for numbers of nodes differ where structures do.
+// By key, because the numbers of nodes differ if the structures do.
 export function joinGraphs(here: Hierarchy, there: Hierarchy): Joined {
   const nodes = matched(here.graph.columns.nodes.key, there.graph.columns.nodes.key);
   const groups = matched(here.groups.map(({ id }) => id), there.groups.map(({ id }) => id));
@@ -95,7 +95,7 @@ function ghostGroups({ graph, groups, itemGroup }: Hierarchy): Uint8Array {
   return ghosts;
 }
 
-// Ordered as they are told apart; what only the other has is no node here, and comes from who asks for it.
+// Checked in this order. What only the other has is no node here; the caller supplies that case.
 export const Relation = { none: 0, onlyHere: 1, numberHere: 2, numberThere: 3, nonfinite: 4, unknown: 5, both: 6, onlyThere: 7 } as const;
 export type Relation = (typeof Relation)[keyof typeof Relation];
 
@@ -103,7 +103,7 @@ export interface Related {
   readonly relation: Relation;
   readonly here: number;
   readonly there: number;
-  readonly log2: number; // of here / there, by magnitude; infinite where one is zero, NaN where it says nothing
+  readonly log2: number; // log2 of here / there, by magnitude; infinite if one is zero, NaN if there is no ratio
 }
 
 interface One {
@@ -113,7 +113,7 @@ interface One {
 
 const NOTHING: One = { value: NaN, state: State.none };
 
-// `there` is undefined where the other graph has no such thing.
+// `there` is undefined if the other graph has no such thing.
 export function relate(here: One, there: One | undefined): Related {
   const other = there ?? NOTHING;
   const relation = relationOf(here.state, there?.state);
@@ -145,7 +145,7 @@ export interface Comparison {
   readonly groups: Values; // there, by group here
 }
 
-// A module's number there is of all that is in it there, so that closed modules are compared as they are shown.
+// A module's number there covers everything in it there, so that closed modules are compared as they are shown.
 export function compare(
   shown: Hierarchy, here: StepValues, { hierarchy, record }: Pick<Comparison, "hierarchy" | "record">, there: StepValues, joined: Joined, statistic: Statistic,
 ): Comparison {
@@ -175,14 +175,14 @@ export function relateNode({ joined, here, nodes }: Comparison, node: number): R
   return relate(oneOf(here.nodes, node), joined.nodes[node] === -1 ? undefined : oneOf(nodes, node));
 }
 
-// A fold that is cut otherwise there is compared by the nodes that both have.
+// If a fold is cut differently there, the nodes that both have are compared.
 export function relateGroup({ joined, here, groups }: Comparison, group: number): Related {
   const there = oneOf(groups, group);
   if (joined.ghosts[group] === 1) return onlyThere(there);
   return relate(oneOf(here.groups, group), joined.groups[group] === -1 && there.state === State.none ? undefined : there);
 }
 
-// Rows that are drawn as one line, of each side its own.
+// Rows that are drawn as one line, each side with its own rows.
 export function relateLine(comparison: Comparison, graph: Graph, line: VisibleEdge): Related {
   const { joined, here, there, hierarchy, statistic } = comparison;
   const one = summarizeRows(here.rows, rowsOf(graph, line, (row) => here.rows.state[row] !== State.none), statistic);

@@ -1,12 +1,12 @@
-// A graph with what only the other of two compared graphs has: "ghosts", drawn where they would be.
+// A graph plus what only the compared graph has: "ghosts", drawn where they would be.
 //
-// Rows, nodes and edges of its own keep their numbers; ghosts come after them. A ghost has no slots, for the
+// Its own rows, nodes and edges keep their numbers; ghosts come after them. A ghost has no slots, because the
 // records of this graph have no rows for it.
 
 import { parseGraph, type Graph } from "../recorded/graph";
 import type { GraphColumns } from "../recorded/graph_columns";
 
-// Of graphs that have so little in common, the rest is listed only.
+// If graphs have so little in common that there are more ghosts, the rest is only listed.
 export const MOST_GHOSTS = 20_000;
 
 export function ghostsOf(here: Graph, there: Graph): readonly number[] {
@@ -20,7 +20,7 @@ export function jointHash(here: Graph, there: Graph | undefined): string {
   return there === undefined || there.hash === here.hash || ghostsOf(here, there).length === 0 ? "" : there.hash;
 }
 
-// `here` itself where there are no ghosts.
+// `here` itself if there are no ghosts.
 export function joinWith(here: Graph, there: Graph): Graph {
   const ghosts = ghostsOf(here, there);
   if (ghosts.length === 0) return here;
@@ -82,7 +82,7 @@ function joinNodes(here: GraphColumns["nodes"], there: GraphColumns["nodes"], gh
 
 const SHORTLY = 1e-4;
 
-// A ghost stands shortly behind the last of what it is made from. Ghosts are in forward order among themselves.
+// A ghost comes right after the last of its inputs. Ghosts are in forward order among themselves.
 function positionsOf(graph: Graph): Float64Array {
   const position = Float64Array.from({ length: graph.nodeCount }, (_, node) => node);
   for (let node = graph.ownNodes; node < graph.nodeCount; node++) {

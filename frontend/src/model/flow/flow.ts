@@ -7,14 +7,14 @@ import { combine, emptyValues, groupWord, State, type Values } from "../visible/
 import { Arrived } from "../../base/vocabulary";
 import { entityCount } from "./flow_rows";
 
-// Numbers that are kept at once; of more, only every n-th step is.
+// How many numbers are kept at once; if there are more, only every n-th step is kept.
 export const MOST_CELLS = 8_000_000;
 
 // The wire's answer: one or more columns of the statistic, by record and slot.
 export interface FlowNumbers {
   readonly steps: readonly number[];
   readonly slots: number;
-  readonly values: readonly Float32Array[]; // [records, slots] each; they are added up
+  readonly values: readonly Float32Array[]; // each is [records, slots]; they are added up
   readonly arrived: Uint8Array; // [records, slots]: Arrived
 }
 
@@ -23,10 +23,10 @@ export interface Flow extends Values {
   readonly statistic: Statistic;
   readonly stage: string;
   readonly steps: readonly number[]; // one column each
-  readonly every: number; // only each n-th recorded step is a column
-  readonly word: string; // what a group's number is of those inside
+  readonly every: number; // only every n-th recorded step is a column
+  readonly word: string; // how a group's number is made from the numbers inside
   readonly shown: Uint8Array; // by entity: 0 where there is nothing to see at any step
-  readonly leftOut: number; // operations whose gradient was not recorded, as those inside of modules mostly are not
+  readonly leftOut: number; // operations whose gradient was not recorded, as is usual inside modules
   // value and state: [entities, steps], entities as in flow_rows.
 }
 
@@ -47,10 +47,10 @@ export function computeFlow(
   return { ...flow, ...whatIsShown(flow) };
 }
 
-// Kinds that never have a gradient: rows of them would say nothing.
+// Kinds that never have a gradient: their rows would say nothing.
 const WITHOUT: ReadonlySet<string> = new Set(["constant", "buffer"]);
 
-// A node is left out where it never had a gradient and nothing says why; in a run without any gradient all are shown.
+// A node is left out if it never had a gradient and nothing says why. In a run without any gradient all are shown.
 function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly leftOut: number } {
   const { groups, itemGroup, graph } = flow.hierarchy;
   const { kind, reason } = graph.columns.nodes;
@@ -59,7 +59,7 @@ function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly left
   let leftOut = 0;
   for (let node = 0; node < graph.nodeCount; node++) {
     if (WITHOUT.has(kind[node]!) || node >= graph.ownNodes) continue;
-    // Of later stages only parameters are ever recorded.
+    // At later stages only parameters are ever recorded.
     const expected = kind[node] === "parameter" || kind[node] === "leaf" || (kind[node] !== "input" && flow.stage === BACKWARD);
     if (empty || (expected && reason[node] !== "") || arrives(flow, node)) shown[node] = 1;
     else if (expected) leftOut++;
@@ -101,7 +101,7 @@ function stateOf(value: number, arrived: number): State {
   return value === 0 ? State.zero : State.number;
 }
 
-// Parents have lower numbers than their children, so from the last to the first everything inside is there.
+// Parents have lower numbers than their children, so going from last to first, everything inside is ready.
 export function fillGroups(flow: Numbers): void {
   const { groups, countsTo, graph } = flow.hierarchy;
   for (let node = 0; node < graph.nodeCount; node++) {

@@ -1,16 +1,16 @@
-// Two heat maps as one: how each number relates to that of the other, joined by the node's key and the step.
+// Two heat maps as one: how each number relates to the number in the other, joined by the node's key and the step.
 
 import { logRatio, relationOf, Relation, type Joined, type Related } from "../compare/comparison";
 import { emptyValues, State, type Values } from "../visible/values";
 import { fillGroups, type Flow } from "./flow";
 import { entityCount } from "./flow_rows";
 
-// `value` and `state` are those here, as of any flow; the steps are those of both.
+// `value` and `state` are those here, as in any flow; the steps are those of both.
 export interface ComparedFlow extends Flow {
   readonly there: Values;
   readonly relation: Uint8Array;
   readonly log2: Float32Array; // as in Related
-  readonly against: number | undefined; // the step there that all columns are compared with; undefined: each its own
+  readonly against: number | undefined; // the step there that all columns are compared with; undefined: each with its own step
 }
 
 export function isCompared(flow: Flow): flow is ComparedFlow {
@@ -32,7 +32,7 @@ export function compareFlows(here: Flow, there: Flow, { nodes, groups, ghosts }:
   return { ...spread, there: across, against, shown: shownInEither(here, there, entities), ...relateAll(spread, across, entities, ghosts, own, others) };
 }
 
-// The values of `from` by other entities and columns; -1: there is none.
+// The values of `from`, by the entities and columns of the other; -1: there is none.
 function spreadOut(from: Flow, entities: Int32Array, columns: readonly number[]): Values {
   const made = emptyValues(entities.length * columns.length);
   entities.forEach((entity, to) => entity !== -1 && copyRow(from, entity, made, to, columns));
@@ -48,7 +48,7 @@ function copyRow(from: Flow, entity: number, into: Values, to: number, columns: 
   }
 }
 
-// A fold that is cut otherwise there is compared by the nodes that both have, as in the graph; a module by all that is in it there.
+// If a fold is cut differently there, the nodes that both have are compared, as in the graph. A module is compared by everything in it there.
 function throughNodes(made: Flow, there: Flow, entities: Int32Array, columns: readonly number[]): Values {
   fillGroups(made);
   for (let entity = made.hierarchy.graph.nodeCount; entity < entities.length; entity++) {

@@ -1,4 +1,4 @@
-// A heat map that grows: which of its columns still hold, and new ones beside them.
+// A heat map that grows: which of its columns are still valid, and the new ones after them.
 
 import type { RecordRef } from "../recorded/run";
 import type { FlowNumbers } from "./flow";
@@ -17,7 +17,7 @@ function isSame(one: RecordRef, other: RecordRef | undefined): boolean {
     one.backwardPass === other.backwardPass && one.wallTime === other.wallTime;
 }
 
-// The first `columns` of one, then all of the other.
+// The first `columns` columns of one, then all of the other.
 export function joinColumns(first: FlowNumbers, columns: number, second: FlowNumbers): FlowNumbers {
   const { slots } = first;
   return {

@@ -4,7 +4,7 @@ import { asItem, type Hierarchy } from "../tree/hierarchy";
 
 export const START_ROWS = 40;
 export interface FlowRow {
-  readonly id: string; // of the group, or the node's key: what the graph selects by
+  readonly id: string; // id of the group or key of the node, by which the graph selects
   readonly kind: "node" | "group";
   readonly node: number; // -1 for groups
   readonly group: number; // -1 for nodes
@@ -28,7 +28,7 @@ export function listRows(hierarchy: Hierarchy, open: ReadonlySet<string>, shown:
   const { key } = hierarchy.graph.columns.nodes;
   const addNode = (item: number, depth: number, module: number): void => {
     const node = hierarchy.itemNode[item]!;
-    // Copies of a node that many use are one row, where the first use is.
+    // Copies of a node with many uses are one row, where the first use is.
     if (item !== node || shown[node] === 0) return;
     rows.push({ id: key[node]!, kind: "node", node, group: -1, module, depth, open: false });
   };
@@ -63,7 +63,7 @@ export function rowShowing(hierarchy: Hierarchy, rows: readonly FlowRow[], id: s
   return -1;
 }
 
-// Groups around a node or group, outermost first, then the group itself where it has rows of its own inside.
+// Groups around a node or group, outermost first, then the group itself if it has rows inside.
 export function pathTo(hierarchy: Hierarchy, id: string): string[] {
   const { groups, groupOf, itemGroup, graph } = hierarchy;
   const group = groupOf.get(id);
@@ -82,7 +82,7 @@ function pathOf({ groups }: Hierarchy, group: number): string[] {
   return path;
 }
 
-// What has to be open to see a row of its own.
+// The groups that must be open for a node or group to have its own row.
 export function openedFor(hierarchy: Hierarchy, open: ReadonlySet<string>, id: string): ReadonlySet<string> {
   const around = pathTo(hierarchy, id).filter((outer) => outer !== id && hierarchy.groupOf.has(outer));
   return around.every((outer) => open.has(outer)) ? open : new Set([...open, ...around]);

@@ -2,7 +2,7 @@
 
 export type Span = readonly [number, number]; // from, to (not included)
 
-// Undefined: all there is, also when more comes.
+// Undefined: everything, also when more comes.
 export interface FlowWindow {
   readonly columns: Span | undefined;
   readonly rows: Span | undefined;
@@ -40,13 +40,13 @@ function axisOf(span: Span | undefined, count: number, lengthPx: number, mostPx:
 export const toPx = (axis: Axis, position: number): number => (position - axis.from) * axis.unitPx;
 export const fromPx = (axis: Axis, px: number): number => axis.from + px / axis.unitPx;
 
-// The unit under a pixel, or -1 outside of all.
+// The unit under a pixel, or -1 outside all units.
 export function unitAt(axis: Axis, px: number): number {
   const unit = Math.floor(fromPx(axis, px));
   return unit >= 0 && unit < axis.count && px >= 0 ? unit : -1;
 }
 
-// At least `least` long, inside of 0..count.
+// At least `least` long, inside 0..count.
 function clampSpan([from, to]: Span, count: number, least: number): Span {
   const length = Math.min(count, Math.max(to - from, least));
   const middle = (from + to) / 2;
@@ -78,19 +78,19 @@ export function brushSpan(axis: Axis, onePx: number, otherPx: number): Span | un
   return orAll([from, Math.max(from + 1, to)], axis.count);
 }
 
-// Moves as little as is needed to have a unit in sight; undefined where nothing has to move.
+// Moves as little as needed to bring a unit into sight; undefined if nothing has to move.
 export function seekSpan(axis: Axis, unit: number): Span | undefined {
   const by = unit < axis.from ? unit - axis.from : unit + 1 > axis.to ? unit + 1 - axis.to : 0;
   return Math.abs(by) < 1e-6 ? undefined : [axis.from + by, axis.to + by];
 }
 
-// Middle of a row's name: of the row itself, but not beyond the ends of the map.
+// Where the middle of a row's name goes: the middle of the row, but not beyond the ends of the map.
 export function namePx(axis: Axis, row: number, roomPx: number): number {
   const middle = toPx(axis, row + 0.5);
   return axis.unitPx >= LABEL_PX ? middle : Math.max(LABEL_PX / 2, Math.min(roomPx - LABEL_PX / 2, middle));
 }
 
-// The rows that have room for a name: all, or those of the least rank first where they are too close.
+// The rows that have room for a name: all, or where they are too close, those with the least rank first.
 export function rowsWithNames(ranks: readonly number[], axis: Axis, first: number): readonly number[] {
   const low = Math.max(0, Math.floor(axis.from));
   const high = Math.min(axis.count, Math.ceil(axis.to));

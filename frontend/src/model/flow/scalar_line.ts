@@ -6,7 +6,7 @@ export interface ScalarSeries {
   readonly values: Float64Array; // may be NaN or infinite
 }
 
-// The tag that is most likely the training's loss: named so, of training rather than of a test, and short.
+// The tag that is most likely the training's loss: it has that name, belongs to training rather than a test, and is short.
 export function lossTag(tags: readonly string[]): string | undefined {
   const rank = (tag: string): number => {
     const last = tag.slice(tag.lastIndexOf("/") + 1);
@@ -26,7 +26,7 @@ export interface ValueScale {
   position(value: number): number; // 0 at the bottom, 1 at the top
 }
 
-// Over more than two decades small values would be one flat line: then it is logarithmic.
+// Logarithmic if the values span more than two decades, because small values would be one flat line.
 const LINEAR_UP_TO = 100;
 
 export function valueScale(values: Iterable<number>): ValueScale | undefined {

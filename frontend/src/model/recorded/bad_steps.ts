@@ -1,4 +1,4 @@
-// Steps at which some gradient of any graph of a tag held NaN or infinity, and in which of their passes and stages.
+// Steps at which a gradient in any graph of a tag held NaN or infinity, and in which passes and stages.
 
 import { STAGES } from "../../base/vocabulary";
 import { BACKWARD, passesAt, type RecordRef } from "./run";
@@ -9,7 +9,7 @@ export type BadSteps = ReadonlyMap<number, readonly Reading[]>; // by step
 
 const MOST_SAID = 4;
 
-// Of readings in any order, the same one perhaps several times.
+// From readings in any order, in which one may occur several times.
 export function badStepsOf(readings: readonly Reading[]): BadSteps {
   const order = (one: Reading): number => STAGES.indexOf(one.stage);
   const sorted = [...readings].sort((a, b) => a.step - b.step || order(a) - order(b) || a.backwardPass - b.backwardPass);
@@ -23,7 +23,7 @@ export function badStepsOf(readings: readonly Reading[]): BadSteps {
   return steps;
 }
 
-// "NaN or infinity in this step: pass 3", of all bad steps that lie nearest to a column.
+// "NaN or infinity in this step: pass 3", for all bad steps that lie nearest to a column.
 export function badWords(bad: BadSteps, records: readonly RecordRef[], steps: readonly number[], column: number): string {
   return [...bad.keys()]
     .filter((step) => Math.floor(positionOf(steps, step)) === column)
@@ -31,7 +31,7 @@ export function badWords(bad: BadSteps, records: readonly RecordRef[], steps: re
     .slice(0, MOST_SAID).join("; ");
 }
 
-// Said only of a step that was read more than once.
+// Only for a step that was read more than once.
 function whereIn(records: readonly RecordRef[], readings: readonly Reading[]): string {
   const { step } = readings[0]!;
   if (records.filter((record) => record.step === step).length < 2) return "";

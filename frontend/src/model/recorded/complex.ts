@@ -17,13 +17,13 @@ export function labelOf(id: string, label: string, complex: boolean): string {
   return complex && isOfMagnitudes(id) ? `${label} |g|` : label;
 }
 
-// A statistic as it is of one tensor.
+// A statistic as it applies to one tensor.
 export function spoken(statistic: Statistic, complex: boolean): Statistic {
   if (!complex || !isOfMagnitudes(statistic.id)) return statistic;
-  return { ...statistic, label: labelOf(statistic.id, statistic.label, true), signed: false, meaning: `${statistic.meaning}; of a complex tensor, of the magnitudes` };
+  return { ...statistic, label: labelOf(statistic.id, statistic.label, true), signed: false, meaning: `${statistic.meaning}; for a complex tensor, of the magnitudes` };
 }
 
-// The same as it is of a whole graph, some of whose tensors may be complex.
+// The same for a whole graph, in which some tensors may be complex.
 export function spokenIn(statistic: Statistic, graph: Graph | undefined): Statistic {
   const share = graph === undefined ? "none" : shareOf(graph);
   if (share === "none" || !isOfMagnitudes(statistic.id)) return statistic;

@@ -1,4 +1,4 @@
-// Where gradient can flow and where it cannot: cuts, seeds, and the reason where none arrived.
+// Where gradient can flow and where it cannot: cuts, seeds, and the reason if none arrived.
 
 import { REASON_LABELS } from "../../base/vocabulary";
 import { edgesIn, slotRowOf, type Graph } from "./graph";
@@ -38,20 +38,20 @@ export function wordFor(reason: string): string | undefined {
   return Object.hasOwn(REASON_LABELS, reason) ? REASON_LABELS[reason] : undefined;
 }
 
-// Whether a record without a number of a tensor says that there is no gradient, rather than
-// nothing: of later stages only parameters are read, and by a watch only what it was asked to.
+// Whether a missing number in a record says that the tensor has no gradient, rather than
+// nothing: at later stages only parameters are read, and a watch reads only what it was asked to.
 export function saysNone(graph: Graph, node: number, record: RecordedStep | undefined): boolean {
   if (record === undefined || ["parameter", "leaf"].includes(graph.columns.nodes.kind[node] ?? "")) return true;
   return !isOfParameters(record) && (record.everyNSteps === 0 || !requiresGrad(graph, node));
 }
 
-// The same of what runs back along an edge: a watch does not read the shares of a tensor's gradient.
+// The same for what runs back along an edge: a watch does not read the shares of a tensor's gradient.
 export function edgeSaysNone(graph: Graph, edge: number, record: RecordedStep | undefined): boolean {
   const shared = record !== undefined && record.everyNSteps > 0 && record.present[slotRowOf(graph, edge)] === 1;
   return !shared && saysNone(graph, graph.edgeSource[edge]!, record);
 }
 
-// One sentence on why a slot has no gradient at a step; undefined where it has one.
+// One sentence on why a slot has no gradient at a step; undefined if it has one.
 export function whyNone(graph: Graph, node: number, row: number, record: RecordedStep | undefined): string | undefined {
   if (record === undefined || record.present[row] === 1) return undefined;
   const unread = record.unread?.get(row);
@@ -62,7 +62,7 @@ export function whyNone(graph: Graph, node: number, row: number, record: Recorde
   if (record.noOptimizer?.has(row)) return "None: it is in no optimizer of this watch.";
   if (isOfParameters(record)) {
     const own = ["parameter", "leaf"].includes(graph.columns.nodes.kind[node]!);
-    return own ? `None at the stage ${record.stage}.` : `Of the stage ${record.stage} only parameters are recorded.`;
+    return own ? `None at the stage ${record.stage}.` : `At the stage ${record.stage} only parameters are recorded.`;
   }
   if (!saysNone(graph, node, record)) return "Not recorded: a watch reads every node with level=\"op\".";
   return record.hasGradients ? "None: this backward did not reach it." : "None: no backward was recorded at this step.";

@@ -1,4 +1,4 @@
-// One graph as columns, checked once when it arrives and never changed after.
+// One graph as columns, checked once when it arrives and never changed afterwards.
 
 import { failure, success, type Result } from "../../base/result";
 import { NO_SCOPE } from "../../base/vocabulary";
@@ -10,11 +10,11 @@ export interface Graph {
   readonly rows: number;
   readonly columns: GraphColumns;
   readonly nodeCount: number;
-  // Those after them are only in the graph that it is compared with, which has the hash `joint` (joint.ts).
+  // Those after them are only in the graph that this one is compared with, which has the hash `joint` (joint.ts).
   readonly ownNodes: number;
   readonly ownEdges: number;
   readonly joint: string; // "": nothing is joined to it
-  readonly position?: Float64Array; // of each node in forward order, where that is not its number
+  readonly position?: Float64Array; // place of each node in forward order, if that is not its number
   readonly slotCount: number;
   readonly scopeCount: number;
   readonly edgeCount: number;

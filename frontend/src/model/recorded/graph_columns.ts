@@ -32,8 +32,8 @@ export interface GraphColumns {
     readonly dtype: readonly string[];
     readonly requires_grad: readonly boolean[];
     readonly retains_grad: readonly boolean[];
-    readonly placement?: readonly string[]; // where the gradient lies among processes, as "fsdp:S0"
-    readonly part?: readonly string[]; // which part of it was recorded, as "shard 1 of 2"; "" of a whole one
+    readonly placement?: readonly string[]; // how the gradient is spread over processes, such as "fsdp:S0"
+    readonly part?: readonly string[]; // which part of it was recorded, such as "shard 1 of 2"; "" for a whole one
   };
   readonly edges: {
     readonly source: readonly number[];

@@ -16,12 +16,12 @@ function snakeCase(name: string): string {
     .toLowerCase();
 }
 
-// "root" is autograd's word; people know it as what they called backward on.
+// "root" is autograd's word; to people it is what they called backward on.
 export function kindLabel(kind: string): string {
   return KIND_LABELS[kind] ?? kind;
 }
 
-// The part of a qualified name that its surrounding scope does not say already.
+// The part of a qualified name that its surrounding scope does not already say.
 export function nameWithin(name: string, scopePath: string): string {
   const prefix = `${scopePath}.`;
   return scopePath !== "" && name.startsWith(prefix) ? name.slice(prefix.length) : name;
@@ -29,7 +29,7 @@ export function nameWithin(name: string, scopePath: string): string {
 
 const words = new Map<string, string>();
 
-// What is done, whether it is a node of autograd ("TransposeBackward0") or needs no gradient ("transpose"); "" for a custom Function.
+// The operation, for a node of autograd ("TransposeBackward0") or one that needs no gradient ("transpose"); "" for a custom Function.
 export function wordOf(operation: string): string {
   let word = words.get(operation);
   if (word === undefined) {

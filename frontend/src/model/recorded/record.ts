@@ -19,7 +19,7 @@ export interface RecordedStep {
   readonly objective: string;
   readonly rows: number;
   readonly hasGradients: boolean;
-  readonly everyNSteps: number; // of a watch, which reads only what it was asked to; 0: not from one
+  readonly everyNSteps: number; // of a watch, which reads only what it was asked to; 0: not from a watch
   readonly unread?: ReadonlyMap<number, string>; // rows that were to be read and could not be, and why
   readonly noOptimizer?: ReadonlySet<number>; // rows of parameters that no optimizer of the watch has
   readonly statistics: readonly string[];
@@ -35,19 +35,19 @@ export function currentRecord(record: RecordedStep | undefined, graph: { readonl
   return record?.hash === graph.hash && record.rows === graph.rows ? record : undefined;
 }
 
-// Of stages after the backward only parameters have gradients.
+// At stages after the backward only parameters have gradients.
 export function isOfParameters(record: RecordedStep | undefined): boolean {
   return record !== undefined && record.stage !== BACKWARD;
 }
 
-// What a record takes in memory, near enough to bound how many are kept.
+// How much memory a record takes, roughly: it bounds how many are kept.
 export function bytesOf({ values, present, whole }: RecordedStep): number {
   let elements = 0;
   for (const { gradient, value } of whole.values()) elements += (gradient?.length ?? 0) + (value?.length ?? 0);
   return values.byteLength + present.byteLength + 8 * elements;
 }
 
-// The number of one row, or undefined where there is no such number.
+// The number of one row, or undefined if there is none.
 export function numberAt(record: RecordedStep, statistic: string, row: number): number | undefined {
   const column = record.statistics.indexOf(statistic);
   if (column === -1 || record.present[row] !== 1) return undefined;

@@ -24,9 +24,9 @@ export interface Tag {
   readonly records: readonly RecordRef[]; // by step, then stage, then backward pass
 }
 
-// Records of an earlier session, which a later one stands in the place of.
+// Records of an earlier session that a later one replaces.
 export interface HiddenSession {
-  readonly run: string; // that shows it, where sessions are shown
+  readonly run: string; // the run that shows it, where sessions are shown
   readonly text: string;
   readonly cure: string;
 }
@@ -38,7 +38,7 @@ export interface Run {
   readonly tags: readonly Tag[];
 }
 
-// The record at a step, stage and pass; else the nearest one, the earlier of two equally near.
+// The record at a step, stage and pass, else the nearest one. If two are equally near, the earlier one.
 export function nearestRecord(records: readonly RecordRef[], step: number, backwardPass: number, stage = BACKWARD): number {
   let [found, nearest] = [0, [Infinity, Infinity, Infinity]];
   records.forEach((record, index) => {
@@ -60,11 +60,11 @@ export function lastRecord(records: readonly RecordRef[], stage = BACKWARD): num
   return nearestRecord(records, records.at(-1)?.step ?? 0, Number.MAX_SAFE_INTEGER, stage);
 }
 
-// Where somebody stands among the records of a tag: at a step, and perhaps at the end of them.
+// The place among the records of a tag: a step, and whether it is the last one.
 export interface Standing {
   readonly step: number;
   readonly backwardPass: number;
-  readonly stage: string; // that was asked for; not every step has it
+  readonly stage: string; // the one asked for; not every step has it
   readonly atLastStep: boolean;
   readonly atLastRecord: boolean;
 }
@@ -80,7 +80,7 @@ export function standingAt(records: readonly RecordRef[], ref: RecordRef | undef
   };
 }
 
-// The same place among other records: at the end where it was the end, else the same step or the nearest.
+// The same place among other records: the end if it was the end, else the same step or the nearest.
 export function samePlace(records: readonly RecordRef[], standing: Standing | undefined): number {
   const last = records.at(-1);
   if (last === undefined) return 0;
@@ -114,7 +114,7 @@ export function cadenceOf(records: readonly RecordRef[]): number {
   return records.findLast(({ everyNSteps }) => everyNSteps > 0)?.everyNSteps ?? 0;
 }
 
-// How often steps were recorded before, where that was otherwise, and from which step on it changed.
+// How often steps were recorded before, if that was different, and at which step it changed.
 export function cadenceBefore(records: readonly RecordRef[], shown: RecordRef): { readonly everyNSteps: number; readonly until: number } | undefined {
   const known = records.filter(({ step, everyNSteps }) => everyNSteps > 0 && step <= shown.step);
   const at = known.findLastIndex(({ everyNSteps }) => everyNSteps !== shown.everyNSteps);
@@ -134,7 +134,7 @@ export function nextRecord(records: readonly RecordRef[], ref: RecordRef): Recor
   return records.find(({ step, stage, backwardPass }) => step > ref.step && stage === ref.stage && (stage !== BACKWARD || backwardPass === ref.backwardPass));
 }
 
-// Changes when records were added, or recorded anew after a restart.
+// Changes when records were added, or recorded again after a restart.
 export function lengthOf({ records }: Tag): string {
   return `${records.length} ${records.at(-1)?.wallTime}`;
 }

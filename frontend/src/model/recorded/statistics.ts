@@ -5,7 +5,7 @@ import { MEASURES, NONFINITE, type Measure } from "../../base/vocabulary";
 export interface Statistic {
   readonly id: string;
   readonly label: string;
-  // Columns of the wire that are added up to give it; for most, the one of its own name.
+  // The wire's columns that are added up to give it; for most, the column with its own name.
   readonly columns: readonly string[];
   // log: by magnitude on a logarithmic scale; unit: linear from 0 to 1.
   readonly scale: "log" | "unit";
@@ -60,10 +60,10 @@ export function statisticOf(id: string): Statistic | undefined {
 // Least and greatest of some numbers.
 export type Domain = readonly [number, number];
 
-// Where the numbers of a statistic lie over all records of a tag, signs and zeros aside.
+// The range of a statistic over all records of a tag, ignoring signs and zeros.
 export interface Magnitudes {
   readonly domain: Domain;
-  readonly fences: Domain; // what is beyond lies far outside of the others
+  readonly fences: Domain; // what is beyond lies far outside the others
 }
 
 export function around(domains: readonly Domain[]): Domain {

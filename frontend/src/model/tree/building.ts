@@ -1,4 +1,4 @@
-// A great graph is prepared in parts: the page answers in between.
+// A large graph is prepared in parts, so that the page responds in between.
 
 import { pause, PAUSES_FROM } from "../../base/pause";
 import type { Graph } from "../recorded/graph";

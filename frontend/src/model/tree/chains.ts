@@ -8,10 +8,10 @@ const SHAPE_ONLY = new Set([
   "view", "unsafe_view", "reshape", "reshape_alias", "transpose", "t", "permute", "expand",
   "squeeze", "unsqueeze", "movedim", "flatten", "unflatten", "alias",
 ]);
-// What reshape() and contiguous() do in passing; alone it is an operation as any other.
+// What reshape() and contiguous() do in passing; alone it is an operation like any other.
 const IN_PASSING = "clone";
 
-// Whether an operation leaves all elements as they are, and hands their gradient on likewise.
+// Whether an operation leaves all elements as they are, and passes their gradient on unchanged.
 export function keepsElements(word: string): boolean {
   return word === IN_PASSING || SHAPE_ONLY.has(word);
 }
@@ -22,7 +22,7 @@ export interface Chains {
 }
 
 // Each chain lies within one scope, has one line in and one line out at every node,
-// and leaves something else to be seen of its scope.
+// and its scope has something else to show.
 export function findChains(graph: Graph): Chains {
   const chainOf = new Int32Array(graph.nodeCount).fill(-1);
   const passes = Uint8Array.from({ length: graph.nodeCount }, (_, node) => Number(canPass(graph, node)));
@@ -38,7 +38,7 @@ export function findChains(graph: Graph): Chains {
   return { nodes, chainOf };
 }
 
-// Nodes come in forward order, so the first that is met of a chain is its head.
+// Nodes come in forward order, so the first node met of a chain is its head.
 function chainFrom(graph: Graph, passes: Uint8Array, head: number): number[] {
   const chain = [head];
   for (;;) {
@@ -57,7 +57,7 @@ function canPass(graph: Graph, node: number): boolean {
   return !isCut(graph, into[0]!) && !retainsGrad(graph, node);
 }
 
-// Of each scope, counted from -1: operations that are in no chain, and scopes inside.
+// For each scope, counted from -1: operations that are in no chain, and scopes inside.
 function countOthers(graph: Graph, passes: Uint8Array): Int32Array {
   const others = new Int32Array(graph.scopeCount + 1);
   const { kind } = graph.columns.nodes;

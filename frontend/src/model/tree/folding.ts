@@ -4,12 +4,12 @@
 // then what is still more than FOLD_ABOVE children is cut into numbered chunks.
 
 export const FOLD_ABOVE = 300;
-// So many blocks, or so many equal operations, are a run.
+// This many blocks, or this many equal operations, are a run.
 export const BLOCKS_FROM = 4;
 export const REPEAT_FROM = 16;
 const CHUNK = 100;
 const CHUNKS = 50;
-// An opened run shows at most so many blocks, else parts of at least so many.
+// An opened run shows at most this many blocks, else parts of at least this many.
 const RUN_ABOVE = 100;
 const RUN_CHUNK = 20;
 const LONGEST_PERIOD = 6;
@@ -28,7 +28,7 @@ export interface Run {
 
 export interface Folded<T> {
   readonly folds: readonly Fold<T>[];
-  readonly run: Run | undefined; // where the row is one run from end to end
+  readonly run: Run | undefined; // set if the row is one run from end to end
 }
 
 export type Fold<T> =
@@ -53,7 +53,7 @@ export function foldSiblings<T extends Sibling>(siblings: readonly T[]): Folded<
     at = end;
   }
   const only = folded[0];
-  // A level that is nothing but one run needs no second frame around it.
+  // A level with nothing but one run needs no second frame around it.
   if (folded.length === 1 && only?.kind === "repeat") return { folds: only.children, run: only.run };
   return { folds: cut(folded, 1), run: undefined };
 }

@@ -9,7 +9,7 @@ import { placeNodes, type Placement } from "./placement";
 import { listChildren, type Child } from "./siblings";
 import { signAll } from "./structure";
 
-// A chain is never a box: closed it is part of a line, open its nodes stand among their neighbors.
+// A chain is never a box: closed, it is part of a line; open, its nodes stand among their neighbors.
 export type GroupKind = "module" | "repeat" | "chunk" | "chain";
 
 export interface Group {
@@ -22,19 +22,19 @@ export interface Group {
   readonly signature: number;
   // In forward order: g >= 0 is group g, i < 0 is item -1 - i.
   readonly children: readonly number[];
-  // Where the children are equal blocks and nothing else.
+  // Set if the children are equal blocks and nothing else.
   readonly run: Run | undefined;
-  // The node of a module call that is one operation and nothing else: closed, the two are one box. Else -1.
+  // If a module call is one operation and nothing else, its node: closed, the two are one box. Else -1.
   readonly folds: number;
 }
 
 export interface Hierarchy extends Placement {
   readonly graph: Graph;
-  readonly turned: string; // which tensors are drawn otherwise than usual (turnedText)
+  readonly turned: string; // which tensors are drawn differently than usual (turnedText)
   readonly groups: readonly Group[];
   readonly top: readonly number[];
   readonly itemGroup: Int32Array;
-  // The group to whose number each node counts: of a tensor that is drawn beside each user, the one around all of them.
+  // The group that each node's number counts for. For a tensor that is drawn beside each user, it is the group around all of them.
   readonly countsTo: Int32Array;
   readonly groupOf: ReadonlyMap<string, number>;
   // Nodes inside each group, at any depth, copies not counted.
@@ -55,7 +55,7 @@ export function buildHierarchy(graph: Graph, turned: ReadonlySet<string> = new S
   }
 }
 
-// Of a great graph each part takes as long as a page may stand still.
+// In a large graph each part takes as long as a page may be unresponsive.
 export function* buildInParts(graph: Graph, turned: ReadonlySet<string>): Generator<undefined, Hierarchy> {
   const placement = placeNodes(graph, turned);
   const chains = findChains(graph);
@@ -103,7 +103,7 @@ export function* buildInParts(graph: Graph, turned: ReadonlySet<string>): Genera
   };
 }
 
-// Of a module with parameters there is more to show than the operation.
+// A module with parameters has more to show than the operation.
 function onlyOperation(graph: Graph, placement: Placement, children: readonly number[]): number {
   if (children.length !== 1 || children[0]! >= 0) return -1;
   const node = placement.itemNode[asItem(children[0]!)]!;
@@ -112,7 +112,7 @@ function onlyOperation(graph: Graph, placement: Placement, children: readonly nu
   return kind[node] === "operation" && !uses ? node : -1;
 }
 
-// The module that a node is folded with while that is closed.
+// The module that a node is folded with while the module is closed.
 export function foldedAround({ groups, itemGroup }: Hierarchy, node: number): number | undefined {
   const group = itemGroup[node] ?? -1;
   return group !== -1 && groups[group]!.folds === node ? group : undefined;
@@ -126,7 +126,7 @@ function chainGroup(graph: Graph, nodes: readonly number[], signature: number, p
   };
 }
 
-// The one group that holds everything, if there is one: closed, it would hide the whole graph in one box.
+// The one group that holds everything, if there is one. Closed, it would hide the whole graph in one box.
 export function soleFrame({ groups, top }: Hierarchy): number | undefined {
   const frames = top.filter((child) => child >= 0 && groups[child]!.folds === -1 && groups[child]!.kind !== "chain");
   return frames.length === 1 ? frames[0] : undefined;
@@ -166,7 +166,7 @@ function describe(
   };
 }
 
-// Whether a module is called more than once: only then its calls are numbered.
+// Whether a module is called more than once; only then are its calls numbered.
 export function calledAgain(graph: Graph, scope: number): boolean {
   const { path, call } = graph.columns.scopes;
   if (call[scope]! > 0) return true;
@@ -176,7 +176,7 @@ export function calledAgain(graph: Graph, scope: number): boolean {
 
 const calls = new WeakMap<Graph, Set<string>>();
 
-// A repetition is called after the module in it, else after an operation.
+// A repetition is named after the module in it, else after an operation.
 function nameOf(graph: Graph, placement: Placement, chains: Chains, repetition: readonly Child[]): { name: string; key: string } {
   const { operation, name, key } = graph.columns.nodes;
   const child =

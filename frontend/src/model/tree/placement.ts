@@ -1,9 +1,9 @@
 // Decides where each node is drawn: in which scope, and whether once or beside each consumer.
 //
 // A tensor used all over the graph (tied weights, an LSTM's parameters) drawn
-// once makes long edges through everything and a layout that does not end; so
-// beyond COPY_ABOVE consumers each consumer gets its own copy of it. Which is
-// which can be turned around for single tensors, by their keys.
+// once makes long edges through everything and a layout that never ends. So
+// beyond COPY_ABOVE consumers each consumer gets its own copy. Keys of single
+// tensors can reverse this choice.
 
 import { edgesOut, type Graph } from "../recorded/graph";
 import { NO_SCOPE } from "../../base/vocabulary";
@@ -21,7 +21,7 @@ export interface Placement {
   readonly edgeSourceItem: Int32Array;
 }
 
-// Distinct consumers of what is no operation: more than one, and it can be drawn once or beside each of them. Else 0.
+// How many distinct consumers a non-operation has; 0 for an operation. With more than one it can be drawn once or beside each.
 export function usesOf(graph: Graph, node: number): number {
   return isSource(graph, node) ? consumersOf(graph, node).length : 0;
 }
@@ -74,7 +74,7 @@ function isSource(graph: Graph, node: number): boolean {
   return kind !== "operation" && kind !== "root" && graph.inStart[node] === graph.inStart[node + 1];
 }
 
-// Depth of each scope; a cycle of parents (a malformed graph) is cut where it closes.
+// Depth of each scope. A cycle of parents (in a malformed graph) is cut where it closes.
 export function scopeDepths(parent: Int32Array): Int32Array {
   const depth = new Int32Array(parent.length).fill(-1);
   for (let scope = 0; scope < parent.length; scope++) {

@@ -9,9 +9,9 @@ import type { Signatures } from "./structure";
 export interface Child {
   readonly signature: number;
   readonly position: number;
-  readonly scope: number; // the scope, or NO_SCOPE where it is an item or a chain
-  readonly item: number; // -1 where it is none
-  readonly chain: number; // -1 where it is none
+  readonly scope: number; // the scope, or NO_SCOPE if it is an item or a chain
+  readonly item: number; // -1 if it is none
+  readonly chain: number; // -1 if it is none
   readonly isBlock: boolean;
 }
 
@@ -33,9 +33,9 @@ export function listChildren(graph: Graph, placement: Placement, chains: Chains,
   for (const scope of deepestFirst) {
     const own = lists[scope]!.sort((a, b) => a.position - b.position);
     if (own.length === 0) continue;
-    // A cut cycle of parents hangs at the top.
+    // A cut cycle of parents is placed at the top.
     const parent = depth[scope] === 0 ? NO_SCOPE : scopeParent[scope]!;
-    // By its last node: then whatever a group uses stands before it, and cutting
+    // Sorted by its last node, so that whatever a group uses comes before it, and cutting
     // a level into chunks makes no cycle.
     listOf(parent).push({ signature: ofScope[scope]!, position: own[own.length - 1]!.position, scope, item: -1, chain: -1, isBlock: true });
   }

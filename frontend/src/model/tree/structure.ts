@@ -1,4 +1,4 @@
-// Numbers that are equal for equal structures: of nodes, and of scopes with all that is in them.
+// Numbers that are equal for equal structures, of nodes and of scopes with everything in them.
 
 import { edgesIn, type Graph } from "../recorded/graph";
 import { wordOf } from "../recorded/labels";
@@ -97,7 +97,7 @@ class Writer {
     }
   }
 
-  // By their places among the arguments. A copy has none, and neither has what it is a copy of.
+  // By their places among the arguments. A copy has no place, and neither does its original.
   private inputs(item: number): Int32Array {
     const { target_input: inputOf } = this.graph.columns.edges;
     const edges = edgesIn(this.graph, this.placement.itemNode[item]!);
@@ -114,7 +114,7 @@ class Writer {
     return text;
   }
 
-  // Which of the modules inside it is in, numbered as they are met.
+  // The number of the inner module that it is in; modules are numbered as they are met.
   private scopeText(item: number, modules: Map<number, number>): string {
     const scope = this.placement.itemScope[item]!;
     const known = modules.get(scope);

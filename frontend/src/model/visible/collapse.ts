@@ -18,16 +18,16 @@ export interface VisibleEdge {
   readonly source: number; // box
   readonly target: number; // box
   readonly edges: readonly number[]; // edges of the graph that leave the source
-  readonly ends: readonly number[]; // those that arrive at the target: others where a chain is folded into the line
+  readonly ends: readonly number[]; // edges that arrive at the target: different ones if a chain is folded into the line
   readonly chains: readonly number[]; // groups of the chains that are folded into it
 }
 
 export interface VisibleGraph {
   readonly boxes: readonly Box[];
   readonly edges: readonly VisibleEdge[];
-  // First box that shows each node, -1 where it is inside a closed group or part of a line.
+  // First box that shows each node; -1 if it is inside a closed group or part of a line.
   readonly boxOfNode: Int32Array;
-  // The box that stands for each item, its own or a closed group; -1 where it is part of a line.
+  // The box that stands for each item, its own or a closed group; -1 if it is part of a line.
   readonly shownBy: Int32Array;
 }
 
@@ -117,7 +117,7 @@ function mergeEdges(hierarchy: Hierarchy, boxes: readonly Box[], shownBy: Int32A
   return result;
 }
 
-// Past the chains that are folded into the line: each of their nodes has one edge in and one out.
+// Follows the chains that are folded into the line: each of their nodes has one edge in and one out.
 function endOf({ graph }: Hierarchy, shownBy: Int32Array, edge: number): number {
   let end = edge;
   while (shownBy[graph.edgeTarget[end]!] === -1) end = graph.outEdges[graph.outStart[graph.edgeTarget[end]!]!]!;

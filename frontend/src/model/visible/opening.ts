@@ -1,4 +1,4 @@
-// How much is open: at the start, on demand, and how many boxes that makes.
+// How much is open, at the start and on demand, and how many boxes that makes.
 
 import { soleFrame, type Hierarchy } from "../tree/hierarchy";
 import { COPY_ABOVE, usesOf } from "../tree/placement";
@@ -6,7 +6,7 @@ import { showGraph } from "./collapse";
 
 export const START_BOXES = 60;
 export const MOST_BOXES = 10_000;
-// Lines of tensors that many use and that are drawn once all the same: each crosses all that is between. Four hundred take ELK a minute.
+// Lines of tensors with many uses that are nevertheless drawn once: each line crosses everything in between. Four hundred take ELK a minute.
 export const MOST_LONG_LINES = 120;
 
 export function countBoxes(hierarchy: Hierarchy, open: ReadonlySet<number>): number {
@@ -31,7 +31,7 @@ export function countLongLines(hierarchy: Hierarchy, open: ReadonlySet<number>):
   return edges.filter(({ source }) => long.has(boxes[source]!.node)).length;
 }
 
-// Whether that many boxes and lines can be laid out and read.
+// Whether this many boxes and lines can be laid out and read.
 export function fits(hierarchy: Hierarchy, open: ReadonlySet<number>): boolean {
   return countBoxes(hierarchy, open) <= MOST_BOXES && countLongLines(hierarchy, open) <= MOST_LONG_LINES;
 }
@@ -42,7 +42,7 @@ export function isReached(hierarchy: Hierarchy, open: ReadonlySet<number>, group
   return true;
 }
 
-// What is shown when a graph is entered: all of it where that is little, else closed runs of equal blocks.
+// What is shown when a graph is entered: all of it if that is little, else closed runs of equal blocks.
 export function openAtStart(hierarchy: Hierarchy): ReadonlySet<number> {
   const all = openUpTo(hierarchy, START_BOXES);
   const closed = hierarchy.groups.some(({ kind, folds }, group) => kind !== "chain" && folds === -1 && !all.has(group));
@@ -55,8 +55,8 @@ export interface Opening {
 }
 
 // Opens level by level as long as at most `limit` boxes are shown. Equal siblings
-// open together or not at all, so that like is shown alike; what is one operation stays one box. Of a
-// level, runs come first: what goes wrong along a deep net is seen from block to block.
+// open together or not at all, so that equal things look equal. What is one operation stays one box. On a
+// level, runs open first: they show from block to block what goes wrong along a deep net.
 export function openUpTo(hierarchy: Hierarchy, limit: number, { runs = true, weigh = unlessChain(hierarchy) }: Opening = {}): ReadonlySet<number> {
   const open = new Set<number>();
   const sum = (children: readonly number[]): number => children.reduce((count, child) => count + weigh(child), 0);

@@ -1,16 +1,16 @@
-// The way from a box to the loss, and back to the leaves: what it takes part in, and what takes part in it.
+// The path from a box to the loss and back to the leaves: what the box contributes to, and what contributes to it.
 
 import type { Graph } from "../recorded/graph";
 import type { Hierarchy } from "../tree/hierarchy";
 import type { VisibleGraph } from "./collapse";
 
 export interface Lit {
-  readonly boxes: Uint8Array; // 1: on the way
+  readonly boxes: Uint8Array; // 1: on the path
   readonly lines: Uint8Array;
 }
 
-// Of a closed group, what enters it and what leaves it; of an open one nothing. A line that
-// leads to no loss or output is not on the way.
+// For a closed group, what enters and what leaves it; for an open one nothing. A line that
+// leads to no loss or output is not on the path.
 export function lightPath({ graph }: Hierarchy, visible: VisibleGraph, box: number): Lit | undefined {
   const { boxes, edges: lines } = visible;
   if (boxes[box] === undefined || boxes[box].open) return undefined;
@@ -40,7 +40,7 @@ export function lightPath({ graph }: Hierarchy, visible: VisibleGraph, box: numb
 
 const known = new WeakMap<Graph, Uint8Array>();
 
-// 1 for each node from which a loss or output can be reached; for all where there is none.
+// 1 for each node from which a loss or output can be reached; 1 for all nodes if there is no loss or output.
 function reachesRoot(graph: Graph): Uint8Array {
   let reaches = known.get(graph);
   if (reaches !== undefined) return reaches;
@@ -51,7 +51,7 @@ function reachesRoot(graph: Graph): Uint8Array {
   return reaches;
 }
 
-// Marks all that is reached from what is marked.
+// Marks everything that can be reached from what is marked.
 function spread(marked: Uint8Array, start: Int32Array, edges: Int32Array, end: Int32Array, within?: Uint8Array): void {
   const left: number[] = [];
   marked.forEach((one, node) => one === 1 && left.push(node));

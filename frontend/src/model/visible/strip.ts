@@ -1,4 +1,4 @@
-// A closed run of equal blocks as a row of cells, one a block, each with its block's number.
+// A closed run of equal blocks as a row of cells, one for each block, with the block's number.
 
 import type { Statistic } from "../recorded/statistics";
 import type { Run } from "../tree/folding";
@@ -6,7 +6,7 @@ import { asItem, type Group, type Hierarchy } from "../tree/hierarchy";
 import { combine, emptyValues, type State, type StepValues, type Values } from "./values";
 
 export interface Strip extends Run {
-  readonly children: readonly number[]; // `period` after one another are a block
+  readonly children: readonly number[]; // `period` successive ones are a block
 }
 
 const known = new WeakMap<Group, Strip>();
@@ -28,13 +28,13 @@ function blocksOf(hierarchy: Hierarchy, { children }: Group): readonly number[] 
   });
 }
 
-// First block of a cell, where `cells` are drawn: fewer than blocks if there are many.
+// First block of a cell when `cells` cells are drawn; there are fewer cells than blocks if blocks are many.
 export function firstBlock(strip: Strip, cell: number, cells: number): number {
   return Math.floor((cell * strip.count) / cells);
 }
 
-// What a cell shows of several blocks, and a block of what is in it, is summarized as a closed group is:
-// what many blocks use counts to none of them.
+// A cell summarizes its blocks, and a block its contents, as a closed group does:
+// what many blocks use counts for none of them.
 export function cellValues(hierarchy: Hierarchy, strip: Strip, cells: number, values: StepValues, statistic: Statistic): Values {
   const result = emptyValues(cells);
   for (let cell = 0; cell < cells; cell++) {
@@ -50,7 +50,7 @@ export function cellValues(hierarchy: Hierarchy, strip: Strip, cells: number, va
   return result;
 }
 
-// What a block is called, and what selects it: its first module, else its first node.
+// A block's name, and the key that selects it: those of its first module, else of its first node.
 export function blockAt(hierarchy: Hierarchy, strip: Strip, block: number): { readonly id: string; readonly title: string } {
   const { groups, graph, itemNode } = hierarchy;
   const children = strip.children.slice(block * strip.period, (block + 1) * strip.period);

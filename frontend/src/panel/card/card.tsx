@@ -20,7 +20,7 @@ export function Card({ session, drawing, select, ofViews }: Omit<CardProps, "hie
   if (id === undefined) return edges && <Frame store={store} id="edge"><EdgeCard {...props} edges={edges} /></Frame>;
   const group = hierarchy.groupOf.get(id);
   const node = group === undefined ? hierarchy.graph.columns.nodes.key.indexOf(id) : -1;
-  // A link may name what is not here: there is nothing to tell of it.
+  // A link may name something that is not here; then there is nothing to show.
   if (group === undefined && node === -1) return null;
   return (
     <Frame store={store} id={id}>

@@ -17,7 +17,7 @@ const MOST = 50;
 export function EdgeCard({ session, hierarchy, select, edges: drawn }: CardProps & { readonly edges: readonly number[] }): JSX.Element {
   const { graph } = hierarchy;
   const edges = drawn.filter((edge) => edge < graph.ownEdges);
-  if (edges.length === 0) return <><h2>{drawn.length} {drawn.length === 1 ? "line" : "lines"}</h2><p class="note">Only in what is compared with.</p></>;
+  if (edges.length === 0) return <><h2>{drawn.length} {drawn.length === 1 ? "line" : "lines"}</h2><p class="note">Only on the other side of the comparison.</p></>;
   const record = currentRecord(session.store.recorded.record.value, graph);
   const only = edges.length === 1 ? edges[0] : undefined;
   if (only !== undefined) return <OneEdge session={session} graph={graph} record={record} edge={only} select={select} />;
@@ -76,7 +76,7 @@ function OneEdge({ session, graph, record, edge, select }: {
         ...(element === undefined ? [] : [["gradient", formatNumber(element)] as const]),
       ]} />
       <p class="faint" data-testid="edge-share">
-        {users > 1 ? `What comes back along this line: one of ${users} shares that make up the gradient.` : "What comes back along this line: the whole gradient, for nothing else uses it."}
+        {users > 1 ? `One of the ${users} shares that make up the gradient comes back along this line.` : "The whole gradient comes back along this line, because nothing else uses the tensor."}
       </p>
       <StatisticsTable record={record} row={row} statistic={session.store.shown.statistic.value} why={undefined} there={thereOf(session, edge)} complex={isComplex(graph, slot)} />
     </>

@@ -1,4 +1,4 @@
-// The card of a node that only what is compared with has.
+// The card of a node that only the other side of the comparison has.
 
 import type { JSX } from "preact";
 import { formatNumber, plainNumber } from "../../base/format";
@@ -24,7 +24,7 @@ export function GhostCard(props: CardProps & { readonly node: number }): JSX.Ele
   return (
     <>
       <h2>{titleOf(graph, there)}<span class={`kind kind-${graph.columns.nodes.kind[there]}`}>{kindLabel(graph.columns.nodes.kind[there]!)}</span></h2>
-      <p class="note" data-testid="ghost" data-there={plainNumber(value)}>Only in {place.run.run || "."} / {place.tag.tag}, step {place.ref.step}: what is shown has no such node.</p>
+      <p class="note" data-testid="ghost" data-there={plainNumber(value)}>Only in {place.run.run || "."} / {place.tag.tag}, step {place.ref.step}: the shown graph has no such node.</p>
       <Facts facts={[...factsOf(graph, there, graph.slotOffset[there]!), [`${store.shown.statistic.value.label} there`, Number.isNaN(value) ? "no gradient" : formatNumber(value)]]} />
       <button type="button" class="link to-dashboard" data-testid="show-there" title="Swaps both sides of the comparison" onClick={show}>Show it there</button>
       <Neighbors {...props} />

@@ -20,7 +20,7 @@ export function GroupCard({ session, drawing, hierarchy, select, ofViews, group 
   const open = store.graph.openGroups.value.has(group);
   const all = nodesInside(hierarchy, group);
   const own = all.filter((node) => node < hierarchy.graph.ownNodes);
-  // Of a module that only what is compared with has, its ghosts.
+  // For a module that only the other side of the comparison has, its ghosts.
   const inside = own.length > 0 ? own : all;
   const { kind: kinds } = hierarchy.graph.columns.nodes;
   const parameters = inside.filter((node) => kinds[node] === "parameter");

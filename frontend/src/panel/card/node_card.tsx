@@ -88,9 +88,9 @@ export function factsOf(graph: Graph, node: number, row: number): readonly (read
   return facts.filter(([, text]) => text !== undefined && text !== "");
 }
 
-const PART = "Of this tensor's gradient the recording process has a part: the numbers are of that part, and count towards no total.";
+const PART = "The recording process has only a part of this tensor's gradient. The numbers are of that part and count towards no total.";
 
-// Of a distributed tensor the numbers are of what one process has.
+// For a distributed tensor, the numbers are of the part that one process has.
 function aboutPart({ columns: { slots } }: Graph, record: RecordedStep | undefined, row: number): readonly (readonly [string, ComponentChildren])[] {
   if (!slots.part?.[row]) return [];
   const whole = slots.shape[row]!.reduce((product, size) => product * size, 1);
@@ -99,7 +99,7 @@ function aboutPart({ columns: { slots } }: Graph, record: RecordedStep | undefin
   return [["recorded", <span title={PART}>{`${slots.part[row]} (${slots.placement?.[row] ?? ""})${count}`}</span>]];
 }
 
-// What was differentiated is told where the gradient starts.
+// What was differentiated is shown where the gradient starts.
 function aboutRoot(record: RecordedStep | undefined, kind: string | undefined): readonly (readonly [string, string])[] {
   if (kind !== "root" || record === undefined) return [];
   return [["differentiated", record.objective || "itself"], ["stage", record.stage]];
@@ -120,7 +120,7 @@ function Marks({ graph, node, row }: { readonly graph: Graph; readonly node: num
   );
 }
 
-// What the capture knows of the node; where it takes gradients away it stands out.
+// What the capture knows about the node. If the reason takes gradients away, it stands out.
 function Note({ graph, node }: { readonly graph: Graph; readonly node: number }): JSX.Element | null {
   const cut = stopsGradient(graph, node);
   const note = graph.columns.nodes.note[node] || (cut ? "The gradient stops here." : "");
@@ -130,14 +130,14 @@ function Note({ graph, node }: { readonly graph: Graph; readonly node: number })
   return <p class={missing ? "note missing" : "note"} data-testid="note" title={note}>{shortenPaths(note)}</p>;
 }
 
-// What several use is drawn once or beside each of them.
+// A tensor with several uses is drawn once or beside each use.
 function Uses({ hierarchy, node, session }: CardProps & { readonly node: number }): JSX.Element | null {
   const uses = usesOf(hierarchy.graph, node);
   if (uses < 2) return null;
   const once = hierarchy.copied[node] === 0;
   return (
     <button type="button" class="link to-dashboard" data-testid="turn-uses" data-once={once}
-      title={once ? "Instead of one box with a line to each use (U)" : "One box with a line to each use, instead of one beside each (U)"}
+      title={once ? "Draws a box beside each use, instead of one box with a line to each (U)" : "Draws one box with a line to each use, instead of a box beside each (U)"}
       onClick={() => turnUses(session.store, hierarchy.graph.columns.nodes.key[node]!)}>
       {once ? `Draw beside each of its ${uses} uses` : `Draw once, with ${uses} lines`}
     </button>

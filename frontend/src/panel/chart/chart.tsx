@@ -49,7 +49,7 @@ export function Chart(props: ChartProps): JSX.Element {
     plot.current?.setData(dataOf(props));
     if (plot.current !== undefined) centerOne(plot.current);
   }, [numbers, smoothing]);
-  // With its axes: an empty chart has measured none yet.
+  // Measured with its axes: an empty chart has none yet.
   useEffect(() => plot.current?.redraw(false, true), [props.step]);
   return (
     <div class={props.fills ? "chart fills" : "chart"} data-testid={props.id ?? "chart"} data-points={finite} data-zeros={zeros.length} data-nonfinite={nonfinite.length} data-step={props.step} data-log={log} data-axis={label} data-lines={lines.map(({ id }) => id).join("\n")}
@@ -76,7 +76,7 @@ function dataOf({ lines, log, smoothing = 0 }: ChartProps): uPlot.AlignedData {
     return smoothing > 0 ? [raw, [[...steps], shown(smooth(values, smoothing))]] : [raw];
   });
   if (tables.length === 0) return [[]];
-  // Steps that another line has and this one has not are no gap of it.
+  // Steps that another line has and this one lacks are not a gap in this one.
   return uPlot.join(tables);
 }
 
@@ -86,12 +86,12 @@ function goToCursor(plot: uPlot, { goTo }: ChartProps): void {
   if (step !== undefined) goTo(step);
 }
 
-// NaN or infinite, where no element is finite.
+// NaN or infinite, if no element is finite.
 export function valueIn({ steps, values, nonfinite }: Pick<ChartLine, "steps" | "values" | "nonfinite">, step: number | undefined): number | null | undefined {
   return step === undefined ? undefined : values[steps.indexOf(step)] ?? nonfinite?.get(step);
 }
 
-// A logarithmic axis has no place for zero: of such a line only marks are there to be seen.
+// A logarithmic axis has no place for zero, so only marks of such a line can be seen.
 export function isAllZero({ values }: Pick<ChartLine, "values">): boolean {
   return values.every((value) => value === null || value === 0) && values.includes(0);
 }

@@ -1,4 +1,4 @@
-// The lines of a chart by name, with the numbers under the pointer, else at the step.
+// The lines of a chart by name, with the numbers at the pointer, else at the step.
 
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
@@ -42,12 +42,12 @@ export function Spelt({ line, step }: { readonly line: ChartLine; readonly step:
   return (
     <b class={nonfinite !== undefined && !beside ? "bad" : ""}>
       {value === null || value === undefined ? "–" : formatNumber(value)}
-      {beside && <span class="bad" title="Of the finite elements; others are NaN or infinite"> {formatNumber(nonfinite)}</span>}
+      {beside && <span class="bad" title="This number is of the finite elements; others are NaN or infinite"> {formatNumber(nonfinite)}</span>}
     </b>
   );
 }
 
-// What the marks of a chart mean; nothing where it has none.
+// What the marks of a chart mean; empty if it has none.
 export function MarksKey({ lines, log }: { readonly lines: readonly ChartLine[]; readonly log: boolean }): JSX.Element | null {
   const { zeros, nonfinite, gaps } = markedSteps(lines, log);
   if (zeros.length + nonfinite.length === 0) return null;

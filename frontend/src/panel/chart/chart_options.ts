@@ -13,7 +13,7 @@ import type { ChartProps } from "./chart_props";
 const TICK_PX = 28;
 const MOST_TICKS = 8;
 
-// Nothing is dragged, so that no click is the end of a drag: uPlot takes those at both ends for one.
+// Dragging is off, because uPlot would take some clicks at both ends for the end of a drag.
 export const NO_DRAG: uPlot.Cursor.Drag = { x: false, y: false, click: () => undefined };
 
 export function axisOf(theme: Theme): uPlot.Axis {
@@ -46,7 +46,7 @@ export function optionsOf(latest: { readonly current: ChartProps }, size: Size):
   };
 }
 
-// Somewhat beyond the ends; uPlot itself would go on to the next power of ten.
+// Somewhat beyond the ends; uPlot would extend to the next power of ten.
 function beyond(low: number | null, high: number | null, floorRoom: number): uPlot.Range.MinMax {
   if (low === null || high === null) return [1, 10];
   const room = Math.max(1.15, (high / low) ** 0.06);
@@ -54,12 +54,12 @@ function beyond(low: number | null, high: number | null, floorRoom: number): uPl
   return [least * (least / most) ** (floorRoom / (1 - floorRoom)), most];
 }
 
-// The part of the logarithmic scale's height that lies below its numbers, for zeros where there are any.
+// The part of the logarithmic scale's height below its numbers, for zeros if there are any.
 function roomOf(plot: uPlot, { lines, log }: ChartProps): number {
   return markedSteps(lines, log).zeros.length > 0 ? FLOOR_ROOM_PX / Math.max(plot.height, 3 * FLOOR_ROOM_PX) : 0;
 }
 
-// The first is the floor, where there is one.
+// The first is the floor, if there is one.
 function splitsOf(plot: uPlot, low: number, high: number, floorRoom: number): number[] {
   const ticks = logTicks(low * (high / low) ** floorRoom, high, Math.min(MOST_TICKS, plot.height / TICK_PX));
   return floorRoom > 0 ? [floorOf(low, high, floorRoom), ...ticks] : [...ticks];
@@ -78,7 +78,7 @@ function drawMarks(plot: uPlot, props: ChartProps): void {
   }, theme);
 }
 
-// One step alone stands in the middle; uPlot would add a hundred to its right.
+// A single step stands in the middle; uPlot would add a hundred to its right.
 export function centerOne(plot: uPlot): void {
   const [step, ...others] = plot.data[0];
   if (step !== undefined && others.length === 0) plot.setScale("x", { min: step - 0.5, max: step + 0.5 });

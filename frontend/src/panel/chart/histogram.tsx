@@ -1,4 +1,4 @@
-// How many sampled elements have which magnitude: bars over log2 |g|.
+// How many sampled elements have each magnitude: bars over log2 |g|.
 
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
@@ -12,7 +12,7 @@ export function Histogram({ counts, low, width }: {
   const greatest = Math.max(1, ...bins);
   const sampled = bins.reduce((sum, count) => sum + count, 0);
   const filled = bins.flatMap((count, i) => (count > 0 ? [i] : []));
-  // Empty bins at both ends say nothing; at least eight are kept for shape.
+  // Empty bins at both ends are left out, but at least eight bins are kept for the shape.
   const from = Math.max(0, Math.min((filled[0] ?? 0) - 1, bins.length - 8));
   const to = Math.max(from + 8, (filled.at(-1) ?? 0) + 2);
   return (

@@ -1,4 +1,4 @@
-// The elements by magnitude over the steps: a column a step, the darker the more elements are of that magnitude.
+// The elements by magnitude over the steps: one column for each step. The more elements have a magnitude, the darker it is.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -70,14 +70,14 @@ function Strip(props: StripProps): JSX.Element {
     <div class="chart" data-testid="histogram-strip" data-steps={columns.steps.length} data-bins={columns.bins} data-low={columns.low}
       role="img" aria-label={`Elements by magnitude at ${columns.steps.length} steps, from ${formatNumber(2 ** columns.low)} to ${formatNumber(2 ** (columns.low + columns.width * columns.bins))}`}>
       <div ref={place} />
-      <p class="faint chart-key" data-testid="histogram-strip-pointed">{pointed === undefined ? "Point at a column for its numbers." : sentence(columns, pointed)}</p>
+      <p class="faint chart-key" data-testid="histogram-strip-pointed">{pointed === undefined ? "Point at a column to see its numbers." : sentence(columns, pointed)}</p>
     </div>
   );
 }
 
 function sentence({ steps, low, width, bins, shares, sampled }: HistogramColumns, { column, bin }: Pointed): string {
   const [from, to] = [low + width * bin, low + width * (bin + 1)].map((log2) => formatNumber(2 ** log2));
-  return `step ${steps[column]}: ${formatNumber(100 * shares[column * bins + bin]!)} % of ${sampled[column]} sampled are from ${from} to ${to}`;
+  return `step ${steps[column]}: ${formatNumber(100 * shares[column * bins + bin]!)} % of ${sampled[column]} sampled elements are from ${from} to ${to}`;
 }
 
 function optionsOf(latest: { readonly current: StripProps }, width: number, pointAt: (pointed: Pointed | undefined) => void): uPlot.Options {
@@ -111,7 +111,7 @@ function pointedAt(plot: uPlot, { low, width, bins }: HistogramColumns): Pointed
   return { column: idx, bin: Math.max(0, Math.min(bins - 1, bin)) };
 }
 
-// Of several columns on one pixel the last is seen.
+// If several columns share a pixel, the last one is seen.
 function paintColumns(plot: uPlot, { steps, low, width, bins, shares, full }: HistogramColumns, edges: readonly number[], theme: Theme): void {
   const { ctx } = plot;
   const ramp = rampOf(theme.dark, theme.ramp);

@@ -1,4 +1,4 @@
-// What can be drawn over the steps of one row: its gradient at each stage; of a parameter, weight and update; and several of these together.
+// What can be drawn over the steps of one row: its gradient at each stage; for a parameter, weight and update; and several of these together.
 
 import type { NodeSeries } from "../../api/parse";
 import { OF_PARAMETERS } from "../../base/vocabulary";
@@ -75,7 +75,7 @@ export interface Points {
   readonly nonfinite: ReadonlyMap<number, number>;
 }
 
-// One point a step: at later stages a step has one record, at the backward one a pass.
+// One point for each step: at later stages a step has one record, at the backward stage one for each pass.
 export function pointsOf(series: NodeSeries, line: Pick<Line, "stage" | "columns">, backwardPass: number): Points {
   const chosen = series.steps.map((_, i) => i).filter((i) =>
     series.stages[i] === line.stage && (line.stage !== BACKWARD || series.backwardPasses[i] === backwardPass));
@@ -92,12 +92,12 @@ function sumIn(series: NodeSeries, columns: readonly string[], record: number): 
   return numbers.length === 0 || numbers.includes(undefined) ? null : numbers.reduce<number>((sum, one) => sum + one!, 0);
 }
 
-// NaN or the infinity that is among the elements of one record.
+// NaN, or the infinity among the elements of one record.
 export function nonfiniteIn(series: NodeSeries, record: number): number | undefined {
   return ([["nan", NaN], ["posinf", Infinity], ["neginf", -Infinity]] as const).find(([name]) => (numberIn(series, name, record) ?? 0) > 0)?.[1];
 }
 
-// The number of one record, or undefined where there is no such number.
+// The number of one record, or undefined if there is none.
 export function numberIn(series: NodeSeries, statistic: string, record: number): number | undefined {
   const column = series.statistics.indexOf(statistic);
   if (column === -1 || series.present[record] !== 1) return undefined;

@@ -7,7 +7,7 @@ export function isPinned(charting: Charting, pin: string): boolean {
   return charting.chosen.pins.value.includes(pin);
 }
 
-// What is drawn: the pinned ones; where there are none, what is selected.
+// What is drawn: the pinned tensors; if there are none, the selection.
 export function chartedPins({ chosen, store: { recorded, shown } }: Charting): readonly string[] {
   const pins = chosen.pins.value;
   const [hierarchy, selected] = [recorded.hierarchy.value, shown.selected.value];
@@ -15,13 +15,13 @@ export function chartedPins({ chosen, store: { recorded, shown } }: Charting): r
   return pinsOf(hierarchy, selected).slice(0, MOST_PINS);
 }
 
-// Pins are added as far as there is room; who wants more is told.
+// Adds pins as far as there is room; a notice says if there is no more.
 export function pin({ store, chosen }: Charting, added: readonly string[]): void {
   const { pins } = chosen;
   const all = [...new Set([...pins.peek(), ...added])];
   batch(() => {
     pins.value = all.slice(0, MOST_PINS);
-    if (all.length > MOST_PINS) store.shown.notice.value = `${MOST_PINS} tensors are drawn over each other at most; ${all.length - MOST_PINS} were left out.`;
+    if (all.length > MOST_PINS) store.shown.notice.value = `At most ${MOST_PINS} tensors are drawn over each other; ${all.length - MOST_PINS} were left out.`;
   });
 }
 
@@ -29,7 +29,7 @@ export function unpin(charting: Charting, removed: string): void {
   charting.chosen.pins.value = charting.chosen.pins.peek().filter((one) => one !== removed);
 }
 
-// Takes a line out of the charts, be it pinned or only selected. The last one does not come back as the selected one.
+// Takes a line out of the charts, whether pinned or only selected. The last one does not come back as the selected one.
 export function removeCharted(charting: Charting, removed: string): void {
   batch(() => {
     charting.chosen.pins.value = chartedPins(charting).filter((one) => one !== removed);

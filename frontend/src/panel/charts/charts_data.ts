@@ -1,4 +1,4 @@
-// Fetches the lines that are drawn over each other, while they are looked at.
+// Fetches the lines that are drawn over each other, while they are shown.
 
 import { effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Client } from "../../api/client";
@@ -44,7 +44,7 @@ interface Wanted {
 export function fetchCharts(charting: Charting, client: Client, isShown: ReadonlySignal<boolean>): FetchedCharts {
   const { store } = charting;
   const series = signal<ReadonlyMap<string, Result<NodeSeries>>>(new Map());
-  // What is drawn, in the version that was asked for. What is no longer drawn is dropped.
+  // What is drawn, in the version that was asked for; the rest is dropped.
   let asked: ReadonlyMap<string, string> = new Map();
   const put = ({ key, version }: Wanted, reply: Result<NodeSeries>): void => {
     if (asked.get(key) !== version) return;
@@ -72,8 +72,8 @@ function listWanted(charting: Charting, tag: string): readonly Wanted[] {
   });
 }
 
-// Of the shown graph by the row, as the card asks: so both are one question. Elsewhere by the key, which a file of its own
-// has no answers by: there the tag's other graphs are looked through.
+// In the shown graph by the row, as the card asks, so that both are one question. Elsewhere by the key. A standalone file
+// has no answers by key, so there the tag's other graphs are searched.
 async function ask({ place, recorded, alone }: Store, client: Client, tag: string, { run, pin }: Wanted): Promise<Result<NodeSeries>> {
   const shown = recorded.hierarchy.peek()?.graph;
   if (shown !== undefined && run === place.run.peek()?.run && shown.hash === place.hash.peek()) {

@@ -1,4 +1,4 @@
-// The lines of the view of charts: a color for each tensor, a dash for each run; of one tensor, a color for each run.
+// The lines of the view of charts. Each tensor has a color and each run a dash; with only one tensor, each run has a color.
 
 import { OF_PARAMETERS, STAGES } from "../../base/vocabulary";
 import type { ChartLine } from "../../draw/charts/chart_line";
@@ -52,7 +52,7 @@ export function drawnLines(charting: FetchedCharts, theme: Theme): Overlaid {
   return { lines, pins, runs, of, canBeLog, log, axis: log && !weights && statistic.signed ? `|${statistic.label}|` : "" };
 }
 
-// As they are taken away: with names that say which run, where there are several.
+// As they are saved: with names that say which run, if there are several.
 export function savedLines({ store, chosen }: FetchedCharts, { lines, runs, of, log, axis }: Overlaid): SavedChart {
   const nameOf = ({ pin, run }: OverlaidLine): string => `${nameOfPin(store, pin)}${runs.length > 1 ? ` (${run || "."})` : ""}`;
   const option = optionsFor(store).find(({ id }) => id === of)?.text ?? of;
@@ -64,7 +64,7 @@ export function savedLines({ store, chosen }: FetchedCharts, { lines, runs, of, 
   };
 }
 
-// What the records of the tag have: gradients at the stages that occur, and of parameters weight and update.
+// What the records of the tag have: gradients at the stages that occur, and weight and update of parameters.
 export function optionsFor(store: Store): readonly { readonly id: string; readonly text: string }[] {
   const found = new Set((store.place.tag.value?.records ?? []).map(({ stage }) => stage));
   const stages = STAGES.filter((stage) => found.has(stage));

@@ -13,13 +13,13 @@ export interface ChartsState {
   readonly smoothing: Signal<number>; // 0: off
 }
 
-// What there is to choose from, and what is chosen.
+// The choices, and what is chosen.
 export interface Charting {
   readonly store: Store;
   readonly chosen: ChartsState;
 }
 
-// What is chosen as a link has it.
+// The choice as a link states it.
 export interface Charted {
   readonly pins: readonly string[];
   readonly runs: readonly string[];
@@ -41,7 +41,7 @@ export function createCharts(): ChartsState {
   };
 }
 
-// A node's first output; of a module, its parameters.
+// A node's first output; for a module, its parameters.
 export function pinsOf({ graph, groupOf, groups, itemGroup }: Hierarchy, id: string): readonly string[] {
   const { key, kind } = graph.columns.nodes;
   const group = groupOf.get(id);

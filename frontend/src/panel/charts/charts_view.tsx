@@ -26,10 +26,10 @@ export const chartsView: View = {
     keys: STEP_KEYS,
     meanings: [
       ["charts", "chosen tensors over each other, over all steps; “Find” adds a node, or all parameters of a module"],
-      ["color, dash", "a color for each tensor and a dash for each run; of one tensor, a color for each run"],
-      ["numbers", "at the step under the pointer, else at the chosen one; a click goes to a step"],
+      ["color, dash", "each tensor has a color and each run a dash; with one tensor, each run has a color"],
+      ["numbers", "at the step under the pointer, else at the chosen step; a click goes to a step"],
       ["orange", "the chosen step"],
-      ["marks", "on the lower line of a log scale: a gradient of exactly zero; magenta at the top: NaN or infinity. A gap in a line: no gradient"],
+      ["marks", "a mark on the lower line of a log scale is a gradient of exactly zero; a magenta mark at the top is NaN or infinity. A gap in a line means no gradient"],
       ["smoothing", "as in TensorBoard's Time Series, off at first; the raw lines stay below, and all numbers are raw"],
     ],
   },
@@ -46,7 +46,7 @@ function showCharts({ store, client, drawing, isShown, show }: Around): Shown {
       OfTensor: ({ rowKey }) => <PinButton charting={charting} pin={rowKey} show={show} />,
       OfParameters: ({ hierarchy, id }) => <PinAllButton charting={charting} hierarchy={hierarchy} id={id} />,
     },
-    // What is found is added to what is drawn, be that pinned or only selected.
+    // What is found is added to what is drawn, whether that is pinned or only selected.
     select(id) {
       if (store.recorded.hierarchy.value !== undefined) pin(charting, [...chartedPins(charting), ...pinsOf(store.recorded.hierarchy.value, id)]);
     },
@@ -102,7 +102,7 @@ function NothingPinned(): JSX.Element {
   return (
     <div class="message" data-testid="nothing-pinned">
       <h1>Nothing is charted yet</h1>
-      <p>Select a node or a module in the graph to see it here (of a module, its parameters), or find it above. “Add to charts” on cards puts several over each other.</p>
+      <p>Select a node in the graph, or find it above, to see it here. A module shows its parameters. “Add to charts” on cards draws several tensors over each other.</p>
     </div>
   );
 }

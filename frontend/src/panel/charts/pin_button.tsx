@@ -1,4 +1,4 @@
-// Puts a tensor among those that are drawn over each other, and takes it away; of a module, all its parameters.
+// Adds a tensor to those that are drawn over each other, or removes it; for a module, all its parameters.
 
 import type { JSX } from "preact";
 import type { Hierarchy } from "../../model/tree/hierarchy";

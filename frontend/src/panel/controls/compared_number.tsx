@@ -6,7 +6,7 @@ import { ratioText } from "../../draw/compare/ratio_scale";
 import { Relation, relate, type Related } from "../../model/compare/comparison";
 import { State } from "../../model/visible/values";
 
-// A number of a table: undefined where there is none.
+// A number of a table; undefined if there is none.
 export function relateNumbers(here: number | undefined, there: number | undefined, known: boolean): Related {
   return relate(one(here), known ? one(there) : undefined);
 }

@@ -1,4 +1,4 @@
-// Icons, drawn here because TensorBoard's policy allows no font or image from elsewhere, and a button that is only an icon.
+// Icons, drawn here because TensorBoard's policy allows no font or image from elsewhere; and a button with only an icon.
 
 import type { ComponentChildren, JSX } from "preact";
 

@@ -1,4 +1,4 @@
-// What is said instead of a drawing, or over it.
+// Messages instead of a drawing, or over it.
 
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
@@ -29,7 +29,7 @@ export function NothingRecorded({ run }: { readonly run: string }): JSX.Element 
     <main class="message" data-testid="nothing-recorded">
       <h1>Nothing recorded in this run</h1>
       <p>Run <b>{run || "."}</b> holds no record of a gradient graph.</p>
-      <p>If it is still training, its first records come when the writer is flushed: reload then. Else see that <code>writer.watch(…)</code> or <code>writer.add_grad_graph(…)</code> was called, that a backward ran after it, and that <code>writer.close()</code> was reached.</p>
+      <p>If it is still training, its first records appear when the writer is flushed; then reload. Otherwise check that <code>writer.watch(…)</code> or <code>writer.add_grad_graph(…)</code> was called, that a backward ran after it, and that <code>writer.close()</code> was reached.</p>
     </main>
   );
 }
@@ -71,7 +71,7 @@ export function Waiting({ store }: { readonly store: Store }): JSX.Element | nul
   if (awaited === undefined) return null;
   return (
     <div class="warnings" data-testid="waiting" role="status">
-      There is no run "{awaited}" here yet. It is shown once TensorBoard has read it; until then this is "{store.place.run.value?.run || "."}".{" "}
+      There is no run "{awaited}" here yet. It is shown once TensorBoard has read it. Until then you see "{store.place.run.value?.run || "."}".{" "}
       <button type="button" class="link" data-testid="stay" onClick={() => (store.place.awaited.value = undefined)}>Stay here</button>
     </div>
   );
@@ -90,7 +90,7 @@ export function Warnings({ store }: { readonly store: Store }): JSX.Element | nu
   );
 }
 
-// Records of earlier sessions that are not shown, or are as runs of their own.
+// Records of earlier sessions that are hidden, or shown as separate runs.
 export function HiddenSessions({ store }: { readonly store: Store }): JSX.Element | null {
   const hidden = store.place.run.value?.hidden ?? [];
   const { alone, place: { allSessions } } = store;
@@ -104,7 +104,7 @@ export function HiddenSessions({ store }: { readonly store: Store }): JSX.Elemen
   const [first, ...others] = hidden;
   return (
     <div class="warnings" data-testid="hidden" role="status">
-      {first !== undefined && <span title={`Should they not be hidden: ${first.cure}.`}>{first.text} </span>}
+      {first !== undefined && <span title={`To keep them from being hidden: ${first.cure}.`}>{first.text} </span>}
       {others.length > 0 && <details><summary>and {others.length} more</summary><ul>{others.map(({ text }) => <li key={text}>{text}</li>)}</ul></details>}
       {!alone && turn}
     </div>
@@ -116,7 +116,7 @@ export function NoGradients({ store }: { readonly store: Store }): JSX.Element |
   if (record === undefined || record.hasGradients) return null;
   return (
     <div class="banner" data-testid="no-gradients">
-      No backward has run over this graph yet: the structure is shown, gradients are not there.
+      No backward has run over this graph yet. Only the structure is shown, without gradients.
     </div>
   );
 }

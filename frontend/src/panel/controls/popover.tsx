@@ -1,4 +1,4 @@
-// What drops from a button and goes away by itself: on Escape, on a press outside, on a choice.
+// A popover drops from a button and closes by itself: on Escape, on a press outside, on a choice.
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { ComponentChildren, JSX, RefObject } from "preact";
@@ -6,11 +6,11 @@ import { Disposer, listen } from "../../base/disposer";
 
 // Calls `close` on Escape and on a press outside of `place`, as long as `open`.
 export function useDismiss(place: RefObject<HTMLElement | null>, open: boolean, close: () => void): void {
-  // As soon as it is there: a key may be pressed before the next frame.
+  // Set up at once, because a key may be pressed before the next frame.
   useLayoutEffect(() => {
     if (!open) return undefined;
     const disposer = new Disposer();
-    // Before anyone else: Escape closes this and not the card behind it.
+    // Before other listeners, so that Escape closes this and not the card behind it.
     disposer.add(listen<KeyboardEvent>(document, "keydown", (event) => {
       if (event.key !== "Escape") return;
       event.preventDefault();
@@ -46,7 +46,7 @@ export function Popover({ id, label, look, title, open, setOpen, children }: {
     <div class="finder" ref={place}>
       <button type="button" class={look} data-testid={id} title={title} aria-label={title} aria-expanded={open} ref={button}
         onClick={(event) => {
-          byKeyboard.current = event.detail === 0; // Enter and Space come as clicks of no button
+          byKeyboard.current = event.detail === 0; // Enter and Space come as clicks without a mouse button
           setOpen(!open);
         }}>
         {label}

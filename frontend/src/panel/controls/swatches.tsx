@@ -28,7 +28,7 @@ export function rampStops(ramp: readonly string[]): readonly string[] {
   return Array.from({ length: STOPS }, (_, i) => ramp[Math.round((i / (STOPS - 1)) * (ramp.length - 1))]!);
 }
 
-// With a point at an end beyond which there are more numbers.
+// An end with numbers beyond it is pointed.
 export function Ramp({ colors, scale }: { readonly colors: readonly string[]; readonly scale: ColorScale }): JSX.Element {
   const { below, above } = scale;
   return <div class={`ramp${below ? " below" : ""}${above ? " above" : ""}`} style={{ background: `linear-gradient(to right, ${rampStops(colors).join(", ")})` }} />;

@@ -11,7 +11,7 @@ export interface FlowState {
   readonly store: Store;
   readonly open: Signal<ReadonlySet<string> | undefined>; // ids of groups whose rows are shown; undefined: not chosen yet
   readonly window: Signal<FlowWindow>; // the part that is in sight
-  readonly scalarTag: Signal<string | undefined>; // of the line above it; undefined: the loss, if one is found
+  readonly scalarTag: Signal<string | undefined>; // tag of the line above it; undefined: the loss, if one is found
 }
 
 export function createFlowState(store: Store): FlowState {
@@ -23,7 +23,7 @@ export function createFlowState(store: Store): FlowState {
   };
 }
 
-// Opens as much as leaves the rows readable, unless groups of this graph are open already.
+// Opens as much as keeps the rows readable, unless groups of this graph are open already.
 export function openAtFirst(state: FlowState, hierarchy: Hierarchy, shown: Uint8Array): void {
   const open = state.open.peek();
   if (open !== undefined && (open.size === 0 || [...open].some((id) => hierarchy.groupOf.has(id)))) return;
@@ -56,7 +56,7 @@ export function toggleRows(state: FlowState, rows: readonly FlowRow[], axis: Axi
   const open = new Set(state.open.peek());
   batch(() => {
     if (open.delete(id)) {
-      // What was chosen inside is no longer there: then the module is.
+      // If the selected row was inside, it is no longer there, so the module is selected.
       state.open.value = open;
       const selected = state.store.shown.selected.peek();
       if (selected !== undefined && isInside(rows, at, selected)) state.store.shown.selected.value = id;
@@ -85,7 +85,7 @@ export function openAllRows(state: FlowState): void {
 export function closeAllRows(state: FlowState): void {
   const hierarchy = state.store.recorded.hierarchy.peek();
   if (hierarchy === undefined) return;
-  // A single module around everything stays open: one row is no picture.
+  // A single module around everything stays open, because one row shows nothing.
   const only = soleFrame(hierarchy);
   batch(() => {
     state.open.value = new Set(only === undefined ? [] : [hierarchy.groups[only]!.id]);

@@ -4,10 +4,10 @@ import type { Point, Rect } from "../../base/geometry";
 import { brushSpan, type FlowWindow } from "../../model/flow/flow_window";
 import type { Sight } from "./flow_data";
 
-// A drag that is less than this in one direction chooses in the other alone.
+// A drag of less than this in one direction chooses only in the other.
 const STRAIGHT_PX = 14;
 
-// As wide (high) as the map where only rows (steps) are chosen; on the line above there are only steps.
+// As wide (high) as the map if only rows (steps) are chosen. The line above has only steps.
 export function brushRect(from: Point, to: Point, map: Rect): Rect {
   const [left, right] = sorted(from.x, to.x, 0, map.width);
   const [top, bottom] = sorted(from.y, to.y, map.y, map.y + map.height);

@@ -49,7 +49,7 @@ export class FlowCanvas {
     private readonly onPoint: (pointed: PointedCell | undefined) => void,
   ) {
     const context = canvas.getContext("2d", { alpha: false });
-    if (context === null) throw new Error("This browser gives no 2D canvas.");
+    if (context === null) throw new Error("This browser has no 2D canvas.");
     this.context = context;
     this.watchSize();
     this.watchPointer();
@@ -67,7 +67,7 @@ export class FlowCanvas {
     this.disposer.dispose();
   }
 
-  // Brings the cursor back into sight when it moved; what the person moves away from stays out of it.
+  // Brings the cursor into sight when the cursor moved, but not when the user moved the map away from it.
   private seek(column: number, row: number): void {
     const { columns, rows } = this.flowing.sight.peek();
     const now = this.flowing.state.window.peek();
@@ -225,7 +225,7 @@ function short(value: number): string {
   return String(Number(value.toFixed(4)));
 }
 
-// A pointer that a test made up is not there to be captured.
+// A pointer that a test made up cannot be captured.
 function capture(canvas: HTMLCanvasElement, pointer: number): void {
   try {
     canvas.setPointerCapture(pointer);

@@ -92,7 +92,7 @@ export function createFlowing(around: Around): Flowing {
     cells: computed(() => {
       const [shown, colors] = [flow.value, codes.value];
       if (shown === undefined || colors === undefined) return undefined;
-      // The row of an open module is its heading: what is in it has rows of its own.
+      // The row of an open module is its heading; its contents have their own rows.
       const entities = Int32Array.from(rows.value, (row) => (row.open ? -1 : entityOf(shown.hierarchy, row)));
       return { codes: colors, columns: shown.steps.length, entities };
     }),
@@ -117,11 +117,11 @@ function createScalar({ store, client, isShown }: Around, { scalarTag }: FlowSta
     return isShown.value && run !== undefined ? [run] as const : undefined;
   }, ([{ run }]) => listScalars(client, run), (reply) => {
     const found = reply.ok ? reply.value : [];
-    // The same list again would take the line away and draw it anew.
+    // Setting an equal list would take the line away and draw it again.
     if (found.join("\n") !== tags.peek().join("\n")) tags.value = found;
   }));
   disposer.add(followLatest(() => {
-    // The tag of the graph is another one whenever the runs were read again: the scalar may have grown too.
+    // The tag of the graph is a new object whenever the runs were read again; the scalar may have grown too.
     const [run, records] = [store.place.run.value, store.place.tag.value];
     return isShown.value && run !== undefined && records !== undefined && tag.value !== "" ? [run.run, tag.value, records] as const : undefined;
   }, ([run, name]) => readScalar(client, run, name), (reply) => (series.value = reply.ok ? reply.value : undefined)));
@@ -140,7 +140,7 @@ function sightOf({ window }: FlowState, { width, height }: Size, columns: number
   };
 }
 
-// While the numbers of another statistic are on their way, those that are shown keep their colors.
+// While the numbers of another statistic are on their way, the shown ones keep their colors.
 function codesKept(store: Store, scale: ReadonlySignal<ColorScale>, flow: Signal<Flow | undefined>): ReadonlySignal<Uint16Array | undefined> {
   let last: { readonly of: Flow; readonly codes: Uint16Array } | undefined;
   return computed(() => {

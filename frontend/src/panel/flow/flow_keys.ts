@@ -1,40 +1,40 @@
-// Keys and signs of the heat map, and what the help says of them.
+// Keys and symbols of the heat map, and what the help says about them.
 
 import type { Entries } from "../view/view";
 import { moveRow, showEverything, toggleRows, zoomColumns, zoomRows } from "./flow_actions";
 import type { Flowing } from "./flow_data";
 
 export const FLOW_KEYS: Entries = [
-  ["← →", "a step back or on; with Shift ten"],
-  ["↑ ↓", "a row up or down"],
-  ["Home End", "first and last step"],
-  ["+ −", "fewer and more steps in sight"],
-  ["] [", "fewer and more rows in sight"],
+  ["← →", "one step back or on; with Shift ten steps"],
+  ["↑ ↓", "one row up or down"],
+  ["Home End", "go to the first and last step"],
+  ["+ −", "show fewer and more steps"],
+  ["] [", "show fewer and more rows"],
   ["F", "shows everything"],
   ["Enter", "opens and closes the module"],
-  ["G", "to the graph, at the same step and node"],
-  ["C", "compares with another run or graph, or all steps with one, and ends that"],
-  ["Space", "play and pause"],
-  ["L", "follows the latest step, or stays"],
+  ["G", "goes to the graph, at the same step and node"],
+  ["C", "compares with another run or graph, or all steps with one, or ends the comparison"],
+  ["Space", "plays and pauses"],
+  ["L", "follows the latest step, or stays where it is"],
 ];
 
 export const FLOW_MEANINGS: Entries = [
-  ["flow", "how the gradient of every module and node went over the training: a row each, in forward order, and a column for each recorded step"],
-  ["color", "the chosen statistic of the gradient, on the scale of the graph; where several cells share a pixel, the greatest"],
-  ["comparison", "each cell by its number here ÷ there, at the same step or at a fixed one; violet hatching marks what only one of the two has, hatched blue or orange what is exactly zero on one side"],
-  ["closed module", "the greatest of what is in it (of counts the sum); open, what is in it has rows of its own"],
+  ["flow", "how the gradient of every module and node changed over the training: one row for each, in forward order, and one column for each recorded step"],
+  ["color", "the chosen statistic of the gradient, on the scale of the graph; where several cells share a pixel, the greatest number"],
+  ["comparison", "each cell is colored by its number here ÷ there, at the same step or at a fixed one. Violet hatching marks what only one of the two has; hatched blue or orange marks what is exactly zero on one side"],
+  ["closed module", "shows the greatest number of what is in it (the sum for counts); when it is open, its contents have their own rows"],
   ["hatched", "no gradient arrived"],
-  ["magenta", "NaN or infinity in the gradient, or in the line above; over a column, in any pass and stage of the step"],
+  ["magenta", "NaN or infinity in the gradient or in the line above; over a column: in any pass and stage of the step"],
   ["line above", "a scalar that the same run logs, such as its loss, on the same steps"],
   ["orange, blue", "the chosen step and row; a click goes there"],
-  ["wheel", "fewer or more steps in sight; with Shift rows; over the names it moves the rows"],
+  ["wheel", "shows fewer or more steps; with Shift, rows; over the names it moves the rows"],
   ["drag", "shows the steps and rows in the frame; with Shift it moves them"],
   ["double click", "shows everything"],
 ];
 
 const ZOOM = 1.5;
 
-// Keys of the heat map; where they mean nothing to it, they mean what they do in the graph.
+// Keys of the heat map. A key that means nothing here means what it does in the graph.
 export function pressInFlow(flowing: Flowing, event: KeyboardEvent, target: Element | undefined): boolean {
   const { state } = flowing;
   const { columns, rows } = flowing.sight.peek();

@@ -1,4 +1,4 @@
-// Below the heat map: what its colors mean, and what is not drawn of the run.
+// Below the heat map: what its colors mean, and what part of the run is not drawn.
 
 import type { JSX } from "preact";
 import { formatCount, formatNumber } from "../../base/format";
@@ -39,7 +39,7 @@ export function FlowLegend({ store, drawing, flowing }: {
         <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
       </span>
       <span class="faint flow-told" data-testid="flow-told">
-        {leftOut > 0 && <span title="Operations without a gradient at any recorded step of this stage. A watch records those inside of modules with level=&quot;op&quot;.">{formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} without a gradient (level=&quot;op&quot; records those inside of modules). </span>}
+        {leftOut > 0 && <span title="These operations have no gradient at any recorded step of this stage. A watch records those inside modules with level=&quot;op&quot;.">{formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} without a gradient (level=&quot;op&quot; records those inside modules). </span>}
         {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
         A closed module shows the {statistic.summary === "sum" ? "sum" : "greatest"} of what is in it.
       </span>
@@ -82,5 +82,5 @@ function placeText(run: string | undefined, tag: string | undefined): string {
 }
 
 function beyond(some: boolean): string | undefined {
-  return some ? "A few numbers lie beyond, far outside of the others, and have the color of this end. Rest the pointer on a cell for its number." : undefined;
+  return some ? "A few numbers lie far beyond this end and have the color of this end. Rest the pointer on a cell to see its number." : undefined;
 }

@@ -1,4 +1,4 @@
-// The numbers of a heat map, and the other one while two are compared: fetched, or where it is a step of the same one, that itself.
+// The numbers of a heat map, and of the other one while two are compared. The other is fetched, or is the same map if one of its steps is compared with.
 
 import { batch, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Client } from "../../api/client";
@@ -20,7 +20,7 @@ interface Kept {
   readonly numbers: FlowNumbers;
 }
 
-// The numbers that each heat map was last drawn from: of a run that grew only its new columns are asked for.
+// The numbers that each heat map was last drawn from. If a run grew, only its new columns are asked for.
 const kept = new WeakMap<Signal<Flow | undefined>, Kept>();
 
 export async function readNew(client: Client, query: FlowQuery, flow: Signal<Flow | undefined>, records: readonly RecordRef[]): Promise<Result<FlowNumbers>> {
@@ -43,7 +43,7 @@ export function comparedOf({ compare }: Store, own: Flow | undefined, theirs: Fl
   return compareFlows(own, theirs, joined, choice.step === undefined ? undefined : place.ref.step);
 }
 
-// What a heat map is of, as it was when the view was last looked at: elsewhere nothing is asked, and what was asked is not lost.
+// What the heat map shows, as of the last time the view was shown. In other views nothing is asked, and earlier answers are kept.
 function whileShown<C>(isShown: ReadonlySignal<boolean>, choice: () => C): () => C | undefined {
   let last: C | undefined;
   return () => (isShown.value ? (last = choice()) : last);

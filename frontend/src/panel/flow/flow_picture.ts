@@ -1,4 +1,4 @@
-// The heat map as a picture: names, cells, the line above them and the steps below, as they are in sight.
+// The visible part of the heat map as a picture: names, cells, the line above them and the steps below.
 
 import { paintCells } from "../../draw/flow/paint_cells";
 import { DETAIL_FONT, fitText, TITLE_FONT } from "../../draw/style/text";

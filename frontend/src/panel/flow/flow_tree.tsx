@@ -15,7 +15,7 @@ import type { Flowing } from "./flow_data";
 import { cellText, fullTitle, rowTitle } from "./flow_words";
 
 const INDENT_PX = 13;
-// Lower rows have smaller names.
+// Rows of less height have smaller names.
 const SMALL_BELOW_PX = 15;
 
 export function FlowTree({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element | null {
@@ -38,7 +38,7 @@ export function FlowTree({ store, flowing }: { readonly store: Store; readonly f
   );
 }
 
-// Modules have their names before nodes do, and outer ones first.
+// Modules get their names before nodes do, outer modules first.
 export function rankOf({ kind, depth }: FlowRow): number {
   return kind === "group" ? depth : 1000 + depth;
 }

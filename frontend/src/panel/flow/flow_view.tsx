@@ -23,7 +23,7 @@ import { FlowTree } from "./flow_tree";
 import { cellSentence, fullTitle } from "./flow_words";
 
 const TOOLTIP_PX = 280;
-// So many points of a scalar TensorBoard keeps by itself.
+// How many points of a scalar TensorBoard keeps by default.
 const THINNED = 1000;
 
 export const flowView: View = {
@@ -79,7 +79,7 @@ function FlowBody({ store, drawing, flowing }: {
         <FlowTree store={store} flowing={flowing} />
       </div>
       <div class="flow-map">
-        <canvas ref={element} data-testid="flow-canvas" role="img" aria-label={`Heat map: ${flowing.rows.value.length} rows, ${flowing.flow.value?.steps.length ?? 0} recorded steps; the tree before it says its numbers`} />
+        <canvas ref={element} data-testid="flow-canvas" role="img" aria-label={`Heat map: ${flowing.rows.value.length} rows, ${flowing.flow.value?.steps.length ?? 0} recorded steps; the tree before it has its numbers`} />
         <NoGradients store={store} />
         {zoomed && (
           <div class="zoom flow-zoom"><IconButton id="flow-reset" label="Show everything (F, or a double click)" onClick={() => showEverything(flowing.state)}><FitIcon /></IconButton></div>
@@ -95,7 +95,7 @@ function FlowBody({ store, drawing, flowing }: {
   );
 }
 
-// Above the names, beside the line: which scalar it is.
+// Above the names, beside the line: the choice of the scalar.
 function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element | null {
   const [tags, tag, series] = [flowing.scalar.tags.value, flowing.scalar.tag.value, flowing.scalar.line.value?.series];
   const step = store.place.ref.value?.step;
@@ -152,7 +152,7 @@ function badIn(store: Store, { steps }: Flow, column: number): string {
   return column < 0 ? "" : badWords(store.recorded.badSteps.value, store.place.tag.value?.records ?? [], steps, column);
 }
 
-// The cell at the cursor, for screen readers: said when it changes.
+// The cell at the cursor, for screen readers: announced when it changes.
 function Said({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element {
   const flow = flowing.flow.value;
   const row = flowing.rows.value[flowing.cursor.row.value];

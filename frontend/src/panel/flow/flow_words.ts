@@ -22,7 +22,7 @@ export function rowTitle(hierarchy: Hierarchy, row: FlowRow): RowTitle {
   });
 }
 
-// With the modules around it, so that two rows never sound alike.
+// With the modules around it, so that two rows never have the same name.
 export function fullTitle(hierarchy: Hierarchy, row: FlowRow): string {
   const { title, subtitle } = rowTitle(hierarchy, row);
   const group = row.module !== -1 ? row.module : row.group;
@@ -33,7 +33,7 @@ export function fullTitle(hierarchy: Hierarchy, row: FlowRow): string {
   return name === "" || name === title ? own : `${name} (${subtitle === "" ? title : subtitle})`;
 }
 
-// The number of a cell as it stands beside the row: "–" where there is none.
+// The number of a cell as it stands beside the row; "–" if there is none.
 export function cellText(flow: Flow, row: FlowRow, column: number): string {
   if (isCompared(flow)) return row.open ? "" : ratioIn(flow, row, column);
   const cell = cellAt(flow, entityOf(flow.hierarchy, row), column);
@@ -54,7 +54,7 @@ export function cellSentence(flow: Flow, row: FlowRow, column: number): string {
   if (cell.state === State.unknown) return `a gradient, but no ${label}`;
   const number = exact(cell.value);
   const word = row.kind === "group" ? `${flow.word} ${label}` : label;
-  if (cell.state === State.nonfinite) return Number.isNaN(cell.value) ? "NaN or inf in all elements" : `NaN or inf; of the finite elements ${word} ${number}`;
+  if (cell.state === State.nonfinite) return Number.isNaN(cell.value) ? "NaN or inf in all elements" : `NaN or inf; ${word} of the finite elements ${number}`;
   return `${word} ${number}`;
 }
 

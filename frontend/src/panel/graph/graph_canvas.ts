@@ -42,10 +42,10 @@ export class GraphCanvas {
     small: HTMLCanvasElement,
   ) {
     const context = canvas.getContext("2d", { alpha: false });
-    if (context === null) throw new Error("This browser gives no 2D canvas.");
+    if (context === null) throw new Error("This browser has no 2D canvas.");
     this.context = context;
     this.control = new CameraControl(canvas, () => {
-      // What lay under the pointer no longer does.
+      // What lay under the pointer is no longer there.
       this.pointAt(undefined);
       this.request();
     });
@@ -83,7 +83,7 @@ export class GraphCanvas {
     this.control.zoomBy(factor);
   }
 
-  // To take away: what is in sight, or all that is laid out, at its own size.
+  // To save: the visible part, or the whole layout at its own size.
   picture(whole: boolean): Painted | undefined {
     const { shown, size } = this;
     if (shown === undefined) return undefined;
@@ -159,7 +159,7 @@ export class GraphCanvas {
   private pointAt(pointed: Pointed | undefined): void {
     const { hovered, focused } = this.store.graph;
     const box = pointed === undefined || pointed.edge !== -1 ? undefined : this.shown?.scene.boxes[pointed.box]?.id;
-    // Where the pointer is on nothing, the ring is the keyboard's.
+    // If the pointer is on nothing, the ring shows the keyboard's focus.
     hovered.value = box ?? focused.peek();
     this.onPoint(pointed);
   }
@@ -172,7 +172,7 @@ export class GraphCanvas {
     if (line === undefined) store.shown.selected.value = pointed && this.pointing?.idAt(pointed);
   }
 
-  // The way from a box lights up when the pointer rests on it: crossing the drawing it does not flicker.
+  // The path from a box lights up when the pointer rests on it, so nothing flickers when the pointer crosses the drawing.
   private waitForRest(hovered: string | undefined): void {
     clearTimeout(this.resting);
     this.rests = false;
@@ -209,7 +209,7 @@ export class GraphCanvas {
     this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
   }
 
-  // Tells what it was looked at with; undefined where there is nothing to paint.
+  // Returns what the frame showed beside the drawing; undefined if there is nothing to paint.
   private paintOn(context: CanvasRenderingContext2D, camera: Camera, size: Size, pixelRatio: number): ReturnType<Looking["at"]> | undefined {
     const { drawing, shown } = this;
     const paints = drawing.paints.peek();

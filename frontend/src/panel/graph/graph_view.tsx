@@ -70,7 +70,7 @@ function GraphBody({ store, drawing, canvas }: GraphProps): JSX.Element {
   const waiting = drawing.drawn.value === undefined || drawing.busy.value;
   return (
     <div class="stage">
-      <canvas ref={element} data-testid="canvas" role="img" aria-label="Drawing of the graph; the tree after it holds the same" tabIndex={0} />
+      <canvas ref={element} data-testid="canvas" role="img" aria-label="Drawing of the graph; the tree after it has the same content" tabIndex={0} />
       <Tree store={store} drawing={drawing} />
       <div class="over">
         <Breadcrumbs store={store} inside={drawing.inside.value} />
@@ -96,7 +96,7 @@ function SavedGraph({ store, drawing, canvas }: GraphProps): JSX.Element {
       return painted && withFooter(painted, store, drawing, false);
     }} />
   );
-  return <>{pictures("Picture of what is in sight", "save", false)}{pictures("Picture of the whole drawing", "save-whole", true)}</>;
+  return <>{pictures("Picture of the visible part", "save", false)}{pictures("Picture of the whole drawing", "save-whole", true)}</>;
 }
 
 function DirectionSwitch({ store }: { readonly store: Store }): JSX.Element {

@@ -40,7 +40,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
   );
 }
 
-// Marks that not every graph has are explained where they are.
+// Marks that not every graph has are explained only where they occur.
 function Signs({ drawing }: { readonly drawing: Drawing }): JSX.Element | null {
   const scene = drawing.drawn.value?.scene;
   const theme = drawing.theme.value;
@@ -71,7 +71,7 @@ function Signs({ drawing }: { readonly drawing: Drawing }): JSX.Element | null {
         </span>
       )}
       {chain && (
-        <span class="chip" title="view, transpose, t and the like, folded into the line; a click on the mark opens them">
+        <span class="chip" title="Operations such as view, transpose and t, folded into the line. A click on the mark opens them">
           <svg width="14" height="12"><circle cx="7" cy="6" r="5" fill="none" stroke={theme.edge} /><path d="M4.5 6h.1M7 6h.1M9.5 6h.1" stroke={theme.inkSoft} stroke-width="1.6" stroke-linecap="round" /></svg>
           reshaping
         </span>

@@ -1,4 +1,4 @@
-// What a frame shows beside the drawing itself: what is selected and pointed at, and the way that it lights.
+// What a frame shows beside the drawing itself: what is selected and pointed at, and the path that is lit.
 
 import { contains, type Size } from "../../base/geometry";
 import { cellCount } from "../../draw/graph/paint_strip";
@@ -17,7 +17,7 @@ export class Looking {
 
   constructor(private readonly store: Store) {}
 
-  // `resting`: whether the pointer has stayed long enough on what it is on.
+  // `resting`: whether the pointer has rested long enough.
   at(drawn: Drawn, resting: boolean): Looked {
     const { store } = this;
     const indexOf = (id: string | undefined): number => (id === undefined ? -1 : (drawn.scene.indexOf.get(id) ?? -1));
@@ -39,7 +39,7 @@ export class Looking {
   }
 }
 
-// The cell of a closed run in which something hidden is.
+// The cell of a closed run that contains something hidden.
 function cellWith({ hierarchy, scene }: Drawn, id: string): View["cell"] {
   const { groups, groupOf, itemGroup, graph } = hierarchy;
   let group = groupOf.get(id) ?? itemGroup[graph.columns.nodes.key.indexOf(id)] ?? -1;

@@ -11,7 +11,7 @@ import type { Theme } from "../../draw/style/theme";
 export class Minimap {
   private readonly disposer = new Disposer();
   private readonly context: CanvasRenderingContext2D | null;
-  // Boxes change seldom, the frame around what is in view all the time.
+  // Boxes change seldom; the frame around what is in view changes all the time.
   private readonly still = document.createElement("canvas");
   private small: Small | undefined;
   private painted: readonly unknown[] = [];

@@ -1,4 +1,4 @@
-// What lies under a point of the canvas: a box and where in its strip, a line, the mark of a folded chain.
+// What lies under a point of the canvas: a box and the place in its strip, a line, the mark of a folded chain.
 
 import type { Point } from "../../base/geometry";
 import { toWorld } from "../../draw/camera/camera";
@@ -16,7 +16,7 @@ const EDGE_REACH_PX = 5;
 export interface Pointed {
   readonly pointScreen: Point;
   readonly box: number; // -1: none
-  readonly edge: number; // -1: none; lines cross open groups, so there a line goes before the group
+  readonly edge: number; // -1: none; lines cross open groups, where a line has priority over the group
   readonly mark: boolean; // the mark of the chains that are folded into the line
   readonly block: number | undefined; // of the box's strip
 }
@@ -41,7 +41,7 @@ export class Pointing {
     return { pointScreen, box, edge, mark: false, block };
   }
 
-  // What a click selects: the block of a strip, else the box; of a copy of a node the node.
+  // What a click selects: the block of a strip, else the box; for a copy of a node, the node.
   idAt({ box: index, block }: Pointed): string | undefined {
     const { visible, scene, hierarchy } = this.drawn;
     const box = visible.boxes[index];

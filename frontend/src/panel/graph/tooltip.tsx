@@ -17,7 +17,7 @@ import type { Pointed } from "./pointing";
 
 const WIDTH_PX = 260;
 
-// Below this much room it stands above the pointer.
+// With less room than this below the pointer, it stands above.
 const ROOM_PX = 150;
 
 export function Tooltip({ store, drawing, pointed, stagePx }: {
@@ -45,7 +45,7 @@ function boxLines(store: Store, drawing: Drawing, { box: index, block }: Pointed
   if (drawn === undefined || box === undefined || paint === undefined || box.open) return undefined;
   const { title, subtitle, strip } = drawn.scene.boxes[index]!;
   if (strip !== undefined && block !== undefined) return blockLines(store, drawn, strip, block);
-  if (box.node === -1) return [`${title} ${subtitle}`, paint.detail, ...groupWords(store), "Double click opens it."];
+  if (box.node === -1) return [`${title} ${subtitle}`, paint.detail, ...groupWords(store), "A double click opens it."];
   const { graph } = drawn.hierarchy;
   if (box.node >= graph.ownNodes) return [titleOf(graph, box.node), paint.detail];
   const { nodes, slots } = graph.columns;
@@ -58,11 +58,11 @@ function boxLines(store: Store, drawing: Drawing, { box: index, block }: Pointed
     paint.detail,
     shortenPaths(nodes.note[box.node] ?? ""),
     whyNone(graph, box.node, row, store.recorded.record.value) ?? "",
-    chainAround(drawn.hierarchy, box.node) === undefined ? "" : "Double click folds it into its line.",
+    chainAround(drawn.hierarchy, box.node) === undefined ? "" : "A double click folds it into its line.",
   ].filter((line) => line !== "");
 }
 
-// A cell of the strip: its block, and the greatest in that.
+// A cell of the strip: its block, and the greatest number in it.
 function blockLines(store: Store, { hierarchy }: Drawn, strip: Strip, block: number): readonly string[] {
   const { title } = blockAt(hierarchy, strip, block);
   const values = store.shown.values.value;
@@ -71,7 +71,7 @@ function blockLines(store: Store, { hierarchy }: Drawn, strip: Strip, block: num
   const number = cell && valueText(cell.value[0]!, cell.state[0]! as State);
   const comparison = store.compare.comparison.value;
   const ratio = comparison && ratioText(relateCells(hierarchy, comparison, one, 1)[0]!);
-  return [title, `${block + 1} of ${strip.count}`, ...(ratio === undefined ? [] : [`here ÷ there ${ratio}`]), number === undefined ? "no gradient" : `${values?.groupWord} ${number}`, "Double click opens the row there."];
+  return [title, `${block + 1} of ${strip.count}`, ...(ratio === undefined ? [] : [`here ÷ there ${ratio}`]), number === undefined ? "no gradient" : `${values?.groupWord} ${number}`, "A double click opens the row there."];
 }
 
 function groupWords(store: Store): readonly string[] {

@@ -1,4 +1,4 @@
-// Where the camera stands: anew for another graph, in place when groups open, and at what was asked for.
+// Where the camera stands: at the start for another graph, in place when groups open, and at what was asked for.
 
 import { encloses, type Point, type Rect, type Size } from "../../base/geometry";
 import { bringIn, fitCamera, startCamera, toScreen, type CameraControl } from "../../draw/camera/camera";
@@ -7,15 +7,15 @@ import type { SceneBox } from "../../draw/graph/scene";
 import type { Drawn } from "../session/drawing";
 
 const MARGIN_PX = 24;
-// What floats over the drawing's lower left corner.
+// Size of what floats over the drawing's lower left corner.
 const LEGEND_PX: Size = { width: 262, height: 130 };
-// Text of boxes can be read from here on; below, a box that was asked for is shown closer.
+// From this zoom on, text of boxes can be read. Below it, a box that was asked for is shown closer.
 const READABLE = 0.6;
 const CLOSER = 0.9;
 const SECOND_CLICK_MS = 450;
 
 export interface Look {
-  readonly key: string; // changes when the camera must start anew
+  readonly key: string; // changes when the camera must start again
   readonly settled: boolean; // what is drawn is what was chosen
   readonly sought: string | undefined;
 }
@@ -43,7 +43,7 @@ export class Viewpoint {
     this.control.set({ k, x: this.size.width / 2 - x * k, y: this.size.height / 2 - y * k });
   }
 
-  // Tells whether what was sought is in view now. `eye`: where on the screen nothing should move.
+  // Returns whether what was sought is in view now. `eye`: the point on the screen where nothing should move.
   follow(drawn: Drawn | undefined, look: Look, eye: Point | undefined): boolean {
     const before = this.drawn;
     this.drawn = drawn;
@@ -52,7 +52,7 @@ export class Viewpoint {
     return this.arrive();
   }
 
-  // The card took room: what was in view comes back into it, but not under a second click.
+  // The card took room, so what was in view comes back into view, but not under a second click.
   resize(size: Size, selected: string | undefined): boolean {
     const bounds = this.showsAll() ? this.drawn?.scene.boundsWorld : undefined;
     const rect = selected === undefined ? undefined : this.rectOf(selected);
@@ -101,7 +101,7 @@ export class Viewpoint {
     else if (!this.isInView(rect)) this.center(rect, k);
   }
 
-  // Of a box, or of the closed group that hides it; of a large frame its upper part.
+  // The rectangle of a box, or of the closed group that hides it; for a large frame, its upper part.
   private rectOf(id: string): Rect | undefined {
     if (this.drawn === undefined) return undefined;
     const { scene, hierarchy } = this.drawn;
@@ -133,7 +133,7 @@ export class Viewpoint {
     });
   }
 
-  // A new layout: what was opened or closed stays where it was on the screen, else the box that the eye was on.
+  // A new layout. What was opened or closed stays where it was on the screen, else the box that the eye was on.
   private keepPlace(before: Drawn, after: Drawn, eye: Point | undefined): void {
     const at = eye ?? { x: this.size.width / 2, y: this.size.height / 2 };
     const { k } = this.control.camera;

@@ -1,4 +1,4 @@
-// Gives a file to the person.
+// Gives a file to the user.
 
 export function saveFile(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);
@@ -10,7 +10,7 @@ export function saveFile(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-// Without a clipboard, as on a page that is not secure, what was selected is copied the old way.
+// Without a clipboard, for example on a page that is not secure, the selection is copied the old way.
 export async function copyText(text: string, field: HTMLInputElement | null): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

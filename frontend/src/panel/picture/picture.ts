@@ -1,4 +1,4 @@
-// Pictures of a view to take away: the same painters, on a canvas or on an SVG.
+// Saves pictures of a view: the same painters, on a canvas or on an SVG.
 
 import type { Size } from "../../base/geometry";
 import { footerHeight, paintFooter, type Footer } from "../../draw/charts/paint_footer";
@@ -11,18 +11,18 @@ import type { Store } from "../../state/store";
 import type { Drawing } from "../session/drawing";
 import { saveFile } from "./download";
 
-// Anything that can be painted; `pixelRatio` of the canvas, 1 of an SVG.
+// Anything that can be painted; `pixelRatio` is the canvas's, or 1 for an SVG.
 export interface Painted {
   readonly size: Size;
   paint(context: CanvasRenderingContext2D, pixelRatio: number): void;
 }
 
 const SHARP = 2;
-// Beyond these, browsers give no canvas.
+// Beyond these sizes, browsers give no canvas.
 const MOST_SIDE_PX = 16_000;
 const MOST_PIXELS = 100_000_000;
 
-// With its colors explained below it. `ofAllSteps`: it is not of the step that is shown alone.
+// With its colors explained below it. `ofAllSteps`: it shows all steps, not only the current one.
 export function withFooter(view: Painted, store: Store, drawing: Drawing, ofAllSteps: boolean): Painted {
   const size = { width: Math.ceil(view.size.width), height: Math.ceil(view.size.height) };
   const [footer, theme] = [footerOf(store, drawing, ofAllSteps), drawing.theme.peek()];
@@ -44,7 +44,7 @@ export async function savePicture(format: "png" | "svg", { size, paint }: Painte
   }
 }
 
-// Fetched when it is first asked for: most never need it.
+// Loaded when it is first needed; most users never need it.
 async function svgOf(size: Size, paint: Painted["paint"]): Promise<Blob> {
   const { Context } = await import("svgcanvas");
   const context = new Context(size);
@@ -58,10 +58,10 @@ async function pngOf({ width, height }: Size, paint: Painted["paint"]): Promise<
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
   const context = canvas.getContext("2d");
-  if (context === null) throw new Error("This browser gives no 2D canvas.");
+  if (context === null) throw new Error("This browser has no 2D canvas.");
   paint(context, ratio);
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
-  if (blob === null) throw new Error("This browser gave no picture.");
+  if (blob === null) throw new Error("This browser made no picture.");
   return blob;
 }
 
@@ -97,7 +97,7 @@ function blended(theme: Theme): readonly string[] {
   return Array.from({ length: 64 }, (_, i) => ratioColor((2 * i) / 63 - 1, 1, theme));
 }
 
-// For a file; `what` it shows, if that is not the step.
+// A name for a file; `what` it shows, if that is not the step.
 export function nameOf(store: Store, what: string | number | undefined = store.place.ref.peek()?.step): string {
   const run = store.place.run.peek()?.run;
   const parts = [...(run === undefined || run === "." ? [] : [run]), store.place.tag.peek()?.tag, what];

@@ -1,4 +1,4 @@
-// A chart to take away: as a picture, or its numbers as a table.
+// Saves a chart: as a picture, or its numbers as a table.
 
 import type { JSX } from "preact";
 import { csvOf } from "../../base/csv";
@@ -41,7 +41,7 @@ export function SaveChart({ store, drawing, chart, look }: {
   );
 }
 
-// A row a step; a step that a line has no gradient of is an empty cell.
+// One row for each step. If a line has no gradient at a step, the cell is empty.
 export function tableOf({ lines, columns }: SavedChart): readonly (readonly (string | number | null)[])[] {
   const steps = [...new Set(lines.flatMap((line: ChartLine) => line.steps))].sort((a, b) => a - b);
   return [["step", ...columns], ...steps.map((step) => [step, ...lines.map((line) => valueIn(line, step) ?? null)])];

@@ -1,6 +1,6 @@
-// TensorBoard's own Graphs dashboard, which shows the same graph: to a node there, and back to the node that was chosen there.
+// Links with TensorBoard's own Graphs dashboard, which shows the same graph: to a node there, and back to the node that was chosen there.
 //
-// This reaches into TensorBoard, which gives no other way. Whatever is not as expected ends it quietly: the dashboard
+// This reaches into TensorBoard, which offers no other way. If anything is not as expected, it stops quietly: the dashboard
 // is then shown without the node.
 
 import { listen, type Dispose } from "../../base/disposer";
@@ -47,13 +47,13 @@ export function showInDashboard(run: string, tag: string, name: string): void {
     try {
       if (!selectIn(parent.document, run, `gradgraph/${tag}`, name)) setTimeout(look, LOOK_MS);
     } catch {
-      // Another TensorBoard than those we know.
+      // A TensorBoard that we do not know.
     }
   };
   look();
 }
 
-// One step on the way; tells whether it is at its end.
+// Goes one step of the way; returns whether the end is reached.
 function selectIn(page: Document, run: string, tag: string, name: string): boolean {
   const dashboard = page.querySelector<Dashboard>("tf-graph-dashboard");
   const controls = dashboard?.shadowRoot?.querySelector<Controls>("tf-graph-controls");
@@ -73,13 +73,13 @@ function selectIn(page: Document, run: string, tag: string, name: string): boole
   return true;
 }
 
-// TensorBoard does not drop a graph that comes late: it would take the place of the one that is chosen meanwhile.
+// TensorBoard does not drop a graph that comes late: it would replace the one that was chosen in the meantime.
 function isLoading({ _progress: progress }: Dashboard): boolean {
   return progress?.value !== undefined && progress.value < 100 && progress.error !== true;
 }
 
 // Whether the scene has built this graph. Before that it throws at a selection, and never opens what is around the node.
-// Where there is no such scene (it is this deep in TensorBoard 2.16 to 2.21) there is nothing to wait for.
+// If there is no such scene (it is this deep in TensorBoard 2.16 to 2.21), there is nothing to wait for.
 function isBuilt(dashboard: Dashboard): boolean {
   let inner: Element | null | undefined = dashboard;
   for (const tag of ["tf-graph-board", "tf-graph", "tf-graph-scene"]) inner = inner?.shadowRoot?.querySelector(tag);

@@ -10,14 +10,14 @@ export function DashboardLink({ store, graph, node }: { readonly store: Store; r
   const [run, tag, name] = [store.place.run.value?.run, store.place.tag.value?.tag, graph.columns.nodes.dashboard_name?.[node]];
   if (run === undefined || tag === undefined || name === undefined || !hasDashboard()) return null;
   return (
-    <button type="button" class="link to-dashboard" data-testid="to-dashboard" title={`Shows ${name} in the tab Graphs. A node that is selected there is selected here when you come back.`}
+    <button type="button" class="link to-dashboard" data-testid="to-dashboard" title={`Shows ${name} in the tab Graphs. If you select a node there, it is selected here when you come back.`}
       onClick={() => showInDashboard(run, tag, name)}>
       Show in Graphs
     </button>
   );
 }
 
-// The node that was selected in the dashboard, where this graph has it.
+// The node that was selected in the dashboard, if this graph has it.
 export function revealFromDashboard(store: Store, name: string): void {
   const nodes = store.recorded.hierarchy.peek()?.graph.columns.nodes;
   const key = nodes?.key[nodes.dashboard_name?.indexOf(name) ?? -1];

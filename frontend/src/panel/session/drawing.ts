@@ -17,14 +17,14 @@ import type { VisibleGraph } from "../../model/visible/collapse";
 import { collapseAll } from "../../state/actions";
 import type { Store } from "../../state/store";
 
-// What was laid out, together: indices of one fit the others.
+// What was laid out, kept together: indices of one fit the others.
 export interface Drawn {
   readonly hierarchy: Hierarchy;
   readonly visible: VisibleGraph;
   readonly scene: Scene;
 }
 
-// The key of a box: that of its node, or the id of its group.
+// The key of a box: its node's key, or its group's id.
 export function keyOf({ visible, hierarchy }: Drawn, index: number): string {
   const box = visible.boxes[index]!;
   return box.node === -1 ? box.id : hierarchy.graph.columns.nodes.key[box.node]!;
@@ -109,7 +109,7 @@ function layOut({ recorded, graph, shown }: Store, engine: LayoutEngine, drawn: 
   });
 }
 
-// Chains that are open have no box of their own: their nodes tell.
+// Open chains have no box; their nodes show that they are open.
 function layoutKey(hierarchy: Hierarchy, visible: VisibleGraph): string {
   const groups = visible.boxes.filter(({ open }) => open).map(({ group }) => group);
   const chains = new Set(visible.boxes.flatMap(({ node }) => (node === -1 ? [] : (chainAround(hierarchy, node) ?? []))));

@@ -24,7 +24,7 @@ export function readHash(): string {
   return addressWindow().location.hash;
 }
 
-// Replaces the hash without an entry in the history. While another tab of
+// Replaces the hash without adding an entry to the history. While another tab of
 // TensorBoard is shown (our frame has no height) the address is not ours.
 export function writeHash(hash: string): void {
   if (window.innerHeight === 0) return;
@@ -41,7 +41,7 @@ export function watchHash(onChange: () => void): Dispose {
   return listen(addressWindow(), "hashchange", onChange);
 }
 
-// TensorBoard marks its body; outside of it the system's preference counts.
+// TensorBoard marks its body. Outside TensorBoard the system's preference counts.
 export function watchDarkMode(onChange: (dark: boolean) => void): Dispose {
   try {
     const { body } = window.parent.document;
@@ -67,7 +67,7 @@ interface HostMessage {
 }
 
 // TensorBoard's plugin protocol: JSON over a MessagePort handed to the parent.
-// Of its four messages only "data reloaded" is of use here.
+// Only one of its four messages, "data reloaded", is of use here.
 export function watchReload(onReload: () => void): Dispose {
   if (window.parent === window) return () => undefined;
   const { port1, port2 } = new MessageChannel();

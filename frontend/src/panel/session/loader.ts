@@ -1,4 +1,4 @@
-// Graphs and records as they are fetched, kept for when they are asked for again.
+// Fetches graphs and records, and keeps them in case they are asked for again.
 
 import type { Client } from "../../api/client";
 import { success, type Result } from "../../base/result";
@@ -22,7 +22,7 @@ export class Loader {
 
   // `turned` as in the store.
   loadGraph(run: string, hash: string, turned: ReadonlySet<string>): Promise<Result<Hierarchy>> {
-    // The hash is of the structure, so runs with the same one share it.
+    // The hash is of the structure, so runs with the same structure share the graph.
     const key = `${hash}\n${turnedText(turned)}`;
     const known = this.graphs.get(key);
     if (known !== undefined) return known;
@@ -38,7 +38,7 @@ export class Loader {
   }
 
   async loadRecord(run: string, tag: string, ref: RecordRef): Promise<Result<RecordedStep>> {
-    // With the wall time, a step that was recorded anew after a restart is another one.
+    // With the wall time in the key, a step that was recorded again after a restart is a different one.
     const key = [run, tag, ref.step, ref.backwardPass, ref.stage, ref.wallTime].join("\n");
     const known = this.records.get(key);
     if (known !== undefined) return success(known);

@@ -24,7 +24,7 @@ import { Loader } from "./loader";
 export class Session {
   private readonly disposer = new Disposer();
   private readonly loader: Loader;
-  private readonly joints = new WeakMap<Hierarchy, Hierarchy>(); // the last one of each
+  private readonly joints = new WeakMap<Hierarchy, Hierarchy>(); // the last answer for each
   private readonly generation = signal(0);
   private wanted: Address | undefined;
 
@@ -62,7 +62,7 @@ export class Session {
 
   readonly close: Dispose = () => this.disposer.dispose();
 
-  // New records appear. What is shown stays what it was, unless the latest is followed. Tells whether there was an answer.
+  // Reads new records. What is shown stays, unless the latest step is followed. Returns whether there was an answer.
   async reload(): Promise<boolean> {
     const { store } = this;
     const reply = await this.client.runs(store.place.allSessions.peek());
@@ -94,19 +94,19 @@ export class Session {
     const { store } = this;
     store.live.unseen.value += Math.max(0, distinctSteps(now).length - distinctSteps(before).length);
     const [was, is] = [cadenceOf(before), cadenceOf(now)];
-    if (was !== 0 && is !== 0 && was !== is) store.shown.notice.value = `Steps are now recorded every ${is} steps; it was every ${was}.`;
+    if (was !== 0 && is !== 0 && was !== is) store.shown.notice.value = `A step is now recorded every ${is} steps; before it was every ${was}.`;
   }
 
-  // A link may name a run or tag that is not here: what is shown instead is said.
+  // A link may name a run or tag that is not here. Then a notice says what is shown instead.
   private tellMissing(first: boolean): void {
     const { runName, run, tagName, tag } = this.store.place;
     const { notice } = this.store.shown;
     if (first && awaitRun(this.store, this.wanted)) return;
     if (runName.value !== undefined && run.value !== undefined && run.value.run !== runName.value) {
-      notice.value = `There is no run "${runName.value}" here; "${run.value.run}" is shown.`;
+      notice.value = `There is no run "${runName.value}" here; "${run.value.run}" is shown instead.`;
       runName.value = run.value.run;
     } else if (tagName.value !== undefined && tag.value !== undefined && tag.value.tag !== tagName.value) {
-      notice.value = `Run "${run.value?.run}" has no graph "${tagName.value}"; "${tag.value.tag}" is shown.`;
+      notice.value = `Run "${run.value?.run}" has no graph "${tagName.value}"; "${tag.value.tag}" is shown instead.`;
       tagName.value = tag.value.tag;
     }
   }
@@ -145,7 +145,7 @@ export class Session {
     });
   }
 
-  // With what only the compared graph has, as long as that is asked for.
+  // Adds what only the compared graph has, while `there` is given.
   private jointWith(hierarchy: Hierarchy, there: Graph | undefined): Hierarchy {
     if (there === undefined || jointHash(hierarchy.graph, there) === "") return hierarchy;
     const known = this.joints.get(hierarchy);
@@ -176,7 +176,7 @@ export class Session {
     const { place, recorded, shown } = this.store;
     const choice = () => {
       const [run, tag] = [place.run.value?.run, place.tag.value];
-      // Any graph of the tag leads to them; they are one for all.
+      // Any graph of the tag leads to them; they are the same for all.
       const hash = tag?.hashes[0];
       return run === undefined || tag === undefined || hash === undefined ? undefined : [run, tag, hash, shown.statistic.value] as const;
     };
@@ -202,12 +202,12 @@ export class Session {
     });
   }
 
-  // The other side: what was fetched last stays until its successor is there, as for the shown record.
+  // On the other side too, what was fetched last stays until its successor is there.
   private followCompared(): Dispose {
     const { compare, graph: { turned }, shown: { notice } } = this.store;
     const choice = () => {
       const place = compare.place.value;
-      // A step on the other side does not change what it is compared with.
+      // A step on one side does not fetch the other side again.
       return place === undefined || compare.other.peek()?.place.ref === place.ref ? undefined : [place] as const;
     };
     const ask = async ([place]: readonly [Place]): Promise<Result<Other>> => {

@@ -1,4 +1,4 @@
-// What is shown, as the address says it; but for what belongs to one view.
+// What is shown, as the address says it, except for what belongs to one view.
 
 import { DEFAULT_RAMP } from "../../draw/style/ramp_names";
 import { BACKWARD } from "../../model/recorded/run";

@@ -24,7 +24,7 @@ function keepRamp(ramp: Ramp): void {
   try {
     window.localStorage.setItem(KEPT, ramp);
   } catch {
-    // Then it is chosen anew next time.
+    // Then it must be chosen again next time.
   }
 }
 
@@ -44,7 +44,7 @@ export function Colors({ store }: { readonly store: Store }): JSX.Element {
             {text}
           </button>
         ))}
-        <p class="faint">In each, lightness goes one way from the least number to the greatest, so that people who see fewer colors, and prints without color, show the same order.</p>
+        <p class="faint">In each scale, lightness changes in one direction from the least number to the greatest. So people who see fewer colors, and prints without color, get the same order.</p>
       </div>
     </Popover>
   );

@@ -47,13 +47,13 @@ export function CompareBar({ store }: { readonly store: Store }): JSX.Element | 
           <StepChoice store={store} there={there} />
         </>
       )}
-      <label class="choice" title="The ratio from which on the color is full"><span>Full color at</span>
+      <label class="choice" title="The color is full from this ratio on"><span>Full color at</span>
         <select data-testid="vs-reach" value={reach.value} onChange={(event) => (reach.value = Number(event.currentTarget.value))}>
           {REACHES.map((log2) => <option key={log2} value={log2}>×{formatCount(2 ** log2)}</option>)}
         </select>
       </label>
       <Differences store={store} />
-      <IconButton id="vs-swap" label="Swap: show what is compared with" onClick={() => swapSides(store)}><SwapIcon /></IconButton>
+      <IconButton id="vs-swap" label="Swap both sides" onClick={() => swapSides(store)}><SwapIcon /></IconButton>
       <IconButton id="vs-close" label="End the comparison" onClick={() => stopComparing(store)}><CloseIcon /></IconButton>
     </div>
   );
@@ -63,7 +63,7 @@ function unlessEqual(value: string, shown: string | undefined): string | undefin
   return value === shown ? undefined : value;
 }
 
-// The step that is shown, wherever the slider goes, or one that stays.
+// The choice between the shown step, wherever the slider goes, and a fixed step.
 function StepChoice({ store, there }: { readonly store: Store; readonly there: Place }): JSX.Element {
   const steps = distinctSteps(there.tag.records);
   const fixed = store.compare.choice.value?.step !== undefined;
@@ -80,7 +80,7 @@ function StepChoice({ store, there }: { readonly store: Store; readonly there: P
       </label>
       <span class="vs-step" data-testid="vs-step">{there.ref.step}{stage}</span>
       {fixed && (
-        <input type="range" class="slider" data-testid="vs-slider" aria-label="Step that is compared with" min={0} max={Math.max(0, steps.length - 1)} value={at}
+        <input type="range" class="slider" data-testid="vs-slider" aria-label="Step to compare with" min={0} max={Math.max(0, steps.length - 1)} value={at}
           disabled={steps.length < 2} onInput={(event) => chooseOther(store, { step: steps[event.currentTarget.valueAsNumber] })} />
       )}
       {!fixed && <span class="spring" />}
@@ -100,7 +100,7 @@ function Differences({ store }: { readonly store: Store }): JSX.Element | null {
   const { graph } = comparison.hierarchy;
   return (
     <Popover id="differences" label={`${formatCount(onlyHere)} only here, ${formatCount(onlyThere.length)} only there`} look="pill" open={open} setOpen={setOpen}>
-      <p class="popover-text">Hatched boxes are only here, dashed ones only there. A swap of both sides shows what is only there in full{onlyThere.length === 0 ? "." : ":"}</p>
+      <p class="popover-text">Hatched boxes are only here, dashed ones only there. Swap both sides to see in full what is only there{onlyThere.length === 0 ? "." : ":"}</p>
       <ul data-testid="only-there">
         {onlyThere.slice(0, MOST).map((node) => (
           <li key={node} class="padded"><NodeLink graph={graph} node={node} select={(id) => {

@@ -35,7 +35,7 @@ export function Finder({ hierarchy, select }: {
     setActive(index);
     select(hits[index]!.id);
   };
-  // Round and round.
+  // After the last comes the first.
   const go = (by: number): void => {
     if (hits.length > 0) choose((at + by + hits.length) % hits.length);
   };
@@ -65,8 +65,8 @@ export function Finder({ hierarchy, select }: {
               <span>{titleAt(hierarchy, hit)}</span><span class="faint where">{hit.where}</span>
             </li>
           ))}
-          {hits.length === 0 && <li class="faint option">Nothing has this in its name.</li>}
-          {hits.length > LISTED && <li class="faint option">{LISTED} of {hits.length === MOST ? `more than ${MOST}` : hits.length} are listed; Enter goes on from one to the next.</li>}
+          {hits.length === 0 && <li class="faint option">No name contains this.</li>}
+          {hits.length > LISTED && <li class="faint option">{LISTED} of {hits.length === MOST ? `more than ${MOST}` : hits.length} are listed; Enter goes from one to the next.</li>}
         </ul>
       )}
     </div>
@@ -80,8 +80,8 @@ function Round({ at, count, go }: { readonly at: number; readonly count: number;
   return (
     <span class="round">
       <span class="faint" data-testid="find-place">{at + 1} of {count === MOST ? `${MOST}+` : count}</span>
-      {button("find-previous", "Previous one found (Shift+Enter)", -1, PreviousIcon)}
-      {button("find-next", "Next one found (Enter)", 1, NextIcon)}
+      {button("find-previous", "Previous hit (Shift+Enter)", -1, PreviousIcon)}
+      {button("find-next", "Next hit (Enter)", 1, NextIcon)}
     </span>
   );
 }

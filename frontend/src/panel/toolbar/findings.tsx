@@ -1,4 +1,4 @@
-// What the backend found worth telling about the step: where a NaN began, what vanished.
+// What the backend found noteworthy in the step: where a NaN began, what vanished.
 
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -24,7 +24,7 @@ export function Findings({ session, select }: {
   const [open, setOpen] = useState(false);
   const ref = store.place.ref.value;
   const none = findings.length + elsewhere.length === 0;
-  // Not of the record itself: that is another object whenever the runs are read again. Who follows the latest step goes on reading.
+  // Not keyed by the record itself, which is a new object whenever the runs are read again. The list stays open while the latest step is followed.
   useEffect(() => {
     if (!store.live.follow.peek()) setOpen(false);
   }, [store.place.run.value?.run, store.place.tag.value?.tag, ref?.step, ref?.stage, ref?.backwardPass]);
@@ -75,7 +75,7 @@ function Alike({ findings, hierarchy, select }: {
   readonly select: (id: string) => void;
 }): JSX.Element {
   const [all, setAll] = useState(false);
-  // A button for a single one would take the room of that one.
+  // A button for a single finding would take as much room as the finding.
   const shown = all || findings.length <= SHOWN + 1 ? findings : findings.slice(0, SHOWN);
   return (
     <>
@@ -108,7 +108,7 @@ function idOf({ graph }: Hierarchy, { row }: Finding): string | undefined {
   return graph.columns.nodes.key[node];
 }
 
-// Asked when the step has settled: while playing there is no time to read them.
+// Asked when the step has settled, because while playing there is no time to read them.
 function useFindings({ store, client }: Session): FindingsReply {
   const [findings, setFindings] = useState<FindingsReply>(NONE);
   const run = store.place.run.value?.run;
@@ -126,7 +126,7 @@ function useFindings({ store, client }: Session): FindingsReply {
     disposer.add(() => clearTimeout(timer));
     return () => disposer.dispose();
   }, [run, tag, ref]);
-  // Those of another run or tag are not this one's, however briefly.
+  // Findings of another run or tag must not be shown here, not even briefly.
   useEffect(() => setFindings(NONE), [run, tag]);
   return findings;
 }

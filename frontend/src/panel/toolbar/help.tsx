@@ -1,4 +1,4 @@
-// What keys do, and what colors, shapes and marks mean: in short.
+// What keys do, and what colors, shapes and marks mean, in short.
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -12,14 +12,14 @@ import type { Views } from "../view/views";
 const EVERYWHERE: Entries = [
   ["/", "to Find"],
   ["N", "opens the findings"],
-  ["T", "the next stage of the step"],
+  ["T", "goes to the next stage of the step"],
   ["O, S, ?", "color scale, saving, this help"],
 ];
 
 // One sentence each: those that can be drawn, then those of parameters at the stage "applied".
 const STATISTIC_MEANINGS: Entries = [
   ...STATISTICS.map(({ label, meaning }) => [label, meaning] as const),
-  ["elements by magnitude", `how many of a sample of at most ${formatCount(HISTOGRAM_SAMPLE)} elements are of each power of four`],
+  ["elements by magnitude", `how many elements, in a sample of at most ${formatCount(HISTOGRAM_SAMPLE)}, lie in each power of four`],
   ...MEASURES.filter(({ name }) => OF_PARAMETERS.includes(name)).map(({ label, meaning }) => [label, meaning] as const),
 ];
 
@@ -28,11 +28,11 @@ export function Help({ views }: { readonly views: Views }): JSX.Element {
   const digits = [views.all.map((_, i) => i + 1).join(" "), views.all.map(({ text }) => text).join(", ")] as const;
   const [open, setOpen] = useState(false);
   return (
-    <Popover id="help" label="?" look="icon help" title="Keys and signs" open={open} setOpen={setOpen}>
+    <Popover id="help" label="?" look="icon help" title="Keys and symbols" open={open} setOpen={setOpen}>
       <div class="help-text" data-testid="help-text">
         <List title="Keys" entries={[...keys, digits, ...EVERYWHERE]} />
         <List title="What is drawn" entries={meanings} />
-        <List title="Statistics of a gradient's elements; NaN and infinity are counted and left out of the others" entries={STATISTIC_MEANINGS} />
+        <List title="Statistics of a gradient's elements; NaN and infinity are counted, and left out of the other statistics" entries={STATISTIC_MEANINGS} />
       </div>
     </Popover>
   );

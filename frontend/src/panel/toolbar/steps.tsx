@@ -1,4 +1,4 @@
-// The bar below the drawing: which recorded step is shown, whether the latest is followed, and what is said beside it.
+// The bar below the drawing: which recorded step is shown, whether the latest is followed, and notes about the step.
 
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
@@ -82,7 +82,7 @@ function BadSteps({ steps, bad }: { readonly steps: readonly number[]; readonly 
   );
 }
 
-// Goes to the nearest recorded step; what is no number is put back.
+// Goes to the nearest recorded step. If the text is not a number, the old one is put back.
 function typeStep(store: Store, input: HTMLInputElement): void {
   const step = Number(input.value);
   if (input.value.trim() !== "" && Number.isFinite(step)) goToStep(store, step);
@@ -97,7 +97,7 @@ export function togglePlay(store: Store): void {
   store.live.playing.value = !store.live.playing.value;
 }
 
-// Moves on only when the step before has arrived, so a slow server slows the film and skips nothing.
+// Moves on only when the previous step has arrived, so a slow server slows the film and skips nothing.
 function usePlaying(store: Store): void {
   const playing = store.live.playing.value;
   useEffect(() => {
@@ -113,26 +113,26 @@ function usePlaying(store: Store): void {
   }, [playing]);
 }
 
-// Whether the latest step is followed, how many came since, and whether the server still answers.
+// Whether the latest step is followed, how many steps came since, and whether the server still answers.
 function Follow({ store }: { readonly store: Store }): JSX.Element {
   const [follow, unseen] = [store.live.follow.value, store.live.unseen.value];
   return (
     <span class="follow">
       <button type="button" class="toggle" data-testid="follow" aria-pressed={follow} title={follow
-        ? "Each new step is shown as it comes. Going to another step ends this. (L)"
-        : "New steps are added as they come; what is shown stays. This goes to each new step instead. (L)"}
+        ? "Each new step is shown as it arrives. Going to another step ends this. (L)"
+        : "New steps are added, and the shown step stays. Press this to go to each new step as it arrives. (L)"}
         onClick={() => setFollow(store, !follow)}>
         Follow latest
       </button>
       <span class="faint" data-testid="unseen" data-count={unseen} role="status">{unseen > 0 && `${formatCount(unseen)} new`}</span>
       {store.live.unreachable.value && (
-        <span class="unreachable" data-testid="unreachable" role="status" title="TensorBoard does not answer. Is it still running? It is asked again every few seconds.">not connected</span>
+        <span class="unreachable" data-testid="unreachable" role="status" title="TensorBoard does not answer. Is it still running? The panel asks again every few seconds.">not connected</span>
       )}
     </span>
   );
 }
 
-// What is said beside the step: the GradScaler's factor, a skipped step, how often steps are recorded and at what cost.
+// Notes about the step: the GradScaler's factor, a skipped step, how often steps are recorded and at what cost.
 function Told({ records, shown }: {
   readonly records: readonly RecordRef[];
   readonly shown: RecordRef;
@@ -157,7 +157,7 @@ function Told({ records, shown }: {
 
 function cadenceTitle(everyNSteps: number, cost: number): string {
   const often = everyNSteps === 1 ? "Every step was recorded then." : `Every ${formatCount(everyNSteps)}th step was recorded then.`;
-  return cost > 0 ? `${often} Recording took ${percent(cost)} of the time since the recorded step before.` : often;
+  return cost > 0 ? `${often} Recording took ${percent(cost)} of the time since the previous recorded step.` : often;
 }
 
 function percent(share: number): string {

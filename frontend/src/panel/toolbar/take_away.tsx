@@ -1,4 +1,4 @@
-// What can be taken away: pictures of what is shown, a link that opens it again, the numbers.
+// What can be saved: pictures of what is shown, a link that opens it again, the numbers.
 
 import { useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -47,7 +47,7 @@ function Link({ store, views }: TakeAwayProps): JSX.Element {
 }
 
 const FORMATS = [
-  { format: "csv", text: "CSV", title: "One line a record and tensor, with all statistics" },
+  { format: "csv", text: "CSV", title: "One line for each record and tensor, with all statistics" },
   { format: "json", text: "JSON", title: "The structure, and all statistics of every record" },
   { format: "dot", text: "DOT", title: "The drawing for Graphviz, with the norms of the last record" },
 ] as const;
@@ -60,7 +60,7 @@ function Records({ store }: { readonly store: Store }): JSX.Element {
       {FORMATS.map(({ format, text, title }) => (
         <a key={format} class="action" data-testid={`save-${format}`} title={title} href={`./export?${query}&format=${format}`} download>{text}</a>
       ))}
-      <p class="faint">In one file that opens without TensorBoard: <code>tb-gradgraph export --html LOGDIR graph.html</code></p>
+      <p class="faint">To make one file that opens without TensorBoard: <code>tb-gradgraph export --html LOGDIR graph.html</code></p>
     </section>
   );
 }

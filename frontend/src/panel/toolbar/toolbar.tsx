@@ -36,7 +36,7 @@ export function Toolbar({ session, views }: { readonly session: Session; readonl
           options={(store.place.run.value?.tags ?? []).map((one) => ({ value: one.tag, text: one.tag }))} />
         {hashes.length > 1 && (
           <Choice id="hash" label="Structure" value={store.place.ref.value?.hash ?? ""} choose={(hash) => chooseHash(store, hash)}
-            title={`The graph was not the same at every step: it had ${hashes.length} structures, numbered as they first appeared, each with the steps that have it. Choosing one goes to the nearest of them.`}
+            title={`The graph was not the same at every step: it had ${hashes.length} structures, numbered in order of appearance, each with its steps. Choose one to go to the nearest of its steps.`}
             options={hashes.map((hash, i) => ({ value: hash, text: `${i + 1}: step ${stepsWith(tag!.records, hash)}` }))} />
         )}
         <Choice id="statistic" label="Gradient" value={store.shown.statistic.value.id} choose={(id) => setStatistic(store, id)}

@@ -1,4 +1,4 @@
-// Which view is looked at: a button for each.
+// The choice of the view: a button for each.
 
 import type { JSX } from "preact";
 import type { Views } from "../view/views";

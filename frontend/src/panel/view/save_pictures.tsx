@@ -1,4 +1,4 @@
-// A picture to take away, in the formats that there are.
+// Buttons that save a picture, one for each format.
 
 import type { JSX } from "preact";
 import type { Store } from "../../state/store";

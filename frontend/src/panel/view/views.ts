@@ -1,4 +1,4 @@
-// The views of a panel with their states, and which of them is looked at.
+// The views of a panel with their states, and which of them is shown.
 
 import { batch, computed, type ReadonlySignal } from "@preact/signals";
 import type { Dispose } from "../../base/disposer";
@@ -14,7 +14,7 @@ export interface Views {
   readonly shown: ReadonlySignal<Opened>;
   readonly inCard: readonly InCard[];
   show(id: string): void;
-  select(id: string): void; // in the view that is looked at
+  select(id: string): void; // in the shown view
   // Where the key leads; undefined: nowhere.
   behindKey(key: string): View | undefined;
   readLink(id: string | undefined, values: ReadonlyMap<string, string>): void;
@@ -52,7 +52,7 @@ export function createViews(list: readonly View[], around: Omit<Around, "isShown
   };
 }
 
-// As the store has it: a link need not name the first view.
+// As the store keeps it: a link need not name the first view.
 function idIn(list: readonly View[], id: string | undefined): string | undefined {
   return list.slice(1).find((view) => view.id === id)?.id;
 }

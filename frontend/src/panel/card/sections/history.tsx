@@ -24,7 +24,7 @@ import type { CardProps } from "./card_parts";
 
 interface HistoryProps extends Pick<CardProps, "session" | "drawing" | "ofViews"> {
   readonly reply: Result<NodeSeries> | undefined;
-  readonly statistic: Statistic; // as it is of this tensor
+  readonly statistic: Statistic; // as it applies to this tensor
 }
 
 export function History({ session, drawing, ofViews, reply, statistic }: HistoryProps): JSX.Element {
@@ -36,7 +36,7 @@ export function History({ session, drawing, ofViews, reply, statistic }: History
   const series = reply.value;
   const bundles = bundlesOf(series, statistic);
   const bundle = bundles.find(({ id }) => id === chosen) ?? bundles.find(({ id }) => id === ref?.stage) ?? bundles[0];
-  // Until the numbers of a step that just came are here, those of the one before it stay.
+  // Until the numbers of a new step are here, those of the previous one stay.
   const behind = ref !== undefined && ref.step > (series.steps.at(-1) ?? ref.step);
   const at = behind ? series.steps.length - 1 : recordIn(series, ref);
   const counts = series.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
@@ -69,7 +69,7 @@ function OverSteps({ session: { store }, drawing, ofViews, statistic, series, bu
   }));
   const of = `${bundle.id} ${statistic.id}`;
   const wanted = scale?.of === of ? scale.log : bundle.startsLog;
-  // Where every number is zero a logarithmic axis has nothing to show.
+  // If every number is zero, a logarithmic axis has nothing to show.
   const log = wanted && bundle.canBeLog && lines.some(({ values }) => values.some((value) => value !== null && value !== 0));
   const passes = bundle.lines.some(({ stage }) => stage === BACKWARD && stage === ref?.stage) &&
     series.stages.some((stage, i) => stage === BACKWARD && series.backwardPasses[i] !== pass);
@@ -100,19 +100,19 @@ function OverSteps({ session: { store }, drawing, ofViews, statistic, series, bu
   );
 }
 
-// Stages that change nothing lie upon each other: the earlier ones are seen as a rim.
+// Stages that change nothing lie on top of each other. The earlier ones show as a rim.
 function widthAt(index: number, count: number): number {
   return THIN_PX + 1.2 * (count - 1 - index);
 }
 
-// Asked again when the runs were read again: new records may be there.
+// Asked again when the runs were read again, because there may be new records.
 export function useSeries(session: Session, row: number | undefined): Result<NodeSeries> | undefined {
   const { store } = session;
   const [reply, setReply] = useState<Result<NodeSeries> | undefined>(undefined);
   const run = store.place.run.value?.run;
   const tag = store.place.tag.value;
   const shown = store.recorded.hierarchy.value?.graph.hash;
-  // While another run's graph is on its way, the row is of the one before.
+  // While another run's graph is on its way, the row belongs to the previous graph.
   const hash = shown === store.place.hash.value ? shown : undefined;
   useEffect(() => {
     if (run === undefined || tag === undefined || hash === undefined || row === undefined) return undefined;

@@ -1,4 +1,4 @@
-// The gradient along a loop at the step: where over the calls it vanishes or explodes.
+// The gradient along a loop at the step: it shows where over the calls the gradient vanishes or explodes.
 
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -64,7 +64,7 @@ function Ends({ values, loop, word }: { readonly values: readonly (number | null
   );
 }
 
-// The same loop in what is compared with.
+// The same loop on the other side of the comparison.
 function thereOf({ compare }: CardProps["session"]["store"], loop: Loop, node: number, color: string): readonly ChartLine[] {
   const comparison = compare.comparison.value;
   if (comparison === undefined) return [];
@@ -79,7 +79,7 @@ function groupLoop(there: CardProps["hierarchy"], { what, name, ids }: Loop): Lo
     const node = there.graph.columns.nodes.key.indexOf(ids[0]!);
     return node === -1 ? undefined : loopOfNode(there, node);
   }
-  // A fold has a name of its own in each graph; the one around the first block leads to it.
+  // A fold has a different name in each graph; the fold around the first block is the one.
   const first = there.groupOf.get(ids[0]!);
   const fold = first === undefined ? -1 : there.groups[first]!.parent;
   return fold === -1 ? undefined : loopOfGroup(there, fold);

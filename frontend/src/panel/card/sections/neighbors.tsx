@@ -20,7 +20,7 @@ export function Neighbors({ hierarchy, node, select }: CardProps & { readonly no
   );
 }
 
-// Other tensors under the same variable: versions changed in place, or the name given again.
+// Other tensors under the same variable: versions changed in place, or the name reused.
 export function Namesakes({ hierarchy, node, row, select }: CardProps & { readonly node: number; readonly row: number }): JSX.Element | null {
   const { graph } = hierarchy;
   const { nodes, slots } = graph.columns;

@@ -1,4 +1,4 @@
-// How the gradient of a tensor is made up of what each of its uses sends back: at the step and over the steps.
+// How each use of a tensor contributes to its gradient, at the step and over the steps.
 
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -55,7 +55,7 @@ export function Shares(props: SharesProps): JSX.Element | null {
               <tr key={edge} data-share={plain(read(rowOf(edge)))} data-part={plain(parts?.[i])}>
                 <th scope="row">from <NodeLink graph={graph} node={graph.edgeTarget[edge]!} select={select} title={titles[i]!} /></th>
                 <td>{spelt(read(rowOf(edge)))}</td>
-                {parts !== undefined && <td class="part" title="Its part of the sum of all shares' L2 norms">{percent(parts[i])}</td>}
+                {parts !== undefined && <td class="part" title="This share's part of the sum of all shares' L2 norms">{percent(parts[i])}</td>}
               </tr>
             ))}
             <tr class="total" data-sum={plain(read(row))}>
@@ -72,12 +72,12 @@ export function Shares(props: SharesProps): JSX.Element | null {
   );
 }
 
-// Where the share itself was not read, what the operation hands on as it is.
+// If the share itself was not read, the gradient that the operation passes on unchanged.
 function rowAt(graph: Graph, edge: number, record: RecordedStep | undefined): number {
   return rowBehind(graph, edge, (row) => record?.present[row] === 1);
 }
 
-// Each one's part of the sum of all norms; undefined where nothing was recorded of them.
+// Each share's part of the sum of all norms; undefined if none was recorded.
 export function partsOf(norms: readonly (number | null | undefined)[]): readonly (number | undefined)[] | undefined {
   const sum = norms.reduce<number>((all, norm) => all + (norm ?? 0), 0);
   return sum > 0 ? norms.map((norm) => (norm === null || norm === undefined ? undefined : norm / sum)) : undefined;

@@ -23,7 +23,7 @@ export function Stages({ session: { store }, reply, complex }: {
   const ref = store.place.ref.value;
   if (reply === undefined || !reply.ok || ref === undefined) return null;
   const series = reply.value;
-  // Until the numbers of a step that just came are here, those of the one before it stay.
+  // Until the numbers of a new step are here, those of the previous one stay.
   const step = Math.min(ref.step, series.steps.at(-1) ?? ref.step);
   const here = series.steps.map((_, i) => i).filter((i) => series.steps[i] === step && series.present[i] === 1);
   const stages = new Set(here.map((i) => series.stages[i]));
@@ -58,7 +58,7 @@ export function Stages({ session: { store }, reply, complex }: {
   );
 }
 
-// Without a finite element there is no number, but a gradient there is.
+// Without a finite element there is no number, but there is a gradient.
 function Cell({ name, value, nonfinite }: { readonly name: string; readonly value: number | undefined; readonly nonfinite: number | undefined }): JSX.Element {
   const told = value ?? nonfinite;
   return (
@@ -68,7 +68,7 @@ function Cell({ name, value, nonfinite }: { readonly name: string; readonly valu
   );
 }
 
-// There was no room to copy the weight: of most of it a sample was read.
+// There was no room to copy the weight, so for most of it a sample was read.
 function Estimate({ update, spread }: { readonly update: JSX.Element; readonly spread: number }): JSX.Element {
   return <span data-testid="estimate" title="An estimate and its standard error: update_memory= of watch() had no room to copy this weight.">≈ {update} ± {formatNumber(spread)}</span>;
 }

@@ -1,4 +1,4 @@
-// All statistics of one row at the step; while two records are compared, those of both.
+// All statistics of one row at the step; of both records while two are compared.
 
 import type { JSX } from "preact";
 import { formatCount, formatNumber, plainNumber } from "../../../base/format";
@@ -9,7 +9,7 @@ import { measureOf, type Statistic } from "../../../model/recorded/statistics";
 import { plainRatio, ratioOf, relateNumbers } from "../../controls/compared_number";
 import { Section } from "../../controls/section";
 
-// The same tensor in the record that is compared with; row -1: it is not there.
+// The same tensor in the other record; row -1: it is not there.
 export interface There {
   readonly record: RecordedStep;
   readonly row: number;
@@ -67,7 +67,7 @@ function Line({ name, complex, value, marked }: {
 }
 
 function Compared({ record, row, statistic, complex, there }: TableProps & { readonly there: There }): JSX.Element {
-  if (there.row === -1) return <p class="faint" data-testid="only-here">Only here: what it is compared with has no such tensor.</p>;
+  if (there.row === -1) return <p class="faint" data-testid="only-here">Only here: the other side of the comparison has no such tensor.</p>;
   return (
     <table class="numbers compared">
       <thead><tr><td /><th scope="col">here</th><th scope="col">there</th><th scope="col">here ÷ there</th></tr></thead>

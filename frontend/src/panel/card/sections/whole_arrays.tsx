@@ -1,4 +1,4 @@
-// Value and gradient of a tensor that is kept whole: numbers where they are few, else a picture.
+// Value and gradient of a tensor that is kept whole: numbers if they are few, else a picture.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -18,7 +18,7 @@ import type { RecordedStep } from "../../../model/recorded/record";
 export function WholeArrays({ client, record, series, graph, row, seed, theme }: {
   readonly client: Client;
   readonly record: RecordedStep | undefined;
-  readonly series: NodeSeries | undefined; // of this row: it may hold what the step had no room for
+  readonly series: NodeSeries | undefined; // of this row; it may hold what the step had no room for
   readonly graph: Graph;
   readonly row: number;
   readonly seed: boolean;
@@ -54,7 +54,7 @@ function wholeIn(series: NodeSeries | undefined, record: RecordedStep, what: Wha
   return series?.whole.get(recordIn(series, record))?.[what];
 }
 
-// An array that is too large to come with its step is asked for when it is looked at.
+// An array that is too large to come with its step is fetched when it is shown.
 function Fetched({ client, record, row, what, ...drawn }: Drawn & {
   readonly client: Client;
   readonly record: RecordedStep;
@@ -109,13 +109,13 @@ function HeatMap({ title, id, numbers, shape, theme }: {
         {bad > 0 && <span class="bad">{bad} NaN / inf</span>}
       </div>
       <p class="faint" data-testid={`${id}-pointed`}>
-        {value === undefined ? "Point at an element for its number." : <>{indexText(shape, pointed)} = <b class={Number.isFinite(value) ? "" : "bad"}>{formatNumber(value)}</b></>}
+        {value === undefined ? "Point at an element to see its number." : <>{indexText(shape, pointed)} = <b class={Number.isFinite(value) ? "" : "bad"}>{formatNumber(value)}</b></>}
       </p>
     </figure>
   );
 }
 
-// Square cells of whole pixels, as far as there is room; a long, flat array is stretched to be seen.
+// Square cells of whole pixels, as far as there is room. A long, flat array is stretched so that it can be seen.
 function cellSize({ columns, rows }: Picture): Size {
   const whole = (size: number): number => (size >= 1 ? Math.floor(size) : size);
   const square = Math.min(CELL_PX, WIDTH_PX / columns, HEIGHT_PX / rows);

@@ -35,11 +35,11 @@ export function edgeChanging(store: Store, drawn: Drawn, paint: EdgePaint, index
   return [label, gradientOf(store, drawn, line), text];
 }
 
-// What was not read is no gradient of none.
+// A gradient that was not read is not a missing gradient.
 function spoken(from: string, to: string, label: string, comparing: boolean, told: boolean): string {
   if (comparing) return `${to} gives ${from} a gradient, here ÷ there ${label || "none"}`;
   if (label !== "") return `${to} gives ${from} a gradient of ${label}`;
-  return told ? `${to} gives ${from} no gradient` : `What gradient ${to} gives ${from} was not recorded`;
+  return told ? `${to} gives ${from} no gradient` : `The gradient that ${to} gives ${from} was not recorded`;
 }
 
 function gradientOf(store: Store, { hierarchy }: Drawn, line: VisibleEdge): string {

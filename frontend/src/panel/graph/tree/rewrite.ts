@@ -1,9 +1,9 @@
-// Writes what changed into items that are there: comparing all attributes of hundreds of virtual items takes longer.
+// Writes changes into the existing items directly: comparing all attributes of hundreds of virtual items takes longer.
 
 // By attribute, undefined: none; the last is what the first element in the item, else the item itself, says.
 export type Changing = readonly (string | undefined)[];
 
-// Each item tells in data-at which it is.
+// data-at of each item says which item it is.
 export function rewriter(list: Element | null, items: string, attributes: readonly string[]): (changing: (at: number) => Changing) => void {
   const found = [...(list?.querySelectorAll<HTMLElement>(items) ?? [])].map((item) => ({ item, at: Number(item.dataset.at), before: [null] as readonly unknown[] }));
   return (changing) => {

@@ -1,9 +1,9 @@
 // The drawing as a tree for screen readers, keyboards and tests, under the canvas.
 //
 // Every visible box is one `li[role=treeitem]`, nested as the groups are; copies
-// of one node appear once. Of more than 500 boxes a part is there: around what is selected, moving with
-// the arrow keys; data-boxes and data-from of the tree tell how many there are and where the part starts.
-// What a step changes is written into the items that are there. Attributes, all text:
+// of one node appear once. With more than 500 boxes only a part is there: around the selection, moving with
+// the arrow keys. data-boxes and data-from of the tree say how many boxes there are and where the part starts.
+// What a step changes is written into the existing items. Attributes, all text:
 //   data-key         node key, or id of the group ("lin#2")
 //   data-name        title on the box        data-kind    operation, parameter, ... or group
 //   data-operation   autograd's name         data-inside  nodes inside a group
@@ -88,13 +88,13 @@ export function Tree({ store, drawing }: { readonly store: Store; readonly drawi
   );
 }
 
-// Where the part starts that has an item in it: it stays while that is in it.
+// Where the part starts that has an item in it. The part stays while the item is in it.
 function partAround(boxes: number, item: number, start: number): number {
   const last = Math.max(0, boxes - MOST_ITEMS);
   return item >= start && item < start + MOST_ITEMS ? Math.min(start, last) : Math.max(0, Math.min(last, item - MOST_ITEMS / 2));
 }
 
-// A fold may take the focused item away: then what stands for it, or holds it, has the focus.
+// A fold may take the focused item away. Then what stands for it, or holds it, has the focus.
 function useKeptFocus(drawn: Drawn | undefined): RefObject<HTMLUListElement | null> {
   const tree = useRef<HTMLUListElement>(null);
   const focused = document.activeElement;
@@ -139,7 +139,7 @@ function items(props: TreeProps, children: ReadonlyMap<number, readonly number[]
   });
 }
 
-// An item's events are not its surrounding group's.
+// An item's events must not reach its surrounding group.
 function act(event: Event, action: () => void): void {
   event.stopPropagation();
   action();
