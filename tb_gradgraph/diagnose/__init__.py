@@ -2,6 +2,7 @@
 
 from tb_gradgraph.diagnose.by_module import fold_by_module, tell_many
 from tb_gradgraph.diagnose.finding import Finding
+from tb_gradgraph.diagnose.kinds import KINDS
 from tb_gradgraph.diagnose.magnitude import cancelled_rows
 from tb_gradgraph.diagnose.missing import who_gave_none
 from tb_gradgraph.diagnose.not_optimized import rows_of_no_optimizer, updated_rows
@@ -9,6 +10,7 @@ from tb_gradgraph.diagnose.optimizer_step import OptimizerStep, find_in_step
 from tb_gradgraph.diagnose.rules import findings, rank
 
 __all__ = [
+    "KINDS",
     "Finding",
     "OptimizerStep",
     "cancelled_rows",

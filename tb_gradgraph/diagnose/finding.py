@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
 
+from tb_gradgraph.diagnose.kinds import KINDS, Severity
 from tb_gradgraph.graph import NO_SCOPE, Graph, Node
-
-Severity = Literal["error", "warning", "note"]
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -16,10 +13,17 @@ class Finding:
     """What was found, how bad it is, and where."""
 
     severity: Severity
-    kind: str  # "nonfinite_origin", "no_gradient", ..: stable, for filters and tests
+    kind: str  # the name of one of KINDS
     row: int | None  # of the graph; None: of the whole
     node: str  # name of the node; "": of the whole
     text: str  # one or two sentences
+
+
+def tell(kind: str, row: int | None, node: str, text: str, is_mild: bool = False) -> Finding:
+    """Make a finding of a kind that has a row in ``KINDS``, as bad as the row says."""
+    of_kind = KINDS[kind]
+    severity = of_kind.milder if is_mild and of_kind.milder is not None else of_kind.severity
+    return Finding(severity, kind, row, node, text)
 
 
 def describe_node(graph: Graph, node: Node) -> str:

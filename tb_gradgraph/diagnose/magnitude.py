@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from tb_gradgraph.diagnose.before_norm import rows_before_norm
-from tb_gradgraph.diagnose.finding import Finding, describe_node
+from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
@@ -60,7 +60,7 @@ def find_magnitudes(
                 f"{describe_node(graph, node)}: what it gets cancels out to rounding, as it does "
                 "for a bias before a normalization. It does not learn, and need not."
             )
-            yield Finding("note", "cancelled", row, node.name, text)
+            yield tell("cancelled", row, node.name, text)
 
 
 def _root_mean_squares(table: StatisticsTable) -> np.ndarray:
@@ -105,7 +105,7 @@ def _find_far_off(
             f"the loss (median of their last quarter). {count} of {len(found)} parameters are more "
             f"than {ORDERS:.0f} orders away.{begins}"
         )
-        yield Finding("warning", kind, row, node.name, text)
+        yield tell(kind, row, node.name, text)
 
 
 def _find_great(
@@ -119,4 +119,4 @@ def _find_great(
             f"{describe_node(graph, node)}: its gradient has a norm of {norm:.2g}; "
             f"{len(great)} parameters are beyond {GREATEST_NORM:.0e}."
         )
-        yield Finding("warning", "exploding", row, node.name, text)
+        yield tell("exploding", row, node.name, text)

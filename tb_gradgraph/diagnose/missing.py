@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tb_gradgraph.diagnose.by_module import fold_by_module, tell_many
-from tb_gradgraph.diagnose.finding import Finding, describe_node
+from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.diagnose.zero_origin import find_zero_origins
 from tb_gradgraph.errors import COMPILED
 from tb_gradgraph.graph import OF_FUNCTION, Graph, Node
@@ -41,12 +41,11 @@ def find_missing(
             for row, node in missing
             if node.requires_grad == needs_gradient and not (needs_gradient and row in unread)
         }
-        severity = "warning" if needs_gradient else "note"
         kind = "no_gradient" if needs_gradient else "frozen"
         for module, alike in fold_by_module([m for m in missing if m[0] in reasons], reasons):
             row, node = alike[0]
             what = describe_node(graph, node) if len(alike) == 1 else tell_many(module, alike)
-            yield Finding(severity, kind, row, node.name, f"{what}: {reasons[row]}")
+            yield tell(kind, row, node.name, f"{what}: {reasons[row]}")
 
 
 def who_gave_none(graph: Graph, table: StatisticsTable, row: int) -> str:
@@ -84,8 +83,7 @@ def find_unread(graph: Graph, unread: Mapping[int, str]) -> Iterator[Finding]:
         names = list(dict.fromkeys(node.name for node in nodes)) or ["shares of gradients"]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         text = f"{', '.join(names[:_NAMED])}{more}: {reason}."
-        severity = "note" if reason == COMPILED else "warning"
-        yield Finding(severity, "not_read", rows[0], names[0], text)
+        yield tell("not_read", rows[0], names[0], text, is_mild=reason == COMPILED)
 
 
 def find_zero(graph: Graph, table: StatisticsTable, but: Collection[int] = ()) -> Iterator[Finding]:
@@ -107,4 +105,4 @@ def find_zero(graph: Graph, table: StatisticsTable, but: Collection[int] = ()) -
             numel = table.values[row, _NUMEL]
             zeros = f"a gradient arrived, and all {numel:.0f} elements are zero"
             text = f"{describe_node(graph, node)}: {zeros}."
-            yield Finding("warning", "zero_gradient", row, node.name, text)
+            yield tell("zero_gradient", row, node.name, text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from tb_gradgraph.diagnose.finding import Finding, describe_node
+from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import NONFINITE, NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
@@ -127,7 +127,7 @@ def _find_turns(
             node = graph.nodes[sent.users[0]]
             text = f"{_CAME_IN[turn]}, and {_count(table, sent.row)} left it."
             text = f"{describe_node(graph, node)}: {text}"
-            yield sent.row, Finding("error", turn, start, node.name, text)
+            yield sent.row, tell(turn, start, node.name, text)
         else:
             yield sent.row, _turned_unseen(graph, table, turn, sent)
 
@@ -169,13 +169,13 @@ def _turned_unseen(graph: Graph, table: StatisticsTable, turn: str, sent: _Sent)
             f"operations that use it ({names}), and {_count(table, row)} left them together. "
             "What each of them sent was not recorded."
         )
-        return Finding("error", turn, row, node.name, text)
+        return tell(turn, row, node.name, text)
     text = (
         f"Somewhere between the loss and {describe_node(graph, node)}: at the last recorded nodes "
         f"before it {_CAME_IN[turn]}, and it shows {_count(table, row)}. The nodes between were not "
         'recorded; a watch with level="op" reads every one.'
     )
-    return Finding("error", turn, row, node.name, text)
+    return tell(turn, row, node.name, text)
 
 
 def _turn(incoming: _State, outgoing: _State) -> str | None:
@@ -197,7 +197,7 @@ def _find_bad_roots(
                 text = (
                     f"{describe_node(graph, node)}: the backward began with {_count(table, row)}."
                 )
-                yield row, Finding("error", "nonfinite_origin", row, node.name, text)
+                yield row, tell("nonfinite_origin", row, node.name, text)
 
 
 def _find_in_forward(
@@ -214,7 +214,7 @@ def _find_in_forward(
             )
             if reached_root:
                 text += " What was differentiated is not finite, so its gradients cannot be."
-            yield Finding("error", "nonfinite_value", row, node.name, text)
+            yield tell("nonfinite_value", row, node.name, text)
             return
 
 
@@ -235,7 +235,7 @@ def _list_reached(
         names = ", ".join(node.name for _, node in slots[:MAX_NAMED])
         more = f" and {len(slots) - MAX_NAMED} more" if len(slots) > MAX_NAMED else ""
         text = f"{len(slots)} {further}gradients are not finite: {names}{more}."
-    yield Finding("error", "nonfinite", row, first.name, text)
+    yield tell("nonfinite", row, first.name, text)
 
 
 def _count(table: StatisticsTable, row: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
-from tb_gradgraph.diagnose.finding import Finding, describe_node
+from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
@@ -80,7 +80,7 @@ def find_not_optimized(
         f" (If one does have {'it, its' if len(rows) == 1 else 'them, their'} .grad was set to "
         "None before that stepped.)"
     )
-    yield Finding("warning", "not_optimized", rows[0], first.name, text)
+    yield tell("not_optimized", rows[0], first.name, text)
 
 
 def _before(tables: Mapping[str, StatisticsTable]) -> StatisticsTable | None:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tb_gradgraph.diagnose.finding import Finding
+from tb_gradgraph.diagnose.finding import Finding, tell
+from tb_gradgraph.diagnose.kinds import KINDS
 from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.diagnose.not_optimized import find_not_optimized
 from tb_gradgraph.diagnose.updates import find_updates
@@ -56,7 +57,7 @@ def find_nonfinite_parameters(
     if bad:
         names = ", ".join(node.name for _, node in bad[:5]) + (" .." if len(bad) > 5 else "")
         text = f"At the stage {stage} {_count_of(bad, graph, table)} hold NaN or infinity: {names}."
-        yield Finding("error", "nonfinite", bad[0][0], bad[0][1].name, text)
+        yield tell("nonfinite", bad[0][0], bad[0][1].name, text)
 
 
 def _nonfinite_parameters(graph: Graph, table: StatisticsTable) -> list[tuple[int, Node]]:
@@ -81,7 +82,7 @@ def _tell_skipped(graph: Graph, step: OptimizerStep) -> Finding:
         "changed, and it lowers its scale. Now and then that is how it works; it is a fault only "
         "where it does not stop."
     )
-    return Finding("note", "step_skipped", None, "", text)
+    return tell("step_skipped", None, "", text)
 
 
 def _find_cleared(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterator[Finding]:
@@ -100,9 +101,9 @@ def _find_cleared(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterat
         f"Gradients were cleared before the optimizer stepped: a backward had given {what} a "
         f"gradient, and all of it was {how}. "
         + ("No weight changed, but by momentum or decay." if seen else "No weight changed.")
-        + " Call zero_grad() before the backward, or after the step."
+        + f" {KINDS['cleared'].advice}"
     )
-    yield Finding("warning", "cleared", None, "", text)
+    yield tell("cleared", None, "", text)
 
 
 def _before(tables: Mapping[str, StatisticsTable]) -> str | None:
@@ -126,8 +127,7 @@ def _find_clipped(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterat
         f"{what} made the gradient {factor:.3g} times smaller: its norm over all parameters was "
         f"{norms[0]:.3g} ({before}) and became {norms[1]:.3g} ({after})."
     )
-    severity = "warning" if factor >= CLIPPED_MUCH else "note"
-    yield Finding(severity, "clipped", None, "", text)
+    yield tell("clipped", None, "", text, is_mild=factor < CLIPPED_MUCH)
 
 
 def _global_norms(

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from tb_gradgraph.diagnose.finding import SEVERITIES, Finding
+from tb_gradgraph.diagnose.finding import Finding, tell
+from tb_gradgraph.diagnose.kinds import SEVERITIES
 from tb_gradgraph.diagnose.magnitude import cancelled_rows, find_magnitudes
 from tb_gradgraph.diagnose.missing import find_missing, find_unread, find_zero
 from tb_gradgraph.diagnose.nonfinite import MAX_NAMED, find_nonfinite
@@ -61,9 +62,9 @@ def _tell_empty(ran: bool) -> Finding:
             "A backward ran, and none of its gradients was recorded: what was given to watch() as "
             "select, exclude and level leaves nothing of this graph."
         )
-        return Finding("warning", "nothing_selected", None, "", text)
+        return tell("nothing_selected", None, "", text)
     text = "No gradient was recorded: no backward pass ran over this graph yet."
-    return Finding("note", "no_backward", None, "", text)
+    return tell("no_backward", None, "", text)
 
 
 def rank(found: Iterable[Finding]) -> list[Finding]:
@@ -80,4 +81,4 @@ def _find_at_stage(graph: Graph, table: StatisticsTable, stage: str) -> Iterator
     names = ", ".join(one.node for one in zero[:MAX_NAMED])
     more = f" and {len(zero) - MAX_NAMED} more" if len(zero) > MAX_NAMED else ""
     text = f"At the stage {stage} the gradients of {len(zero)} parameters are zero: {names}{more}."
-    yield Finding("warning", "zero_gradient", zero[0].row, zero[0].node, text)
+    yield tell("zero_gradient", zero[0].row, zero[0].node, text)

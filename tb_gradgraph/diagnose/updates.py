@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tb_gradgraph.diagnose.finding import Finding, describe_node
+from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
+from tb_gradgraph.diagnose.kinds import KINDS
 from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
@@ -20,9 +21,6 @@ _GRADIENT, _WEIGHT, _UPDATE, _RATIO, _SPREAD = (
     for name in ("l2_norm", "weight_norm", "update_norm", "update_ratio", "update_spread")
 )
 
-_TOO_LARGE = "The learning rate may be too high."
-_TOO_SMALL = "The learning rate may be too low or still warming up, or the gradient is small."
-
 
 def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
     """Find weights that moved far, or hardly, one finding each, or that none moved at all.
@@ -33,13 +31,13 @@ def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
     updates = table.values[[row for row, _ in parameters], _UPDATE]
     known = updates[~np.isnan(updates)]
     if len(known) and not known.any():
-        text = "No weight changed in this step. Is the learning rate 0?"
+        text = _with_advice("no_update", "No weight changed in this step.")
         if not np.isnan(table.values[:, _SPREAD]).all():
             text = (
                 "No weight is seen to have changed in this step. Of those that update_memory= had "
                 "no room to copy some rows and a sample were looked at."
             )
-        yield Finding("note", "no_update", None, "", text)
+        yield tell("no_update", None, "", text)
         return
     ratios = table.values[:, _RATIO]
     weights = [
@@ -55,10 +53,14 @@ def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
     small = [pair for pair in weights if ratios[pair[0]] < low and got[pair[0]]]
     if large:
         text = _tell(graph, table, large, len(weights), f"more than {high:g}")
-        yield Finding("warning", "large_update", *_where(large), f"{text} {_TOO_LARGE}")
+        yield tell("large_update", *_where(large), _with_advice("large_update", text))
     if small:
         text = _tell(graph, table, small, len(weights), f"less than {low:g}")
-        yield Finding("note", "small_update", *_where(small), f"{text} {_TOO_SMALL}")
+        yield tell("small_update", *_where(small), _with_advice("small_update", text))
+
+
+def _with_advice(kind: str, text: str) -> str:
+    return f"{text} {KINDS[kind].advice}"
 
 
 def _where(far: Sequence[tuple[int, Node]]) -> tuple[int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tb_gradgraph.diagnose.finding import Finding
+from tb_gradgraph.diagnose.finding import Finding, tell
 from tb_gradgraph.graph import NO_SCOPE, Edge, Graph
 from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
@@ -126,4 +126,4 @@ def _tell(graph: Graph, table: StatisticsTable, index: int, names: Sequence[str]
         f"{', '.join(names[:MAX_NAMED])}{more}."
     )
     row = int(graph.slot_offsets[index])
-    return Finding("warning", "zero_origin", row, node.name, text)
+    return tell("zero_origin", row, node.name, text)

@@ -1,4 +1,4 @@
-"""Make the panel's ``vocabulary.ts`` from Python's words: ``python -m tests.suite.generate_vocabulary``."""
+"""Make ``vocabulary.ts`` and ``findings.md``: ``python -m tests.suite.generate_vocabulary``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,26 @@ from collections.abc import Iterable, Mapping
 
 from tb_gradgraph import graph, statistics
 from tb_gradgraph.commands import html_export
-from tb_gradgraph.diagnose import finding
+from tb_gradgraph.diagnose import kinds
 from tb_gradgraph.serve.evidence import whole
 from tb_gradgraph.serve.routes import flow_route
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VOCABULARY = ROOT / "frontend/src/base/vocabulary.ts"
+FINDINGS = ROOT / "docs/findings.md"
 
 _HEAD = """\
 // What Python and the panel must both know. Generated: python -m tests.suite.generate_vocabulary
+"""
+_FINDINGS_HEAD = """\
+# Findings
+
+What `graph.findings()` and the panel can say of a step, the worst first. The text of a finding has the
+numbers and the names; its `kind` stays the same from release to release. This page is generated from
+`tb_gradgraph/diagnose/kinds.py` by `python -m tests.suite.generate_vocabulary`.
+
+| kind | how bad | what it means | what to do |
+|---|---|---|---|
 """
 _MEASURE = """\
 // One statistic: statistics.py says what each field means.
@@ -67,11 +78,21 @@ def make_vocabulary() -> str:
         + f"{{ none: {flow_route.NONE}, arrived: {flow_route.ARRIVED}, "
         + f"nonfinite: {flow_route.NONFINITE} }} as const;\n",
         _type("WhatKept", whole.WHAT),
-        _type("Severity", finding.SEVERITIES)
+        _type("Severity", kinds.SEVERITIES)
         + "// The worst first.\n"
-        + f"export const SEVERITIES: readonly Severity[] = {_listed(finding.SEVERITIES)};\n",
+        + f"export const SEVERITIES: readonly Severity[] = {_listed(kinds.SEVERITIES)};\n",
     ]
     return "\n".join(parts)
+
+
+def make_findings() -> str:
+    """Return the text of the page that lists every kind of finding, the worst first."""
+    rows = sorted(kinds.KINDS.values(), key=lambda kind: kinds.SEVERITIES.index(kind.severity))
+    return _FINDINGS_HEAD + "".join(
+        f"| `{kind.name}` | {' or '.join(filter(None, (kind.severity, kind.milder)))} "
+        f"| {kind.meaning} | {kind.advice} |\n"
+        for kind in rows
+    )
 
 
 def _flags() -> str:
@@ -117,4 +138,5 @@ def _quoted(value: object) -> str:
 
 
 if __name__ == "__main__":
-    VOCABULARY.write_text(make_vocabulary(), encoding="utf-8", newline="\n")
+    for path, text in ((VOCABULARY, make_vocabulary()), (FINDINGS, make_findings())):
+        path.write_text(text, encoding="utf-8", newline="\n")

@@ -6,12 +6,23 @@ import dataclasses
 
 from tb_gradgraph.graph import KIND_LABELS, NO_GRADIENT_REASONS, NODE_KINDS, REASON_LABELS
 from tb_gradgraph.statistics import MEASURES, STATISTICS, Statistics
-from tests.suite.generate_vocabulary import ROOT, VOCABULARY, make_vocabulary
+from tests.suite.generate_vocabulary import (
+    FINDINGS,
+    ROOT,
+    VOCABULARY,
+    make_findings,
+    make_vocabulary,
+)
 
 
 def test_the_panels_vocabulary_is_fresh():
     text = VOCABULARY.read_text(encoding="utf-8")
     assert text == make_vocabulary(), "run: python -m tests.suite.generate_vocabulary"
+
+
+def test_the_page_of_findings_is_fresh():
+    text = FINDINGS.read_text(encoding="utf-8")
+    assert text == make_findings(), "run: python -m tests.suite.generate_vocabulary"
 
 
 def test_every_statistic_is_a_field_of_what_users_get():

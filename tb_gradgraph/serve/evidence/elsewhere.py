@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tb_gradgraph.diagnose import Finding
+from tb_gradgraph.diagnose import KINDS, Finding
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
 
@@ -22,9 +22,6 @@ MOST_LISTED = 12
 
 #: Of so many records of the shown step the findings are not told again of others.
 _MOST_STAGES = 8
-
-#: Kinds that say of each node by itself what is wrong with it; others are of the step.
-_OF_NODES = frozenset({"no_gradient", "zero_gradient", "not_optimized"})
 
 Found = dict[str, Any]  # a finding as it is sent
 
@@ -76,7 +73,7 @@ def list_elsewhere(
 
 def _sort_of(finding: Found) -> tuple[str, str]:
     kind = finding["kind"]
-    return kind, finding["node"] if kind in _OF_NODES else ""
+    return kind, finding["node"] if KINDS[kind].is_of_node else ""
 
 
 def _examined(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Iterator[Entry]:

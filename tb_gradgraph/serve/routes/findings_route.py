@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from tb_gradgraph.diagnose import Finding, find_in_step, findings, rank
+from tb_gradgraph.diagnose import KINDS, Finding, find_in_step, findings, rank
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.serve.evidence.elsewhere import first_nonfinite, list_elsewhere
 from tb_gradgraph.serve.evidence.optimizer_steps import read_optimizer_step
@@ -15,9 +15,6 @@ from tb_gradgraph.serve.request.frames import to_json
 from tb_gradgraph.serve.request.parameters import Parameters
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
-
-#: Kinds that tell of NaN and infinity.
-_NONFINITE = frozenset({"nonfinite_value", "nonfinite_origin", "nan_victim", "nonfinite"})
 
 
 def answer_findings(reader: Reader, parameters: Parameters) -> Answer:
@@ -43,7 +40,8 @@ def _find(reader: Reader, run: RunView, entry: Entry) -> list[Finding]:
 
 def _with_first(reader: Reader, run: RunView, entry: Entry, found: list[Finding]) -> list[Finding]:
     """Say in the first finding of NaN at which recorded step there was the first."""
-    at = next((at for at, one in enumerate(found) if one.kind in _NONFINITE), None)
+    of_nonfinite = (at for at, one in enumerate(found) if KINDS[one.kind].is_of_nonfinite)
+    at = next(of_nonfinite, None)
     if at is None:
         return found
     first = first_nonfinite(reader, run, run.records[entry.tag])

@@ -1,0 +1,178 @@
+"""What kinds of findings there are: how bad each is, what it means, and what to do."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kind:
+    """All that is the same of every finding of one kind.
+
+    Attributes:
+        name: Stable, for filters and tests.
+        severity: How bad it is.
+        meaning: What it says of the training, in a sentence.
+        advice: What to do, in a sentence or two.
+        milder: How bad it is where the rule calls it mild; ``None``: it never does.
+        is_of_node: Each node that has it counts by itself, so that another node with it is news;
+            else it is of the step, whichever node it names.
+        is_of_nonfinite: It tells of NaN or infinity.
+    """
+
+    name: str
+    severity: Severity
+    meaning: str
+    advice: str
+    milder: Severity | None = None
+    is_of_node: bool = False
+    is_of_nonfinite: bool = False
+
+
+_ROWS = (
+    Kind(
+        "nonfinite_value",
+        "error",
+        "The forward already gave NaN or infinity.",
+        "Look at the operation before the tensor that is named, and at the input.",
+        is_of_nonfinite=True,
+    ),
+    Kind(
+        "nonfinite_origin",
+        "error",
+        "A finite gradient came into an operation, and NaN or infinity left it.",
+        "Keep its input away from where its derivative is infinite, as the 0 of a square root.",
+        is_of_nonfinite=True,
+    ),
+    Kind(
+        "nan_victim",
+        "error",
+        "An operation made NaN of an infinity that came into it.",
+        "Look for where the infinity comes from: this operation is not to blame.",
+        is_of_nonfinite=True,
+    ),
+    Kind(
+        "nonfinite",
+        "error",
+        "Gradients hold NaN or infinity.",
+        "Look at the finding that tells where it began.",
+        is_of_nonfinite=True,
+    ),
+    Kind(
+        "not_read",
+        "warning",
+        "Gradients were to be read and could not be.",
+        "The text gives the reason.",
+        milder="note",
+    ),
+    Kind(
+        "no_gradient",
+        "warning",
+        "No gradient arrived at a parameter that requires one.",
+        "Use it in the forward, or set requires_grad to False.",
+        is_of_node=True,
+    ),
+    Kind(
+        "frozen",
+        "note",
+        "A parameter does not require a gradient.",
+        "Nothing, if that is meant.",
+        is_of_node=True,
+    ),
+    Kind(
+        "zero_gradient",
+        "warning",
+        "A gradient arrived, and every element of it is zero.",
+        "Look for what multiplies it by zero between the loss and the parameter.",
+        is_of_node=True,
+    ),
+    Kind(
+        "zero_origin",
+        "warning",
+        "A gradient arrives at an operation and only zeros leave it, as at a dead ReLU.",
+        "Lower the learning rate, or choose another activation or initialization.",
+    ),
+    Kind(
+        "vanishing",
+        "warning",
+        "A gradient is orders of magnitude smaller than those near the loss.",
+        "Try a normalization, skip connections or another initialization.",
+    ),
+    Kind(
+        "exploding",
+        "warning",
+        "A gradient is orders of magnitude greater than those near the loss, or beyond 1e6.",
+        "Clip gradients, lower the learning rate, or try another initialization.",
+    ),
+    Kind(
+        "cancelled",
+        "note",
+        "What a parameter gets cancels out to rounding, as for a bias before a normalization.",
+        "Nothing: it does not learn, and need not.",
+        is_of_node=True,
+    ),
+    Kind(
+        "nothing_selected",
+        "warning",
+        "A backward ran, and none of its gradients was recorded.",
+        "Change select=, exclude= or level= of watch().",
+    ),
+    Kind(
+        "no_backward",
+        "note",
+        "No backward pass ran over the graph yet.",
+        "Nothing, if only the structure is asked for.",
+    ),
+    Kind(
+        "step_skipped",
+        "note",
+        "A GradScaler skipped the optimizer's step.",
+        "Nothing, unless it does not stop.",
+    ),
+    Kind(
+        "cleared",
+        "warning",
+        "Gradients were cleared between the backward and the optimizer's step.",
+        "Call zero_grad() before the backward, or after the step.",
+    ),
+    Kind(
+        "clipped",
+        "warning",
+        "Gradients became much smaller between the backward and the optimizer's step.",
+        "If every step is clipped, raise the limit or lower the learning rate.",
+        milder="note",
+    ),
+    Kind(
+        "not_optimized",
+        "warning",
+        "A parameter got a gradient, and no optimizer of the watch has it.",
+        "Give it to an optimizer, or set requires_grad to False.",
+        is_of_node=True,
+    ),
+    Kind(
+        "large_update",
+        "warning",
+        "A step changed a weight by a large part of its norm.",
+        "The learning rate may be too high.",
+    ),
+    Kind(
+        "small_update",
+        "note",
+        "A step hardly changed a weight.",
+        "The learning rate may be too low or still warming up, or the gradient is small.",
+    ),
+    Kind(
+        "no_update",
+        "note",
+        "No weight changed in a step.",
+        "Is the learning rate 0?",
+    ),
+)
+
+#: Every kind, by its name.
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ROWS}
