@@ -18,10 +18,10 @@ ResultT = TypeVar("ResultT")
 def names_mistakes(
     name: str, most: int, first_named: str = ""
 ) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
-    """Have a function of a writer and a model say so where the writer is missing, or a name.
+    """Have a function of a writer and a model say what is wrong if the writer, or a name, is missing.
 
     Args:
-        name: Of the function.
+        name: The function's name.
         most: How many arguments it takes without their names.
         first_named: The argument that one may take for the next of them.
     """
@@ -44,7 +44,7 @@ def names_inputs(name: str, most: int) -> Callable[[Callable[P, ResultT]], Calla
     """Have a function that calls a model say where the model's own arguments go.
 
     Args:
-        name: Of the function.
+        name: The function's name.
         most: How many arguments it takes without their names.
     """
 

@@ -61,7 +61,7 @@ def begin_watch(
     update_memory: int,
     strict: bool,
 ) -> Watch:
-    """Attach a watch to a training; see ``watch``. Without a log it is one that records nothing.
+    """Attach a watch to a training; see ``watch``. Without a log the watch records nothing.
 
     Raises:
         CaptureError: An argument is not as it should be; then nothing is attached.
@@ -87,7 +87,7 @@ def begin_watch(
     parameters = Parameters(model, [] if placement else optimizers, frame)
     if not parameters.tensors:
         raise CaptureError(f"{WHERE}: expected a model with parameters, got one without any.")
-    if not placement:  # else optimizers may well hold parts of its own making
+    if not placement:  # else optimizers may hold parts that the wrapper made
         _warn_of_strangers(model, optimizers)
     warn_of_parts(model, WHERE, 5)
     setting = Setting(
@@ -136,7 +136,7 @@ def _structures(
     def select(built: BuiltGraph) -> tuple[frozenset[int] | None, frozenset[int]]:
         nonlocal warned
         with warnings.catch_warnings():
-            if warned:  # of what matches nothing, at every new graph
+            if warned:  # once is enough, not at every new graph
                 warnings.simplefilter("ignore")
             warned = True
             rows = selected_rows(
@@ -151,7 +151,7 @@ def _structures(
 
 
 def _small_or(retained: set[int], graph: Graph) -> frozenset[int]:
-    """Give the rows of tensors to keep whole: small ones, and those asked for within the limit."""
+    """Return the rows of tensors to keep whole: small ones, and those asked for within the limit."""
     slots = enumerate(slot for node in graph.nodes for slot in node.slots)
     sizes = ((row, math.prod(slot.shape)) for row, slot in slots if slot.requires_grad)
     return frozenset(
@@ -194,16 +194,16 @@ def _optimizers(given: Any) -> list[torch.optim.Optimizer]:
 
 
 def _warn_of_strangers(model: torch.nn.Module, optimizers: Sequence[torch.optim.Optimizer]) -> None:
-    """Warn of an optimizer that holds no parameter of the model, as one made before the model was."""
+    """Warn of an optimizer that holds no parameter of the model, such as one made before it."""
     owned = {id(parameter) for parameter in model.parameters()}
     for optimizer in optimizers:
         held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         if not any(id(parameter) in owned for parameter in held):
             warnings.warn(
-                f"{WHERE}: expected an optimizer of parameters of the model, got {type(optimizer).__name__} "
-                "that holds none of them: what it does to the model, if anything, is not recorded. If it "
-                "is to step the model's own, make it after the model, from model.parameters(). One that "
-                "steps copies of them (master weights, partitions) counts the steps.",
+                f"{WHERE}: expected an optimizer of the model's parameters, got {type(optimizer).__name__} "
+                "that holds none of them. What it does to the model, if anything, is not recorded. To step "
+                "the model's own parameters, make it after the model, from model.parameters(). An optimizer "
+                "that steps copies of them (master weights, partitions) counts the steps.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -220,7 +220,7 @@ def _check_numbers(every_n_steps: Any, budget: Any) -> None:
         )
     if budget is not None and not (isinstance(budget, (int, float)) and 0 < budget < 1):
         raise CaptureError(
-            f"{WHERE}: expected budget to be a share of the time between 0 and 1, as 0.02, got "
+            f"{WHERE}: expected budget to be a share of the time between 0 and 1, such as 0.02, got "
             f"{budget!r}."
         )
 
@@ -228,7 +228,7 @@ def _check_numbers(every_n_steps: Any, budget: Any) -> None:
 def _check_memory(update_memory: Any) -> None:
     if isinstance(update_memory, bool) or not isinstance(update_memory, int) or update_memory < 0:
         raise CaptureError(
-            f"{WHERE}: expected update_memory to be a number of bytes, as 256 * 2**20, or 0, got "
+            f"{WHERE}: expected update_memory to be a number of bytessuch as 256 * 2**20, or 0, got "
             f"{update_memory!r}."
         )
 

@@ -19,7 +19,7 @@ class BackwardPass:
 
     table: StatisticsTable
     gradients: Mapping[int, np.ndarray]
-    #: Rows that were to be read and could not be, and why.
+    #: Rows that could not be read although they were to be, and why.
     unread: Mapping[int, str] = dataclasses.field(default_factory=dict)
 
 
@@ -62,7 +62,7 @@ class GradGraph:
         """Find a tensor by name, with its gradient in the last backward pass.
 
         Raises:
-            TypeError: ``name`` is no string.
+            TypeError: ``name`` is not a string.
             KeyError: No tensor or node has that name; the message lists close ones.
         """
         if not isinstance(name, str):
@@ -79,7 +79,7 @@ class GradGraph:
         return name in self._rows_by_name()
 
     def __iter__(self) -> Iterator[TensorView]:
-        """Give every slot of every node in forward order."""
+        """Return every slot of every node in forward order."""
         return map(self.view, range(self.graph.slot_count))
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class GradGraph:
         )
 
     def edge_gradient(self, edge: int, backward_pass: int = -1) -> Statistics | None:
-        """Give the statistics of what runs back along one edge: its own share of the slot's gradient."""
+        """Return the statistics of one edge's own share of its slot's gradient, which runs back along it."""
         if not self.backward_passes:
             return None
         return self.backward_passes[backward_pass].table.row(int(self.graph.edge_rows[edge]))
@@ -127,7 +127,7 @@ class GradGraph:
         return to_dot(self.graph, norms)
 
     def to_networkx(self) -> Any:
-        """Give a ``networkx.MultiDiGraph``, nodes by key.
+        """Return a ``networkx.MultiDiGraph``, nodes by key.
 
         Raises:
             ImportError: networkx is not installed.
@@ -167,11 +167,11 @@ class GradGraph:
         complex_ones = any(
             slot.dtype.startswith("complex") for node in self.nodes for slot in node.slots
         )
-        of_magnitudes = "; of complex gradients the mean is that of |g|" if complex_ones else ""
+        of_magnitudes = "; the mean of complex gradients is that of |g|" if complex_ones else ""
         return f"{self.tag}: {len(self.nodes)} nodes, {len(self.edges)} edges, {ran}{of_magnitudes}"
 
     def _rows_by_name(self) -> dict[str, int]:
-        """Index names once: variables before parameters before nodes, the first of several wins."""
+        """Index names once: variables before parameters before nodes, the first of equal names wins."""
         if self._rows is None:
             rows: dict[str, int] = {}
             starts = self.graph.slot_offsets.tolist()

@@ -11,10 +11,10 @@ from tb_gradgraph.record import Process
 
 
 def process_rank() -> int:
-    """Give this process's number among those of the training; 0 of the main one, or the only one."""
+    """Return this process's number within the training; 0 for the main one, or the only one."""
     if _has_group():
         return distributed.get_rank()
-    told = os.environ.get("RANK", "")  # by torchrun, to a process that has not joined yet
+    told = os.environ.get("RANK", "")  # torchrun tells a process that has not joined yet
     return int(told) if told.isdecimal() else 0
 
 
@@ -30,8 +30,8 @@ def _has_group() -> bool:
 
 
 def _run_id() -> str:
-    """Give what all processes of a training have in common, and those of no other one at that time."""
-    told = os.environ.get("TORCHELASTIC_RUN_ID", "none")  # "none": torchrun was given none
+    """Return what all processes of this training share, and those of no other training at that time."""
+    told = os.environ.get("TORCHELASTIC_RUN_ID", "none")  # "none": torchrun got no id
     if told != "none":
         return told
     return ":".join(os.environ.get(name, "") for name in ("MASTER_ADDR", "MASTER_PORT")).strip(":")

@@ -1,4 +1,4 @@
-"""The joint of capture and summarize: from a graph that is built to records of its backward passes."""
+"""Where capture and summarize meet: from a built graph to the records of its backward passes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tb_gradgraph.summarize import StatisticsBatch, whole_arrays
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What the user asked to have read of a graph."""
+    """What the user asked to read of a graph."""
 
     select: Selector = "*"
     exclude: Selector = ()
@@ -58,7 +58,7 @@ class GraphRecorder:
     def prepare(
         self, built: BuiltGraph, objective: str
     ) -> tuple[BackwardObserver, frozenset[int] | None]:
-        """Start the result for ``built``; give what observes it, and the rows to read."""
+        """Start the result for ``built``; return its observer, and the rows to read."""
         request = self._request
         rows = selected_rows(
             built, self._model, request.select, request.exclude, request.level, request.where
@@ -80,7 +80,7 @@ class GraphRecorder:
 
 
 def warn_of_large(graph: Graph, rows: set[int], where: str) -> None:
-    """Warn of tensors to retain that are too large for it."""
+    """Warn of tensors to retain that are too large to keep whole."""
     slots = [(node.name, slot) for node in graph.nodes for slot in node.slots]
     large = [
         f"{slot.name or name} of shape {list(slot.shape)}"
@@ -90,8 +90,8 @@ def warn_of_large(graph: Graph, rows: set[int], where: str) -> None:
     if large:
         more = f" and {len(large) - 1} more" if len(large) > 1 else ""
         warnings.warn(
-            f"{where}: expected tensors to retain of at most {RETAIN_LIMIT:,} elements, got "
-            f"{large[0]}{more}; of these the statistics alone are kept.",
+            f"{where}: expected tensors to retain to have at most {RETAIN_LIMIT:,} elements, got "
+            f"{large[0]}{more}; only the statistics of these are kept.",
             UserWarning,
             stacklevel=2,
         )
@@ -108,7 +108,7 @@ class _PassSink:
         on_pass: Callable[[GradGraph, int, BackwardPass], None] | None,
         told: set[str],
     ) -> None:
-        """Prepare; ``told`` has the nodes of earlier passes that it was warned of."""
+        """Prepare; ``told`` holds the nodes that earlier passes warned of."""
         self._told = told
         self._result = result
         self._number = number
@@ -118,7 +118,7 @@ class _PassSink:
         self._placements: dict[int, str] = {}
 
     def add(self, row: int, gradient: torch.Tensor, placement: str = "") -> None:
-        """Reduce one gradient; copy it where it is kept whole, and this process has all of it."""
+        """Reduce one gradient; copy it if it is kept whole and this process has all of it."""
         limit = RETAIN_LIMIT if row in self._retained else WHOLE_LIMIT
         if placement:
             self._placements[row] = placement
@@ -129,7 +129,7 @@ class _PassSink:
         self._batch.unread.note(row, error)
 
     def finish(self) -> None:
-        """Add the pass to the graph and pass it on."""
+        """Add the pass to the graph and hand it on."""
         pending = self._batch.reduce()
         found = BackwardPass(*pending.collect(), pending.unread)
         warn_of_unread(self._result.graph, found.unread, self._told)

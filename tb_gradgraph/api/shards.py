@@ -1,4 +1,4 @@
-"""What is told of a model that several processes hold together, when its watch begins."""
+"""What a watch says as it begins on a model that several processes hold together."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from tb_gradgraph.autograd import (
 
 
 def warn_of_parts(model: torch.nn.Module, where: str, stacklevel: int) -> None:
-    """Say it where what will be recorded is this process's part."""
+    """Warn where only this process's part will be recorded."""
     place = placement_in(model)
     tensors = [tensor for kind, _, tensor in owned_tensors(model) if kind == "parameter"]
     parts = sum(any(how[-1] != "R" for how in _hows(tensor)) for tensor in tensors)
     if place.startswith("fsdp"):
         text = (
-            "the model is sharded by FullyShardedDataParallel, which computes with parts of flat "
-            "tensors in the place of its parameters: of parameters nothing is recorded, or this "
-            "process's part of it. Of what fully_shard takes in this process's part is."
+            "the model is sharded by FullyShardedDataParallel, which computes with parts of flat tensors "
+            "in place of its parameters: nothing is recorded of a parameter, or only this process's part "
+            "of it. For a model that fully_shard has taken in, this process's part is recorded."
         )
     elif place.startswith("zero"):
         text = (
-            "DeepSpeed sums gradients over the processes after backward, into tensors of its own: what "
-            "is recorded are this process's own before that, and no updates."
+            "DeepSpeed sums gradients over the processes after backward, into its own tensors: what is "
+            "recorded is this process's own gradients before that sum, and no updates."
         )
     elif parts:
         text = (
-            f"{parts} of {len(tensors)} parameters are distributed over several processes. Recorded is "
-            "the part that this process has, marked as that: its numbers are in no total, and no "
-            "finding but of NaN and infinity. Watch on every process, each with a writer and a "
-            "directory of its own, to have all parts."
+            f"{parts} of {len(tensors)} parameters are distributed over several processes. Only this "
+            "process's part is recorded, and marked as a part: its numbers are in no total, and only "
+            "NaN and infinity in it lead to findings. Watch on every process, each with its own writer "
+            "and directory, to have all parts."
         )
     else:
         return

@@ -19,14 +19,14 @@ ResultT = TypeVar("ResultT")
 
 
 def is_off() -> bool:
-    """Whether the environment has switched this package off."""
+    """Return whether the environment has switched this package off."""
     return os.environ.get(SWITCH) == "0"
 
 
 def unless_off(
     instead: Callable[..., ResultT],
 ) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
-    """Have ``instead`` called with the same arguments where the package is switched off."""
+    """Call ``instead`` with the same arguments if the package is switched off."""
 
     def decorate(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
         @functools.wraps(function)
@@ -39,18 +39,18 @@ def unless_off(
 
 
 def no_watch(*given: Any, **named: Any) -> IdleWatch:
-    """Give a watch that attaches nothing; no argument is looked at but for its name."""
+    """Return a watch that attaches nothing; no argument is looked at except for its name."""
     model = named.get("model", given[1] if len(given) > 1 else None)
     return IdleWatch(named.get("tag") or type(model).__name__, named.get("every_n_steps", 50), _WHY)
 
 
 def no_graph(*_given: Any, **named: Any) -> GradGraph:
-    """Give a graph of nothing, which says why."""
+    """Return an empty graph, which says why it is empty."""
     return _NoGraph(Graph((), (), ()), named.get("tag") or "", {})
 
 
 class _NoGraph(GradGraph):
-    """A graph without nodes, for nothing was to be captured."""
+    """A graph without nodes, because nothing was to be captured."""
 
     def __str__(self) -> str:
         return f"No graph: {_WHY}."

@@ -14,7 +14,7 @@ _ROW_LIMIT = 200
 
 
 def text_table(headline: str, tensors: Collection[TensorView]) -> str:
-    """Lay out one line a tensor in columns, below a headline."""
+    """Lay out one line for each tensor in columns, below a headline."""
     rows = [_COLUMNS, *_rows(tensors)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     lines = [
@@ -24,7 +24,7 @@ def text_table(headline: str, tensors: Collection[TensorView]) -> str:
 
 
 def html_table(headline: str, tensors: Collection[TensorView]) -> str:
-    """Lay out the same as an HTML table; every name is escaped."""
+    """Lay out the same text as an HTML table; every name is escaped."""
     head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"

@@ -18,11 +18,11 @@ class TensorView:
     node: Node
     slot: Slot
     scope: Scope | None
-    statistics: Statistics | None  # of the gradient (complex: of ``|g|``); None where none arrived
+    statistics: Statistics | None  # of the gradient (``|g|`` if complex); None where none arrived
     gradient: np.ndarray | None  # where it is kept whole
     value: np.ndarray | None  # where it is kept whole
     ran: bool  # whether a backward ran
-    why_none: str = ""  # what is known of a gradient that is missing from this pass alone
+    why_none: str = ""  # what is known if only this pass lacks the gradient
 
     def __repr__(self) -> str:
         norm = None if self.statistics is None else self.statistics.l2_norm
@@ -62,24 +62,24 @@ class TensorView:
 
     @property
     def is_leaf(self) -> bool:
-        """As ``torch.Tensor.is_leaf``."""
+        """Return the tensor's ``torch.Tensor.is_leaf``."""
         return self.node.is_leaf
 
     @property
     def requires_grad(self) -> bool:
-        """As ``torch.Tensor.requires_grad``."""
+        """Return the tensor's ``torch.Tensor.requires_grad``."""
         return self.slot.requires_grad
 
     @property
     def retains_grad(self) -> bool:
-        """As ``torch.Tensor.retains_grad``."""
+        """Return the tensor's ``torch.Tensor.retains_grad``."""
         return self.slot.retains_grad
 
     @property
     def placement(self) -> str:
-        """Where the gradient lies among processes, as ``fsdp:S0``; "" where this one has all of it.
+        """Where the gradient lies among processes, as ``fsdp:S0``; "" if this process has all of it.
 
-        Unless it is, statistics are of the part that this process has.
+        If it does not, statistics are of the part that this process has.
         """
         return self.slot.placement
 
@@ -90,5 +90,5 @@ class TensorView:
 
     @property
     def order(self) -> int:
-        """1 for the forward graph, 2 for what a backward with ``create_graph`` made."""
+        """1 for the forward graph, 2 for nodes that a backward with ``create_graph`` made."""
         return self.node.order

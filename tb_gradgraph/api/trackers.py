@@ -1,4 +1,4 @@
-"""From what a trainer hands out for a writer to the writer, or to none where this process has none."""
+"""From what a trainer hands out as a writer to the real one, or to none if this process has none."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tb_gradgraph.errors import WriterError
 
 
 def writer_of(given: Any, where: str) -> Any:
-    """Give the writer that is meant; None where only the main process has one, and this is another.
+    """Return the writer that is meant; None if only the main process has one, and this is another.
 
     Args:
-        given: A writer; a logger or tracker that has one; or what stands for it on other
+        given: A writer; a logger or tracker that has one; or its stand-in on other
             processes: None, Accelerate's blank tracker, Lightning's dummy.
         where: The user's call, for messages.
 
@@ -29,20 +29,20 @@ def writer_of(given: Any, where: str) -> Any:
         return None
     if given is None:
         raise WriterError(
-            f"{where}: expected a SummaryWriter, got None. Only a process whose rank is above 0 may "
-            "be without one."
+            f"{where}: expected a SummaryWriter, got None. Only a process whose rank is above 0 may be "
+            "without one."
         )
     raise WriterError(
         f"{where}: expected a tracker that has begun, got {type(given).__name__} without a writer. "
-        'Call accelerator.init_trackers("name") before, with Accelerator(log_with="tensorboard").'
+        'Call accelerator.init_trackers("name") first, with Accelerator(log_with="tensorboard").'
     )
 
 
 def _is_dummy(given: Any) -> bool:
-    """Whether it is what Lightning's loggers give where nothing is to be logged."""
+    """Return whether it is what Lightning's loggers give when nothing is to be logged."""
     return _is_a(given, "_DummyExperiment")
 
 
 def _is_a(value: Any, name: str) -> bool:
-    """Whether a value is of a class of that name, of a library that we do not import."""
+    """Return whether a value's class has that name and is from a library that we do not import."""
     return any(kind.__name__ == name for kind in type(value).__mro__)

@@ -40,41 +40,41 @@ def add_grad_graph(
 ) -> GradGraph:
     """Write the graph of ``model`` as autograd ran it, with the gradient of every tensor in it.
 
-    Of a module, one forward and one backward are run, and nothing is left
-    behind: ``.grad``, buffers, random state, mode, hooks and version counters of
-    parameters are as before. Of tensors (``add_grad_graph(writer, loss)``) the
-    structure is written now, and the gradients of every backward that you run
-    over it are added as it runs.
+    A module is run forward and backward once, and nothing is left behind: ``.grad``,
+    buffers, random state, mode, hooks and version counters of parameters are as
+    before. For tensors (``add_grad_graph(writer, loss)``) the structure is written
+    now, and the gradients of every backward that you run over it are added as it
+    runs.
 
     Args:
         writer: A SummaryWriter: ours, torch's, tensorboardX's, a logger's ``.experiment``, or
-            Accelerate's tracker. Of several processes those without one may give None, or what
-            their logger or tracker is there: then nothing is written.
+            Accelerate's tracker. In a training of several processes, those without one may give
+            None, or what their logger or tracker is there: then nothing is written.
         model: A module, or one or several tensors that you computed.
-        input_to_model: As for ``add_graph``: a tensor; a tuple, positional arguments;
-            a dict, keyword arguments; anything else, the one argument.
-        kwargs: Keyword arguments of the model beside ``input_to_model``, which then gives
-            positional ones alone: ``(model, (x, y), kwargs={"mask": mask})``. A dict beside it is
+        input_to_model: As for ``add_graph``: a tensor; a tuple of positional arguments;
+            a dict of keyword arguments; anything else is the one argument.
+        kwargs: Keyword arguments of the model besides ``input_to_model``, which then gives
+            only positional ones: ``(model, (x, y), kwargs={"mask": mask})``. A dict beside it is
             the one argument.
-        global_step: Step to record. Without it 0, then one more than the last of this tag.
-        loss_fn: From the model's output to a scalar. Without it the output itself if it is
+        global_step: Step to record. By default 0, then one more than this tag's last.
+        loss_fn: From the model's output to a scalar. By default the output itself if it is
             a scalar, its ``.loss`` or ``["loss"]``; else ``grad_outputs`` says the gradient of each
             output; else the sum of all floating outputs is differentiated.
         grad_outputs: As in ``torch.autograd.grad``.
-        tag: Name of the graph. Without it the module's class, or the tensor's variable.
+        tag: Name of the graph. By default the module's class, or the tensor's variable.
         select: Whose gradients to read: glob patterns on names, a function of a
-            ``Node``, or a list of patterns, tensors and modules. ``exclude`` takes away from it.
+            ``Node``, or a list of patterns, tensors and modules. ``exclude`` takes some away again.
         exclude: See ``select``.
         retain: Whose gradients to keep whole, up to 65,536 elements each. Tensors of at
             most 16 elements are always kept, value and gradient.
         level: ``"op"`` for every node, ``"module"`` for module outputs and leaves,
             ``"param"`` for leaves alone.
-        all_ranks: Say that every process of the training makes this call. Without it a model
-            that would wait for other processes is refused; what DistributedDataParallel
-            wraps is run by itself, and gives this process's own gradient.
+        all_ranks: Say that every process of the training makes this call. Without it, a model
+        that would wait for other processes is refused, and what DistributedDataParallel
+        wraps is run by itself and gives this process's own gradient.
 
     Returns:
-        The graph. If its backward is still to come it fills in as that runs.
+        The graph. If its backward is still to come, it fills in as that runs.
 
     Raises:
         CaptureError: Nothing can be differentiated, or an argument is not as above.
@@ -84,7 +84,7 @@ def add_grad_graph(
     request = Request(select, exclude, retain, level, "add_grad_graph()")
     log = graph_log_of(writer, request.where)
     owner = model if isinstance(model, torch.nn.Module) else None
-    if log is None:  # a process without a writer runs what the others run
+    if log is None:  # a process without a writer still runs what the others run
         recorder = GraphRecorder(lambda graph: tag or default_tag(owner, graph), owner, request)
     else:
         recorder = log.recorder(owner, tag, global_step, request)
@@ -111,36 +111,36 @@ def watch(
     update_memory: int = UPDATE_MEMORY,
     strict: bool = False,
 ) -> Watch:
-    """Record every n-th step of a training loop, in which nothing else changes.
+    """Record every n-th step of a training loop, which needs no other change.
 
-    No extra pass is run and nothing is put on the model. Of each recorded step the
-    gradients of every backward over ``model`` are kept; with ``optimizer`` also what
-    accumulated in ``.grad``, what the optimizer saw (after unscaling and clipping),
-    weights and updates. Watching a model again under one tag ends the first watch.
+    No extra pass is run and nothing is put on the model. Each recorded step keeps the
+    gradients of every backward over ``model``; with ``optimizer`` also what accumulated
+    in ``.grad``, what the optimizer saw (after unscaling and clipping), weights and
+    updates. Watching a model again under the same tag ends the first watch.
 
     Args:
         writer: A SummaryWriter: ours, torch's, tensorboardX's, a logger's ``.experiment``, or
-            Accelerate's tracker. Of several processes those without one may give None, or what
-            their logger or tracker is there: then nothing is written.
+            Accelerate's tracker. In a training of several processes, those without one may give
+            None, or what their logger or tracker is there: then nothing is written.
         model: The module that is trained.
-        optimizer: One or several. A step is then a step of theirs (of several: until all
-            have stepped), and parameters outside the model are recorded too; without, a
-            step is one backward over the model.
+        optimizer: One or several. A step is then a step of theirs (with several: until all
+        have stepped), and parameters outside the model are recorded too; without one, a
+        step is one backward over the model.
         grad_scaler: The scaler of the loss, whose factor is divided out of all numbers.
-            Without it the one that has ``optimizer`` step is found, and one that is among the
+            By default the one that has ``optimizer`` step is found, and one that is among the
             variables where backward is called.
         every_n_steps: Steps whose number is a multiple of it are recorded.
-        level: ``"param"``, parameters alone; ``"module"``, what modules put out as well;
+        level: ``"param"``, only parameters; ``"module"``, the outputs of modules as well;
             ``"op"``, every node.
-        tag: Name of the training. Without it the module's class.
+        tag: Name of the training. By default the module's class.
         select: As for ``add_grad_graph``.
-        exclude: Takes away from ``select``.
-        retain: Whose whole gradient to keep, as for ``add_grad_graph``.
-        budget: Share of the time that recording may take, as 0.02; the cadence is
+        exclude: As for ``add_grad_graph``.
+        retain: Which gradients to keep whole, as for ``add_grad_graph``.
+        budget: Share of the time that recording may take, such as 0.02; the cadence is
             lengthened to stay below it.
         update_memory: Bytes that copies of weights may take while an optimizer steps in a
             recorded step, on an accelerator at most 5 % of what is free. How far the step moved
-            a weight is exact where a copy fits, else an estimate, and recorded as one.
+            a weight is exact if a copy fits, else an estimate, and recorded as one.
         strict: Raise a fault of the recording itself at the next use of the result. The
             training is never interrupted.
 
@@ -191,7 +191,7 @@ def capture(
     level: str = "op",
     all_ranks: bool = False,
 ) -> GradGraph:
-    """Give the graph that ``add_grad_graph`` would write, without writing it.
+    """Return the graph that ``add_grad_graph`` would write, without writing it.
 
     Arguments and errors are those of ``add_grad_graph``.
 

@@ -1,4 +1,4 @@
-"""What one summary writer has logged of graphs: its session, tags, steps and passes."""
+"""The graphs that one summary writer has logged: its session, tags, steps and passes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ATTRIBUTE = "_tb_gradgraph"
 
 
 def graph_log_of(writer: Any, where: str) -> GraphLog | None:
-    """Give the log of ``writer``, begun at the first call; None where this process has no writer.
+    """Return the log of ``writer``, begun at the first call; None where this process has no writer.
 
     Raises:
         WriterError: The writer is closed, or of an unknown kind.
@@ -54,13 +54,13 @@ def default_tag(model: torch.nn.Module | None, graph: Graph) -> str:
 
 
 def class_name(model: torch.nn.Module) -> str:
-    """Give the name of a model's class, not that of a wrapper."""
+    """Return the name of a model's class, not of its wrapper."""
     return type(unwrapped(model)).__name__
 
 
 @dataclasses.dataclass(slots=True)
 class _TagState:
-    """One tag: whose it is, and where it has got to."""
+    """One tag: whose it is, and how far it has got."""
 
     model: weakref.ref[torch.nn.Module] | None
     step: int = -1
@@ -99,7 +99,7 @@ class GraphLog:
         return session
 
     def describe(self, mesh: Mapping[str, tuple[int, int]]) -> None:
-        """Have it known on which process, and where in a mesh, this is recorded."""
+        """Record on which process, and where in a mesh, this runs."""
         self._mesh.update(mesh)
         self._session.describe(describe_process(self._mesh))
 
@@ -110,13 +110,13 @@ class GraphLog:
         global_step: int | None,
         request: Request,
     ) -> GraphRecorder:
-        """Give what captures and writes one graph at ``global_step``, or at the tag's next step."""
+        """Return what captures and writes one graph at ``global_step``, or at the tag's next step."""
         step = _checked_step(global_step, request.where)
         place = _Place(self, model, _checked_tag(tag, request.where), step)
         return GraphRecorder(place.name, model, request, place.write_structure, place.write_pass)
 
     def watch_tag(self, model: torch.nn.Module, tag: str | None, where: str) -> str:
-        """Give the tag that a training of ``model`` is recorded under."""
+        """Return the tag that a training of ``model`` is recorded under."""
         checked = _checked_tag(tag, where)
         name = checked or _free_tag(self._tags, class_name(model), model)
         self._tags.setdefault(name, _TagState(weakref.ref(model)))
@@ -163,7 +163,7 @@ class _Place:
         self._step = step
 
     def name(self, graph: Graph) -> str:
-        """Give the tag; another model of the same class gets a tag of its own."""
+        """Return the tag; another model of the same class gets a tag of its own."""
         tags = self._log._tags
         name = self._tag or default_tag(self._model, graph)
         if self._tag is None and self._model is not None:

@@ -1,4 +1,4 @@
-"""Why the panel shows nothing of a log directory: checks of what lies in it, each with its cure."""
+"""Why the panel shows nothing from a log directory: checks of its contents, each with its cure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RECORD = (
 
 
 def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Checked]:
-    """Look for records below ``logdir`` and say of each run what it holds, or what is missing."""
+    """Look for records below ``logdir`` and say what each run holds, or what it lacks."""
     root = pathlib.Path(logdir)
     if not root.is_dir():
         what = "is a file" if root.exists() else "does not exist"
@@ -38,14 +38,14 @@ def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Checked]:
     directories = len({path.parent for path in files})
     yield Checked(
         "ok",
-        f"{_count(len(files), 'event file')} of {_count(directories, 'run')} below {root}, "
+        f"{_count(len(files), 'event file')} in {_count(directories, 'run')} below {root},  "
         f"{size / 1e3:,.0f} kB",
     )
     yield from _examine_runs(read_logdir(root))
 
 
 def _files_of(run: pathlib.Path) -> list[pathlib.Path]:
-    with contextlib.suppress(OSError):  # gone by now; read_logdir says so
+    with contextlib.suppress(OSError):  # it is gone by now; read_logdir says so
         return list_event_files(run)
     return []
 
@@ -91,9 +91,9 @@ def _examine_run(run: LoggedRun) -> Iterator[Checked]:
     elif run.sessions:
         yield Checked(
             "wrong",
-            f"run {run.name}: a session was begun ({_versions(run)}), and nothing recorded in it",
-            "a watch records when backward() runs through its model; records come to the disk "
-            "after 5 s at first, later more rarely, and with writer.flush() and close()",
+            f"run {run.name}: a session began ({_versions(run)}), but nothing was recorded in it",
+            "a watch records when backward() runs through its model; records reach the disk "
+            "after 5 s at first, later less often, and with writer.flush() and close()",
         )
 
 
@@ -124,7 +124,9 @@ def _examine_records(run: LoggedRun) -> Iterator[Checked]:
         missing = graphs - run.graphs.keys()
         if missing:
             text = f"run {run.name}, tag {tag}: the structure of {_count(len(missing), 'graph')} is missing"
-            yield Checked("wrong", text, "keep all event files of a run together in its directory")
+            yield Checked(
+                "wrong", text, "keep all of a run's event files together in its directory"
+            )
 
 
 def _versions(run: LoggedRun) -> str:
@@ -132,7 +134,7 @@ def _versions(run: LoggedRun) -> str:
         f"tb_gradgraph {session.writer_version}, torch {session.torch_version or 'unknown'}"
         for session in run.sessions
     }
-    return "; ".join(sorted(versions)) or "which says nothing of itself"
+    return "; ".join(sorted(versions)) or "of unknown versions"
 
 
 def _count(number: int, what: str) -> str:

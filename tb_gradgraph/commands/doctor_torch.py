@@ -1,4 +1,4 @@
-"""Whether the torch side of the package works here: it is imported and used, not only looked at."""
+"""Does the torch side of the package work here? It is imported and used, not only looked at."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def examine_torch() -> Iterator[Checked]:
     try:
         installed = importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
-        return  # told among the versions; looking at logs needs no torch
+        return  # the versions say so; looking at logs needs no torch
     if os.environ.get("TB_GRADGRAPH") == "0":
         text = "tb_gradgraph is switched off by TB_GRADGRAPH=0: nothing is recorded"
         yield Checked("note", text, "unset TB_GRADGRAPH")
@@ -37,7 +37,7 @@ def examine_torch() -> Iterator[Checked]:
         return
     wrong = [name for name, norm in expected.items() if not _is_close(found.get(name), norm)]
     if wrong:
-        text = f"recorded gradients are not those of torch {installed}: {', '.join(wrong)}"
+        text = f"recorded gradients differ from those of torch {installed}: {', '.join(wrong)}"
         yield Checked("wrong", text, _CURE)
     else:
         yield Checked("ok", f"a training step is recorded and read back under torch {installed}")
@@ -50,7 +50,7 @@ def _is_close(found: float | None, expected: float) -> bool:
 
 
 def _record_a_step() -> tuple[dict[str, float], dict[str, float]]:
-    """Give the gradients' norms as plain torch has them, and as they were recorded."""
+    """Return the gradients' norms as plain torch computes them, and as they were recorded."""
     import torch
 
     from tb_gradgraph.api import SummaryWriter, capture
@@ -63,7 +63,7 @@ def _record_a_step() -> tuple[dict[str, float], dict[str, float]]:
     x = torch.ones(4, 3)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is missing is told below
+        warnings.simplefilter("ignore")  # what is missing is said below
         capture(net, x)
         with SummaryWriter(folder) as writer:
             writer.watch(net, optimizer=optimizer, every_n_steps=1, strict=True)
@@ -102,10 +102,10 @@ def _missing_parts() -> Iterator[Checked]:
     try:
         from tb_gradgraph.autograd import missing_parts, names_of
     except ImportError:
-        return  # recording failed by it, and was told of
+        return  # recording failed because of it, which was said above
 
     for part in missing_parts():
-        text = f"torch has no {names_of(part)}; lost is {part.lost}"
+        text = f"torch has no {names_of(part)}; without it these are lost: {part.lost}"
         yield Checked("wrong" if part.stops else "note", text, _CURE)
 
 

@@ -22,18 +22,18 @@ def export(
     told: Told = lambda text: None,
     **filters: str | None,
 ) -> Iterable[bytes]:
-    """Give the bytes of one tag's records, piece by piece.
+    """Return the bytes of one tag's records, piece by piece.
 
     Args:
         logdir: Directory of a run, or of several.
         format_name: ``json``, ``csv`` or ``dot``.
-        run: Which run; may be left out where there is one.
-        tag: Which tag of the run; may be left out where there is one.
+        run: Which run; may be left out if there is one.
+        tag: Which tag of the run; may be left out if there is one.
         told: Called with a sentence for each thing that cannot be read and is not in the export.
-        filters: ``step``, ``hash``, ``backward_pass``, ``stage``: only records of these.
+        filters: ``step``, ``hash``, ``backward_pass``, ``stage``: only records with these.
 
     Raises:
-        ExportError: If there is nothing that fits, or the run or tag is not said.
+        ExportError: If nothing fits, or it is not clear which run or tag is meant.
     """
     source = open_log(logdir, told)
     reader = Reader(source)
@@ -53,7 +53,7 @@ def export(
 
 
 def open_log(logdir: str | os.PathLike[str], told: Told) -> EventFiles:
-    """Read the event files below a directory, and tell what could not be read."""
+    """Read the event files below a directory, and say what could not be read."""
     source = EventFiles(logdir)
     for problem in source.problems:
         told(problem)
@@ -61,14 +61,14 @@ def open_log(logdir: str | os.PathLike[str], told: Told) -> EventFiles:
 
 
 def _then_told(parts: Iterable[bytes], reader: Reader, run: str, told: Told) -> Iterator[bytes]:
-    """Tell at the end which records were damaged: some are found to be as they are read."""
+    """Say at the end which records were damaged: some are found damaged only when read."""
     yield from parts
     for warning in reader.runs(all_sessions=True)[run].warnings:
         told(warning)
 
 
 def choose_run(runs: Mapping[str, RunView], run: str | None) -> RunView:
-    """Give the run that is asked for, or the only one."""
+    """Return the run that is asked for, or the only one."""
     return runs[_choose("run", tuple(runs), run)]
 
 

@@ -32,7 +32,7 @@ from tb_gradgraph.serve import (
 )
 from tb_gradgraph.statistics import DRAWN, NONFINITE, STATISTICS
 
-#: Most bytes of all answers in a file, before they are compressed; of more, steps are left out.
+#: Most bytes of all answers in a file, before they are compressed; beyond that, steps are left out.
 MOST_BYTES = 96 * 2**20
 
 #: Bytes that a row of a record takes: its statistics in `step`, `node` and `flow`, a histogram, the axes.
@@ -51,14 +51,14 @@ def export_html(
     most_bytes: int = MOST_BYTES,
     told: Told = lambda text: None,
 ) -> bytes:
-    """Give a file that shows one run's graphs as the panel does, without TensorBoard.
+    """Return a file that shows one run's graphs as the panel does, without TensorBoard.
 
     Args:
         logdir: Directory of a run, or of several.
-        run: Which run; may be left out where there is one.
+        run: Which run; may be left out if there is one.
         tag: Only this tag of the run; ``None``: all of them.
-        most_bytes: Limit of what the file holds, before compression. Where the run has more, it holds
-            every n-th recorded step and the last, and says so.
+        most_bytes: Limit of what the file holds, before compression. If the run has more, the
+        file holds every n-th recorded step and the last, and says so.
         told: Called with a sentence for each file or tag that cannot be read.
 
     Raises:
@@ -96,7 +96,7 @@ def _name_of(logdir: str | os.PathLike[str], view: RunView) -> str:
 
 
 class _Excerpt(Reader):
-    """A reader that knows of one run, and of a part of its records."""
+    """A reader that knows one run, and a part of its records."""
 
     def __init__(self, source: EventFiles, view: RunView) -> None:
         super().__init__(source)  # type: ignore[arg-type]  # the methods that are needed
@@ -112,13 +112,13 @@ def _estimate(view: RunView) -> int:
 
 
 def _leave_out(view: RunView, every: int) -> RunView:
-    """Keep each n-th recorded step of a tag, and the last; say so."""
+    """Keep every n-th recorded step of a tag, and the last; say so."""
     if every == 1:
         return view
     records = {tag: _each_nth(entries, every) for tag, entries in view.records.items()}
     warning = (
-        f"This file holds one of every {every} recorded steps, and the last: "
-        "all would make it too large."
+        f"This file holds one of every {every} recorded steps, and the last, because all of them "
+        "would make it too large."
     )
     return dataclasses.replace(view, records=records, warnings=(warning, *view.warnings))
 
@@ -134,7 +134,7 @@ def _steps(entries: tuple[Entry, ...]) -> list[int]:
 
 
 def _answer_all(reader: Reader, view: RunView) -> dict[str, bytes]:
-    """Answer every question that the panel may have; what is damaged has no answer."""
+    """Answer every question that the panel may have; damaged records have no answer."""
     answers: dict[str, bytes] = {}
     for name, route, query in _list_questions(reader, view):
         try:
@@ -188,6 +188,6 @@ def _of_graph(
 
 
 def _list_readings(entries: tuple[Entry, ...]) -> set[tuple[str, int]]:
-    """List where in a step, and in which backward pass, the heat map may be asked for."""
+    """List the stages and backward passes of a step for which the panel may ask for the heat map."""
     passes = {(entry.stage, entry.backward_pass) for entry in entries if entry.stage == "backward"}
     return passes | {(entry.stage, 0) for entry in entries if entry.stage != "backward"}

@@ -65,7 +65,7 @@ try {{
 
 
 def make_page(title: str, answers: Mapping[str, bytes]) -> bytes:
-    """Give the file; ``answers`` are those of the routes, by ``key_of``.
+    """Return the file; ``answers`` are the routes' answers, by ``key_of``.
 
     Raises:
         FileNotFoundError: If the package lacks its built panel.
@@ -77,7 +77,7 @@ def make_page(title: str, answers: Mapping[str, bytes]) -> bytes:
 
 
 def key_of(route: str, parameters: Mapping[str, object]) -> str:
-    """Name an answer as the page asks for it."""
+    """Name an answer by the name the page asks for."""
     return "\n".join([route, *sorted(f"{name}={value}" for name, value in parameters.items())])
 
 
@@ -87,7 +87,7 @@ def _part(name: str, content: bytes, attribute: str) -> str:
 
 
 def _pack(answers: Mapping[str, bytes]) -> bytes:
-    """Put answers one after the other, behind an index of where each is."""
+    """Put answers one after the other, behind an index that says where each is."""
     index, offset = {}, 0
     for key, content in answers.items():
         index[key] = (offset, len(content))

@@ -16,7 +16,7 @@ from tb_gradgraph.commands.summary import printable, summarize, warn
 from tb_gradgraph.errors import GradGraphError
 from tb_gradgraph.version import __version__
 
-#: What a shell says of a program whose reader has left, as ``head`` does.
+#: The exit status that a shell reports for a program whose reader has left, such as ``head``.
 _ENDED_BY_SIGPIPE = 128 + 13
 
 
@@ -44,14 +44,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _stop_printing() -> None:
-    """Send what is still to be printed nowhere: the interpreter flushes it at its end."""
+    """Drop what is still to be printed, because the interpreter flushes it at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
 
 
 class _IntermixedParser(argparse.ArgumentParser):
-    """Takes options between the arguments too: ``export --html runs --run net net.html``."""
+    """Accepts options between the arguments too: ``export --html runs --run net net.html``."""
 
     _is_within = False  # argparse's own way there calls this method
 
@@ -104,15 +104,15 @@ def _add_summary(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     summary.add_argument(
         "--all-sessions",
         action="store_true",
-        help="also list each session whose records a later one of the run hides, as a run",
+        help="also list each session whose records a later session hides, as if it were a run",
     )
     summary.set_defaults(run=_run_summary)
 
 
 def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = (
-        "Why does the panel not show? Check this environment and, if one is given, what lies in "
-        "a log directory. Says what to do about it."
+        "Find out why the panel does not show. Checks this environment and, if one is given, what "
+        "lies in a log directory, and says what to do."
     )
     doctor = commands.add_parser(
         "doctor", help="find out why the panel does not show", description=text
@@ -125,8 +125,8 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = (
-        "Write what was recorded of one graph: json (structure and all statistics), csv (one line "
-        "a record and tensor), dot (a drawing for Graphviz, with the norms of the last record), or "
+        "Write the records of one graph: json (structure and all statistics), csv (one line "
+        "for each record and tensor), dot (a drawing for Graphviz, with the norms of the last record), or "
         "html: the panel with all graphs and steps of a run, in one file that any browser opens."
     )
     export = commands.add_parser(
@@ -192,7 +192,7 @@ def _write_html(arguments: argparse.Namespace) -> int:
 
 
 def _run_demo(arguments: argparse.Namespace) -> int:
-    from tb_gradgraph.commands import demo  # imports torch, which the other commands do without
+    from tb_gradgraph.commands import demo  # imports torch, which the other commands do not need
 
     run = _choose_new_run(pathlib.Path(arguments.logdir))
     print(f"Training for {arguments.steps} steps, logging to {run} ...")
@@ -215,7 +215,7 @@ def _choose_new_run(logdir: pathlib.Path) -> pathlib.Path:
 
 
 def _python() -> str:
-    """Name this interpreter, whose TensorBoard has the plugin; below the working directory briefly."""
+    """Name this interpreter, whose TensorBoard has the plugin; briefly if below the working directory."""
     return sys.executable.removeprefix(os.getcwd() + os.sep)
 
 

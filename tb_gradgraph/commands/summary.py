@@ -12,7 +12,7 @@ from tb_gradgraph.statistics import STAGES
 
 
 def summarize(logdir: str, all_sessions: bool = False) -> int:
-    """Print it, with ``all_sessions`` also of what later sessions hide; give the exit status."""
+    """Print it, with ``all_sessions`` also what later sessions hide; return the exit status."""
     runs = read_logdir(logdir)
     hidden = [(run.name, some) for run in runs for some in run.hidden]
     if all_sessions:
@@ -31,7 +31,7 @@ def summarize(logdir: str, all_sessions: bool = False) -> int:
     for name, some in hidden:
         print(printable(f"run {name}: {some.text}"))
     if hidden and not all_sessions:
-        print(f"--all-sessions lists them too. Should they not be hidden: {CURE}.")
+        print(f"--all-sessions lists them too. If they should not be hidden: {CURE}.")
     for run in runs:
         for text in (*(gap.text for gap in run.gaps), *run.ended):
             print(printable(f"run {run.name}: {text}"))
@@ -62,7 +62,7 @@ def _summarize_run(run: LoggedRun) -> Iterable[tuple[str, ...]]:
 
 
 def _list_parts(runs: Iterable[LoggedRun]) -> Iterable[str]:
-    """Tell of the graphs of whose parameters a part was recorded, that of one process."""
+    """Say which graphs have parameters of which only one process's part was recorded."""
     for run in runs:
         process = run.sessions[-1].process if run.sessions else None
         used = {record.graph_hash for record in run.records}
@@ -72,13 +72,13 @@ def _list_parts(runs: Iterable[LoggedRun]) -> Iterable[str]:
             if parts and graph_hash in used:
                 which = ", ".join(sorted({tell_part(placement, process) for placement in parts}))
                 yield (
-                    f"run {run.name}, graph {graph_hash}: of {len(parts)} of {len(owned)} parameters "
-                    f"this process's part is recorded ({which}); they are in no total."
+                    f"run {run.name}, graph {graph_hash}: {len(parts)} of {len(owned)} parameters are "
+                    f"recorded only in this process's part ({which}), which is in no total."
                 )
 
 
 def _list_unreached(runs: Iterable[LoggedRun]) -> Iterable[str]:
-    """Tell of the parameters that no gradient can reach though they require one, by module."""
+    """List, by module, the parameters that require a gradient though none can reach them."""
     for run in runs:
         used = {record.graph_hash for record in run.records}
         for graph_hash, graph in run.graphs.items():
@@ -104,10 +104,10 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def warn(text: str) -> None:
-    """Print a warning, beside what the command gives."""
+    """Print a warning, apart from the command's output."""
     print(f"warning: {printable(text)}", file=sys.stderr)
 
 
 def printable(text: str) -> str:
-    """Take out what would move a terminal's cursor: names come from logs."""
+    """Replace what would move a terminal's cursor, because names come from logs."""
     return "".join(character if character.isprintable() else "?" for character in text)

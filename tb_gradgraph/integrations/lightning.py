@@ -16,7 +16,7 @@ _PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 
 
 def _callbacks() -> tuple[type, ...]:
-    """Give the Callback class of each package that is in use, else of the first that there is."""
+    """Return the Callback class of each package in use, else of the first one installed."""
     used = [module for name in _PACKAGES if (module := sys.modules.get(name)) is not None]
     if not used:
         found = [name for name in _PACKAGES if _is_installed(name)]
@@ -37,8 +37,8 @@ class GradGraphCallback(WatchingCallback, *_callbacks()):
     """Records the gradients of ``fit`` through the Trainer's TensorBoardLogger.
 
     Arguments are those of ``tb_gradgraph.watch``. Steps are the Trainer's
-    ``global_step``. That counts each optimizer's steps; where there are several, a
-    step is one of all of them, counted from the batches that were trained before.
+    ``global_step``, which counts each optimizer's steps. With several optimizers, a
+    step is one step of all of them, counted from the batches trained before.
     """
 
     def setup(self, trainer: Any, pl_module: torch.nn.Module, stage: str) -> None:
@@ -76,7 +76,7 @@ class GradGraphCallback(WatchingCallback, *_callbacks()):
         self._end()
 
     def teardown(self, trainer: Any, pl_module: torch.nn.Module, stage: str) -> None:
-        """Remove every trace where a tuner has ended ``fit`` early."""
+        """Remove every trace if a tuner has ended ``fit`` early."""
         self._end()
 
 

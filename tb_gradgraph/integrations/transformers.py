@@ -17,16 +17,16 @@ from tb_gradgraph.integrations.watching import WatchingCallback
 class GradGraphCallback(WatchingCallback, TrainerCallback):
     """Records the gradients of ``train`` into the files of the Trainer's TensorBoardCallback.
 
-    Where the Trainer has none (``report_to`` without "tensorboard"), the files are
+    If the Trainer has none (``report_to`` without "tensorboard"), the files are
     where it would have put them. Arguments are those of ``tb_gradgraph.watch``.
-    Steps are those of the Trainer's own logs, which count from 1: the gradients of
-    an update stand where its loss does. The first and every n-th are recorded.
+    Steps are those of the Trainer's own logs, which count from 1, so that an update's
+    gradients stand where its loss does. The first and every n-th step are recorded.
     """
 
     _own: TensorBoardCallback | None = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Forget an earlier training, should an error have ended it."""
+        """Forget an earlier training, in case an error ended it."""
         self._end()
 
     def on_step_begin(
@@ -51,7 +51,7 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
             self._writer_of(trainer, args, state, control),
             outermost
             if is_module_wrapper(outermost)
-            else model,  # torch.compile's is to be seen as such
+            else model,  # torch.compile's wrapper has to be seen
             [optimizer],
             getattr(getattr(trainer, "accelerator", None), "scaler", None),
             step,
@@ -81,7 +81,7 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
 
 
 def _running_trainer() -> Any:
-    """Give the Trainer whose event this is: callbacks are handed its parts, but not itself."""
+    """Return the Trainer whose event this is: callbacks get its parts, but not the Trainer itself."""
     frame = sys._getframe(1)
     while frame is not None:
         this = local_variables(frame).get("self")

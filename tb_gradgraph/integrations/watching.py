@@ -1,4 +1,4 @@
-"""What the callbacks share: the arguments of ``watch``, and one watch at a time."""
+"""What the callbacks share: the arguments of ``watch``, and one watch at any time."""
 
 from __future__ import annotations
 
