@@ -1,4 +1,4 @@
-"""Every backward that Python asks autograd's engine for, seen as it begins and as it ends."""
+"""Every backward that Python asks autograd's engine for, seen as it begins and ends."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ class BackwardCall(NamedTuple):
 
 
 def is_part_of_forward(call: BackwardCall) -> bool:
-    """Whether a module's forward asked for gradients to compute with them, as MAML does."""
+    """Return whether a module's forward asked for gradients to compute with them, as MAML does."""
     return not call.accumulates and is_in_module_call()
 
 
 def is_batched(call: BackwardCall) -> bool:
-    """Whether it runs within ``vmap``: then every gradient stands for many."""
+    """Return whether it runs within ``vmap``, where every gradient stands for many."""
     return any(seed is not None and stands_for_many(seed) for seed in call.seeds)
 
 
 class Listener(Protocol):
-    """What is told of backwards. Nothing of it may raise."""
+    """What a listener hears about backwards. Nothing in it may raise."""
 
-    is_awake: bool  # whether it wants to be told
+    is_awake: bool  # whether it wants to hear
 
     def on_backward(self, call: BackwardCall) -> Callable[[bool], None] | None:
-        """A backward begins; may give what is told when it has ended, and whether it ended well."""
+        """Hear a backward begin; may return what to call when it has ended, with whether it ended well."""
 
 
 _ours = threading.local()
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Have ``listener`` told of every outermost backward; give what ends that.
+    """Tell ``listener`` of every outermost backward; return what ends that.
 
     ``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` all
     go through one function of ``torch.autograd``, which is replaced for as long as
@@ -69,7 +69,7 @@ def listen(listener: Listener) -> Callable[[], None]:
 
 @contextlib.contextmanager
 def unheard() -> Iterator[None]:
-    """Tell nobody of backwards that run in the block on this thread: they are our own."""
+    """Tell nobody of backwards in the block on this thread, which are our own."""
     _ours.runs = True
     try:
         yield
@@ -80,7 +80,7 @@ def unheard() -> Iterator[None]:
 def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def run_backward(roots: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-        inside = current_graph_task() != -1  # then it is part of that backward
+        inside = current_graph_task() != -1  # it is then part of that backward
         is_ours = getattr(_ours, "runs", False)
         is_seen = _replaced.listeners and not inside and not is_ours
         if not is_seen or (is_capturing() and note_captured()):

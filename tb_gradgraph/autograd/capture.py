@@ -1,4 +1,4 @@
-"""A graph of a model, by one forward that leaves nothing behind; or of tensors that are there."""
+"""A graph of a model, from one forward that leaves nothing behind; or of tensors that are there."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tb_gradgraph.autograd.torch_internals.walk import free_in_parts, walk
 from tb_gradgraph.autograd.user_code.functions import refuses_inputs
 from tb_gradgraph.autograd.user_code.stack_frames import user_frame
 
-#: Called when the graph is known and before its backward; gives what observes the
+#: Called when the graph is known and before its backward; returns what observes the
 #: backward, and the rows to read (None: all).
 Prepare = Callable[[BuiltGraph, str], tuple[BackwardObserver, "frozenset[int] | None"]]
 
@@ -57,7 +57,7 @@ def capture_model(
     """Run ``model`` forward and backward once and let ``prepare``'s observer see it.
 
     Raises:
-        CaptureError: Nothing of the output can be differentiated, or the model would wait for
+        CaptureError: No output can be differentiated, or the model would wait for
             other processes (not with ``all_ranks``).
         Exception: What the model or ``loss_fn`` raises, unchanged.
     """
@@ -98,15 +98,15 @@ def capture_model(
 
 
 def _told_if_constant(objective: Objective, where: str) -> Objective:
-    """Warn where what is differentiated is a constant, and say so in its words."""
+    """Warn if what is differentiated is a constant, and say so in its description."""
     if objective.is_own_loss:
         return objective
     operation = ends_in_constant_sum([root.tensor for root in objective.roots])
     if not operation:
         return objective
     warnings.warn(
-        f"{where}: the {objective.text} does not depend on the model's input, for the output ends in "
-        f"{operation}: gradients behind that are zero up to rounding. Pass loss_fn=, the loss that is "
+        f"{where}: the {objective.text} does not depend on the model's input, because the output ends in "
+        f"{operation}: gradients behind it are zero up to rounding. Pass loss_fn=, the loss that is "
         "trained with.",
         UserWarning,
         stacklevel=2,
@@ -137,15 +137,15 @@ def capture_tensors(
 def _differentiate(
     objective: Objective, built: BuiltGraph, accumulating: torch.nn.Module | None, earlier: bool
 ) -> None:
-    """Run the backward; ``.grad`` and post-accumulate hooks are as if it had not run.
+    """Run the backward; ``.grad`` and post-accumulate hooks stay as if it had not run.
 
     Args:
         objective: What to differentiate.
         built: Its graph.
         accumulating: The model, if its graph works only in a backward that
             accumulates; then ``.grad`` of its parameters is lent to that.
-        earlier: Whether part of the graph was there before (a hidden state that was
-            not detached), or may have been; it is the user's, and is not freed.
+        earlier: Whether part of the graph was, or may have been, there before (a hidden state
+            not detached); it is the user's, and is not freed.
     """
     roots = [root.tensor for root in objective.roots]
     leaves = [leaf for _, leaf in built.leaves]
@@ -158,7 +158,7 @@ def _differentiate(
 
 
 def _seed_rows(built: BuiltGraph, objective: Objective) -> dict[int, torch.Tensor]:
-    """Give the seed of each root by the root's row and by that of the edge into it."""
+    """Return each root's seed by the root's row, and by the row of the edge into it."""
     graph = built.graph
     into = {edge.target: row for edge, row in zip(graph.edges, graph.edge_rows.tolist())}
     indices = [index for index, node in enumerate(graph.nodes) if node.kind == "root"]

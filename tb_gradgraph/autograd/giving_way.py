@@ -1,4 +1,4 @@
-"""Hooks on a graph make way for a backward over it that is compiled: it would take them in."""
+"""Hooks on a graph give way to a compiled backward over it, which would take them in."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tb_gradgraph.autograd.torch_internals.private import has
 
 
 def make_way_for_compiled(observer: BackwardObserver, where: str) -> None:
-    """Have ``observer`` removed, with a warning, when a backward begins that is compiled itself.
+    """Remove ``observer``, with a warning, when a backward begins that is itself compiled.
 
-    Where the compiler is not loaded there is none, and nobody listens; nor where torch lacks what
-    tells of backwards (private.py). After a backward over the graph nobody listens for long: a
-    graph may live on, as one that a gradient of its own leaf holds in a circle.
+    Nobody listens where the compiler is not loaded, because nothing is compiled there; nor
+    where torch lacks what tells of backwards (private.py). After a backward over the graph
+    listening soon ends: a graph may live on, because a gradient of its own leaf may hold it.
     """
     if "torch._dynamo" in sys.modules and has("torch.autograd._engine_run_backward"):
         way = _Way(weakref.ref(observer), where)
@@ -27,7 +27,7 @@ def make_way_for_compiled(observer: BackwardObserver, where: str) -> None:
 
 
 class _Way:
-    """Hears of backwards for an observer, which it does not keep."""
+    """Hears of backwards on behalf of an observer, which it does not keep alive."""
 
     is_awake = True
 
@@ -37,12 +37,12 @@ class _Way:
         self.stop: Callable[[], None] | None = None
 
     def on_backward(self, call: BackwardCall) -> None:
-        """Look whether it is compiled."""
+        """See whether it is compiled."""
         observer = self._observer()
         if observer is not None and observer.is_armed and is_backward_compiled():
             observer.remove()
             warn_quietly(
-                f"{self._where}: no gradient is recorded, for the backward is compiled "
+                f"{self._where}: no gradient is recorded, because the backward is compiled "
                 "(torch._dynamo.compiled_autograd): hooks would become a part of it. Run it uncompiled "
                 "once, or use watch(), which reads the parameters' .grad."
             )
@@ -50,7 +50,7 @@ class _Way:
             self.end()
 
     def end(self) -> None:
-        """Hear no more; harmless when done twice. What it was holds this object, in a circle."""
+        """Stop listening; harmless when done twice. The old callback holds this object in a cycle."""
         stop, self.stop = self.stop, None
         if stop is not None:
             stop()

@@ -29,10 +29,10 @@ def selected_rows(
     level: str,
     where: str,
 ) -> frozenset[int] | None:
-    """Give the rows to read, ``None`` for all.
+    """Return the rows to read, ``None`` for all.
 
     Raises:
-        CaptureError: ``level`` or a selector is of an unknown kind.
+        CaptureError: The kind of ``level``, or of a selector, is unknown.
     """
     if level not in LEVELS:
         raise CaptureError(f"{where}: expected level to be one of {LEVELS}, got {level!r}.")
@@ -46,14 +46,14 @@ def selected_rows(
 
 
 def check_selector(selector: Selector, where: str) -> None:
-    """Raise CaptureError for a selector, or a part of one, of an unknown kind."""
+    """Raise CaptureError if a selector, or a part of one, is of an unknown kind."""
     for part in _parts(selector, where) or []:
         if not isinstance(part, (str, torch.Tensor, torch.nn.Module)):
             raise _unknown(part, where)
 
 
 def warn_of_nothing(built: BuiltGraph, rows: frozenset[int] | None, level: str, where: str) -> None:
-    """Warn where no gradient at all is to be read, with names that could be selected."""
+    """Warn if no gradient at all will be read, with names that could be selected."""
     if rows is None or rows:
         return
     readable = _at_level(built.graph, set(range(built.graph.slot_count)), level)
@@ -65,15 +65,15 @@ def warn_of_nothing(built: BuiltGraph, rows: frozenset[int] | None, level: str, 
     ]
     more = ", .." if len(names) > _NAMED else ""
     _warn(
-        f"{where}: select, exclude and level={level!r} leave nothing of this graph, so that no gradient "
-        f"is read. Names at this level: {', '.join(names[:_NAMED])}{more}."
+        f"{where}: select, exclude and level={level!r} leave nothing of this graph, so no gradient is "
+        f"read. Names at this level: {', '.join(names[:_NAMED])}{more}."
     )
 
 
 def matching_rows(
     built: BuiltGraph, model: torch.nn.Module | None, selector: Selector, where: str
 ) -> set[int]:
-    """Give the rows of every node, and of every edge into a slot, that ``selector`` matches."""
+    """Return the rows of every node, and of every edge into a slot, that ``selector`` matches."""
     graph = built.graph
     offsets = graph.slot_offsets.tolist()
     matches = _predicate(built, model, selector, where)
@@ -84,7 +84,7 @@ def matching_rows(
 
 
 def _parts(selector: Selector, where: str) -> list[object] | None:
-    """Give the parts of a selector, ``None`` for a function of a node."""
+    """Return the parts of a selector, ``None`` for a function of a node."""
     if isinstance(selector, (str, torch.Tensor, torch.nn.Module)):
         return [selector]
     if callable(selector):
@@ -115,7 +115,7 @@ def _predicate(
     for part in parts:
         found = set(_indices(built, model, part, where))
         if not found and not isinstance(part, str):
-            _warn(f"{where}: nothing of the {_kind(part)} selected has a gradient in this graph.")
+            _warn(f"{where}: the selected {_kind(part)} has no gradient in this graph.")
         indices |= found
     return lambda index, node: index in indices or _matches(node, patterns)
 
@@ -152,10 +152,10 @@ def _kind(part: object) -> str:
 def _indices(
     built: BuiltGraph, model: torch.nn.Module | None, part: object, where: str
 ) -> Iterator[int]:
-    """Give the nodes that a selected tensor or module stands for."""
+    """Yield the nodes that a selected tensor or module stands for."""
     if isinstance(part, torch.nn.Module):
         yield from _inside(built.graph, model, part)
-        owned = set(map(id, part.parameters()))  # also where no call of it was seen
+        owned = set(map(id, part.parameters()))  # even if no call of it was seen
         yield from (index for index, leaf in built.leaves if id(leaf) in owned)
     elif isinstance(part, torch.Tensor):
         if part.grad_fn in built.node_of:
@@ -175,7 +175,7 @@ def _inside(graph: Graph, model: torch.nn.Module | None, part: torch.nn.Module) 
 
 
 def _at_level(graph: Graph, rows: set[int], level: str) -> set[int]:
-    """Keep the rows of leaves and roots, at ``"module"`` also of what leaves a module call."""
+    """Keep the rows of leaves and roots, at ``"module"`` also those of what leaves a module call."""
     if level == "op":
         return rows
     offsets = graph.slot_offsets.tolist()

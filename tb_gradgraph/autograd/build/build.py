@@ -1,4 +1,4 @@
-"""Autograd's graph and what the forward trace saw, put together as one Graph."""
+"""Autograd's graph and what the forward trace saw, joined into one Graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tb_gradgraph.autograd.torch_internals.walk import Walk
 from tb_gradgraph.errors import reason_of
 from tb_gradgraph.graph import NO_SCOPE, Graph, Slot
 
-#: Type of a slot whose description could not be read.
+#: The type of a slot that cannot be described.
 UNKNOWN_DTYPE = "unknown"
 
 
@@ -32,7 +32,7 @@ class BuiltGraph:
     node_of: Mapping[AutogradNode, int]
     values: Mapping[int, torch.Tensor]  # by row: small tensors, copied
     leaves: tuple[tuple[int, torch.Tensor], ...]  # node index and leaf tensor
-    drawn: Mapping[int, int]  # node index of every leaf by ``id``, those out of reach too
+    drawn: Mapping[int, int]  # node index of every leaf by ``id``, even those out of reach
 
 
 def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) -> BuiltGraph:
@@ -44,7 +44,7 @@ def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) ->
     for node in walked.nodes:
         added.add(node)
     added.add_unused()
-    for edge in walked.edges:  # these first: only they have to have autograd's own positions
+    for edge in walked.edges:  # first, because only these need autograd's own positions
         source, target = added.node_of[edge.source], added.node_of[edge.target]
         draft.add_edge(source, edge.source_slot, target, edge.target_input)
     for leaf, user in added.hidden_uses:
@@ -65,9 +65,9 @@ class _AutogradNodes:
     ) -> None:
         self.node_of: dict[AutogradNode, int] = {}
         self.by_number: dict[int, int] = {}
-        self.by_leaf: dict[int, int] = {}  # by id of the tensor
+        self.by_leaf: dict[int, int] = {}  # by the tensor's id
         self.drawn: dict[int, int] = {}  # the same, with leaves that nothing uses
-        self.hidden_uses: list[tuple[int, int]] = []  # leaf and the operation that uses it unseen
+        self.hidden_uses: list[tuple[int, int]] = []  # leaf, and the operation that uses it unseen
         self.leaves: list[tuple[int, torch.Tensor]] = []
         self.faults = NodeFaults()
         self._forward = forward
@@ -86,7 +86,7 @@ class _AutogradNodes:
             self.node_of[node] = self._add_unread(node, error)
 
     def _add_unread(self, node: AutogradNode, error: Exception) -> int:
-        """Draw a node of which we could not read what it is, with the slots that its users take."""
+        """Draw a node that could not be read, with the slots that its users take."""
         name = type(node).__name__
         self.faults.note(name, error)
         slots = [_slot("", *described, False) for described in self._unknown_slots(node)]
@@ -98,12 +98,12 @@ class _AutogradNodes:
         return [((), UNKNOWN_DTYPE)] * (max(used, default=0) + 1)
 
     def add_feeding(self) -> None:
-        """Draw the parameters that feed the graph through operations without gradient alone."""
+        """Draw the parameters that feed the graph only through operations without gradient."""
         for parameter, how in self._forward.feeding:
             self.by_leaf[id(parameter)] = self._draw_leaf(parameter, how)
 
     def add_unused(self) -> None:
-        """Draw the parameters that are no part of the graph, unless they feed it without gradient."""
+        """Draw the parameters outside the graph, unless they feed it without gradient."""
         given = self._sources.given()
         for parameter, reason in self._forward.unused:
             if parameter.requires_grad or id(parameter) not in given:
@@ -162,7 +162,7 @@ class _AutogradNodes:
 
 
 def _kept(leaf: torch.Tensor) -> WhyNone:
-    """Say so where the gradient of a leaf will be of a class that does not give its elements."""
+    """Say whether a leaf's gradient will be of a class that does not give its elements."""
     if elements_of(leaf.detach()) is not None:
         return NOT_KNOWN
     return WhyNone("", f"{type(leaf).__name__} does not give its elements to be read.")
@@ -170,7 +170,7 @@ def _kept(leaf: torch.Tensor) -> WhyNone:
 
 @functools.lru_cache(maxsize=4096)
 def _slot(name: str, shape: tuple[int, ...], dtype: str, retains_grad: bool) -> Slot:
-    """Give the slot of an operation with gradient; most are like another."""
+    """Return the slot of an operation with gradient; most slots are alike."""
     return Slot(name, shape, dtype, True, retains_grad)
 
 
@@ -181,7 +181,7 @@ def _add_root(
     index = draft.add_tensor("root", (root.name,), made, NO_SCOPE, False)
     draft.add_edge(source, slot, index, 0)
     if not isinstance(root.tensor, torch.Tensor):
-        return  # torch's GradientEdge has no value
+        return  # a GradientEdge of torch has no value
     value = faults.instead(None, draft.copy_small, root.tensor, name=root.name)
     draft.keep_value(index, 0, value)
     draft.keep_value(source, slot, value)

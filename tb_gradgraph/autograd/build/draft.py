@@ -15,7 +15,7 @@ from tb_gradgraph.graph import Edge, Graph, Node, NodeKind, Scope, Slot
 
 
 class GraphDraft:
-    """Nodes, edges and values so far; nodes are added in forward order and named as they come."""
+    """Nodes, edges and values so far; nodes are added, and named, in forward order."""
 
     def __init__(self, scopes: Sequence[Scope]) -> None:
         self.nodes: list[Node] = []
@@ -34,7 +34,7 @@ class GraphDraft:
         note: str = "",
         order: int = 1,
     ) -> int:
-        """Add an operation; without gradient where no slot requires it. Give its index."""
+        """Add an operation; without gradient if no slot requires it. Return its index."""
         name, key = self._names.of_operation(scope, operation)
         leaf = not any(slot.requires_grad for slot in slots)
         node = Node(
@@ -51,7 +51,7 @@ class GraphDraft:
         is_leaf: bool,
         why_none: WhyNone = NOT_KNOWN,
     ) -> int:
-        """Add what is a tensor itself, by the first of ``names``. Give its index."""
+        """Add a node that is a tensor itself, named by the first of ``names``. Return its index."""
         name = self._names.of_tensor(names[0])
         slot = dataclasses.replace(slot, name=name)
         key = f"{kind}:{name}"
@@ -70,7 +70,7 @@ class GraphDraft:
         self._edges[target, position] = Edge(source, slot, target, position)
 
     def keep_value(self, node: int, slot: int, value: torch.Tensor | None) -> None:
-        """Keep the value of a slot, unless one is kept already or there is none."""
+        """Keep the value of a slot, unless it has none or one is kept already."""
         if value is not None:
             self._values.setdefault((node, slot), value)
 
@@ -79,7 +79,7 @@ class GraphDraft:
         return small_copy(tensor)
 
     def freeze(self) -> tuple[Graph, dict[int, torch.Tensor]]:
-        """Give the graph, and the values by row."""
+        """Return the graph, and its values by row."""
         edges = sorted(self._edges.values(), key=lambda edge: (edge.target, edge.target_input))
         graph = Graph(tuple(self.nodes), tuple(edges), self._scopes)
         offsets = graph.slot_offsets.tolist()
@@ -91,7 +91,7 @@ class GraphDraft:
 
 
 def slot_of(tensor: torch.Tensor) -> Slot:
-    """Describe a tensor; its name is given when it is added."""
+    """Describe a tensor; adding it gives it its name."""
     dtype, shape = dtype_name(tensor.dtype), plain_shape(tensor.shape)
     placement = placement_of(tensor)
     return Slot("", shape, dtype, tensor.requires_grad, tensor.retains_grad, placement)

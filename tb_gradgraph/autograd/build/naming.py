@@ -13,12 +13,12 @@ class NodeNames:
 
     def __init__(self, scopes: Sequence[Scope]) -> None:
         self._scopes = scopes
-        self._ordinals: dict[str, int] = {}  # by scope's place and operation
+        self._ordinals: dict[str, int] = {}  # by the scope's place and the operation
         self._taken: set[str] = set()
         self._repeats: dict[str, int] = {}
 
     def of_operation(self, scope: int, operation: str) -> tuple[str, str]:
-        """Give name and key of the next ``operation`` in ``scope``."""
+        """Return name and key of the next ``operation`` in ``scope``."""
         path, call = "", 0
         if scope != NO_SCOPE:
             path, call = self._scopes[scope].path, self._scopes[scope].call
@@ -30,7 +30,7 @@ class NodeNames:
         return (f"{name}.{ordinal}" if ordinal else name), f"{place}.{ordinal}"
 
     def of_tensor(self, name: str) -> str:
-        """Give ``name``, or where it is taken already the first free ``name_2``, ``name_3``."""
+        """Return ``name``, or the first free of ``name_2``, ``name_3``, ... if it is taken."""
         candidate = name
         while candidate in self._taken:
             self._repeats[name] = self._repeats.get(name, 1) + 1

@@ -12,24 +12,24 @@ from tb_gradgraph.graph import Slot
 
 
 class SourceNodes:
-    """Adds each traced source that reaches an autograd node, just before the first that it reaches."""
+    """Adds each traced source that reaches an autograd node, just before the first node that it reaches."""
 
     def __init__(self, forward: Forward, draft: GraphDraft) -> None:
         self._forward = forward
         self._draft = draft
-        self._index_of: dict[int, int] = {}  # node by index of its source
+        self._index_of: dict[int, int] = {}  # node by its source's index
 
     def add_for_operation(self, number: int) -> None:
         """Add what the autograd node ``number`` is the first to need."""
         self._add_all([origin for _, origin in self._forward.untracked_inputs.get(number, ())])
 
     def add_for_leaf(self, identity: int) -> None:
-        """Add what computed a leaf before it was made to require grad, by ``id`` of the leaf."""
+        """Add what computed a leaf, by the leaf's ``id``, before it was made to require grad."""
         if identity in self._forward.leaf_origins:
             self._add_all([self._forward.leaf_origins[identity]])
 
     def given(self) -> set[int]:
-        """Give the ``id`` of every tensor from outside that was added."""
+        """Return the ``id`` of every tensor from outside that was added."""
         sources = (self._forward.sources[index] for index in self._index_of)
         return {source.outputs[0].identity for source in sources if not source.operation}
 
@@ -63,7 +63,7 @@ class SourceNodes:
             self._draft.add_edge(found, slot, target, position)
 
     def _add_all(self, pending: list[Origin]) -> None:
-        """Add the sources among ``pending`` and all that they stand on, in forward order."""
+        """Add the sources among ``pending`` and all they are computed from, in forward order."""
         found: set[int] = set()
         while pending:
             kind, index, _ = pending.pop()

@@ -29,9 +29,9 @@ def build_training_graph(
 
     Args:
         roots: What the backward begins with.
-        forward: What was seen of the step so far.
+        forward: What has been seen of the step so far.
         owned: Kind and names of parameters and buffers, by ``id``.
-        parameters: Those to draw even where the graph does not reach them.
+        parameters: Those to draw even if the graph does not reach them.
         frame: Where the backward was called; its variables give names.
     """
     seen = forward.so_far(owned, frame, walk(roots))

@@ -1,4 +1,4 @@
-"""What no gradient can reach, and why: cut off, used for nothing, not used, frozen."""
+"""What no gradient can reach, and why: cut off, not part of the loss, unused, frozen."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NOT_CALLED = WhyNone(
 NOT_DRAWN = WhyNone("", "No operation of this graph uses it.")
 INSIDE = WhyNone(
     "no_grad",
-    "Used inside of a reentrant checkpoint, or another custom Function, none of whose inputs "
-    "requires a gradient: nothing inside gets one. Have an input require it, or pass "
+    "Used inside a reentrant checkpoint, or another custom Function, none of whose inputs "
+    "requires a gradient: nothing inside gets one. Make an input require it, or pass "
     "use_reentrant=False.",
 )
 INSIDE_ELSEWHERE = WhyNone(
     "not_in_loss",
-    "Used inside of a custom Function that ran without gradient, or that is not part of what is "
+    "Used inside a custom Function that ran without gradient, or that is not part of what is "
     "differentiated.",
 )
 
@@ -37,15 +37,15 @@ INSIDE_ELSEWHERE = WhyNone(
 def walk_behind_cuts(
     roots: Sequence[torch.Tensor], forward: Forward, parameters: Iterable[torch.Tensor]
 ) -> tuple[Walk, Forward]:
-    """Walk from ``roots``, and on from every tensor of the graph that was cut off from gradients.
+    """Walk from ``roots``, then on from every tensor of the graph that was cut off from gradients.
 
     Returns:
-        The walk; and ``forward`` with the place of the cut for each leaf behind one, and with those
-        of ``parameters`` that are not in the graph at all.
+        The walk; and ``forward``, which now knows where each leaf behind a cut was cut off, and
+        which of ``parameters`` are not in the graph at all.
     """
     reached = walked = walk(roots)
     forward = _without_shared_numbers(walked, forward)
-    cuts: dict[int, TracedSource] = {}  # what cut a node off, by the node's number
+    cuts: dict[int, TracedSource] = {}  # what cut each node off, by the node's number
     while True:
         read = list(_read_without_gradient(walked, forward))
         new = {number: source for kind, number, source in read if kind == "slot"}
@@ -75,7 +75,7 @@ def walk_behind_cuts(
 
 
 def _without_shared_numbers(walked: Walk, forward: Forward) -> Forward:
-    """Take away numbers that two nodes have: each thread counts for itself, so one is not of ours."""
+    """Drop numbers that two nodes have: each thread counts alone, so one of the two is not ours."""
     numbers = collections.Counter(map(forward.number_of, walked.nodes))
     shared = {number for number, count in numbers.items() if number >= 0 and count > 1}
     if not shared:
@@ -91,9 +91,9 @@ def _without_shared_numbers(walked: Walk, forward: Forward) -> Forward:
 def _read_without_gradient(
     walked: Walk, forward: Forward
 ) -> Iterator[tuple[str, int, TracedSource]]:
-    """Give each slot and leaf that feeds the graph through operations without gradient.
+    """Yield each slot and leaf that feeds the graph through operations without gradient.
 
-    Each comes as kind and identity, as in ``Origin``, with the operation that read it.
+    Each comes as kind and identity, as in ``Origin``, with the operation that reads it.
     """
     pending: list[Origin] = []
     for node in walked.nodes:
@@ -117,7 +117,7 @@ def _read_without_gradient(
 def _cut_leaves(
     reached: Walk, cuts: dict[int, TracedSource], forward: Forward
 ) -> dict[int, WhyNone]:
-    """Say of each leaf that only a cut leads to where that is, by ``id``."""
+    """Say where the cut is for each leaf, by ``id``, that only a cut leads to."""
     found: dict[int, WhyNone] = {}
     seen = set(reached.nodes)
     for number, source in sorted(cuts.items(), key=lambda cut: cut[0]):
@@ -142,7 +142,7 @@ def _by(reason: NoGradientReason, what: str, source: TracedSource) -> WhyNone:
 def _missing(
     walked: Walk, forward: Forward, parameters: Iterable[torch.Tensor]
 ) -> list[torch.Tensor]:
-    """Give the parameters that are not in the graph."""
+    """Return the parameters that are not in the graph."""
     leaves = (accumulated_leaf(node) for node in walked.nodes)
     drawn = {id(leaf) for leaf in leaves if leaf is not None}
     stand_ins = (forward.known[leaf].stands_for for leaf in drawn & forward.known.keys())
@@ -153,7 +153,7 @@ def _missing(
 
 
 def _inside(forward: Forward) -> dict[int, WhyNone]:
-    """Say of leaves that a custom Function uses unseen, none of which is in the graph, why that is."""
+    """Say why leaves are not in the graph that a custom Function uses unseen."""
     found: dict[int, WhyNone] = {}
     for number, hidden in forward.hidden_leaves.items():
         for key, leaf in hidden.items():
@@ -178,13 +178,13 @@ def _reason(parameter: torch.Tensor, forward: Forward) -> WhyNone:
 
 
 def _as_called(call: tuple[str, bool] | None) -> WhyNone:
-    """Say what is known where operations were not seen, but module calls."""
+    """Say what is known if only module calls were seen, not operations."""
     if call is None:
         return NOT_CALLED
     line, has_gradient = call
     place = f" ({line})" if line else ""
     if has_gradient:
-        text = f"its module was called{place}, and nothing that was seen to come of it uses this."
+        text = f"its module was called{place}, but nothing seen to come from that call uses this."
         return WhyNone("unused", f"Unused, as far as is seen: {text}")
     return WhyNone("no_grad", f"Its module was called without gradient, under no_grad{place}.")
 
@@ -192,7 +192,7 @@ def _as_called(call: tuple[str, bool] | None) -> WhyNone:
 def _taken_off(cuts: Sequence[Cut]) -> WhyNone:
     told = [f"{cut.operation} ({cut.line})" if cut.line else cut.operation for cut in cuts]
     places = " and by ".join(told[:3]) + (f" and {len(told) - 3} more" if len(told) > 3 else "")
-    text = f"What was computed from it was cut off by {places}, and is no other part of the loss."
+    text = f"What was computed from it was cut off by {places}, and reaches the loss in no other way."
     return WhyNone("cut", text)
 
 

@@ -1,1 +1,1 @@
-"""What is known of a forward."""
+"""What is known about a forward."""

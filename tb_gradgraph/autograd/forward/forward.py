@@ -1,4 +1,4 @@
-"""All that is known of a forward beside autograd's own graph."""
+"""All that is known about a forward besides autograd's own graph."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class NamedTensor:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KnownTensor:
-    """What a tensor is to the model: kind, names (the first is shown), owning module call."""
+    """A tensor's part in the model: kind, names (the first is shown), owning module call."""
 
     kind: NodeKind
     names: tuple[str, ...]
     scope: int = NO_SCOPE
-    is_owned: bool = True  # by the model, in whose modules it is drawn
-    stands_for: torch.Tensor | None = None  # the parameter in whose place it is for a while
+    is_owned: bool = True  # by the model; then it is drawn in the model's modules
+    stands_for: torch.Tensor | None = None  # the parameter that it replaces for a while
 
 
 def _nowhere(_sequence_nr: int) -> int:
@@ -51,15 +51,15 @@ def _nowhere(_sequence_nr: int) -> int:
 class Forward:
     """Scopes, lines, names and values of one forward; empty where nothing was watched.
 
-    Nodes go by the number that ``number_of`` gives: below zero, and in no table,
-    where a node is not of this forward.
+    Nodes go by the number that ``number_of`` returns. A node that is not of this
+    forward has a number below zero, and is in no table.
     """
 
     number_of: Callable[[AutogradNode], int] = sequence_nr
     scopes: Sequence[Scope] = ()
     scope_at: Callable[[int], int] = _nowhere
     lines: Mapping[int, str] = dataclasses.field(default_factory=dict)
-    # Names of operations by number, where those that a training makes are called otherwise.
+    # Names of operations by number, if a training's own are called differently.
     operations: Mapping[int, str] = dataclasses.field(default_factory=dict)
     names: Mapping[SlotKey, str] = dataclasses.field(default_factory=dict)
     source_names: Mapping[tuple[int, int], str] = dataclasses.field(default_factory=dict)
@@ -73,14 +73,14 @@ class Forward:
     leaf_origins: Mapping[int, Origin] = dataclasses.field(default_factory=dict)  # by id
     hidden_leaves: Mapping[int, Mapping[int, torch.Tensor]] = dataclasses.field(
         default_factory=dict
-    )  # that a custom Function uses without being given them, by ``RunningFunction.number``, by id
+    )  # used by a custom Function that was not given them, by ``RunningFunction.number``, by id
     cuts: Mapping[int, AutogradNode] = dataclasses.field(default_factory=dict)
-    # Ids of leaves and given tensors that an operation used, with the line of the first.
+    # Ids of leaves and given tensors that an operation used, with the line of the first use.
     seen: Mapping[int, str] | None = dataclasses.field(default_factory=dict)
-    # Where no operation was seen: parameters whose module was called, by id, with the line, and
+    # If no operation was seen: parameters whose module was called, by id, with the line, and
     # whether with gradient.
     called: Mapping[int, tuple[str, bool]] | None = None
-    # There too: leaves behind what was cut off from gradients, by id, with the cuts.
+    # Then also: leaves behind what was cut off from gradients, by id, with the cuts.
     taken_off: Mapping[int, Sequence[Cut]] = dataclasses.field(default_factory=dict)
     cut_leaves: Mapping[int, WhyNone] = dataclasses.field(default_factory=dict)  # by id
     feeding: Sequence[

@@ -1,4 +1,4 @@
-"""Module calls that led to nothing that is differentiated."""
+"""Module calls that led to nothing differentiated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEY = "tb_gradgraph call"
 
 
 class _Mark:
-    """Lives for as long as the autograd node that it was put on."""
+    """Lives as long as the autograd node that it was put on."""
 
     __slots__ = ("__weakref__",)
 
@@ -29,9 +29,9 @@ class EndedCall:
     """An outermost module call that has ended.
 
     Attributes:
-        scopes: The scopes of it and of the calls in it.
-        numbers: The sequence numbers that were given in it.
-        marks: References that die with the nodes of its output; None where those are not known.
+        scopes: The scopes of this call and of the calls in it.
+        numbers: The sequence numbers that were given during it.
+        marks: References that die with the nodes of its output; None if those are not known.
     """
 
     scopes: range
@@ -40,15 +40,15 @@ class EndedCall:
 
     @property
     def is_idle(self) -> bool:
-        """Whether its output is gone, as that of an evaluation."""
+        """Return whether its output is gone, as an evaluation's is."""
         return self.marks is not None and all(mark() is None for mark in self.marks)
 
 
 def marks_of(output: Any) -> list[weakref.ref[_Mark]] | None:
-    """Mark the autograd nodes of a call's output; None if there is none among it.
+    """Mark the autograd nodes of a call's output; return None if it has none.
 
-    Nothing in Python tells whether a node is still held by autograd alone; what is in
-    its metadata goes with it.
+    Nothing in Python tells whether only autograd still holds a node; but what is in a
+    node's metadata goes with it.
     """
     nodes = {
         value.grad_fn
@@ -63,7 +63,7 @@ def marks_of(output: Any) -> list[weakref.ref[_Mark]] | None:
 
 
 def without_idle_calls(forward: Forward, walked: Walk) -> Forward:
-    """Leave out the outermost module calls that led to no node of ``walked``.
+    """Leave out the outermost module calls that led to no node in ``walked``.
 
     The others are counted from 0, so that an evaluation in between does not
     rename the next call.
@@ -87,7 +87,7 @@ def without_idle_calls(forward: Forward, walked: Walk) -> Forward:
 
 
 def _with_scopes(forward: Forward, scopes: Sequence[Scope], index_of: Mapping[int, int]) -> Forward:
-    """Give ``forward`` with its module calls renumbered."""
+    """Return ``forward`` with its module calls renumbered."""
     scope_at = forward.scope_at
     owned = {
         identity: dataclasses.replace(tensor, scope=index_of[tensor.scope])

@@ -1,4 +1,4 @@
-"""Names of the tensors that a model owns or is given."""
+"""Names of the tensors that a model owns or gets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tb_gradgraph.graph import NO_SCOPE, NodeKind, Scope
 
 
 def names_of_modules(model: torch.nn.Module) -> Mapping[int, str]:
-    """Give the qualified name of each module by ``id``; "" is the model itself."""
+    """Return the qualified name of each module by ``id``; "" is the model itself."""
     found: dict[int, str] = {}
     for name, module in walk_modules(model):
         found.setdefault(id(module), name)
@@ -30,9 +30,9 @@ def names_of_modules(model: torch.nn.Module) -> Mapping[int, str]:
 def known_tensors(
     model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Mapping[int, KnownTensor]:
-    """Give kind and names of parameters, buffers and inputs by ``id`` of the tensor.
+    """Return kind and names of parameters, buffers and inputs by ``id`` of the tensor.
 
-    A tied parameter has several names, the first of ``named_parameters`` first.
+    A tied parameter has several names; the first is that of ``named_parameters``.
     """
     owned: dict[int, tuple[NodeKind, list[str]]] = {}
     for kind, name, tensor in owned_tensors(model):
@@ -65,6 +65,6 @@ def _named_inputs(
 ) -> list[tuple[str, torch.Tensor]]:
     try:
         bound = inspect.signature(unwrapped(model).forward).bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):  # the model's own call will say what is wrong with them
+    except (TypeError, ValueError):  # the model's own call will say what is wrong
         bound = {f"input{nr}": value for nr, value in enumerate(args)} | dict(kwargs)
     return [found for name, value in bound.items() for found in named_tensors(value, name)]

@@ -12,12 +12,12 @@ import torch
 from tb_gradgraph.autograd.forward.forward import NamedTensor
 from tb_gradgraph.autograd.user_code.stack_frames import variables_of
 
-#: Deeper nesting than this is not looked into; a self-containing list would never end.
+#: Deeper nesting is not looked into; a list that contains itself would never end.
 _DEPTH_LIMIT = 16
 
 
 def named_tensors(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, torch.Tensor]]:
-    """Give every tensor in nested dicts, dataclasses, named tuples, lists and tuples.
+    """Yield every tensor in nested dicts, dataclasses, named tuples, lists and tuples.
 
     Names follow Python: ``output["logits"]``, ``output.loss``, ``output[0]``.
     """
@@ -42,7 +42,7 @@ def _children(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def name_roots(roots: Sequence[torch.Tensor], frame: FrameType | None) -> tuple[NamedTensor, ...]:
-    """Name each root by the variable of ``frame`` that holds it, else ``loss``."""
+    """Name each root by the variable of ``frame`` that holds it, or else ``loss``."""
     names = {
         id(value): name
         for name, value in reversed(variables_of(frame).items())

@@ -19,7 +19,7 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 )
 from tb_gradgraph.autograd.torch_internals.tensor_classes import small_copy
 
-#: A tensor with gradient, by what made it: (sequence number, output number).
+#: A tensor with gradient, known by what made it: (sequence number, output number).
 SlotKey = tuple[int, int]
 #: Where a tensor came from: a slot of the autograd graph, a leaf by id, or a traced source.
 Origin = tuple[str, int, int]
@@ -43,36 +43,36 @@ class TracedSource:
     scope: int
     source: str
     outputs: list[TracedTensor]
-    inputs: list[tuple[int, Origin]]  # position among the tensor arguments, where it came from
+    inputs: list[tuple[int, Origin]]  # position among the tensor arguments, and origin
 
 
 class Cut(NamedTuple):
-    """A tensor that went on without gradient."""
+    """A tensor that is used on without gradient."""
 
-    number: int  # of the node that made it
+    number: int  # the number of the node that made it
     operation: str
     line: str
 
 
 class Origins:
-    """Knows the origin of every tensor that an operation was given or made.
+    """Knows the origin of every tensor that an operation got or made.
 
-    A tensor is found again as the same object, or by its memory (autograd hands
-    out views as objects of their own). Tensors are not kept, but the identity of
-    their memory is reserved, so that memory used anew is not taken for the old.
+    A tensor is recognized as the same object, or by its memory (autograd hands out
+    views as separate objects). Tensors are not kept, but the identity of their
+    memory is reserved, so that reused memory is not taken for the old one.
     """
 
     def __init__(self) -> None:
         self.sources: list[TracedSource] = []
-        self.of_leaves: dict[int, Origin] = {}  # by id of the leaf
-        self.cuts: dict[int, AutogradNode] = {}  # nodes whose output went on without gradient
-        self.seen: dict[int, str] = {}  # ids of leaves and given tensors, where first used
-        self.line = ""  # of the operation that runs
+        self.of_leaves: dict[int, Origin] = {}  # by the leaf's id
+        self.cuts: dict[int, AutogradNode] = {}  # nodes whose output is used on without gradient
+        self.seen: dict[int, str] = {}  # where each leaf and given tensor was first used, by id
+        self.line = ""  # where the running operation is
         self._by_id: dict[int, tuple[weakref.ref[torch.Tensor], Origin]] = {}
         self._by_storage: dict[int, tuple[StorageRef, Origin]] = {}
 
     def of(self, tensor: torch.Tensor, scope: int) -> Origin:
-        """Give the origin of an argument; one never seen before is noted as given in ``scope``."""
+        """Return an argument's origin; one never seen before is noted as given in ``scope``."""
         if tensor.requires_grad:
             node = tensor.grad_fn
             if node is not None:
@@ -82,16 +82,16 @@ class Origins:
             if not tensor._is_view():
                 self.seen.setdefault(id(tensor), self.line)
                 return ("leaf", id(tensor), 0)
-            # A view of a leaf made under no_grad says that it requires grad, but has none.
+            # A view of a leaf made under no_grad claims to require grad, but has none.
         return self.known(tensor) or self._given(tensor, scope)
 
     def known_object(self, tensor: torch.Tensor) -> Origin | None:
-        """Give the origin of this very tensor, ``None`` if it was not seen yet."""
+        """Return the origin of exactly this tensor, ``None`` if it was not seen yet."""
         found = self._by_id.get(id(tensor))
         return found[1] if found is not None and found[0]() is tensor else None
 
     def known(self, tensor: torch.Tensor) -> Origin | None:
-        """Give the origin of a tensor without gradient, ``None`` if it was not seen yet."""
+        """Return the origin of a tensor without gradient, ``None`` if it has not been seen."""
         found = self.known_object(tensor)
         if found is not None:
             return found
@@ -106,7 +106,7 @@ class Origins:
         self.sources.append(source)
 
     def add_memory(self, source: TracedSource, tensor: torch.Tensor) -> None:
-        """Note an operation whose one output is to have the memory of ``tensor``."""
+        """Note an operation whose one output will have the memory of ``tensor``."""
         storage = storage_ref(tensor)
         if storage is not None:
             self._by_storage[storage.cdata] = (storage, ("source", len(self.sources), 0))
@@ -125,14 +125,14 @@ class Origins:
         self._by_storage.clear()
 
     def note_leaf(self, leaf: torch.Tensor) -> None:
-        """Note where a tensor that was made to require grad afterwards came from."""
+        """Note where a tensor came from that was made to require grad afterwards."""
         self.seen.setdefault(id(leaf), self.line)
         found = self._by_id.get(id(leaf))
         if found is not None and found[0]() is leaf and not self._is_given(found[1]):
             self.of_leaves.setdefault(id(leaf), found[1])
 
     def _is_given(self, origin: Origin) -> bool:
-        """Whether it is a tensor from outside, as a parameter that was frozen for a while."""
+        """Return whether a tensor is from outside, such as a parameter that was frozen for a while."""
         kind, index, _ = origin
         return kind == "source" and not self.sources[index].operation
 
@@ -145,9 +145,9 @@ class Origins:
 
 
 def traced(tensor: torch.Tensor, copies: bool = True) -> TracedTensor:
-    """Describe a tensor without gradient, with a copy if it is small and ``copies`` are made."""
+    """Describe a tensor without gradient, with a copy if it is small and copies are made."""
     dtype = dtype_name(tensor.dtype)
-    if is_lazy(tensor):  # it has no shape, and may not be asked for one
+    if is_lazy(tensor):  # it has no shape, and asking for one raises
         return TracedTensor(id(tensor), (), dtype, None)
     value = small_copy(tensor) if copies else None
     return TracedTensor(id(tensor), shape_of(tensor), dtype, value)

@@ -17,19 +17,19 @@ from tb_gradgraph.graph import NO_SCOPE, Scope
 class ModuleSpans:
     """Follow module calls on this thread while the ``with`` block runs.
 
-    Global forward hooks note the sequence number at which a call begins and
-    ends; a node belongs to the call that was innermost when its number was
-    given. Nothing is put on the user's modules.
+    Global forward hooks note the sequence number at which a call begins and ends; a
+    node belongs to the call that was innermost when it got its number. Nothing is
+    put on the user's modules.
     """
 
     def __init__(self, names: Mapping[int, str]) -> None:
-        """Prepare to name modules by ``id`` from ``names``; others go by their class."""
+        """Prepare to name modules by ``id`` from ``names``; others get the name of their class."""
         self.current = NO_SCOPE
         self._scopes: list[Scope] = []
-        self._begun: list[tuple[int, int, type]] = []  # module, scope around, class: not in yet
+        self._begun: list[tuple[int, int, type]] = []  # module, outer scope, class: not entered yet
         self._names = names
         self._calls: dict[str, int] = {}
-        self._stack: list[tuple[int, int]] = []  # id of the module, scope before it
+        self._stack: list[tuple[int, int]] = []  # the module's id, the scope before it
         self._starts = [0]
         self._owners = [NO_SCOPE]
 
@@ -47,12 +47,12 @@ class ModuleSpans:
 
     @property
     def count(self) -> int:
-        """Number of calls so far."""
+        """The number of calls so far."""
         return len(self._scopes) + len(self._begun)
 
     @property
     def scopes(self) -> list[Scope]:
-        """The calls so far, in the order they began. Named only now: many are never asked for."""
+        """The calls so far, in the order they began. Named only now, because many are never asked for."""
         for identity, parent, made_of in self._begun:
             path, kind = self._names.get(identity), made_of.__name__
             if path is None:
@@ -65,7 +65,7 @@ class ModuleSpans:
         return self._scopes
 
     def scope_at(self, sequence_nr: int) -> int:
-        """Give the scope that was innermost when ``sequence_nr`` was given."""
+        """Return the scope that was innermost when ``sequence_nr`` was given out."""
         return self._owners[bisect.bisect_right(self._starts, sequence_nr) - 1]
 
     def _enter(self, module: torch.nn.Module, _inputs: object) -> None:

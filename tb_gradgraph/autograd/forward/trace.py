@@ -24,24 +24,24 @@ from tb_gradgraph.autograd.torch_internals.tensor_classes import is_small
 from tb_gradgraph.autograd.user_code.functions import RunningFunction, running_function
 from tb_gradgraph.autograd.user_code.stack_frames import source_line, user_call
 
-#: Operations that wrap a tensor and compute nothing: their result is the tensor they were given.
+#: Operations that only wrap a tensor: their result is the tensor they were given.
 _TRANSPARENT = frozenset({"lift_fresh", "lift", "alias"})
 
 
 class ForwardTrace(DispatchMode):
     """Watch every operation of a forward on this thread while the ``with`` block runs.
 
-    It sees operations below autograd, as they are executed, and changes none.
-    Kept are names, lines, copies of small tensors, and the autograd nodes of
-    what went on without gradient; no other tensor outlives its use through the trace.
+    It sees operations below autograd, as they are executed, and changes none. It keeps
+    names, lines, copies of small tensors, and the autograd nodes of what is used on
+    without gradient; no other tensor outlives its use because of the trace.
     """
 
     def __init__(self, spans: ModuleSpans, outermost: FrameType | None) -> None:
-        """Prepare; variables of ``outermost``, from where the forward is run, are not read."""
+        """Prepare; the variables of ``outermost``, from which the forward is run, are not read."""
         super().__init__()
         self.origins = Origins()
         self.lines: dict[int, str] = {}  # by sequence number
-        self.second_order: set[int] = set()  # numbers given while a backward ran
+        self.second_order: set[int] = set()  # numbers given out while a backward ran
         self.untracked_inputs: dict[int, list[tuple[int, Origin]]] = {}  # by sequence number
         self.hidden_leaves: dict[int, dict[int, torch.Tensor]] = {}  # by sequence number, by id
         self.made: dict[SlotKey, torch.Tensor] = {}  # values as the operation returned them
@@ -56,7 +56,7 @@ class ForwardTrace(DispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Say no: torch would import its compiler (2 s) to keep it off this method."""
+        """Say no, because torch would import its compiler (2 s) to keep it off this method."""
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -70,24 +70,26 @@ class ForwardTrace(DispatchMode):
         return result
 
     def resume(self) -> None:
-        """Go on after a pause: what was made in between is not of the next operation."""
+        """Go on after a pause: what was made meanwhile does not belong to the next operation."""
         self._next = next_sequence_nr()
         self._function = None
 
     def leave(self) -> None:
-        """End the ``with`` block out of turn, where another mode may have begun since; if it is on."""
+        """End the ``with`` block, if it is on, out of turn: another mode may have begun since."""
         if self not in modes._get_current_dispatch_mode_stack():
             return
         above = []
         while (top := modes._get_current_dispatch_mode()) is not self:
             above.append(top)
-            DispatchMode.__exit__(top, None, None, None)  # in turn: each keeps what was before
+            DispatchMode.__exit__(
+                top, None, None, None
+            )  # in turn, because each keeps what was there before
         self.__exit__(None, None, None)
         for mode in reversed(above):
             DispatchMode.__enter__(mode)
 
     def forget(self, numbers: range, sources: range) -> None:
-        """Let go of what was noted while ``numbers`` were given, and of values of ``sources``."""
+        """Let go of notes made while ``numbers`` were given out, and of the values of ``sources``."""
         for table in (self.lines, self.untracked_inputs, self.hidden_leaves, self.origins.cuts):
             for number in numbers:
                 table.pop(number, None)
@@ -106,14 +108,14 @@ class ForwardTrace(DispatchMode):
         self.origins.close()
 
     def _leave_out(self, func: Any, error: Exception) -> None:
-        """Go on without one operation: autograd's own node of it is drawn in any case."""
+        """Go on without one operation, whose autograd node is drawn in any case."""
         self._function = None
         if not self._has_warned:
             self._has_warned = True
             warn_of_fault(
                 f"could not note {func}",
                 error,
-                "Its node has no names, line and inputs; the others have theirs.",
+                "Its node lacks names, line and inputs; the others have theirs.",
             )
 
     def _note(self, func: Any, arguments: tuple[Any, ...], result: Any) -> None:
@@ -137,7 +139,7 @@ class ForwardTrace(DispatchMode):
             self.second_order.update(range(first, number + 1))
         if torch.is_grad_enabled():
             self._note_made(number, arguments, result)
-        else:  # the first operation inside a torch.autograd.Function, which has the number
+        else:  # the first operation in a torch.autograd.Function, which has the number
             self._note_function(number, arguments)
             self._note_source(func, arguments, result, line)
 
@@ -158,7 +160,7 @@ class ForwardTrace(DispatchMode):
 
     def _note_function(self, number: int, arguments: tuple[Any, ...]) -> None:
         function = self._function = running_function(number)
-        if function is None:  # one of C++, whose arguments are those of its first operation at best
+        if function is None:  # from C++: at best its first operation's arguments are its own
             self._note_inputs(number, arguments)
         else:
             self.lines[number] = source_line(function.caller)
@@ -166,7 +168,7 @@ class ForwardTrace(DispatchMode):
             self._note_inside(function, arguments)
 
     def _note_inside(self, function: RunningFunction, arguments: tuple[Any, ...]) -> None:
-        """Note leaves that a Function uses though they are no argument of it, as checkpoints do."""
+        """Note leaves that a Function uses without having them as arguments, as checkpoints do."""
         if not function.is_running_in(sys._getframe(1)):
             self._function = None
             return
@@ -208,9 +210,9 @@ class ForwardTrace(DispatchMode):
         self.origins.add(source, outputs)
 
     def _is_transparent(self, name: str, given: Origin, line: str) -> bool:
-        """Whether an operation's result is as good as what it was given.
+        """Return whether an operation's result counts as the same tensor as its argument.
 
-        Before torch 2.7 a ``detach`` shows as two, the second of the first one's result.
+        Before torch 2.7 a ``detach`` shows as two, the second one of the first one's result.
         """
         source = self.origins.sources[given[1]]
         is_second = name == "detach" and (source.operation, source.source) == (name, line)
@@ -218,12 +220,12 @@ class ForwardTrace(DispatchMode):
 
 
 def _reads_no_elements(operation: str) -> bool:
-    """Whether an operation takes only shape and type from a tensor: ``zeros_like``, ``new_ones``."""
+    """Return whether an operation takes only shape and type from a tensor: ``zeros_like``, ``new_ones``."""
     return operation.endswith("_like") or operation.startswith("new_")
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:
-    """Give the tensors among the arguments or results of an operation, in order."""
+    """Return the tensors among the arguments or results of an operation, in order."""
     if isinstance(values, torch.Tensor):
         return [values]
     found = []

@@ -12,7 +12,7 @@ from tb_gradgraph.autograd.torch_internals.engine import HAS_NUMBERS, next_seque
 
 
 def number_from(first: int) -> Callable[[AutogradNode], int]:
-    """Give what numbers the nodes made on this thread from ``first`` until now; others are -1."""
+    """Return what numbers the nodes made on this thread from ``first`` until now; others get -1."""
     end = next_sequence_nr()
 
     def number_of(node: AutogradNode) -> int:
@@ -23,7 +23,7 @@ def number_from(first: int) -> Callable[[AutogradNode], int]:
 
 
 def forward_of(trace: ForwardTrace, known: Mapping[int, KnownTensor]) -> Forward:
-    """Give what a trace has seen."""
+    """Return what a trace has seen."""
     spans = trace.spans
     return Forward(
         number_of=number_from(trace.first),

@@ -16,15 +16,15 @@ from tb_gradgraph.autograd.torch_internals.engine import sequence_nr
 from tb_gradgraph.autograd.torch_internals.tensor_classes import small_copy
 from tb_gradgraph.autograd.user_code.stack_frames import is_users, tensors_of, variables_of
 
-#: Frames of these are not held: one thrown away unfinished has no variables left to read.
+#: Frames of these are not held: a generator thrown away unfinished has no variables left to read.
 _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class FoundNames:
-    """The best name found so far of each tensor that a variable held."""
+    """The best name found so far for each tensor that a variable held."""
 
     def __init__(self, origin_of: Callable[[torch.Tensor], Origin | None]) -> None:
-        """Prepare; ``origin_of`` tells where a tensor without gradient came from, if that is known."""
+        """Prepare; ``origin_of`` tells the origin of a tensor without gradient, if it is known."""
         self._origin_of = origin_of
         self._names: dict[SlotKey, tuple[int, str]] = {}  # rank (0 best) and name
         self._source_names: dict[SlotKey, tuple[int, str]] = {}
@@ -32,27 +32,27 @@ class FoundNames:
         self._code: dict[int, CodeType] = {}
 
     def made_in(self, number: int, code: CodeType) -> None:
-        """Note in whose code a node was made: names given there are preferred."""
+        """Note in whose code a node was made, because names from there are preferred."""
         self._code[number] = code
 
     def found(self) -> dict[SlotKey, str]:
-        """Give the best name found for each slot."""
+        """Return the best name found for each slot."""
         return {key: name for key, (_, name) in self._names.items()}
 
     def found_sources(self) -> dict[tuple[int, int], str]:
-        """Give the best name found for each output of a traced source."""
+        """Return the best name found for each output of a traced source."""
         return {key: name for key, (_, name) in self._source_names.items()}
 
     def found_leaves(self) -> dict[int, str]:
-        """Give the first name found of each leaf that is still there, by ``id``."""
+        """Return, by ``id``, the first name found for each leaf that still exists."""
         return {key: name for key, (alive, name) in self._leaf_names.items() if alive() is not None}
 
     def forget_sources(self) -> None:
-        """Let go of the names of traced sources, which are others from now on."""
+        """Let go of the names of traced sources, whose numbers mean others from now on."""
         self._source_names.clear()
 
     def offer(self, name: str, tensor: torch.Tensor, code: CodeType) -> None:
-        """Take in that a variable of ``code`` holds ``tensor``."""
+        """Note that a variable of ``code`` holds ``tensor``."""
         node = self._made_by(tensor)
         if node is not None:
             number = sequence_nr(node)
@@ -70,13 +70,13 @@ class FoundNames:
 
 
 class VariableNames(FoundNames):
-    """Reads the variables of the user's frames at every operation, and once more when they end.
+    """Reads the variables of the user's frames at every operation, and once more when the frames end.
 
-    A frame that is held keeps its variables after it has returned. So the user's
-    frames on the stack are held until the next operation, or ``close``, finds
-    them gone, and what they were left with is read then: without that the last
-    ``y = x * w`` before ``return y`` would have no name. Names are read, never
-    inferred. Frames of the caller of the whole forward are not looked at.
+    A held frame keeps its variables after it has returned. So the user's frames on the
+    stack are held until the next operation, or ``close``, finds them gone, and then
+    their last variables are read: otherwise the final ``y = x * w`` before ``return y``
+    would have no name. Names are read, never inferred. Frames that call the whole
+    forward are not looked at.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class VariableNames(FoundNames):
         """Prepare to read frames entered from ``outermost``.
 
         Args:
-            outermost: Where the user asked for the capture; ``None`` if not from his code.
+            outermost: Where the user asked for the capture; ``None`` if not from the user's code.
             origin_of: Where a tensor without gradient came from, if that is known.
         """
         super().__init__(origin_of)
@@ -93,12 +93,12 @@ class VariableNames(FoundNames):
         self._held: list[_HeldFrame] = []
 
     def read(self, frame: FrameType, called: FrameType | None) -> None:
-        """Read the frame that an operation came from, and those that ended before it.
+        """Read the frame that an operation came from, and the frames that ended before it.
 
         Args:
             frame: The user's frame.
-            called: What it is calling, if that is Python: torch's code. As long as
-                it is the same call the frame's variables cannot change.
+            called: What it is calling, if that is Python: torch's code. During one and the same
+            call the frame's variables cannot change.
         """
         held = self._held
         if not held or held[-1].frame is not frame:
@@ -111,7 +111,7 @@ class VariableNames(FoundNames):
             self._look(_HeldFrame(frame))
 
     def close(self) -> None:
-        """Read what the last frames were left with, and let go of them."""
+        """Read the last variables of the last frames, and let go of them."""
         self._release(0)
 
     def _move_to(self, frame: FrameType) -> None:
@@ -126,18 +126,18 @@ class VariableNames(FoundNames):
         depth = depths.get(id(at), 0)
         self._release(depth)
         self._held += reversed(entered)
-        for held in self._held[max(depth - 1, 0) : -1]:  # those that wait for the innermost
+        for held in self._held[max(depth - 1, 0) : -1]:  # they wait for the innermost
             self._look(held)
 
     def _release(self, depth: int) -> None:
-        """Read the frames held below ``depth`` a last time, the innermost first."""
+        """Read the frames held below ``depth`` one last time, the innermost first."""
         while len(self._held) > depth:
             self._look(self._held.pop())
 
     def _look(self, held: _HeldFrame) -> None:
         seen = held.seen
         for name, tensor in tensors_of(held.frame):
-            # An operation in place changes the version alone; without gradient there may be none.
+            # An operation in place changes only the version; a tensor without gradient may have none.
             state = (id(tensor), tensor._version if tensor.requires_grad else -1)
             if seen.get(name) != state:
                 seen[name] = state
@@ -145,7 +145,7 @@ class VariableNames(FoundNames):
 
 
 class _HeldFrame:
-    """A frame, what it called when last read, and the tensors (with version) that it had."""
+    """A frame, what it called when last read, and the tensors (with versions) that it had."""
 
     __slots__ = ("called", "frame", "seen")
 
@@ -163,7 +163,7 @@ def _keep_best(names: dict[SlotKey, tuple[int, str]], key: SlotKey, rank: int, n
 def variables_without_history(
     frame: FrameType | None, owned: Mapping[int, KnownTensor]
 ) -> dict[int, KnownTensor]:
-    """Name the tensors without history that ``frame`` holds, by ``id``."""
+    """Name the tensors without history in ``frame``, by ``id``."""
     return {
         id(value): KnownTensor("leaf" if value.requires_grad else "input", (name,))
         for name, value in reversed(variables_of(frame).items())
@@ -177,7 +177,7 @@ def variables_without_history(
 def variables_with_history(
     frame: FrameType | None, number_of: Callable[[AutogradNode], int]
 ) -> tuple[dict[SlotKey, str], dict[SlotKey, torch.Tensor]]:
-    """Name the slots whose tensor ``frame`` holds; copy those that are small."""
+    """Name the slots whose tensors ``frame`` holds; copy small ones."""
     names: dict[SlotKey, str] = {}
     values: dict[SlotKey, torch.Tensor] = {}
     for name, value in reversed(variables_of(frame).items()):

@@ -1,4 +1,4 @@
-"""The hooks that sit on autograd nodes and leaves, and what takes them away."""
+"""The hooks that sit on autograd nodes and leaves, and how they are taken away."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from torch.utils.hooks import RemovableHandle
 
 from tb_gradgraph.autograd.gradients.threads import forget_table, gate
 
-#: What is to be undone: a hook, and the leaf tensor it sits on (None: an autograd node).
+#: What to undo: a hook, and the leaf tensor it sits on (None: it is on an autograd node).
 Attached = tuple[RemovableHandle, torch.Tensor | None]
 
 
 class Observer(Protocol):
-    """What hooks tell: gradients as they come, and how a pass ended."""
+    """What hooks report: gradients as they come, and how a pass ended."""
 
     def see(self, rows: Iterable[int], gradient: torch.Tensor | None, begins: bool = True) -> None:
-        """Take in the gradient of ``rows``; ``begins``: it may be the first of its pass."""
+        """Take in the gradient of ``rows``; ``begins`` says that it may be the first of its pass."""
 
     def end(self, task: int) -> None:
         """Finish the pass of a graph task that has ended well."""
 
     def forget(self, task: int) -> None:
-        """Drop what is held of a graph task, however it ended."""
+        """Drop what is held for a graph task, however it ended."""
 
 
 class EndOfPass:
-    """Called by the engine when a backward has ended well; let go of by it in any case."""
+    """Called by the engine when a backward has ended well; the engine drops it in any case."""
 
     def __init__(self, observer: Observer, task: int) -> None:
         self._observer = observer
@@ -44,7 +44,7 @@ class EndOfPass:
 
 
 class SlotHook:
-    """What flows into a node, summed over its consumers: the gradient of each slot."""
+    """What flows into a node, summed over its users: the gradient of each slot."""
 
     def __init__(self, observer: Observer, rows: Sequence[tuple[int, ...]]) -> None:
         self._observer = observer
@@ -75,7 +75,7 @@ class EdgeHook:
 class LeafHook:
     """The gradient of a leaf, summed over this backward, before it is accumulated."""
 
-    #: A copy of the tensor is not observed, and torch need not warn of it.
+    #: A copy of the tensor is not observed, so torch need not warn about it.
     __torch_unserializable__ = True
 
     def __init__(self, observer: Observer, rows: tuple[int, ...]) -> None:
@@ -90,7 +90,7 @@ class LeafHook:
 
 
 def detach(attached: list[Attached]) -> None:
-    """Remove hooks, and the empty table that torch leaves on a tensor that had none."""
+    """Remove hooks, and the empty table that torch leaves on a tensor that had no hooks."""
     with gate:
         while attached:
             handle, leaf = attached.pop()

@@ -38,38 +38,38 @@ class GradientSink(Protocol):
     def add(self, row: int, gradient: torch.Tensor, placement: str = "") -> None:
         """Take in the gradient of ``row``, on the autograd thread that computed it.
 
-        ``placement`` says where it lies, if this process has a part of it (``Slot.placement``).
+        ``placement`` says where it lies, if this process has only a part (``Slot.placement``).
         """
 
     def leave_out(self, row: int, error: Exception) -> None:
         """Note that the gradient of ``row`` could not be read."""
 
     def finish(self) -> None:
-        """The pass has ended. Called on the thread that called backward."""
+        """Hear that the pass has ended, on the thread that called backward."""
 
 
 class BackwardObserver:
     """Watch every backward over one graph for as long as the graph lives.
 
-    Hooks sit on autograd nodes, which hold the observer and take it with them
-    when the graph goes, and on leaf tensors, which do not hold it: they are
-    cleared when the observer goes, or by ``remove``. A fault of ours at one node or
-    leaf costs its rows alone; elsewhere it disarms the observer with one warning. It
-    never reaches the user's backward.
+    Hooks sit on autograd nodes, which hold the observer and take it with them when
+    the graph goes, and on leaf tensors, which do not hold it: those hooks are cleared
+    when the observer goes, or by ``remove``. Our fault at one node or leaf costs only
+    its rows; elsewhere it disarms the observer with one warning. It never reaches the
+    user's backward.
     """
 
     def __init__(self, make_sink: Callable[[int], GradientSink]) -> None:
-        """Prepare; ``make_sink`` is given the number of the pass that begins."""
+        """Prepare; ``make_sink`` gets the number of the pass that begins."""
         self._make_sink = make_sink
         self._attached: list[Attached] = []
         self._active: dict[int, GradientSink] = {}
-        self._first_numbers: dict[int, tuple[int, int]] = {}  # of passes with create_graph
+        self._first_numbers: dict[int, tuple[int, int]] = {}  # for passes with create_graph
         self._seeds: Mapping[int, torch.Tensor] = {}
         self._accumulated: Sequence[tuple[torch.Tensor, tuple[int, ...]]] = ()
         self._unhooked: dict[int, Exception] = {}  # rows that no hook reads
         self._passes = 0
         self._armed = False
-        self._only_ours = False  # whether every backward that is seen is over this graph
+        self._only_ours = False  # whether every backward seen runs over this graph
         self._lock = threading.Lock()
         self.failure: Exception | None = None
         weakref.finalize(self, detach, self._attached).atexit = False
@@ -81,14 +81,14 @@ class BackwardObserver:
         seeds: Mapping[int, torch.Tensor] | None = None,
         accumulates: bool = False,
     ) -> None:
-        """Hook the graph's nodes and leaves; what refuses a hook is left out of every pass.
+        """Hook the graph's nodes and leaves; one that refuses a hook is left out of every pass.
 
         Args:
             built: The graph; its autograd nodes are hooked but not kept.
             wanted: The rows to read, ``None`` for all.
-            seeds: Gradients by row that every pass begins with, where known.
-            accumulates: Whether ``.grad`` of each leaf, at the end of a pass, is its
-                gradient; for then part of it comes from a backward within the backward.
+            seeds: The gradients, by row, that every pass begins with, if known.
+            accumulates: Whether each leaf's gradient is its ``.grad`` at the end of a pass, because
+            part of it comes from a backward within the backward.
         """
         self._armed = True
         self._only_ours = seeds is not None and not accumulates
@@ -125,12 +125,12 @@ class BackwardObserver:
 
     @property
     def is_armed(self) -> bool:
-        """Whether it still reads."""
+        """Return whether it is still reading."""
         return self._armed
 
     @property
     def has_run(self) -> bool:
-        """Whether a backward ran over the graph."""
+        """Return whether a backward has run over the graph."""
         return self._passes > 0
 
     def remove(self) -> None:
@@ -140,10 +140,10 @@ class BackwardObserver:
         detach(self._attached)
 
     def see(self, rows: Iterable[int], gradient: torch.Tensor | None, begins: bool = True) -> None:
-        """Hand one gradient to the sink of the backward that is running.
+        """Hand one gradient to the sink of the running backward.
 
-        A leaf's gradient (``begins`` false) opens no pass: it may belong to
-        another graph that shares the leaf. None is what a Function gives for no gradient.
+        A leaf's gradient (``begins`` false) opens no pass, because it may belong to another
+        graph that shares the leaf. A Function returns None for no gradient.
         """
         if not self._armed or gradient is None:
             return
@@ -196,7 +196,7 @@ class BackwardObserver:
             self._disarm(error)
 
     def forget(self, task: int) -> None:
-        """Throw away what was collected of a backward that raised."""
+        """Discard what was collected from a backward that raised."""
         self._active.pop(task, None)
         self._first_numbers.pop(task, None)
 
@@ -212,7 +212,7 @@ def _hook_of_leaf(leaf: torch.Tensor) -> Callable[[Any], RemovableHandle]:
 
 
 def _add(sink: GradientSink, rows: Iterable[int], gradient: torch.Tensor) -> None:
-    """Hand over one gradient; what is raised over it costs its rows alone."""
+    """Hand over one gradient; whatever is raised by that costs only its rows."""
     try:
         elements = elements_of(gradient)
         if elements is not None:

@@ -1,4 +1,4 @@
-"""A graph met again: find its rows among new autograd nodes without building it anew."""
+"""A graph met again: find its rows among new autograd nodes without rebuilding it."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 )
 from tb_gradgraph.graph import Graph, Node
 
-#: Gradients of more elements are reduced in the hook, while they are in cache; smaller
+#: Gradients with more elements are reduced in the hook, while they are in cache; smaller
 #: ones are held, and reduced together.
 LARGE = 131_072
-LARGE_ON_DEVICE = 4096  # not on the CPU, where memory is dearer and many kernels run at once
-#: Elements that are held before they are reduced: 16 MiB of float32.
+LARGE_ON_DEVICE = 4096  # on accelerators memory is dearer and many kernels run at once
+#: How many elements are held before they are reduced: 16 MiB of float32.
 HELD = 4_194_304
 
-#: What makes two graphs one: the kinds of node in the order of ``reach``, where each of their
-#: inputs is in it, and the leaves among them.
+#: What makes two graphs the same: the kinds of node in the order of ``reach``, the places in
+#: it of each node's inputs, and the leaves among them.
 Fingerprint = tuple[tuple[type, ...], tuple[int, ...], tuple["int | None", ...]]
 
 SlotRows = tuple[tuple[int, ...], ...]
@@ -47,13 +47,13 @@ SlotRows = tuple[tuple[int, ...], ...]
 def reach(
     roots: Iterable[Any],
 ) -> tuple[list[AutogradNode], list[torch.Tensor], list[int]]:
-    """Give every node that a backward from ``roots`` could reach, breadth first.
+    """Return every node that a backward from ``roots`` could reach, breadth first.
 
     The order is the same whenever the structure is. About 1 us a node.
 
     Returns:
-        The nodes, the leaves among them, and for each input of each node the place of
-        what made it, -1 where it takes no gradient.
+        The nodes, the leaves among them, and for each input of each node the place of the node
+        that made it, -1 if it takes no gradient.
     """
     order = list(dict.fromkeys(_root_node(root) for root in roots))
     places = {node: place for place, node in enumerate(order)}
@@ -80,7 +80,7 @@ def _root_node(root: Any) -> AutogradNode:
 def fingerprint(
     order: Sequence[AutogradNode], wiring: Sequence[int], leaves: Sequence[int | None]
 ) -> Fingerprint:
-    """Tell structures apart by what ``reach`` gave; ``leaves`` are numbers. Shapes do not count."""
+    """Tell structures apart by what ``reach`` returned; ``leaves`` are numbers. Shapes do not count."""
     return tuple(map(type, order)), tuple(wiring), tuple(leaves)
 
 
@@ -90,13 +90,13 @@ class NodeToRead:
 
     place: int
     rows: SlotRows
-    number: int  # backward runs from the greatest to the least
-    size: int  # elements of its slots
-    at_once: bool  # in the hook: its gradient is large, or not sure to stay as it is
+    number: int  # backward runs from the greatest number to the least
+    size: int  # how many elements its slots have
+    at_once: bool  # read in the hook: its gradient is large, or may change
 
 
 class Shared(NamedTuple):
-    """Rows, and in the same order those whose statistics they share."""
+    """Rows, and in the same order the rows whose statistics they share."""
 
     rows: np.ndarray
     sources: np.ndarray
@@ -107,9 +107,9 @@ class Replay:
 
     Attributes:
         graph: The graph.
-        leaf_rows: The row of each of ``reach``'s leaves, None where it is not read.
-        rows_at: The rows of each slot of a node that is read, by the node's place.
-        same: Rows that need no reading of their own, with the row whose statistics they share.
+        leaf_rows: The row of each of ``reach``'s leaves, None if it is not read.
+        rows_at: The rows of each slot of each node that is read, by the node's place.
+        same: Rows that need no separate reading, with the rows whose statistics they share.
         shared: The same as arrays.
     """
 
@@ -120,7 +120,7 @@ class Replay:
         leaves: Sequence[torch.Tensor],
         wanted: frozenset[int] | None,
     ) -> None:
-        self.graph: Graph = built.graph  # as it is placed, once gradients were seen
+        self.graph: Graph = built.graph  # placed, once gradients have been seen
         slots = frozenset(range(built.graph.slot_count))
         rows = slots if wanted is None else slots & wanted
         places = {node: place for place, node in enumerate(order)}
@@ -137,7 +137,7 @@ class Replay:
         ]
         self._all.sort(key=lambda node: -node.number)
         self.rows_at: Mapping[int, SlotRows] = {node.place: node.rows for node in self._all}
-        self.is_checked = False  # whether rows that share were once read and compared
+        self.is_checked = False  # whether sharing rows were once read and compared
         self.same: dict[int, int] = shared_rows(built.graph, rows)
         index_of = {index: node for node, index in built.node_of.items()}
         additions = [index_of[index] for index in sharing_additions(built.graph, self.same)]
@@ -147,18 +147,18 @@ class Replay:
             if index_of.get(edge.target) in places and index_of.get(edge.source) in places
         ]
         self._additions = [places[node] for node in additions if node in places]
-        for node in self._all:  # a root's row beside that of the slot it ends
+        for node in self._all:  # a root's row besides that of the slot it ends
             for first, *others in filter(None, node.rows):
                 self.same.update(dict.fromkeys(others, self.same.get(first, first)))
         self._set_shared()
 
     def place(self, placements: Mapping[int, str]) -> None:
-        """Note where gradients lie of which this process has a part, by row."""
+        """Note, by row, where gradients lie of which this process has a part."""
         if placements:
             self.graph = self.graph.placed(placements)
 
     def forget_sharing(self, row: int) -> None:
-        """Read ``row`` by itself from now on: its numbers were not those that it was to share."""
+        """Read ``row`` separately from now on: its numbers differed from those it was to share."""
         self.same.pop(row, None)
         self._set_shared()
 
@@ -171,7 +171,7 @@ class Replay:
         )
 
     def _hands_on(self, order: Sequence[AutogradNode]) -> bool:
-        """Whether additions and expansions hand their gradient on unchanged in this graph too."""
+        """Return whether additions and expansions hand their gradient on unchanged in this graph too."""
         return all(
             getattr(order[place], "_saved_alpha", None) == 1 for place in self._additions
         ) and all(
@@ -189,19 +189,19 @@ class Replay:
         share: bool,
         refused: Callable[[SlotRows, Exception], None],
     ) -> list[Any]:
-        """Hook the nodes of ``order``; give the handles.
+        """Hook the nodes of ``order``; return the handles.
 
         Args:
-            order: What ``reach`` gave for a graph of the same fingerprint.
-            take: Given the place of a node and the gradients of its slots, on the
-                autograd thread that computed them. Must give None.
-            take_and_reduce: Given the same where by then so much is held that it is to be reduced.
-            take_at_once: Given the rows of the slots instead, where the gradient is to be
-                read in the hook.
-            make_hook: Makes a hook that reads every gradient at once, given the rows and
-                ``take_at_once`` for those that it cannot read; None: there is no such thing.
-            share: Whether rows in ``same`` are left out.
-            refused: Told of a node that takes no hook.
+            order: What ``reach`` returned for a graph of the same fingerprint.
+            take: Gets the place of a node and the gradients of its slots, on the autograd
+                thread that computed them. Must return None.
+            take_and_reduce: Gets the same when so much is held that it has to be reduced.
+            take_at_once: Gets the rows of the slots instead, if the gradient is to be read in
+                the hook.
+            make_hook: Makes a hook that reads every gradient at once. It gets the rows, and
+                ``take_at_once`` for gradients that it cannot read; None: there is none.
+            share: Whether to leave out rows in ``same``.
+            refused: Called with each node that takes no hook.
         """
         share = share and self._hands_on(order)
         handles = []
@@ -224,7 +224,7 @@ class Replay:
 
 
 def _without(nodes: Sequence[NodeToRead], same: Mapping[int, int]) -> list[NodeToRead]:
-    """Leave out the nodes all of whose rows share the statistics of others."""
+    """Leave out the nodes whose rows all share the statistics of others."""
     return [node for node in nodes if not all(row in same for rows in node.rows for row in rows)]
 
 
@@ -253,9 +253,9 @@ def _most_held(node: AutogradNode) -> int:
 def _may_become_grad(
     built: BuiltGraph, node: AutogradNode, drawn: Node, uses: Mapping[int, int]
 ) -> bool:
-    """Whether the memory of a node's gradient may become a ``.grad``, in which a hook may write.
+    """Return whether the memory of a node's gradient may become a ``.grad``, where a hook may write.
 
-    A leaf that has one user takes over what that sends to it, through a transpose too.
+    A leaf with only one user takes over what that user sends, through a transpose too.
     """
     if not only_reshapes(drawn.operation):
         return False

@@ -9,17 +9,17 @@ from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.build.build import BuiltGraph
 
-#: Rows by slot (a root's row beside the slot it ends), and by input for edges that share a slot.
+#: Rows by slot (a root's row beside the slot it ends), and by input for the edges that share a slot.
 NodeRows = tuple[tuple[tuple[int, ...], ...], Mapping[int, int]]
 
 
 def rows_of_nodes(
     built: BuiltGraph, wanted: frozenset[int] | None
 ) -> Mapping[AutogradNode, NodeRows]:
-    """Find the rows of each operation to hook, ``wanted`` ones only (None: all).
+    """Find the rows of each operation to hook, only ``wanted`` ones (None: all).
 
-    Operations that use a wanted leaf are there even without a row of their own:
-    only they can tell whether a gradient that reaches the leaf runs over this graph.
+    Operations that use a wanted leaf are included even if no row is theirs, because only
+    they can tell whether a gradient that reaches the leaf runs over this graph.
     """
     slots, edges = _slot_rows(built, wanted), _edge_rows(built, wanted)
     offsets = built.graph.slot_offsets.tolist()
@@ -37,7 +37,7 @@ def rows_of_nodes(
 def rows_of_leaves(
     built: BuiltGraph, wanted: frozenset[int] | None
 ) -> Iterator[tuple[torch.Tensor, tuple[int, ...]]]:
-    """Find the rows of each leaf tensor, ``wanted`` ones only (None: all)."""
+    """Find the rows of each leaf tensor, only ``wanted`` ones (None: all)."""
     slots = _slot_rows(built, wanted)
     for index, leaf in built.leaves:
         rows = slots.get(int(built.graph.slot_offsets[index]), ())
@@ -46,7 +46,7 @@ def rows_of_leaves(
 
 
 def _slot_rows(built: BuiltGraph, wanted: frozenset[int] | None) -> Mapping[int, tuple[int, ...]]:
-    """Give the rows that a slot's gradient fills: its own, and that of a root only it feeds."""
+    """Return the rows that a slot's gradient fills: its own, and that of a root that only it feeds."""
     graph = built.graph
     offsets = graph.slot_offsets.tolist()
     rows: dict[int, tuple[int, ...]] = {
@@ -61,7 +61,7 @@ def _slot_rows(built: BuiltGraph, wanted: frozenset[int] | None) -> Mapping[int,
 
 
 def _edge_rows(built: BuiltGraph, wanted: frozenset[int] | None) -> Mapping[int, Mapping[int, int]]:
-    """Give the rows of edges with a share of their own, by target node and input."""
+    """Return the rows of edges that have their own share, by target node and input."""
     graph = built.graph
     shared: dict[int, dict[int, int]] = {}
     for edge, row in zip(graph.edges, graph.edge_rows.tolist()):

@@ -1,8 +1,8 @@
 """Backward passes that run on several threads at once, over one model or each over its own.
 
-torch reads the hooks of a leaf, and of a node that graphs have in common, without a lock:
-the first hook that is put there, or the table of hooks that is taken away, while another
-thread runs over it brings the process down. What such passes leave in ``.grad`` is nobody's.
+torch reads the hooks of a leaf, and of a node that graphs share, without a lock: if the
+first hook is put there, or the table of hooks is taken away, while another thread runs
+over it, the process crashes. What such passes leave in ``.grad`` belongs to neither.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 
 from tb_gradgraph.autograd.gradients.replay import reach
 
-#: Held while a pass begins or ends, and while hooks are put on or taken away; never while one runs.
+#: Held while a pass begins or ends, and while hooks are put on or taken away; never during a pass.
 gate = threading.RLock()
 _running: dict[int, Sequence[Any]] = {}  # roots, by thread
 _tables: dict[int, torch.Tensor] = {}  # leaves whose tables of hooks are empty, by ``id``
@@ -30,7 +30,7 @@ class Passage:
         """Begin; under ``gate``, before a hook is put on any of ``places``: nodes and leaves."""
         self._places = places
         self._thread = threading.get_ident()
-        #: Whether another thread has run over one of them.
+        #: Whether another thread has run over one of those places.
         self.is_shared = False
         for thread, roots in _running.items():
             self.meet(thread, roots)
@@ -42,7 +42,7 @@ class Passage:
             self.is_shared = not self._identities().isdisjoint(_reached(roots))
 
     def end(self) -> None:
-        """Let go of what it ran over."""
+        """Forget what it ran over."""
         _read.pop(id(self), None)
         self._places = ()
 
@@ -50,19 +50,19 @@ class Passage:
         return {id(place) for places in self._places for place in places}
 
 
-_read: dict[int, weakref.ref[Passage]] = {}  # those that are read now
+_read: dict[int, weakref.ref[Passage]] = {}  # those being read now
 
 
 def _reached(roots: Sequence[Any]) -> set[int]:
     try:
         order, leaves, _ = reach(roots)
-    except Exception:  # not to be differentiated: torch will say so
+    except Exception:  # it cannot be differentiated, as torch will say
         return set()
     return {id(place) for place in (*order, *leaves)}
 
 
 def begin_running(roots: Sequence[Any]) -> None:
-    """Have it known that this thread runs backward, until ``end_running``."""
+    """Note that this thread runs backward, until ``end_running``."""
     thread = threading.get_ident()
     with gate:
         _running[thread] = roots
@@ -72,7 +72,7 @@ def begin_running(roots: Sequence[Any]) -> None:
 
 
 def end_running() -> None:
-    """Have it known that it does not any more."""
+    """Note that it no longer does."""
     with gate:
         _running.pop(threading.get_ident(), None)
         if _tables and not _running:
@@ -80,7 +80,7 @@ def end_running() -> None:
 
 
 def forget_table(leaf: torch.Tensor) -> None:
-    """Take away the table of hooks of a leaf, if it is empty, once no backward runs; under ``gate``."""
+    """Take away a leaf's table of hooks, if it is empty, once no backward runs; under ``gate``."""
     _tables[id(leaf)] = leaf
     if not _running:
         _take_tables_away()
@@ -94,7 +94,7 @@ def _take_tables_away() -> None:
 
 
 def _begin_anew() -> None:
-    """In a forked child, where none of the other threads is."""
+    """Begin anew in a forked child, which has none of the other threads."""
     _running.clear()
     _read.clear()
     _take_tables_away()

@@ -1,4 +1,4 @@
-"""Keep a pass of our own, that one of several processes runs, from waiting for the others."""
+"""Keep our own pass, if only one of several processes runs it, from waiting for the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tb_gradgraph.autograd.torch_internals.tensor_classes import (
 )
 from tb_gradgraph.errors import CaptureError
 
-#: Of operations that take a part of every process.
+#: The namespaces of operations that need every process.
 _NAMESPACES = frozenset({"c10d", "_c10d_functional", "_c10d_functional_autograd", "symm_mem"})
 _WATCH = "Record the training instead, which adds no pass: watch(writer, model, optimizer=...)."
 
@@ -28,9 +28,9 @@ _WATCH = "Record the training instead, which adds no pass: watch(writer, model, 
 def run_alone(model: torch.nn.Module, all_ranks: bool, where: str) -> Iterator[None]:
     """Run the block, in which ``model`` is called, without waiting for another process.
 
-    ``DistributedDataParallel`` gives place to the module that it wraps: nothing is
-    sent, and gradients are those of this process. What cannot do without the others
-    is refused before it waits for them.
+    ``DistributedDataParallel`` gives way to the module that it wraps: nothing is
+    sent, and gradients are those of this process. A model that cannot do without the
+    others is refused before it waits for them.
 
     Args:
         model: Left as it was.
@@ -84,7 +84,7 @@ def _refuse(where: str, why: str, cure: str) -> NoReturn:
 
 @contextlib.contextmanager
 def _without_reducers(model: torch.nn.Module) -> Iterator[None]:
-    """Have each ``DistributedDataParallel`` do nothing but call what it wraps, in the block."""
+    """Have each ``DistributedDataParallel`` only call what it wraps, in the block."""
     wrappers = reducers(model)
     for wrapper, inner in wrappers:
         vars(wrapper)["forward"] = _Inner(inner)
@@ -96,7 +96,7 @@ def _without_reducers(model: torch.nn.Module) -> Iterator[None]:
 
 
 class _Inner:
-    """Calls a module; an object of its own, for a module as an attribute would become a child."""
+    """Calls a module; a separate object, because a module as an attribute would become a child."""
 
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = module
@@ -114,7 +114,7 @@ class _Guard(DispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Say no: torch would import its compiler (2 s) to keep it off this method."""
+        """Say no, because torch would import its compiler (2 s) to keep it off this method."""
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

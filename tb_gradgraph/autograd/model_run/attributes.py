@@ -1,4 +1,4 @@
-"""Keep the attributes of modules, and give them back after a forward has changed them."""
+"""Keep the attributes of modules, and restore them after a forward has changed them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _CONTAINERS = (list, dict, set, collections.OrderedDict, collections.defaultdict
 
 @contextlib.contextmanager
 def attributes_kept(model: torch.nn.Module) -> Iterator[None]:
-    """Give back every attribute of every module of ``model``, with buffers never written.
+    """Return every attribute of every module of ``model``, with buffers never written.
 
-    Buffers are lent as copies while the block runs. An attribute set anew gets
-    its old value back, a list, dict, set or deque that was changed its old
-    content, a tensor changed in place its old elements. What a module of another
-    library or C++ (TorchScript attributes) changes inside itself is not undone.
-    A module that is not yet initialised keeps what its first forward makes of it.
+    Buffers are lent as copies while the block runs. An attribute that was replaced gets
+    back its old value; a list, dict, set or deque that was changed gets back its old
+    content; a tensor changed in place gets back its old elements. What a module of another
+    library or of C++ (TorchScript attributes) changes inside itself is not undone.
+    A module that is not yet initialized keeps what its first forward makes of it.
     """
     modules = [module for module in model.modules() if not _is_uninitialised(module)]
     saved = [_SavedModule(module) for module in modules]
@@ -42,9 +42,9 @@ def attributes_kept(model: torch.nn.Module) -> Iterator[None]:
 
 @contextlib.contextmanager
 def elements_kept(tensors: list[torch.Tensor]) -> Iterator[None]:
-    """Give back the elements of tensors that the block changes in place.
+    """Return the elements of tensors that the block changes in place.
 
-    Inference tensors do not count their changes; they are left alone.
+    Inference tensors do not count their changes; they are left as they are.
     """
     copies = [
         (tensor, tensor._version, tensor.detach().clone())
@@ -78,7 +78,7 @@ class _SavedModule:
         self._buffers = dict(module._buffers.items())
 
     def lend_buffers(self, copies: dict[int, torch.Tensor]) -> None:
-        """Replace each buffer by a copy, one for a buffer that several modules share."""
+        """Replace each buffer by a copy, a shared copy if several modules share the buffer."""
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 if id(buffer) not in copies:
@@ -96,13 +96,13 @@ class _SavedModule:
         for table, entries in self._tables:
             table.clear()
             table.update(entries)
-        for name, buffer in self._buffers.items():  # a ScriptModule's table is no dict
+        for name, buffer in self._buffers.items():  # a ScriptModule's table is not a dict
             if self._module._buffers[name] is not buffer:
                 self._module._buffers[name] = buffer
 
 
 class _SavedContainers:
-    """Contents of the plain containers that hang on modules, however nested."""
+    """The contents of the plain containers on modules, however nested."""
 
     def __init__(self, modules: list[_SavedModule]) -> None:
         self._copies: dict[int, tuple[Any, Any]] = {}
@@ -121,7 +121,7 @@ class _SavedContainers:
         self._elements.enter_context(elements_kept(list(tensors.values())))
 
     def restore(self) -> None:
-        """Refill each container that was changed."""
+        """Refill each changed container."""
         for value, copy in self._copies.values():
             value.clear()
             if isinstance(value, (list, collections.deque)):
@@ -136,7 +136,7 @@ def _tables(module: torch.nn.Module) -> list[Any]:
 
 
 def _slots(module: torch.nn.Module) -> list[str]:
-    """List the attributes that the module's classes keep outside of its dictionary."""
+    """List the attributes that the module's classes keep outside its dictionary."""
     names = []
     for cls in type(module).__mro__:
         slots = cls.__dict__.get("__slots__", ())

@@ -1,4 +1,4 @@
-"""Outputs whose sum is a constant: differentiated by itself it has gradients of rounding errors."""
+"""Outputs whose sum is a constant: differentiating the sum gives only rounding errors."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from torch.autograd.graph import get_gradient_edge
 from tb_gradgraph.autograd.build.naming import readable
 from tb_gradgraph.autograd.torch_internals.engine import accumulated_leaf, node_name, saved_tensors
 
-#: Operations that hand a gradient that is one number everywhere on as such a one.
+#: Operations that hand on a gradient which is one number everywhere as such a gradient.
 _UNIFORM = frozenset(
     (
         *("View", "UnsafeView", "ReshapeAlias", "T", "Transpose", "Permute", "Unsqueeze"),
         *("Squeeze", "Alias", "Clone", "Unflatten", "Flatten", "ToCopy", "Neg", "Sum", "Mean"),
     )
 )
-#: Whose sum is a constant along what they normalize, whatever they are given.
+#: Operations whose sum is a constant along what they normalize, whatever the input.
 _ALWAYS = frozenset(("Softmax", "SafeSoftmax"))
-#: The same where all elements of the weight are one number, as a new one's are.
+#: The same if all elements of the weight are one number, as those of a new weight are.
 _WITH_PLAIN_WEIGHT = frozenset(("NativeLayerNorm", "NativeGroupNorm"))
-#: The same while they train: then they normalize over the batch, each channel by itself.
+#: The same during training: then they normalize over the batch, each channel by itself.
 _IN_TRAINING = frozenset(("NativeBatchNorm", "CudnnBatchNorm", "MiopenBatchNorm"))
 _WEIGHT = 1  # the input that is the weight
 
 
 def ends_in_constant_sum(roots: Sequence[torch.Tensor]) -> str:
-    """Name the operations that the sums of all ``roots`` end in if these are constants, else ""."""
+    """Name the operations that the sums of all ``roots`` end in if those are constants, else ""."""
     names = [_constant_of(root) for root in roots]
     return " and ".join(dict.fromkeys(names)) if all(names) else ""
 

@@ -1,4 +1,4 @@
-"""What of a model's output is differentiated, and with which seed."""
+"""What part of a model's output is differentiated, and with which seed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tb_gradgraph.errors import CaptureError
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Objective:
-    """Roots, the gradient that each is given (None: one), and the same in words."""
+    """Roots, the gradient that each gets (None: one), and the same in words."""
 
     roots: tuple[NamedTensor, ...]
     seeds: tuple[torch.Tensor | None, ...]
     text: str
-    is_own_loss: bool = False  # one that the model gives beside its output
+    is_own_loss: bool = False  # one that the model returns beside its output
 
 
 def choose_objective(
@@ -30,7 +30,7 @@ def choose_objective(
     """Find the scalar to differentiate, as ``add_grad_graph`` promises.
 
     Raises:
-        CaptureError: Nothing of the output can be differentiated.
+        CaptureError: No part of the output can be differentiated.
     """
     if loss_fn is not None:
         return _of_loss(loss_fn(output), grad_outputs, where)
@@ -47,17 +47,17 @@ def choose_objective(
 
 
 def check_loss_fn(loss_fn: Any, where: str) -> None:
-    """Check, before the model runs, that ``loss_fn`` can be called with the output alone.
+    """Check, before the model runs, that ``loss_fn`` can be called with only the output.
 
     Raises:
-        CaptureError: It cannot.
+        CaptureError: ``loss_fn`` cannot be called so.
     """
     if loss_fn is None:
         return
     if not callable(loss_fn):
         raise CaptureError(
             f"{where}: expected loss_fn to be a function of the model's output, got "
-            f"{type(loss_fn).__name__}. A loss computed already goes in the model's place: "
+            f"{type(loss_fn).__name__}. Pass a loss that is already computed instead of the model: "
             "add_grad_graph(loss)."
         )
     try:
@@ -69,7 +69,7 @@ def check_loss_fn(loss_fn: Any, where: str) -> None:
         signature.bind(None)
     except TypeError as error:
         raise CaptureError(
-            f"{where}: expected loss_fn to take the model's output alone, got one whose call is "
+            f"{where}: expected loss_fn to take only the model's output, got one whose call is "
             f"refused: {error}. Give it the target: loss_fn=lambda output: criterion(output, target)."
         ) from None
 
@@ -86,7 +86,7 @@ def check_devices(model: torch.nn.Module, inputs: Sequence[torch.Tensor], where:
         if tensor.is_meta:
             raise CaptureError(
                 f"{where}: expected tensors with values, got {name} on the meta device. Give the "
-                "model memory first, as with model.to_empty(device=...) and its initialisation."
+                "model memory first, as with model.to_empty(device=...) and its initialization."
             )
 
 
@@ -123,7 +123,7 @@ def _of_loss(loss: Any, grad_outputs: Any, where: str) -> Objective:
 
 
 def _own_loss(output: Any) -> NamedTensor | None:
-    """Give the output if it is a scalar, or the loss that it carries."""
+    """Return the output if it is a scalar, or the loss that it carries."""
     candidates = [("output", output)]
     if isinstance(output, dict) and "loss" in output:
         candidates.append(("output['loss']", output["loss"]))

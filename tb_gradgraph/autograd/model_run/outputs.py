@@ -1,4 +1,4 @@
-"""Which module call an autograd node was made in, told from the outputs of module calls alone."""
+"""Which module call made an autograd node, judged only from the outputs of module calls."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def watch_outputs(
     _outermost: FrameType | None,
     where: str,
 ) -> tuple[Objective, Forward]:
-    """Do what ``watch_forward`` does where torch does not tell the numbers of nodes.
+    """Do what ``watch_forward`` does if torch does not tell the numbers of nodes.
 
-    There are no source lines, names of variables, orders, cuts and operations
-    without gradient; inputs without gradient are those that operations saved.
+    There are no source lines, names of variables, orders, cuts, and operations without
+    gradient; inputs without gradient are those that operations saved.
     """
     known = known_tensors(call.model, call.args, call.kwargs)
     spans = OutputSpans(names_of_modules(call.model))
@@ -57,23 +57,25 @@ def watch_outputs(
 
 
 class OutputSpans(ModuleSpans):
-    """Follow module calls on this thread, and note what each was given and returned.
+    """Follow module calls on this thread, and note what each call got and returned.
 
-    A node belongs to the innermost call whose outputs lead to it without passing
-    the call's inputs: its arguments, and the tensors on the module. So what a call
-    hands on by other ways than its output counts as its caller's; and what its
-    caller computed, and it gets by other ways than these, as its own.
+    A node belongs to the innermost call whose outputs lead to it without passing the
+    call's inputs: its arguments, and the tensors on the module. So what a call hands on
+    in other ways than its output counts as its caller's; and what its caller computed
+    and hands to it in other ways counts as the call's own.
     """
 
     def __init__(self, names: Mapping[int, str]) -> None:
-        """Prepare, as ``ModuleSpans``."""
+        """Prepare, as ``ModuleSpans`` does."""
         super().__init__(names)
         self._given: dict[int, list[AutogradNode]] = {}  # by scope
-        self._events: list[tuple[int, list[AutogradNode]]] = []  # whose, and nodes that there were
+        self._events: list[
+            tuple[int, list[AutogradNode]]
+        ] = []  # whose, and the nodes that there were
 
     def __enter__(self) -> OutputSpans:
         # Before the hook that closes the call. That one is always called, and then
-        # torch (2.13) would give it no keywords where the call raised.
+        # torch (2.13) would give it no keywords if the call raised.
         self._returns = torch_module.register_module_forward_hook(self._return, with_kwargs=True)
         super().__enter__()
         return self
@@ -83,13 +85,13 @@ class OutputSpans(ModuleSpans):
         remove_keyword_hook(self._returns)
 
     def owners(self) -> dict[AutogradNode, int]:
-        """Give the scope of each node behind what a call was given or returned."""
+        """Return the scope of each node behind what a call got or returned."""
         found: dict[AutogradNode, int] = {}
         for scope, nodes in self._events:
             pending = list(nodes)
             while pending:
                 node = pending.pop()
-                if node not in found:  # what is behind one that was found was found with it
+                if node not in found:  # what is behind a found node was found with it
                     found[node] = scope
                     pending += [source for source, _ in node.next_functions if source is not None]
         return found
@@ -112,7 +114,7 @@ class OutputSpans(ModuleSpans):
 
 
 def _tensors_on(module: torch.nn.Module) -> list[torch.Tensor]:
-    """Give parameters (computed ones, under ``functional_call``), buffers and other attributes."""
+    """Return parameters (computed ones, under ``functional_call``), buffers and other attributes."""
     values = [
         value
         for part in module.modules()

@@ -18,12 +18,12 @@ from tb_gradgraph.autograd.torch_internals.engine import compiled_regions_eager
 def preserved(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> Iterator[None]:
     """Undo, at the end of the block, what a forward of ``model`` changes.
 
-    Buffers and attributes are given back as ``attributes_kept`` says. An input
-    changed in place gets its values back. Random state of Python, numpy, the CPU
+    Buffers and attributes are restored as ``attributes_kept`` says. An input
+    changed in place gets back its values. The random state of Python, numpy, the CPU
     and every device in use is restored. Gradients are computed in the block even
-    under the caller's ``no_grad`` or ``inference_mode``, and what was compiled
-    runs from its eager source. Parameters are not copied: a forward that writes
-    to them is not undone.
+    under the caller's ``no_grad`` or ``inference_mode``, and compiled code runs from
+    its eager source. Parameters are not copied: a forward that writes to them is not
+    undone.
     """
     tensors = [*model.parameters(), *model.buffers(), *inputs]
     devices = {tensor.device for tensor in tensors}
@@ -46,7 +46,7 @@ def preserved(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> Iterato
 
 @contextlib.contextmanager
 def device_random_state(devices: Iterable[torch.device]) -> Iterator[None]:
-    """Give back the random state of each device, as far as torch lets it be read."""
+    """Return the random state of each device, as far as torch lets it be read."""
     kept = []
     for device in sorted(set(devices), key=str):
         module = getattr(torch, device.type, None)
@@ -64,9 +64,9 @@ def device_random_state(devices: Iterable[torch.device]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def gradients_lent(leaves: Iterable[torch.Tensor]) -> Iterator[None]:
-    """Let a backward accumulate into empty ``.grad`` in the block; give back what was there.
+    """Let a backward accumulate into empty ``.grad`` in the block; restore what was there.
 
-    Post-accumulate hooks do not fire meanwhile: an optimizer may step in them.
+    Post-accumulate hooks do not fire meanwhile, because an optimizer may step in them.
     """
     owned = {id(leaf): leaf for leaf in leaves}.values()
     kept = [(leaf, leaf.grad, dict(leaf._post_accumulate_grad_hooks or {})) for leaf in owned]

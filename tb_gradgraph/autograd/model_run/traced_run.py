@@ -1,4 +1,4 @@
-"""A forward of the model that is watched as it runs."""
+"""A forward of the model, watched as it runs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def watch_forward(
     outermost: FrameType | None,
     where: str,
 ) -> tuple[Objective, Forward]:
-    """Run the model and ``loss_fn``; give what is to be differentiated, and what was seen.
+    """Run the model and ``loss_fn``; return what is to be differentiated, and what was seen.
 
     Args:
         call: The model with its arguments.
         loss_fn: See ``add_grad_graph``.
         grad_outputs: See ``add_grad_graph``.
-        outermost: The frame of the user's that asked for the capture; its variables
-            name nothing.
+        outermost: The user's frame that asked for the capture; its variables give no
+        names.
         where: The user's call, for messages.
     """
     known = known_tensors(call.model, call.args, call.kwargs)

@@ -1,4 +1,4 @@
-"""Whether a forward that was traced made the nodes that it makes untraced, which are those to draw."""
+"""Does a traced forward make the nodes that it makes untraced? Those are the ones to draw."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tb_gradgraph.autograd.seen.training_forward import TrainingForward
 from tb_gradgraph.autograd.torch_internals.walk import free_in_parts, walk
 from tb_gradgraph.autograd.user_code.functions import operation_of
 
-#: Runs the model and chooses what of its output is differentiated.
+#: Runs the model and chooses which part of its output is differentiated.
 Run = Callable[[], Objective]
 
 
@@ -36,7 +36,7 @@ class Structure:
 def untraced_structure(
     model: torch.nn.Module, inputs: Sequence[torch.Tensor], run: Run
 ) -> Structure:
-    """Run once with nothing on, and leave everything as it was; give what the graph is like."""
+    """Run once with nothing on, and leave everything as it was; return what the graph is like."""
     with preserved(model, inputs):
         roots = [root.tensor for root in run().roots]
         free_in_parts(walk(roots))
@@ -46,7 +46,7 @@ def untraced_structure(
 def as_untraced(
     forward: Forward, roots: Sequence[torch.Tensor], expected: Structure
 ) -> Forward | None:
-    """Give ``forward`` with the operations that there are untraced; None if they are wired otherwise."""
+    """Return ``forward`` with only the operations of an untraced run; None if they are wired otherwise."""
     order, _, wiring = reach(roots)
     if tuple(wiring) != expected.wiring or len(order) != len(expected.operations):
         return None
@@ -66,15 +66,15 @@ def watch_checked(
     where: str,
     passes: contextlib.ExitStack,
 ) -> tuple[Objective, Forward]:
-    """Run untraced, then traced; where that makes other nodes, once more untraced.
+    """Run untraced, then traced; if tracing makes other nodes, run untraced once more.
 
     Args:
         call: The model.
-        inputs: Tensors that it is given.
-        run: Runs it.
-        with_trace: Runs it and sees each operation.
+        inputs: The tensors that it gets.
+        run: Runs the model.
+        with_trace: Runs the model and sees each operation.
         where: The user's call, for messages.
-        passes: Undoes what the pass that is used has changed, when it is closed.
+        passes: Undoes, when it is closed, what the used pass has changed.
     """
     expected = untraced_structure(call.model, inputs, run)
     passes.enter_context(preserved(call.model, inputs))
@@ -88,7 +88,7 @@ def watch_checked(
 
 
 def run_untraced(call: ModelCall, run: Run, where: str) -> tuple[Objective, Forward]:
-    """Run the model as a training does, looked at as by a watch; say what is not known then."""
+    """Run the model as a training does, watched as by ``watch``; say what is then unknown."""
     known = known_tensors(call.model, call.args, call.kwargs)
     forward = TrainingForward(lambda: names_of_modules(call.model), notes=True)
     forward.attach()
@@ -105,7 +105,7 @@ def run_untraced(call: ModelCall, run: Run, where: str) -> tuple[Objective, Forw
 def choose(
     call: ModelCall, loss_fn: Callable[[Any], Any] | None, grad_outputs: Any, where: str
 ) -> Run:
-    """Give what runs the model and ``loss_fn``."""
+    """Return what runs the model and ``loss_fn``."""
     return lambda: choose_objective(call.run(), loss_fn, grad_outputs, where)
 
 
@@ -116,9 +116,9 @@ def _structure_of(roots: Sequence[torch.Tensor]) -> Structure:
 
 def _tell(where: str) -> None:
     text = (
-        f"{where}: torch takes another way through this model while each operation is looked at. "
-        "The graph is the one that a training makes; what needs no gradient is drawn as far as "
-        "operations kept it."
+        f"{where}: torch takes another path through this model while each operation is watched. "
+        "The graph is the one that a training makes; of what needs no gradient only what "
+        "operations kept is drawn."
     )
     try:
         warnings.warn(text, UserWarning, stacklevel=2)

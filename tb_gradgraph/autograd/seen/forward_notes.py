@@ -1,4 +1,4 @@
-"""What can be seen of a user's forward from outside: lines, names, what each module call led to."""
+"""What is visible of a user's forward from outside: lines, names, what each module call led to."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ from tb_gradgraph.autograd.user_code.taking_off import TAKES_OFF
 from tb_gradgraph.autograd.user_code.user_events import hear, may_read_variables
 from tb_gradgraph.graph import NO_SCOPE
 
-#: Lines at which tensors were cut off that are told apart.
+#: How many lines at which tensors were cut off are told apart.
 _MOST_CUTS = 50
 
 
 class ForwardNotes:
-    """Notes lines and names while the user's code runs, and nothing that torch runs is another.
+    """Notes lines and names while the user's code runs; it changes nothing that torch runs.
 
-    Between two lines of the user's, the numbers that autograd gives to nodes are
-    those of the first. Variables are read where a line begins or a function ends, if
-    there are new nodes since. Tensors are known by weak references; of nodes only the
-    numbers are kept.
+    The numbers that autograd gives to nodes between two lines of the user's code belong
+    to the first line. Variables are read when a line begins or a function ends, if there
+    are new nodes since the last time. Tensors are known by weak references; of nodes only
+    the numbers are kept.
     """
 
     def __init__(self) -> None:
-        self.scope: Callable[[], int] = _nowhere  # the module call that runs
+        self.scope: Callable[[], int] = _nowhere  # the running module call
         self._next = next_sequence_nr()
         self._histories = Histories(self._next)
         self.names = SeenNames(self._histories.note, self._origin_of)
@@ -65,24 +65,24 @@ class ForwardNotes:
         self.packed = PackedTensors(self._tensors)
         self.operands = UsedOperands(self._tensors, self.names.made_by)
         self._place: Place | None = None  # where the user's code is
-        self._read_at: dict[int, int] = {}  # number up to which a frame was read, by ``id``
+        self._read_at: dict[int, int] = {}  # the number up to which a frame was read, by ``id``
         self._snapshots = Snapshots()
         self._armed = True
-        self._is_busy = False  # in a call of ours, which may call code that is not torch's
+        self._is_busy = False  # in our own call, which may call code that is not torch's
         self._stop: Callable[[], None] | None = None
 
     @property
     def seen(self) -> Mapping[int, int]:
-        """First node that used a leaf, by ``id`` of the leaf."""
+        """The first node that used a leaf, by ``id`` of the leaf."""
         return self._histories.seen
 
     @property
     def lines(self) -> dict[int, str]:
-        """The line of each node, by number."""
+        """Each node's line, by number."""
         return {number: spelled(place) for number, place in self._places.items()}
 
     def begin(self) -> None:
-        """An outermost module call begins, or goes on: what was made in between is not of it."""
+        """Hear an outermost module call begin, or go on: nodes made meanwhile are not its own."""
         self._next = next_sequence_nr()
         self._look_around()
         self._stop = hear(self._at_event)
@@ -90,7 +90,7 @@ class ForwardNotes:
             self.anomaly.begin()
 
     def end(self) -> None:
-        """It has ended, or pauses."""
+        """Hear it end, or pause."""
         self._flush()
         if self._stop is not None:
             self._stop()
@@ -100,9 +100,9 @@ class ForwardNotes:
         self.close()
 
     def note_call(self, module: torch.nn.Module, inputs: Any, scope: int) -> None:
-        """Note that a module is called: of each of its parameters where, and whether with gradient.
+        """Note that a module is called: for each of its parameters where, and whether with gradient.
 
-        Under a custom Function, as a checkpoint, they are leaves that its node uses.
+        Under a custom Function, such as a checkpoint, they are leaves that its node uses.
         """
         self._unheard(self._note_call, module, inputs, scope)
 
@@ -124,7 +124,7 @@ class ForwardNotes:
                 self.called[id(parameter)] = (line, has_gradient)
 
     def note_output(self, module: torch.nn.Module, inputs: Any, output: Any, scope: int) -> None:
-        """Note which leaves the nodes behind a module's output use; without any, that it was made."""
+        """Note which leaves the nodes behind a module's output use; if none, that it was made."""
         self._unheard(self._note_output, module, inputs, output, scope)
 
     def _note_output(self, module: torch.nn.Module, inputs: Any, output: Any, scope: int) -> None:
@@ -140,7 +140,7 @@ class ForwardNotes:
             self.operands.note_output(module, output, sys._getframe(1))
 
     def forget(self, numbers: range) -> None:
-        """Let go of what was noted while ``numbers`` were given."""
+        """Forget what was noted while ``numbers`` were given out."""
         for number in numbers:
             for table in (self._places, self.hidden_leaves):
                 table.pop(number, None)
@@ -148,14 +148,14 @@ class ForwardNotes:
                 noted.forget(number)
 
     def forget_sources(self) -> None:
-        """Let go of what went on without gradient: nothing that was made so far is used any more."""
+        """Forget what is used on without gradient: nothing made so far is used any more."""
         if self.sources.sources or self.sources.cuts:
             self.sources = SeenSources(self.names.made_by)
             self.names.forget_sources()
             self._tensors.forget()
 
     def taken_off(self) -> dict[int, list[Cut]]:
-        """Give the leaves behind cuts by ``id``, with the first cut at each line."""
+        """Return the leaves behind cuts by ``id``, with the first cut at each line."""
         numbers: dict[tuple[str, str], list[Cut]] = {}
         for cut in self.sources.cuts:
             numbers.setdefault((cut.operation, cut.line), []).append(cut)
@@ -166,7 +166,7 @@ class ForwardNotes:
         return found
 
     def release(self) -> None:
-        """Let go of all that is held, and of what holds this object, in a circle."""
+        """Let go of everything held, including what holds this object in a cycle."""
         self.close()
         self.sources.close()
         self.names.release()
@@ -183,7 +183,7 @@ class ForwardNotes:
         self.operands.close()
 
     def _unheard(self, note: Callable[..., None], *args: Any) -> None:
-        """Note what happens now; events of what that calls are not."""
+        """Note what happens now; events within that are ignored."""
         if self._armed:
             self._flush()
             self._is_busy = True
@@ -210,7 +210,7 @@ class ForwardNotes:
             warn_of_fault(
                 "stopped noting lines of this forward",
                 error,
-                "Later nodes have no lines and names.",
+                "Later nodes have no lines or names.",
             )
 
     def _note(self, event: str, frame: FrameType, returned: Any) -> None:
@@ -227,7 +227,7 @@ class ForwardNotes:
             self._place = (frame.f_code, frame.f_lineno)
 
     def _read(self, event: str, frame: FrameType, returned: Any) -> None:
-        """Read variables of ``frame`` as far as there is something new to know from them."""
+        """Read the variables of ``frame`` if they can tell something new."""
         key, operands = id(frame), self.operands
         unread = self._read_at.get(key) != self._next or event == "return"
         reading = operands.reading(frame) if event == "line" else None
@@ -251,7 +251,7 @@ class ForwardNotes:
             self.operands.note_cut(frame, made)
 
     def _flush(self) -> None:
-        """Give the nodes made since the last event the line that was running."""
+        """Return the nodes made since the last event to the line that was running."""
         number = next_sequence_nr()
         if number > self._next and self._stop is not None:
             place = self._place
@@ -262,7 +262,7 @@ class ForwardNotes:
         self._next = number
 
     def _look_around(self) -> None:
-        """Read the user's frames that the outermost call is in: of these no event comes."""
+        """Read the user's frames that the outermost call is in, because these have no events."""
         above = sys._getframe(1)
         self._place = place_of(above)
         frame, _ = user_call(above)
@@ -283,7 +283,7 @@ class ForwardNotes:
         return self.sources.known_object(tensor)
 
     def _note_history(self, tensor: torch.Tensor) -> None:
-        """Note of each node behind ``tensor`` the numbers before it, and which leaves it uses."""
+        """Note, for each node behind ``tensor``, the numbers before it and the leaves it uses."""
         node = self.names.made_by(tensor)
         if node is not None:
             self._histories.note(node)

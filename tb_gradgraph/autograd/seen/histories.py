@@ -10,16 +10,16 @@ from tb_gradgraph.autograd.torch_internals.engine import accumulated_leaf, seque
 
 
 class Histories:
-    """Notes numbers of nodes alone; none is kept."""
+    """Notes only the numbers of nodes; no node is kept."""
 
     def __init__(self, first: int) -> None:
         """Prepare; nodes before number ``first`` are not looked at."""
-        self.seen: dict[int, int] = {}  # first node that used a leaf, by ``id`` of the leaf
+        self.seen: dict[int, int] = {}  # the first node that used a leaf, by the leaf's ``id``
         self._first = first
         self._history: dict[int, tuple[list[int], list[int]]] = {}
 
     def note(self, node: AutogradNode) -> None:
-        """Note of ``node``, and each before it, what it uses."""
+        """Note what ``node``, and each node before it, uses."""
         pending = [node]
         while pending:
             node = pending.pop()
@@ -39,7 +39,7 @@ class Histories:
                     self.seen.setdefault(id(leaf), number)
 
     def leaves_behind(self, numbers: Iterable[int]) -> set[int]:
-        """Give the leaves, by ``id``, that lead to any of the nodes ``numbers``."""
+        """Return the leaves, by ``id``, that lead to any of the nodes ``numbers``."""
         pending, seen, found = list(numbers), set(), set()
         while pending:
             number = pending.pop()
@@ -51,5 +51,5 @@ class Histories:
         return found
 
     def forget(self, number: int) -> None:
-        """Let go of a node."""
+        """Forget a node."""
         self._history.pop(number, None)

@@ -1,4 +1,4 @@
-"""Module calls of a training loop: outermost ones may come from anywhere, and lead to nothing."""
+"""Module calls of a training loop: outermost ones may come from anywhere, or lead to nothing."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 from tb_gradgraph.autograd.torch_internals.tensor_classes import is_module_wrapper
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
-#: Module calls from which on those that led to nothing are looked for.
+#: After this many module calls, those that led to nothing are looked for.
 _MOST_SCOPES = 2_000
 
 
 class OutermostSpans(ModuleSpans):
-    """Module spans that leave out calls without gradient, and tell of outermost calls.
+    """Module spans that leave out calls without gradient, and report outermost calls.
 
-    While code runs that torch.compile has taken in, nothing is on: it would become a part of it.
+    While code runs that torch.compile has taken in, nothing is on, because it would become part of it.
     """
 
     def __init__(
@@ -66,35 +66,35 @@ class OutermostSpans(ModuleSpans):
 
     @property
     def is_inside(self) -> bool:
-        """Whether a call that is followed is running."""
+        """Return whether a followed call is running."""
         return bool(self._stack)
 
     def abandon(self) -> None:
-        """Give up a call that was broken off by what is no Exception, as Ctrl-C."""
+        """Return up a call that was broken off by something other than an Exception, such as Ctrl-C."""
         self._stack.clear()
         self._switch(NO_SCOPE)
         self._tell(False)
 
     def take_idle(self) -> list[EndedCall]:
-        """Give each call of which nothing can be differentiated any more, once."""
+        """Return up, once, each call of which nothing can be differentiated any more."""
         idle = [call for call in self._ended if call.is_idle]
         self._ended = [call for call in self._ended if call not in idle]
         return idle
 
     @property
     def has_ended_calls(self) -> bool:
-        """Whether there is an outermost call that has ended and led to something."""
+        """Return whether an outermost call has ended and led to something."""
         return bool(self._ended)
 
     def stop(self) -> None:
-        """Follow no further call; the one that is running is followed to its end."""
+        """Follow no further call; a running call is followed to its end."""
         self._stopped = True
         self._handles[0].remove()
         if not self._stack:
             self._end_following()
 
     def release(self) -> None:
-        """Let go of those that are told: they hold this object, in a circle."""
+        """Let go of the listeners, which hold this object in a cycle."""
         self._find_names, self._tell = dict, _ignore
         notes, self._notes = self._notes, None
         if notes is not None:
@@ -104,7 +104,7 @@ class OutermostSpans(ModuleSpans):
         return self.current
 
     def _is_followed(self) -> bool:
-        if torch.compiler.is_compiling():  # else our own code would be compiled too
+        if torch.compiler.is_compiling():  # otherwise our own code would be compiled too
             return False
         return threading.get_ident() == self._thread and self.failure is None
 
@@ -126,11 +126,11 @@ class OutermostSpans(ModuleSpans):
 
     def _end_following(self) -> None:
         self._stop_listening()
-        self._stop_listening = _do_nothing  # what it was holds this object, in a circle
+        self._stop_listening = _do_nothing  # the old value holds this object in a cycle
         self.__exit__()
 
     def _at_region(self, begins: bool) -> None:
-        """Make way for code that torch.compile has taken in, hooks and notes included, and come back."""
+        """Make way, with hooks and notes, for code that torch.compile has taken in, and come back."""
         if threading.get_ident() != self._thread or self.failure is not None:
             return
         try:
@@ -146,7 +146,7 @@ class OutermostSpans(ModuleSpans):
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        """End the following after a fault of ours within the user's forward."""
+        """Stop following after our own fault within the user's forward."""
         self.failure = error
         self._stack.clear()
         self.stop()
@@ -197,7 +197,7 @@ class OutermostSpans(ModuleSpans):
         )
 
     def _forget_idle(self) -> None:
-        """Leave out the calls that led to nothing: an evaluation may be long."""
+        """Leave out the calls that led to nothing, because an evaluation may be long."""
         kept = [call for call in self._ended if not call.is_idle]
         index_of = {NO_SCOPE: NO_SCOPE}
         scopes: list[Scope] = []

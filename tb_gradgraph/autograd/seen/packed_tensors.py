@@ -1,4 +1,4 @@
-"""What the hooks of a checkpoint, or of the user, packed for a backward; nothing is ever unpacked."""
+"""What the hooks of a checkpoint, or of the user, packed for a backward; nothing is unpacked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 
 
 def packed_objects(node: AutogradNode, names: Container[str]) -> Iterator[tuple[str, Any]]:
-    """Give what hooks packed of the tensors that ``node`` saved by one of ``names``; none is unpacked."""
+    """Yield what hooks packed for the tensors that ``node`` saved under ``names``; none is unpacked."""
     for name in names_of_saved(type(node)) if TELLS_PACKED else ():
         if name not in names:
             continue
@@ -26,25 +26,27 @@ def packed_objects(node: AutogradNode, names: Container[str]) -> Iterator[tuple[
             raw = getattr(node, "_raw_saved_" + name)
             parts = raw if isinstance(raw, tuple) else (raw,)
             packed = [part.data for part in parts if part.unpack_hook is not None]
-        except (RuntimeError, AttributeError):  # freed
+        except (RuntimeError, AttributeError):  # it was freed
             continue
         yield from ((name, each) for each in packed)
 
 
 class PackedTensors:
-    """The tensors without gradient that were packed, by node and by what they were packed as.
+    """The packed tensors without gradient, by node and by what they were packed as.
 
-    A saved tensor is packed by the node that has just been given a number, and the node
-    keeps what the hook returned: by both it is found again, whatever else has that identity.
+    A saved tensor is packed by the node that has just got a number, and the node keeps
+    what the hook returned: the two identify it, whatever else has that identity.
     """
 
     def __init__(self, seen: SeenTensors) -> None:
         self._seen = seen
         self._running: dict[int, tuple[int, SeenTensor | None]] = {}  # by ``id`` of the frame
-        self._packed: dict[int, dict[int, SeenTensor]] = {}  # by number, by ``id`` of the packed
+        self._packed: dict[
+            int, dict[int, SeenTensor]
+        ] = {}  # by number, by ``id`` of what was packed
 
     def begin(self, frame: FrameType) -> None:
-        """A hook is called: note what it is given."""
+        """Hear a hook be called: note what it gets."""
         given = frame.f_locals.get(frame.f_code.co_varnames[0])
         seen = None
         if isinstance(given, torch.Tensor) and not given.requires_grad:
@@ -52,20 +54,20 @@ class PackedTensors:
         self._running[id(frame)] = (next_sequence_nr() - 1, seen)
 
     def end(self, frame: FrameType, packed: Any) -> bool:
-        """A frame returns ``packed``; whether it was a hook's."""
+        """Hear a frame return ``packed``; say whether the frame was a hook's."""
         number, seen = self._running.pop(id(frame), (-1, None))
         if seen is not None:
             self._packed.setdefault(number, {})[id(packed)] = seen
         return number >= 0
 
     def given(self, number: int, packed: Any) -> SeenTensor | None:
-        """Give what node ``number`` packed as ``packed``, if that was seen and has no gradient."""
+        """Return what node ``number`` packed as ``packed``, if it was seen and has no gradient."""
         return self._packed.get(number, {}).get(id(packed))
 
     def forget(self, number: int) -> None:
-        """Let go of what a node packed."""
+        """Forget what a node packed."""
         self._packed.pop(number, None)
 
     def close(self) -> None:
-        """No hook runs any more."""
+        """Note that no hook runs any more."""
         self._running.clear()

@@ -21,8 +21,8 @@ from tb_gradgraph.autograd.torch_internals.engine import saved_tensors, viewed
 from tb_gradgraph.autograd.torch_internals.walk import Walk
 from tb_gradgraph.graph import NO_SCOPE
 
-#: Inputs that an operation saves for its backward, by autograd's names; what else it saves
-#: (results, batch statistics) it has made itself.
+#: Inputs that an operation saves for its backward, by autograd's names; whatever else it
+#: saves (results, batch statistics) it has made itself.
 SAVED_INPUTS = frozenset(
     (
         *("self", "other", "input", "weight", "mat1", "mat2", "vec1", "vec2", "batch1", "batch2"),
@@ -34,7 +34,7 @@ SAVED_INPUTS = frozenset(
 
 
 _BACKWARD = re.compile(r"Backward\d*$")
-#: Identity of a tensor that is no more.
+#: The identity of a tensor that no longer exists.
 _GONE = -1
 
 
@@ -43,15 +43,15 @@ class SeenOfInputs(Protocol):
 
     @property
     def sources(self) -> SeenSources:
-        """Where they came from."""
+        """Return where they came from."""
 
     @property
     def packed(self) -> PackedTensors:
-        """What hooks packed."""
+        """Return what hooks packed."""
 
     @property
     def operands(self) -> UsedOperands:
-        """What lines of the user's code add and subtract."""
+        """Return what lines of the user's code add and subtract."""
 
 
 def saved_inputs(
@@ -61,14 +61,14 @@ def saved_inputs(
     copies: bool = True,
     notes: SeenOfInputs | None = None,
 ) -> tuple[list[TracedSource], dict[int, list[tuple[int, Origin]]]]:
-    """Find the tensors without gradient that operations used, each once, by ``number_of`` the node.
+    """Find the tensors without gradient that operations used, each once, by the node's ``number_of``.
 
-    They are those that an operation saved; of what hooks packed, and of operands that are
+    They are those that an operation saved; and, among packed tensors and operands that are
     not saved, those that ``notes`` knows. Numbers (``2 * x``) are saved as 0-d tensors too;
     those without a name are left out.
-    A view of a tensor that is known, as of a frozen weight, counts as that tensor. Those that
-    are small are copied, unless ``copies`` says that no element is to be read. Where ``notes``
-    knows what made a tensor, that is its source.
+    A view of a known tensor, such as a frozen weight, counts as that tensor. Small ones
+    are copied, unless ``copies`` says that no element may be read. If ``notes`` knows what
+    made a tensor, that is its source.
     """
     found = _Inputs(known, copies, None if notes is None else notes.sources)
     for node in walked.nodes:
@@ -88,7 +88,7 @@ def saved_inputs(
 
 
 class _Inputs:
-    """Inputs found so far, and the tensors from outside that are drawn for them."""
+    """The inputs found so far, and the tensors from outside that are drawn for them."""
 
     def __init__(
         self, known: Mapping[int, KnownTensor], copies: bool, seen: SeenSources | None
@@ -96,10 +96,10 @@ class _Inputs:
         self.sources = [] if seen is None else list(seen.sources)
         self.inputs: dict[int, list[tuple[int, Origin]]] = {}
         self._known, self._copies, self._seen = known, copies, seen
-        self._given: dict[int, tuple[Origin, object]] = {}  # by ``id`` of what keeps it taken
+        self._given: dict[int, tuple[Origin, object]] = {}  # by ``id`` of what keeps that id taken
 
     def add(self, number: int, saved: torch.Tensor, is_named: bool = False) -> None:
-        """Add a tensor that is there."""
+        """Add a tensor that still exists."""
         base = viewed(saved)
         tensor = base if id(base) in self._known and id(saved) not in self._known else saved
         origin = None if self._seen is None else self._seen.known(tensor)
@@ -142,7 +142,7 @@ class _Inputs:
 
 @functools.lru_cache(maxsize=4096)
 def _saved_names(kind: type) -> frozenset[str]:
-    """Give the names of the inputs that nodes of a kind save: ``indices`` are a result of ``max``."""
+    """Return the names of the inputs that nodes of a kind save: ``indices`` are a result, as of ``max``."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", _BACKWARD.sub("", kind.__name__)).lower()
     packet = getattr(torch.ops.aten, snake, None)
     schemas = [getattr(packet, name)._schema for name in packet.overloads()] if packet else []

@@ -1,4 +1,4 @@
-"""Names of tensors in the variables of code that runs, with no tensor kept and no node made."""
+"""Names of tensors in variables of running code; no tensor is kept and no node made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_gradgraph.autograd.torch_internals.engine import viewed
 
 
 class SeenNames(FoundNames):
-    """Names of tensors in variables; those without gradient are known as objects, while they live."""
+    """Names of tensors in variables; tensors without gradient are known as objects while they live."""
 
     def __init__(
         self,
@@ -26,22 +26,22 @@ class SeenNames(FoundNames):
         """Prepare.
 
         Args:
-            tell: Told the node of each tensor that is seen, where it is safe to ask for it.
-            origin_of: Where a tensor without gradient came from, if that was seen.
+            tell: Called with the node of each tensor seen, where asking for it is safe.
+            origin_of: Returns where a tensor without gradient came from, if that was seen.
         """
         super().__init__(origin_of)
         self._tell = tell
         self._without: dict[int, tuple[weakref.ref[torch.Tensor], str]] = {}  # by id
-        self._versions: dict[int, int] = {}  # of leaves that views were seen of, by id
+        self._versions: dict[int, int] = {}  # of leaves whose views were seen, by id
 
     def offer_all(self, variables: Mapping[str, Any], code: CodeType) -> None:
-        """Take in what the variables of ``code`` hold."""
+        """Note what the variables of ``code`` hold."""
         for name, value in variables.items():
             if isinstance(value, torch.Tensor):
                 self.offer(name, value, code)
 
     def offer(self, name: str, tensor: torch.Tensor, code: CodeType) -> None:
-        """Take in that a variable of ``code`` holds ``tensor``."""
+        """Note that a variable of ``code`` holds ``tensor``."""
         super().offer(name, tensor, code)
         if not tensor.requires_grad:
             known = self._without.get(id(tensor))
@@ -49,14 +49,14 @@ class SeenNames(FoundNames):
                 self._without[id(tensor)] = (weakref.ref(tensor), name)
 
     def found_without_gradient(self) -> dict[int, str]:
-        """Give the first name found of each tensor without gradient that still lives, by ``id``."""
+        """Return the first name found of each tensor without gradient that still lives, by ``id``."""
         return {key: name for key, (alive, name) in self._without.items() if alive() is not None}
 
     def made_by(self, tensor: torch.Tensor) -> AutogradNode | None:
-        """Give the node that made ``tensor``; None where to ask would have autograd make it.
+        """Return the node that made ``tensor``; None if asking would make autograd create it.
 
-        That is so of a view whose memory was written to since: its node is made anew when
-        somebody asks, with a number that would not be given without us.
+        That is so for a view whose memory was written to since: its node is made anew when
+        somebody asks, with a number that it would not have without us.
         """
         base = viewed(tensor)
         if base is tensor or not tensor.requires_grad:
@@ -67,7 +67,7 @@ class SeenNames(FoundNames):
         return tensor.grad_fn if tensor._version == unwritten else None
 
     def release(self) -> None:
-        """Let go of those that are told and asked: they hold this object, in a circle."""
+        """Let go of the callbacks, which hold this object in a cycle."""
         self._tell, self._origin_of = _ignore, _unknown
 
     def _made_by(self, tensor: torch.Tensor) -> AutogradNode | None:

@@ -1,4 +1,4 @@
-"""Where tensors without gradient came from, and what was cut off, as module calls and methods tell it."""
+"""Where tensors without gradient came from, and what was cut off, as calls show it."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from tb_gradgraph.autograd.forward.origins import (
 from tb_gradgraph.autograd.torch_internals.engine import dtype_name, sequence_nr, shape_of
 from tb_gradgraph.graph import NO_SCOPE
 
-#: Calls without gradient that are noted in one step: an evaluation may be long.
+#: How many calls without gradient are noted in one step, because an evaluation may be long.
 _MOST_SOURCES = 20_000
 
 
 class SeenSources:
-    """Notes calls of modules that need no gradient as one operation each, and tensors taken off.
+    """Notes each call of a module that needs no gradient as one operation, and tensors taken off.
 
     No tensor is kept: each is known as an object while it lives, or by its memory,
     whose identity is reserved.
     """
 
     def __init__(self, made_by: Callable[[torch.Tensor], AutogradNode | None]) -> None:
-        """Prepare; ``made_by`` gives the node of a tensor where it is safe to ask."""
+        """Prepare; ``made_by`` returns a tensor's node where asking is safe."""
         self.cuts: list[Cut] = []
         self._made_by = made_by
         self._origins = Origins()
 
     @property
     def sources(self) -> list[TracedSource]:
-        """What was noted, in order."""
+        """The notes, in order."""
         return self._origins.sources
 
     def known(self, tensor: torch.Tensor) -> Origin | None:
-        """Give where a tensor without gradient came from, if that was seen."""
+        """Return where a tensor without gradient came from, if that was seen."""
         return self._origins.known(tensor)
 
     def known_object(self, tensor: torch.Tensor) -> Origin | None:
-        """Do the same for this very tensor alone, whatever has its memory."""
+        """Do the same for exactly this tensor, whatever shares its memory."""
         return self._origins.known_object(tensor)
 
     def add_call(
@@ -56,9 +56,9 @@ class SeenSources:
         given: Sequence[torch.Tensor],
         made: Sequence[torch.Tensor],
     ) -> None:
-        """Note a call that made tensors without gradient of those ``given``.
+        """Note a call that made tensors without gradient from those ``given``.
 
-        What something within the call is known to have made, or it was given, is left out.
+        Tensors that something within the call is known to have made, or got, are left out.
         """
         new = [
             tensor
@@ -74,9 +74,9 @@ class SeenSources:
         self._origins.add(TracedSource(operation, scope, line, outputs, inputs), new)
 
     def add_cut(self, operation: str, scope: int, line: str, tensor: torch.Tensor) -> Origin | None:
-        """Note that ``operation`` is about to take ``tensor`` off from gradients; its memory stays.
+        """Note that ``operation`` is about to detach ``tensor`` from gradients; its memory stays.
 
-        Give the origin of what it makes, if that is drawn.
+        Return the origin of what it makes, if that is drawn.
         """
         made: Origin = ("source", len(self.sources), 0)
         node = self._made_by(tensor)

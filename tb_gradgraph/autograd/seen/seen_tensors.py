@@ -14,7 +14,7 @@ from tb_gradgraph.autograd.torch_internals.engine import viewed
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeenTensor:
-    """What is told of a tensor without gradient, which is not kept."""
+    """What is known about a tensor without gradient, which is not kept."""
 
     described: TracedTensor
     origin: Origin | None  # what made it, if that was seen
@@ -22,7 +22,7 @@ class SeenTensor:
     viewed: weakref.ref[torch.Tensor]
 
     def tensor(self) -> torch.Tensor | None:
-        """Give the tensor if it lives and still needs no gradient; if not, what it was a view of."""
+        """Return the tensor if it lives and still needs no gradient; else what it was a view of."""
         for place in (self.itself, self.viewed):
             found = place()
             if found is not None and not found.requires_grad:
@@ -30,7 +30,7 @@ class SeenTensor:
         return None
 
     def is_there(self) -> bool:
-        """Whether it is the tensor itself that ``tensor`` gives."""
+        """Return whether ``tensor`` refers to the tensor itself."""
         return self.itself() is not None and self.tensor() is self.itself()
 
 
@@ -38,7 +38,7 @@ class SeenTensors:
     """Describes each tensor once."""
 
     def __init__(self, origin_of: Callable[[torch.Tensor], Origin | None]) -> None:
-        """Prepare; ``origin_of`` tells what made a tensor, if that was seen."""
+        """Prepare; ``origin_of`` returns what made a tensor, if that was seen."""
         self._origin_of = origin_of
         self._seen: dict[int, SeenTensor] = {}  # by id
 
@@ -53,11 +53,11 @@ class SeenTensors:
         return known
 
     def forget(self) -> None:
-        """Begin anew: what made the tensors is told by other numbers from now on."""
+        """Begin anew: from now on other numbers tell what made the tensors."""
         self._seen.clear()
 
     def release(self) -> None:
-        """Let go of whom is asked, who holds this object."""
+        """Let go of the callback, which holds this object."""
         self.forget()
         self._origin_of = _unknown
 

@@ -25,16 +25,16 @@ from tb_gradgraph.autograd.user_code.stack_frames import is_in_module_call
 
 
 class TrainingForward:
-    """Follows the module calls of a step from ``attach`` to ``remove``, on the thread of ``attach``.
+    """Follows a step's module calls from ``attach`` to ``remove``, on the thread of ``attach``.
 
-    Calls under ``no_grad`` and those that a backward makes (checkpoints run their
-    forward again) are not followed, nor anything inside them.
+    Calls under ``no_grad`` and calls that a backward makes (checkpoints run their forward
+    again) are not followed, nor is anything inside them.
     """
 
     def __init__(self, find_names: Callable[[], Mapping[int, str]], notes: bool) -> None:
-        """Prepare; ``find_names`` gives those of modules by ``id`` when the first is called.
+        """Prepare; ``find_names`` returns modules' names by ``id`` when the first is called.
 
-        With ``notes`` source lines, variables and what each call led to are seen too.
+        With ``notes``, source lines, variables and what each call led to are seen too.
         """
         self._notes = ForwardNotes() if notes and HAS_NUMBERS else None
         self._spans = OutermostSpans(find_names, self._at_outermost, self._notes)
@@ -42,52 +42,52 @@ class TrainingForward:
 
     @property
     def has_notes(self) -> bool:
-        """Whether source lines and variables are seen."""
+        """Return whether source lines and variables are seen."""
         return self._notes is not None
 
     def has_followed(self, order: Sequence[AutogradNode]) -> bool:
-        """Whether all nodes were made since ``attach``."""
+        """Return whether all nodes were made since ``attach``."""
         numbers = (sequence_nr(node) for node in order if node.next_functions)
         return not HAS_NUMBERS or all(number >= self._first for number in numbers)
 
     @property
     def calls(self) -> int:
-        """How many module calls were followed so far."""
+        """Return how many module calls were followed so far."""
         return self._spans.count
 
     def check(self) -> None:
-        """Raise a fault of ours that happened within the user's forward."""
+        """Raise our own fault, if one happened within the user's forward."""
         if self._notes is not None:
             self._notes.anomaly.settle()
         if self._spans.failure is not None:
             raise self._spans.failure
 
     def attach(self) -> None:
-        """Begin; global hooks are put on module calls."""
+        """Begin; put global hooks on module calls."""
         self._spans.__enter__()
 
     def remove(self) -> None:
-        """End. Within a module call what is left goes when the call ends."""
+        """End. If this is within a module call, the rest goes when the call ends."""
         if self._spans.is_inside and not is_in_module_call():
             self._spans.abandon()
         self._spans.stop()
         self.release()
 
     def release(self) -> None:
-        """Let go of what holds this object, in a circle; within a module call when that ends."""
+        """Let go of what holds this object in a cycle; within a module call when that ends."""
         if not self._spans.is_inside:
             self._spans.release()
 
     def so_far(
         self, owned: Mapping[int, KnownTensor], frame: FrameType | None, walked: Walk
     ) -> Forward:
-        """Give what is known by now.
+        """Return what is known so far.
 
         Args:
             owned: Parameters and buffers by ``id``.
-            frame: Where the backward was called; its variables name what was made
-                outside of modules.
-            walked: What the backward is to run over.
+            frame: Where the backward was called; its variables name tensors made outside
+            modules.
+            walked: What the backward will run over.
         """
         number_of = number_from(self._first)
         known = in_scopes(owned, self._spans.scopes) | variables_without_history(frame, owned)
@@ -126,7 +126,7 @@ class TrainingForward:
 
 
 def _with_notes(forward: Forward, notes: ForwardNotes, walked: Walk) -> Forward:
-    """Add lines, and what is known of leaves."""
+    """Add lines, and what is known about leaves."""
     lines = notes.lines
     if notes.anomaly.is_used:
         stacks = ((forward.number_of(node), line_of(node)) for node in walked.nodes)

@@ -1,4 +1,4 @@
-"""What can be known of a forward that ran before we were asked to look."""
+"""What can be known about a forward that ran before we were asked to look."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def forward_of_frame(
 ) -> Forward:
     """Name what ``frame`` can reach, and find the inputs that need no gradient.
 
-    Names come from variables, and from the parameters of modules that are
-    variables; inputs from what the operations saved for their backward. There
-    are no scopes and no source lines.
+    Names come from variables, and from the parameters of modules that are variables;
+    inputs come from what the operations saved for their backward. There are no scopes
+    and no source lines.
     """
     variables = variables_of(frame)
     tensors = [

@@ -1,4 +1,4 @@
-"""Which tensors without gradient the user's lines add and subtract: autograd's nodes keep none of them."""
+"""Which tensors without gradient the user's lines add and subtract: nodes keep none of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tb_gradgraph.autograd.user_code.line_values import ONE_INPUT, Reading, Valu
 from tb_gradgraph.autograd.user_code.module_attributes import attribute_of, looks_up_plainly
 from tb_gradgraph.autograd.user_code.stack_frames import is_users, local_variables
 
-#: An operand: its place among the node's inputs, and the tensor or what made it.
+#: An operand: its place among the node's inputs, and the tensor or its maker.
 Operand = tuple[int, "SeenTensor | Origin"]
 _UNREAD: Any = object()
 #: What each operator makes of plain tensors.
@@ -36,55 +36,57 @@ _MODULE_CALLS = ("inner", "_call_impl", "_wrapped_call_impl")
 
 @dataclasses.dataclass(slots=True)
 class _Pending:
-    """A line that runs."""
+    """A running line."""
 
     reading: Reading
     begin: int
-    first: int  # number of the first node that it may make
+    first: int  # the number of the first node that it may make
     early: dict[Value, SeenTensor]
-    entered: list[int]  # offsets of instructions that the user's code was called by
-    made: list[tuple[int, SeenTensor | Origin]]  # results without gradient of calls, by offset
+    entered: list[int]  # offsets of instructions that called the user's code
+    made: list[tuple[int, SeenTensor | Origin]]  # calls' results without gradient, by offset
 
 
 class UsedOperands:
-    """Follows the lines of the user's frames that add or subtract, and finds what by.
+    """Follows the lines of the user's frames that add or subtract, and finds their operands.
 
-    An operand is told of where nothing else can be meant. The line ran from its first
-    instruction to its last without a branch; what it left in a variable, or returned, was
-    made by the very node that its last operation makes; from there on node and expression
-    agree, operation by operation, and no operator was the user's own; the node has one input
-    without gradient, and the operand in that place is a plain tensor without gradient that
-    nothing can have put there in between. Tensors are described and not kept.
+    An operand is reported only if nothing else can be meant. The line ran from its first
+    instruction to its last without a branch; the node that its last operation makes also
+    made what the line left in a variable, or returned; from there on node and expression
+    agree, operation by operation, and no operator was the user's own; the node has one
+    input without gradient, and the operand in that place is a plain tensor without gradient
+    that nothing else can have put there. Tensors are described and not kept.
     """
 
     def __init__(
         self, seen: SeenTensors, made_by: Callable[[torch.Tensor], AutogradNode | None]
     ) -> None:
-        """Prepare; ``made_by`` gives the node of a tensor where it is safe to ask."""
-        self.found: dict[int, list[Operand]] = {}  # by number of the node
+        """Prepare; ``made_by`` returns a tensor's node where asking is safe."""
+        self.found: dict[int, list[Operand]] = {}  # by the node's number
         self._seen, self._made_by = seen, made_by
-        self._readings: dict[tuple[int, int], Reading | None] = {}  # by ``id`` of code, and offset
+        self._readings: dict[
+            tuple[int, int], Reading | None
+        ] = {}  # by the code's ``id``, and offset
         self._codes: dict[int, CodeType] = {}
-        self._pending: dict[int, _Pending] = {}  # by ``id`` of the frame
+        self._pending: dict[int, _Pending] = {}  # by the frame's ``id``
 
     def reading(self, frame: FrameType) -> Reading | None:
-        """Give what is of use of the line that ``frame`` is about to run."""
+        """Return the useful part of the line that ``frame`` is about to run."""
         key = (id(frame.f_code), frame.f_lasti)
         reading = self._readings.get(key, _UNREAD)
         if reading is _UNREAD:
-            self._codes[key[0]] = frame.f_code  # holds its identity
+            self._codes[key[0]] = frame.f_code  # keeps its identity taken
             reading = self._readings[key] = read_line(frame.f_code, frame.f_lasti)
         return reading
 
     def end_line(
         self, frame: FrameType, variables: Mapping[str, Any], returned: Any, returns: bool
     ) -> None:
-        """Take in what the line of ``frame`` did, if it has just ended."""
+        """Note what the line of ``frame`` did, if it has just ended."""
         pending = self._pending.get(id(frame))
         if pending is None or pending.reading.end != frame.f_lasti:
             return
         if pending.reading.returned is not None and not returns:
-            return  # Python tells of the line of the return once more
+            return  # Python reports the line of the return a second time
         del self._pending[id(frame)]
         if pending.first < next_sequence_nr():
             _Ended(pending, variables, returned, self).note()
@@ -92,12 +94,12 @@ class UsedOperands:
     def begin_line(
         self, frame: FrameType, reading: Reading | None, variables: Mapping[str, Any]
     ) -> None:
-        """A line of ``frame`` is about to run."""
+        """Hear that a line of ``frame`` is about to run."""
         if reading is None and not self._pending:
             return
         pending = self._pending.get(id(frame))
         if pending is not None and pending.begin < frame.f_lasti <= pending.reading.end:
-            return  # a further line of the same expression
+            return  # another line of the same expression
         self._pending.pop(id(frame), None)
         if reading is None:
             return
@@ -110,7 +112,7 @@ class UsedOperands:
         self._pending[id(frame)] = _Pending(reading, frame.f_lasti, number, early, [], [])
 
     def enter(self, caller: FrameType | None) -> None:
-        """The user's code is called by ``caller``, or by what that calls."""
+        """Hear that ``caller``, or what it calls, calls the user's code."""
         while caller is not None and self._pending:
             pending = self._pending.get(id(caller))
             if pending is not None:
@@ -120,7 +122,7 @@ class UsedOperands:
             caller = caller.f_back
 
     def note_output(self, module: torch.nn.Module, output: Any, frame: FrameType | None) -> None:
-        """Note what a module gives to the line that called it, if no hook comes after ours."""
+        """Note what a module returns to the line that called it, if no hook comes after ours."""
         if not self._pending or module._forward_hooks or len(_global_hooks()) != 1:
             return
         tensor = plain_without_gradient(output)
@@ -142,24 +144,24 @@ class UsedOperands:
             pending.made.append((frame.f_lasti, origin))
 
     def forget(self, number: int) -> None:
-        """Let go of what a node used."""
+        """Forget what a node used."""
         self.found.pop(number, None)
 
     def leave(self, frame: FrameType) -> None:
-        """A frame has ended."""
+        """Hear a frame end."""
         self._pending.pop(id(frame), None)
 
     def close(self) -> None:
-        """No line runs any more."""
+        """Note that no line runs any more."""
         self._pending.clear()
 
     def release(self) -> None:
-        """Let go of whom is asked, who holds this object."""
+        """Let go of the callback, which holds this object."""
         self.close()
         self._made_by = _not_asked
 
     def node_of(self, tensor: torch.Tensor) -> AutogradNode | None:
-        """Give the node that made a plain tensor."""
+        """Return the node that made a plain tensor."""
         return self._made_by(tensor) if type(tensor) in _PLAIN else None
 
     def describe(self, tensor: torch.Tensor) -> SeenTensor:
@@ -168,7 +170,7 @@ class UsedOperands:
 
 
 class _Ended:
-    """A line that has run, beside the nodes that it made."""
+    """A line that has run, and the nodes that it made."""
 
     def __init__(
         self, pending: _Pending, variables: Mapping[str, Any], returned: Any, to: UsedOperands
@@ -187,7 +189,7 @@ class _Ended:
                     self._follow(value, node)
 
     def _is_as_made(self, result: torch.Tensor, value: Value) -> bool:
-        """Whether nothing was written to a result since."""
+        """Return whether nothing was written to a result since then."""
         moves = self._pending.reading.moves
         return all(move < value.end for move in moves) or (
             not value.in_place and result._version == 0
@@ -209,7 +211,7 @@ class _Ended:
                 self._note_operand(value, node, sources.index(None))
 
     def _fits(self, value: Value, node: AutogradNode) -> bool:
-        """Whether a node is that of an operation, as far as the line made it and no user's code."""
+        """Return whether a node is an operation's, if the line and not the user's code made it."""
         if value.kind == "operator":
             expected, inputs = _NODES.get(value.name, ""), 2
         elif value.kind == "call" and value.name in ONE_INPUT:
@@ -248,18 +250,18 @@ class _Ended:
         return None if tensor is None else self._to.describe(tensor)
 
     def _runs_nothing(self, read: Value) -> bool:
-        """Whether to look up an attribute runs none of the user's code."""
+        """Return whether looking up an attribute runs none of the user's code."""
         owner = None if read.parts[0] is None else value_of(read.parts[0], self._variables)
         return type(owner) in _PLAIN or looks_up_plainly(owner, read.name)
 
 
 def plain_without_gradient(value: Any) -> torch.Tensor | None:
-    """Give ``value`` if it is a tensor of torch's own kind that needs no gradient."""
+    """Return ``value`` if it is a plain tensor of torch that needs no gradient."""
     return value if type(value) in _PLAIN and not value.requires_grad else None
 
 
 def value_of(operand: Value, variables: Mapping[str, Any]) -> Any:
-    """Give what a variable, or an attribute of one, is; ``None`` where that would run code."""
+    """Return the value of a variable, or of its attribute; ``None`` if that would run code."""
     if operand.kind in ("variable", "cell"):
         return variables.get(operand.name)
     owner = operand.parts[0]
@@ -267,13 +269,13 @@ def value_of(operand: Value, variables: Mapping[str, Any]) -> Any:
 
 
 def called_by(call: Value, variables: Mapping[str, Any]) -> Any:
-    """Give what a call calls, where that is known and no code is run for it."""
+    """Return what a call calls, if that is known and no code has to run for it."""
     owner = None if call.parts[0] is None else value_of(call.parts[0], variables)
     return attribute_of(owner, call.name) if call.name else owner
 
 
 def _direct_caller(frame: FrameType | None) -> FrameType | None:
-    """Give the user's frame that called the module whose call ``frame`` is within, not by others."""
+    """Return the user's frame that itself called the module whose call ``frame`` is within."""
     inside = False
     while frame is not None:
         code = frame.f_code

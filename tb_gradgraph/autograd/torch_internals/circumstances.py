@@ -1,4 +1,4 @@
-"""What may be going on while we are called, in which nothing of ours can run."""
+"""What may be going on when we are called that lets nothing of ours run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from tb_gradgraph.autograd.torch_internals.engine import peek_interpreters
 from tb_gradgraph.errors import CaptureError
 
-#: Modules of devices that can record what they run to replay it: what is read then is not there yet.
+#: Modules of devices that can record their work to replay it: what is read then is not there yet.
 _DEVICES = ("torch.cuda", "torch.xpu")
 
 
@@ -22,32 +22,32 @@ _captured = _Counter()
 
 
 def is_capturing() -> bool:
-    """Whether this thread's work is recorded into a graph of the device's (``torch.cuda.graph``).
+    """Return whether this thread's work is recorded into a device graph (``torch.cuda.graph``).
 
-    Asked at every backward and optimizer step, so it is one call while no device is in use.
+    Every backward and optimizer step asks, so it is one call while no device is in use.
     """
     for name in _DEVICES:
         module = sys.modules.get(name)
         is_initialized = getattr(module, "is_initialized", None)
-        # Only where the device is in use: to ask would begin to use it, or raise.
+        # Only if the device is in use: asking would begin to use it, or raise.
         if is_initialized is not None and is_initialized() and _records(module):
             return True
     return False
 
 
 def note_captured() -> int:
-    """Count a backward that is captured into such a graph; give how many were so far."""
+    """Count a backward that is captured into such a graph; return how many there were so far."""
     _captured.count += 1
     return _captured.count
 
 
 def captured_so_far() -> int:
-    """How many backwards ran so in this process."""
+    """Return how many backwards ran so in this process."""
     return _captured.count
 
 
 def check_circumstances(where: str) -> None:
-    """Check that a forward and a backward of our own can run now.
+    """Check that our own forward and backward can run now.
 
     Raises:
         CaptureError: They cannot; it says what is going on.
@@ -55,7 +55,7 @@ def check_circumstances(where: str) -> None:
     what = _what_is_going_on()
     if what:
         raise CaptureError(
-            f"{where}: expected to be called where operations run as they are, got called while "
+            f"{where}: expected to be called where operations run as they are, but got called while "
             f"{what}. Call it before or after that."
         )
 
@@ -67,7 +67,7 @@ def _what_is_going_on() -> str:
         return "torch.compile or torch.export traces"
     if _is_transformed():
         return "a transform of torch.func (vmap, grad, jvp, functionalize) runs"
-    return "a graph of the device's (torch.cuda.graph) is captured" if is_capturing() else ""
+    return "a device graph (torch.cuda.graph) is captured" if is_capturing() else ""
 
 
 def _is_transformed() -> bool:
@@ -78,5 +78,5 @@ def _records(module: ModuleType | None) -> bool:
     ask = getattr(module, "is_current_stream_capturing", None)
     try:
         return ask is not None and bool(ask())
-    except RuntimeError:  # a device that is not there
+    except RuntimeError:  # the device does not exist
         return False

@@ -1,4 +1,4 @@
-"""Calls of what torch.compile has taken in, seen as they begin and end."""
+"""Calls of code that torch.compile has taken in, seen as they begin and end."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ import torch
 
 from tb_gradgraph.autograd.torch_internals.replaced import Replaced
 
-#: Told on the thread of the call whether one begins or ends. Must not raise.
+#: Called on the call's thread with whether a call begins or ends. Must not raise.
 Listener = Callable[[bool], None]
 
 _COMPILER = "torch._dynamo"
-_SWITCH = "_maybe_set_eval_frame"  # the function of its that turns it on and off
+_SWITCH = "_maybe_set_eval_frame"  # the compiler's function that turns it on and off
 
 
 def listen_to_regions(listener: Listener) -> Callable[[], None]:
-    """Have ``listener`` told of every outermost call of compiled code; give what ends that.
+    """Tell ``listener`` of every outermost call of compiled code; return what ends that.
 
-    Where one is running already it is told at once that it begins.
+    If one is running already, the listener hears at once that it begins.
 
-    What is on while such code runs becomes a part of it: a hook or a mode that was not
-    there when it was compiled has it compiled again, or not at all. A compiled module's
-    wrapper counts too, for it warns of hooks, and so does an export, which refuses them.
+    What is on while such code runs becomes part of it: a hook or a mode that was not there
+    when the code was compiled has it compiled again, or not at all. A compiled module's
+    wrapper counts too, because it warns of hooks, and so does an export, which refuses them.
     The compiler is not imported for this (2 s): it is heard once ``torch.compile`` has
     loaded it.
     """
@@ -54,19 +54,19 @@ def listen_to_regions(listener: Listener) -> Callable[[], None]:
 
 
 def are_regions_heard() -> bool:
-    """Whether torch has the places by which compiled code is heard, if its compiler is there at all."""
+    """Return whether torch has the places where compiled code is heard, if its compiler exists at all."""
     return _COMPILER not in sys.modules or _places() is not None
 
 
 def is_backward_compiled() -> bool:
-    """Whether a backward that begins now is compiled itself: it would take in what is on."""
+    """Return whether a backward that begins now is itself compiled, and would take in what is on."""
     compiler = sys.modules.get(f"{_COMPILER}.compiled_autograd")
     return bool(getattr(compiler, "compiled_autograd_enabled", False))
 
 
 @contextlib.contextmanager
 def backward_eager() -> Iterator[None]:
-    """Have a backward in the block run as it is, where the user has backwards compiled."""
+    """Run a backward in the block as it is, even if the user has backwards compiled."""
     compiler = sys.modules.get(f"{_COMPILER}.compiled_autograd")
     disable = getattr(compiler, "_disable", getattr(compiler, "disable", None))
     with disable() if disable and is_backward_compiled() else contextlib.nullcontext():
@@ -74,7 +74,7 @@ def backward_eager() -> Iterator[None]:
 
 
 def stop_compiling() -> Callable[[], Any] | None:
-    """Have nothing compiled on this thread, where compiled code calls ours; give what ends that, if so."""
+    """Compile nothing on this thread while compiled code calls ours; return what ends that, if so."""
     if _COMPILER not in sys.modules or (set_callback := _own_switch()) is None:
         return None
     callback = set_callback(None)
@@ -83,14 +83,14 @@ def stop_compiling() -> Callable[[], Any] | None:
 
 @functools.cache
 def _own_switch() -> Callable[[Any], Any] | None:
-    """Give the compiler's own function, not the one that may be replaced to be heard."""
+    """Return the compiler's own function, not the replacement by which it is heard."""
     with contextlib.suppress(ImportError, AttributeError):
         return importlib.import_module("torch._C._dynamo.eval_frame").set_eval_frame
     return None
 
 
-_heard: list[Callable[[], None]] = []  # what ends that the compiler is heard
-_lock = threading.RLock()  # of ``_heard``; a collection within may end a watch
+_heard: list[Callable[[], None]] = []  # what stops listening to the compiler
+_lock = threading.RLock()  # guards ``_heard``; a collection within may end a watch
 
 
 def _hear(places: Sequence[Replaced[None]]) -> None:
@@ -100,22 +100,24 @@ def _hear(places: Sequence[Replaced[None]]) -> None:
 
 
 def _loaded_places() -> Sequence[Replaced[None]]:
-    """Give where compiled code is heard, if the compiler is there; may wait until it is loaded."""
+    """Listen to compiled code, if the compiler is there; may wait until it is loaded."""
     return _COMPILER in sys.modules and _places() or ()
 
 
 @functools.cache
 def _places() -> tuple[Replaced[None], ...] | None:
-    """Give where compiled code is heard; None where torch has no such places.
+    """Return where compiled code is heard; None where torch has no such places.
 
-    Two are the functions by which the compiler turns itself on and off (before torch 2.7 it
-    does both by one), the other the call of what ``torch.compile`` makes of a module.
+    Two of them are the functions by which the compiler turns itself on and off (one function
+    before torch 2.7), the third is the call of what ``torch.compile`` makes of a module.
     """
     owner = importlib.import_module(f"{_COMPILER}.eval_frame")
     names = (_SWITCH, "OptimizedModule")
     if not all(hasattr(owner, name) for name in names) or _compiled_call() is None:
         return None
-    with contextlib.suppress(Exception):  # else what compiled code calls of ours is compiled too
+    with contextlib.suppress(
+        Exception
+    ):  # otherwise our code that compiled code calls is compiled too
         importlib.import_module(f"{_COMPILER}.trace_rules").add(__name__.partition(".")[0])
     begins = [Replaced(owner, "set_eval_frame", _told_begin)] * hasattr(owner, "set_eval_frame")
     return (
@@ -127,7 +129,7 @@ def _places() -> tuple[Replaced[None], ...] | None:
 
 @functools.cache
 def _compiled_call() -> CodeType | None:
-    """Give the code that runs what was compiled, by which its frames are known."""
+    """Return the code that runs compiled code, by which its frames are known."""
     owner = importlib.import_module(f"{_COMPILER}.eval_frame")
     make = vars(getattr(owner, "_TorchDynamoContext", object)).get("__call__")
     for part in make.__code__.co_consts if inspect.isfunction(make) else ():
@@ -136,13 +138,13 @@ def _compiled_call() -> CodeType | None:
     return None
 
 
-_BLOCK = 0  # in the place of a frame: a ``with torch._dynamo.optimize()``
+_BLOCK = 0  # instead of a frame: a ``with torch._dynamo.optimize()``
 
 
 class _Here(threading.local):
     """What runs on this thread."""
 
-    caller: int | None = None  # the frame, by ``id``, whose call of compiled code is running
+    caller: int | None = None  # the frame, by ``id``, whose compiled call is running
     wrappers = 0  # calls of compiled modules and exports, each in the one before
 
     @property
@@ -154,7 +156,7 @@ _here = _Here()
 
 
 def _find_running() -> None:
-    """Look what runs already: one may have begun, or ended, when nobody listened."""
+    """See what runs already: a call may have begun, or ended, when nobody listened."""
     call = _compiled_call() if _heard else None
     caller, frame = None, sys._getframe(1) if call is not None else None
     while frame is not None:
@@ -164,7 +166,7 @@ def _find_running() -> None:
 
 
 def _change(**state: int | None) -> None:
-    """Note what runs from now on; tell where it is the first, or was the last."""
+    """Note what runs from now on; report if it is the first call, or was the last."""
     before = _here.is_in_region
     vars(_here).update(state)
     if _here.is_in_region != before:
@@ -177,9 +179,9 @@ def _tell(begins: bool) -> None:
 
 
 def _told_begin(set_callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Hear a call of compiled code begin, by the first that it does.
+    """Hear a call of compiled code begin, by the first thing that it does.
 
-    Next it reads which of torch's modes are on: those are taken to be so while it runs.
+    Next it reads which of torch's modes are on, and takes those to be on while it runs.
     """
 
     @functools.wraps(set_callback)
@@ -193,7 +195,7 @@ def _told_begin(set_callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _is_forced_eager() -> bool:
-    """Whether ``torch.compiler.set_stance`` has it that nothing compiled is run."""
+    """Return whether ``torch.compiler.set_stance`` makes nothing compiled run."""
     owner = sys.modules[f"{_COMPILER}.eval_frame"]
     return hasattr(owner, "_callback_from_stance") and owner._callback_from_stance(False) is None
 
@@ -201,7 +203,7 @@ def _is_forced_eager() -> bool:
 def _told_switch(set_callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Hear a call of compiled code end, and a block of it begin and end.
 
-    Within it others turn the compiler off and on, for what it is to leave alone.
+    Inside it, others turn the compiler off and on, for code that it should leave alone.
     """
 
     @functools.wraps(set_callback)

@@ -21,35 +21,35 @@ from torch.utils.hooks import RemovableHandle
 from tb_gradgraph.autograd.torch_internals.without_numbers import TaskOfThread
 
 try:
-    from torch.utils import _python_dispatch as modes  # that see operations as they are executed
+    from torch.utils import _python_dispatch as modes  # they see operations as they are executed
 except ImportError:
     modes = None
 
-#: What sees operations as they are executed; where torch has no such modes, a block that sees none.
+#: What sees operations as they are executed; if torch has no such modes, a block that sees none.
 DispatchMode: Any = getattr(modes, "TorchDispatchMode", contextlib.nullcontext)
 
-#: Whether torch tells the numbers of nodes while operations are seen; what is done otherwise is in
-#: outputs.py.
+#: Whether torch tells the numbers of nodes while operations are seen; outputs.py says what
+#: happens otherwise.
 HAS_NUMBERS = (
     hasattr(torch.autograd, "_get_sequence_nr")
     and hasattr(torch.autograd.Function, "_sequence_nr")
     and hasattr(modes, "TorchDispatchMode")
 )
 
-#: Number that the next autograd node made on this thread will be given; 0 where torch tells none.
+#: The number that this thread's next autograd node will get; 0 if torch tells none.
 next_sequence_nr: Callable[[], int] = torch.autograd._get_sequence_nr if HAS_NUMBERS else int
 
 
-#: A block in which no mode and no subclass of the user's hears that a tensor is looked at.
+#: A block in which no mode or subclass of the user's notices that a tensor is looked at.
 functions_not_overridden: Any = getattr(torch._C, "DisableTorchFunction", contextlib.nullcontext)
 
 
 def call_after_backward(callback: Callable[[], None]) -> None:
-    """Run ``callback`` when the backward that is running now has ended."""
+    """Run ``callback`` when the backward now running has ended."""
     torch.autograd.Variable._execution_engine.queue_callback(callback)
 
 
-#: Identifies the running backward; -1 outside of one.
+#: Identifies the running backward; -1 if none runs.
 current_graph_task: Callable[[], int] = getattr(
     torch._C, "_current_graph_task_id", None
 ) or TaskOfThread(call_after_backward)
@@ -63,46 +63,46 @@ def remove_keyword_hook(handle: RemovableHandle) -> None:
 
 
 def accumulated_leaf(node: AutogradNode) -> torch.Tensor | None:
-    """Give the leaf that an AccumulateGrad node belongs to, else ``None``."""
+    """Return the leaf that an AccumulateGrad node belongs to, else ``None``."""
     is_leaf = full_name(node).endswith("AccumulateGrad")
     return getattr(node, "variable", None) if is_leaf else None
 
 
 # A custom Function's node is also its ``ctx``, and what its forward writes there (``ctx.name = ..``)
-# hides the node's own methods: they are taken from the class.
+# hides the node's own methods, so they are taken from the class.
 
 
 def full_name(node: AutogradNode) -> str:
-    """Give autograd's name of ``node``."""
+    """Return autograd's name of ``node``."""
     return type(node).name(node)
 
 
 def prehook_of(node: AutogradNode) -> Callable[[Any], RemovableHandle]:
-    """Give what puts a prehook on ``node``."""
+    """Return what puts a prehook on ``node``."""
     return functools.partial(type(node).register_prehook, node)
 
 
 def hook_of(node: AutogradNode) -> Callable[[Any], RemovableHandle]:
-    """Give what puts a hook on ``node``."""
+    """Return what puts a hook on ``node``."""
     return functools.partial(type(node).register_hook, node)
 
 
 def sequence_nr(node: AutogradNode) -> int:
-    """Give the number that ``node`` was made with; leaves have the greatest. Needs ``HAS_NUMBERS``."""
+    """Return the number that ``node`` got when made; leaves have the greatest. Needs ``HAS_NUMBERS``."""
     return type(node)._sequence_nr(node)
 
 
 def node_name(node: AutogradNode) -> str:
-    """Give autograd's name of ``node`` without namespaces."""
+    """Return autograd's name of ``node`` without namespaces."""
     return full_name(node).rpartition("::")[2]
 
 
-#: Identity of a tensor's memory; while it is held, no other memory has the same.
+#: The identity of a tensor's memory; while it is held, no other memory has it.
 StorageRef = StorageWeakRef
 
 
 def storage_ref(tensor: torch.Tensor) -> StorageRef | None:
-    """Give the identity of the memory behind ``tensor``; ``None`` where it has none of its own."""
+    """Return the identity of the memory behind ``tensor``; ``None`` if it has none."""
     try:
         return StorageWeakRef(tensor.untyped_storage())
     except (NotImplementedError, RuntimeError):  # sparse, or a subclass without storage
@@ -110,25 +110,25 @@ def storage_ref(tensor: torch.Tensor) -> StorageRef | None:
 
 
 def input_metadata(node: AutogradNode) -> tuple[tuple[tuple[int, ...], str], ...]:
-    """Give shape and dtype of each slot of ``node``, as far as autograd keeps them."""
+    """Return shape and dtype of each slot of ``node``, if autograd keeps them."""
     return tuple(
         (plain_shape(entry.shape), dtype_name(entry.dtype)) for entry in node._input_metadata
     )
 
 
 def plain_shape(shape: Sequence[int]) -> tuple[int, ...]:
-    """Give sizes as plain numbers; a ragged one (of a nested tensor) has none, and is 0."""
+    """Return sizes as plain numbers; a ragged size (of a nested tensor) has none, and is 0."""
     return tuple(size if type(size) is int else _plain_size(size) for size in shape)
 
 
 def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Give the sizes of any tensor; of a strided nested one, which torch refuses, 0 for all but the first."""
+    """Return a tensor's sizes; for a strided nested one, which torch refuses, 0 for all but the first."""
     if tensor.is_nested and tensor.layout == torch.strided:
         return (tensor.size(0), *[0] * (tensor.dim() - 1))
     return plain_shape(tensor.shape)
 
 
-#: What tells whether a tensor is one of vmap's.
+#: Tells whether a tensor is one of vmap's.
 _BATCHED: tuple[Callable[[torch.Tensor], bool], ...] = tuple(
     getattr(torch._C._functorch, name)
     for name in ("is_batchedtensor", "is_legacy_batchedtensor")
@@ -136,14 +136,14 @@ _BATCHED: tuple[Callable[[torch.Tensor], bool], ...] = tuple(
 )
 
 
-#: Gives the transform of torch.func that runs, None where none does.
+#: Returns the transform of torch.func that runs, None if none does.
 peek_interpreters: Callable[[], Any] = getattr(
     getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None
 )
 
 
 def stands_for_many(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is what ``vmap`` shows of one: nothing of it can be read."""
+    """Return whether a tensor is what ``vmap`` shows of a real one: it cannot be read."""
     return any(is_of_kind(tensor) for is_of_kind in _BATCHED)
 
 
@@ -156,12 +156,12 @@ def _plain_size(size: int) -> int:
 
 @functools.cache
 def dtype_name(dtype: torch.dtype) -> str:
-    """Give torch's name of ``dtype`` without the module."""
+    """Return torch's name for ``dtype`` without the module."""
     return str(dtype).removeprefix("torch.")
 
 
 def custom_function(node: AutogradNode) -> type | None:
-    """Give the user's torch.autograd.Function that made ``node``, else ``None``."""
+    """Return the user's torch.autograd.Function that made ``node``, else ``None``."""
     return getattr(type(node), "_forward_cls", None)
 
 
@@ -172,17 +172,17 @@ TELLS_PACKED = hasattr(
 
 
 def viewed(tensor: torch.Tensor) -> torch.Tensor:
-    """Give the tensor that ``tensor`` is a view of, itself if of none."""
+    """Return the tensor that ``tensor`` is a view of, or itself if it is none."""
     base = tensor._base if tensor._is_view() else None
     return tensor if base is None else base
 
 
 def saved_tensors(node: AutogradNode, names: Container[str]) -> Iterator[tuple[str, torch.Tensor]]:
-    """Read those of the tensors that ``node`` saved which autograd calls one of ``names``.
+    """Read the tensors that ``node`` saved which autograd calls by one of ``names``.
 
-    Those packed by the user's saved_tensors_hooks (checkpointing, offloading)
-    are left alone: to unpack them could recompute a forward. So are all where
-    torch does not tell them apart.
+    Tensors that the user's saved_tensors_hooks (checkpointing, offloading) packed are left
+    alone, because unpacking them could recompute a forward. If torch does not tell them
+    apart, all are left alone.
     """
     for name in names_of_saved(type(node)) if TELLS_PACKED else ():
         if name not in names:
@@ -193,7 +193,7 @@ def saved_tensors(node: AutogradNode, names: Container[str]) -> Iterator[tuple[s
             if any(part.unpack_hook is not None for part in parts):
                 continue
             found = getattr(node, "_saved_" + name)
-        except (RuntimeError, AttributeError):  # freed, or changed in place since
+        except (RuntimeError, AttributeError):  # it was freed, or changed in place since
             continue
         for tensor in found if isinstance(found, tuple) else (found,):
             if isinstance(tensor, torch.Tensor):
@@ -202,7 +202,7 @@ def saved_tensors(node: AutogradNode, names: Container[str]) -> Iterator[tuple[s
 
 @functools.lru_cache(maxsize=4096)
 def names_of_saved(kind: type) -> tuple[str, ...]:
-    """Give the names of what nodes of a kind save; of a custom Function they are its own business."""
+    """Return the names of what nodes of a kind save; a custom Function's are its own business."""
     prefix = "_raw_saved_"
     if hasattr(kind, "_forward_cls"):
         return ()
@@ -211,11 +211,11 @@ def names_of_saved(kind: type) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def compiled_regions_eager() -> Iterator[None]:
-    """Run what torch.compile made from its eager source in the block, compiling nothing.
+    """Run code made by torch.compile from its eager source in the block; compile nothing.
 
-    Where the compiler was not imported there is nothing compiled, and it is not
-    imported for this (2 s). Its warning that global module hooks also fire for
-    the wrapper is not for the user: the hooks are ours, and know wrappers.
+    If the compiler was not imported nothing is compiled, and it is not imported for this
+    (2 s). Its warning that global module hooks also fire for the wrapper is not meant for
+    the user: the hooks are ours, and know wrappers.
     """
     if "torch._dynamo" not in sys.modules:
         yield
@@ -231,7 +231,7 @@ def compiled_regions_eager() -> Iterator[None]:
 def collector_paused() -> Iterator[None]:
     """Keep Python's garbage collector from running in the block.
 
-    It would walk the thousands of hooks and nodes being made, again and again:
+    It would walk the thousands of hooks and nodes being made again and again, which is
     a third of their cost.
     """
     was_enabled = gc.isenabled()

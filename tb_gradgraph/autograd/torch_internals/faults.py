@@ -1,4 +1,4 @@
-"""Tell of a fault of our own without harming the user's forward or backward."""
+"""Report our own fault without harming the user's forward or backward."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ DefaultT = TypeVar("DefaultT")
 
 
 def warn_of_fault(what: str, error: Exception, consequence: str) -> None:
-    """Warn once; where the user made warnings errors, write to standard error instead."""
+    """Warn once; if the user made warnings errors, write to standard error instead."""
     text = (
-        f"tb_gradgraph {what} after a fault of its own ({type(error).__name__}: {error}). "
-        f"{consequence}"
+        f"tb_gradgraph {what} after its own fault ({type(error).__name__}: {error}). {consequence}"
     )
     warn_quietly(text, RuntimeWarning)
 
 
 def warn_quietly(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn where nothing may be raised: to standard error where the user made warnings errors."""
+    """Warn where nothing may be raised: on standard error if the user made warnings errors."""
     try:
         warnings.warn(text, category, stacklevel=4)
     except Warning:
@@ -34,19 +33,19 @@ def warn_quietly(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 class NodeFaults:
-    """What could not be read of nodes, by their names."""
+    """What could not be read about nodes, by their names."""
 
     def __init__(self) -> None:
         self.reasons: dict[str, str] = {}
 
     def note(self, name: str, error: Exception) -> None:
-        """Note that something of a node could not be read."""
+        """Note that something about a node could not be read."""
         self.reasons.setdefault(name, reason_of(error))
 
     def instead(
         self, default: DefaultT, read: Callable[..., DefaultT], *given: Any, name: str = ""
     ) -> DefaultT:
-        """Give what ``read`` gives, or ``default`` where it raises, which is noted."""
+        """Return what ``read`` gives, or ``default`` if it raises, which is noted."""
         try:
             return read(*given)
         except Exception as error:
@@ -54,13 +53,13 @@ class NodeFaults:
             return default
 
     def take(self, name: str, faults: NodeFaults) -> str:
-        """Take over what happened at one node; give the reason, "" where nothing did."""
+        """Take over what happened at one node; return the reason, "" if there is none."""
         for reason in faults.reasons.values():
             return self.reasons.setdefault(name, reason)
         return ""
 
     def tell(self) -> None:
-        """Warn of all nodes noted."""
+        """Warn of all noted nodes."""
         if self.reasons:
             _warn_of(self.reasons)
 
@@ -69,9 +68,9 @@ def warn_of_unread(graph: Graph, unread: Mapping[int, str], told: set[str] | Non
     """Warn of rows that could not be read, by the names of their nodes.
 
     Args:
-        graph: Whose rows they are.
+        graph: The graph of the rows.
         unread: The rows, and why.
-        told: Names that were told of before, which are left out; what is told of now is added.
+        told: Names that earlier warnings gave, which are left out; this warning's are added.
     """
     told = set() if told is None else told
     names = {name_of_row(graph, row): why for row, why in unread.items() if row >= 0}
@@ -87,14 +86,14 @@ def _warn_of(reasons: Mapping[str, str]) -> None:
     more = f" and {len(reasons) - _NAMED} more" if len(reasons) > _NAMED else ""
     why = next(iter(reasons.values())).removeprefix(NOT_READ)
     warn_quietly(
-        f"tb_gradgraph could not read {shown}{more} after a fault of its own ({why}). "
-        "All else is recorded, and the training is not affected.",
+        f"tb_gradgraph could not read {shown}{more} after its own fault ({why}). "
+        "Everything else is recorded, and the training is not affected.",
         RuntimeWarning,
     )
 
 
 def name_of_row(graph: Graph, row: int) -> str:
-    """Name what a row is of: a node, or the share of a gradient that runs along an edge."""
+    """Name what a row belongs to: a node, or the share of a gradient along an edge."""
     if row < graph.slot_count:
         return graph.nodes[int(np.searchsorted(graph.slot_offsets, row, side="right")) - 1].name
     edge = graph.edges[graph.edge_rows.tolist().index(row)]

@@ -1,7 +1,7 @@
-"""The private parts of torch that the package stands on: what is lost where a torch lacks one.
+"""The private parts of torch that the package uses, and what is lost if a torch lacks one.
 
-None is needed to import the package. What is missing is told by one warning at the
-first use, and by ``tb-gradgraph doctor``; docs/how-it-works.md has the same table.
+None is needed to import the package. One warning at the first use, and
+``tb-gradgraph doctor``, say what is missing; docs/how-it-works.md has the same table.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Use = Literal["model", "tensors", "watch"]
 
 
 class Part(NamedTuple):
-    """One private part of torch, or several that are of use only together."""
+    """One private part of torch, or several that are useful only together."""
 
     names: tuple[str, ...]  # from ``torch`` on
-    lost: str  # without it
-    uses: tuple[Use, ...] = ("model", "tensors", "watch")  # what loses something
-    stops: bool = False  # whether these cannot be done at all
+    lost: str  # what is lost without it
+    uses: tuple[Use, ...] = ("model", "tensors", "watch")  # which calls lose something
+    stops: bool = False  # whether those calls cannot be made at all
 
 
 _NODE = "torch._C._functions.MulBackward0"
@@ -100,33 +100,33 @@ _told: set[Part] = set()
 
 
 def missing_parts() -> list[Part]:
-    """Give what this torch lacks; the compiler's parts are asked for only where it is loaded."""
+    """Return what this torch lacks; the compiler's parts are checked only if it is loaded."""
     return [*_missing(), *([] if are_regions_heard() else [_COMPILER])]
 
 
 def names_of(part: Part) -> str:
-    """Give the names of a part that are not there; all of one that is judged as a whole."""
+    """Return a part's missing names; all of them if the part is judged as a whole."""
     absent = [name for name in part.names if not has(name)]
     return " and ".join(absent or part.names)
 
 
 def check_parts(use: Use, where: str) -> None:
-    """Refuse what cannot be done with this torch; of other losses warn, once a process.
+    """Refuse what this torch cannot do; warn of other losses, once a process.
 
     Raises:
-        CaptureError: A part is missing without which nothing would be recorded.
+        CaptureError: Without a missing part nothing would be recorded.
     """
     for part in missing_parts():
         if part.stops and use in part.uses:
             raise CaptureError(
                 f"{where}: expected a torch with {names_of(part)}, got torch {torch.__version__} "
-                f"without it. Lost is {part.lost}. Use a torch that docs/compatibility.md lists."
+                f"without it. This loses {part.lost}. Use a torch that docs/compatibility.md lists."
             )
     tell_missing(use, where)
 
 
 def tell_missing(use: Use, where: str) -> None:
-    """Warn of what is lost, unless that was told before. Raises nothing."""
+    """Warn of what is lost, unless that was said before. Raises nothing."""
     new = [part for part in missing_parts() if part not in _told and use in part.uses]
     _told.update(new)
     if new:
@@ -135,7 +135,7 @@ def tell_missing(use: Use, where: str) -> None:
 
 
 def may_follow_forwards() -> bool:
-    """Whether it is heard when compiled code begins, so that nothing is on then; tells where not."""
+    """Return whether the start of compiled code is heard, so that nothing is on then; warn if not."""
     if not (heard := are_regions_heard()):
         tell_missing("watch", "watch()")
     return heard
@@ -147,7 +147,7 @@ def _missing() -> tuple[Part, ...]:
 
 
 def has(name: str) -> bool:
-    """Whether torch has something of a name, from ``torch`` on."""
+    """Return whether torch has something of that name, from ``torch`` on."""
     found: Any = torch
     for part in name.split(".")[1:]:
         found = getattr(found, part, _ABSENT)

@@ -1,4 +1,4 @@
-"""A function of torch that another stands for, as long as anybody listens."""
+"""A function of torch that another replaces as long as anybody listens."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ ListenerT = TypeVar("ListenerT")
 
 
 class Replaced(Generic[ListenerT]):
-    """Replaces ``owner.name`` while there is a listener, and puts torch's own back after.
+    """Replaces ``owner.name`` while there is a listener, and puts torch's own back afterwards.
 
     Attributes:
-        listeners: Those to tell, in the order in which they came.
+        listeners: Who hears of calls, in the order in which they came.
     """
 
     def __init__(
         self, owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]
     ) -> None:
-        """Prepare; ``make`` gives what is to stand for the original, wrapped by ``functools.wraps``."""
+        """Prepare; ``make`` returns the replacement of the original, wrapped by ``functools.wraps``."""
         self.listeners: list[ListenerT] = []
         self._owner = owner
         self._name = name
@@ -28,7 +28,7 @@ class Replaced(Generic[ListenerT]):
         self._original: Callable[..., Any] | None = None
 
     def listen(self, listener: ListenerT) -> Callable[[], None]:
-        """Have ``listener`` told; give what ends that. Harmless when ended twice."""
+        """Add ``listener``; return what removes it. Removing twice is harmless."""
         with self._lock:
             self.listeners.append(listener)
             if self._original is None:
@@ -45,7 +45,7 @@ class Replaced(Generic[ListenerT]):
         return stop
 
     def _restore(self) -> None:
-        """Put torch's function back, unless somebody else has put another there since."""
+        """Put torch's function back, unless somebody else has replaced it since."""
         installed = getattr(self._owner, self._name)
         if self._original is not None and getattr(installed, "__wrapped__", None) is self._original:
             setattr(self._owner, self._name, self._original)

@@ -14,10 +14,10 @@ import torch
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import WHOLE_LIMIT
 
-#: Where torch.compile's wrapper of a module keeps it.
+#: Where torch.compile's wrapper keeps the module.
 COMPILED = "_orig_mod"
-#: Where other wrappers keep theirs, by the names of their classes; a user's own submodule may be
-#: called the same.
+#: Where other wrappers keep theirs, by the names of their classes, because a user's own submodule
+#: may have the same attribute.
 _INNER = {
     "DataParallel": "module",
     "DistributedDataParallel": "module",
@@ -47,21 +47,21 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def is_module_wrapper(module: torch.nn.Module) -> bool:
-    """Whether ``module`` only stands before another."""
+    """Return whether ``module`` only wraps another."""
     return _inner_name(module) is not None
 
 
 def unwrapped(module: torch.nn.Module) -> torch.nn.Module:
-    """Give the module that wrappers stand before, however many."""
+    """Return the module inside wrappers, however many."""
     while (name := _inner_name(module)) is not None:
         module = module._modules[name]
     return module
 
 
 def walk_modules(model: torch.nn.Module, name: str = "") -> Iterator[tuple[str, torch.nn.Module]]:
-    """Give every module with its qualified name without wrappers, "" for the model, as often as it occurs.
+    """Yield every module with its qualified name without wrappers ("": the model), as often as it occurs.
 
-    A wrapper has the name of what it stands before, and comes before that.
+    A wrapper has the name of what it wraps, and comes before it.
     """
     yield name, model
     inner = _inner_name(model)
@@ -74,7 +74,7 @@ def walk_modules(model: torch.nn.Module, name: str = "") -> Iterator[tuple[str, 
 def owned_tensors(
     model: torch.nn.Module,
 ) -> Iterator[tuple[str, str, torch.Tensor]]:
-    """Give kind ("parameter", "buffer"), name and tensor of all that a model owns, as often as it occurs."""
+    """Yield kind ("parameter", "buffer"), name and tensor of all that a model owns, repeats included."""
     for name, module in walk_modules(model):
         prefix = f"{name}." if name else ""
         for kind, table in (("parameter", module._parameters), ("buffer", module._buffers)):
@@ -100,7 +100,7 @@ _LETTERS = {"_StridedShard": "_S", "Shard": "S", "Replicate": "R", "Partial": "P
 
 
 def _kinds_of(module: torch.nn.Module) -> set[str]:
-    """Give the names of a module's classes: those of libraries that we do not import are known by them."""
+    """Return the names of a module's classes: libraries that we do not import are known by them."""
     return {kind.__name__ for kind in type(module).__mro__}
 
 
@@ -111,13 +111,13 @@ def sharded_by(module: torch.nn.Module) -> str:
 
 
 def placement_in(model: torch.nn.Module) -> str:
-    """Give where gradients of a model's plain parameters lie, as ``Slot.placement`` says it."""
+    """Return where gradients of a model's plain parameters lie, as ``Slot.placement`` spells it."""
     kinds = {kind for _, module in walk_modules(model) for kind in _kinds_of(module)}
     return next((place for kind, (_, place) in _SHARDING.items() if place and kind in kinds), "")
 
 
 def is_fully_sharded(module: torch.nn.Module) -> bool:
-    """Whether ``fully_shard`` took in a module: it may have ``stand_ins``."""
+    """Return whether ``fully_shard`` took in a module: it may have ``stand_ins``."""
     return "FSDPModule" in _kinds_of(module)
 
 
@@ -128,7 +128,7 @@ def reducers(model: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.nn.Mod
 
 
 def inner_optimizer(optimizer: Any) -> torch.optim.Optimizer | None:
-    """Give what a wrapper holds, by its attributes or by whose step it has; ``None`` if nothing."""
+    """Return what a wrapper holds, by its attributes or by whose step it has; ``None`` if nothing."""
     held = [attribute_of(optimizer, name) for name in _INNER_OPTIMIZER]
     held.append(getattr(attribute_of(optimizer, "step"), "__self__", None))
     return next((one for one in held if isinstance(one, torch.optim.Optimizer)), None)
@@ -138,12 +138,12 @@ def attribute_of(value: Any, name: str) -> Any:
     """Read an attribute of the user's object; ``None`` where there is none, or it raises."""
     try:
         return getattr(value, name, None)
-    except Exception:  # a property of the user's
+    except Exception:  # the user's property may raise
         return None
 
 
 def is_small(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is kept whole: a small one whose elements can simply be read."""
+    """Return whether a tensor is kept whole: a small one whose elements can simply be read."""
     return (
         tensor.numel() <= WHOLE_LIMIT
         and not is_tensor_wrapper(tensor)
@@ -153,24 +153,24 @@ def is_small(tensor: torch.Tensor) -> bool:
 
 
 def small_copy(tensor: torch.Tensor) -> torch.Tensor | None:
-    """Copy a tensor that is kept whole; None of others, and of one that cannot be copied."""
+    """Copy a tensor that is kept whole; None for others, and for one that cannot be copied."""
     try:
         return tensor.detach().clone() if is_small(tensor) else None
-    except Exception:  # a class of its own kind, or memory that is not there now
+    except Exception:  # an unusual class, or memory that is not there now
         return None
 
 
 def is_tensor_wrapper(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is of a class that runs operations itself, on tensors that it holds."""
+    """Return whether a tensor's class runs operations itself, on tensors that it holds."""
     return type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
 
 
 def elements_of(gradient: torch.Tensor) -> torch.Tensor | None:
-    """Give a plain tensor of the elements of ``gradient``; ``None`` where they cannot be read.
+    """Return a plain tensor of the elements of ``gradient``; ``None`` if they cannot be read.
 
-    Of a distributed tensor these are the elements that this process has, of a
-    nested one the elements without their places. Some wrappers keep theirs, and
-    some tensors have no memory.
+    For a distributed tensor these are the elements that this process has, for a
+    nested one the elements without their places. Some wrappers keep theirs to
+    themselves, and some tensors have no memory.
     """
     if not has_memory(gradient):
         return None
@@ -178,29 +178,29 @@ def elements_of(gradient: torch.Tensor) -> torch.Tensor | None:
         return gradient.values()
     if not is_tensor_wrapper(gradient):
         return gradient
-    with torch.no_grad():  # else it would be an operation of the user's graph
+    with torch.no_grad():  # otherwise it would join the user's graph
         local = gradient.to_local() if hasattr(gradient, "to_local") else None
     return local.wait() if hasattr(local, "wait") else local
 
 
 def local_part(tensor: torch.Tensor) -> torch.Tensor | None:
-    """Give a plain tensor itself, whether it has memory or not; of others their elements."""
+    """Return a plain tensor itself, whether it has memory or not; of others their elements."""
     return tensor if type(tensor) in _PLAIN else elements_of(tensor)
 
 
 def is_distributed(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is torch's distributed one, over more than one process."""
+    """Return whether a tensor is distributed by torch over more than one process."""
     mesh = getattr(tensor, "device_mesh", None)
     return mesh is not None and hasattr(tensor, "placements") and mesh.size() > 1
 
 
 def placement_of(tensor: torch.Tensor) -> str:
-    """Say how a distributed tensor lies: ``fsdp:S0,tp:R``; "" where this process has all of it.
+    """Say how a distributed tensor lies: ``fsdp:S0,tp:R``; "" if this process has all of it.
 
-    Of each dimension of the mesh that has several processes its name (its number, if
-    it has none), and ``S<dimension>``: in parts along that; ``_S<dimension>``: the
-    same, in the order of another mesh; ``R``: each has all; ``P``: each has a term
-    of a sum.
+    For each dimension of the mesh that has several processes: its name (or its number, if
+    it has none), and ``S<dimension>``: in parts along that dimension; ``_S<dimension>``:
+    the same, in the order of another mesh; ``R``: each process has all; ``P``: each has a
+    term of a sum.
     """
     if not is_distributed(tensor):
         return ""
@@ -213,7 +213,7 @@ def placement_of(tensor: torch.Tensor) -> str:
 
 
 def mesh_of(tensors: Iterable[torch.Tensor]) -> dict[str, tuple[int, int]]:
-    """Give the dimensions of the meshes of ``tensors`` by name: how long, and where this process is."""
+    """Return the mesh dimensions of ``tensors`` by name: how long, and where this process is."""
     found: dict[str, tuple[int, int]] = {}
     for mesh in {id(t.device_mesh): t.device_mesh for t in tensors if is_distributed(t)}.values():
         place = mesh.get_coordinate()
@@ -224,10 +224,10 @@ def mesh_of(tensors: Iterable[torch.Tensor]) -> dict[str, tuple[int, int]]:
 
 
 def stand_ins(modules: Iterable[torch.nn.Module]) -> dict[int, torch.nn.Parameter]:
-    """Give the parameters of modules that ``fully_shard`` took in, by the ``id`` of what stands for them.
+    """Return the parameters of modules that ``fully_shard`` took in, by the ``id`` of their stand-ins.
 
-    While a forward or backward runs, and after it where memory is not given back, a
-    gathered tensor is in the place of each. Nothing is given where torch does not tell.
+    While a forward or backward runs, and afterwards if memory is not given back, a gathered
+    tensor replaces each parameter. Nothing is returned if torch does not tell.
     """
     found: dict[int, torch.nn.Parameter] = {}
     for module in modules:
@@ -257,6 +257,6 @@ def _names(mesh: Any) -> Sequence[str]:
 
 
 def _letter(how: Any) -> str:
-    """Spell a placement, by its class: torch's own questions differ between versions."""
+    """Spell a placement by its class, because torch's own questions differ between versions."""
     kind = next((k.__name__ for k in type(how).__mro__ if k.__name__ in _LETTERS), "")
     return _LETTERS.get(kind, "?") + (str(how.dim) if "Shard" in kind else "")

@@ -1,4 +1,4 @@
-"""Containers of the user's, looked through by torch's own means where it has them."""
+"""The user's containers, searched by torch's own means if it has them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 try:
     from torch.utils._pytree import tree_leaves, tree_map
-except ImportError:  # plain containers alone, then
+except ImportError:  # then only plain containers
 
     def tree_leaves(tree: Any) -> list[Any]:
-        """Give what the containers in ``tree`` hold, in order."""
+        """Return what the containers in ``tree`` hold, in order."""
         return list(_leaves(tree))
 
     def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
-        """Give ``tree`` with each leaf as ``function`` makes it of that and of those of ``others``."""
+        """Return ``tree`` with ``function`` applied to each leaf and to those of ``others``."""
         kind = type(tree)
         if kind is dict:
             return {k: tree_map(function, v, *(o[k] for o in others)) for k, v in tree.items()}

@@ -1,4 +1,4 @@
-"""The autograd graph behind some tensors, read without recursion."""
+"""The autograd graph behind tensors, read without recursion."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class Walk:
 
     nodes: tuple[AutogradNode, ...]
     edges: tuple[AutogradEdge, ...]
-    roots: tuple[tuple[AutogradNode, int], ...]  # node and slot of each tensor given
+    roots: tuple[tuple[AutogradNode, int], ...]  # node and slot of each given tensor
 
 
 def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) -> Walk:
     """Visit every node that a backward from ``tensors``, or from ``further`` nodes, could reach.
 
-    A leaf is placed just before the first operation that uses it. About 1 us a
-    node; no recursion, so the length of a chain is bounded by memory only. What a
-    backward begins with may also be torch's ``GradientEdge``, as in pipelines.
+    A leaf is placed just before the first operation that uses it. About 1 us a node; no
+    recursion, so only memory bounds the length of a chain. A backward may also begin with
+    torch's ``GradientEdge``, as in pipelines.
     """
     roots = tuple((edge.node, edge.output_nr) for edge in map(_edge_of, tensors))
     pending = list(dict.fromkeys([*(node for node, _ in roots), *further]))
-    seen = dict.fromkeys(pending)  # in the order found: nodes of several threads share numbers
+    seen = dict.fromkeys(pending)  # in the order found, because threads share numbers
     numbers = None if HAS_NUMBERS else numbers_by_use(pending)
     edges = []
     while pending:
@@ -81,14 +81,16 @@ def _forward_order(
     order = sorted(numbers, key=lambda node: (position(node), leaf_order.get(node, (0, 0))))
     place = {node: index for index, node in enumerate(order)}
     if any(place[edge.source] > place[edge.target] for edge in edges):
-        return _topological_order(place, edges)  # made on several threads: each counts for itself
+        return _topological_order(
+            place, edges
+        )  # made on several threads, each of which counts alone
     return tuple(order)
 
 
 def _topological_order(
     place: dict[AutogradNode, int], edges: Sequence[AutogradEdge]
 ) -> tuple[AutogradNode, ...]:
-    """Sort sources before targets, and by ``place`` among those that are free."""
+    """Sort sources before targets, and by ``place`` where the order is free."""
     waiting = dict.fromkeys(place, 0)
     users: dict[AutogradNode, list[AutogradNode]] = {node: [] for node in place}
     for edge in edges:
@@ -114,12 +116,12 @@ _KEY = "tb_gradgraph"
 
 
 def free_in_parts(walked: Walk) -> None:
-    """See to it that the graph is freed part by part, whoever holds it last.
+    """Make sure that the graph is freed part by part, whoever holds it last.
 
-    torch (2.13) frees a chain of nodes one inside the other once Python has
-    looked at them: a chain of 100,000 then crashes the process, and Python has
-    looked at it, for we did. So in every path some nodes get a hold on the
-    nodes before them that outlasts them: those are freed after, not inside.
+    torch (2.13) frees a chain of nodes one inside the other once Python has looked at them:
+    a chain of 100,000 then crashes the process, and we made Python look. So in every path
+    some nodes get a hold on the nodes before them that outlasts them: those are freed
+    afterwards, not inside.
     """
     depths = dict.fromkeys(walked.nodes, 0)
     incoming: dict[AutogradNode, list[AutogradNode]] = {}
@@ -144,7 +146,7 @@ _pending = _Pending()
 
 
 class _Hold:
-    """Holds nodes, and when its own node goes, hands them to the outermost that is going."""
+    """Holds nodes, and when its own node goes, hands them to the outermost node that is going."""
 
     __slots__ = ("_nodes",)
 

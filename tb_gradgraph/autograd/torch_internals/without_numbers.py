@@ -1,4 +1,4 @@
-"""What stands in for numbers that a torch may no longer tell: of autograd's nodes, of backward passes."""
+"""Stand-ins for numbers that a torch may no longer tell: of autograd nodes and backward passes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from torch.autograd.graph import Node as AutogradNode
 
 
 def numbers_by_use(roots: Iterable[AutogradNode]) -> dict[AutogradNode, int]:
-    """Number all nodes behind ``roots``: sources before their users, an operation's in their order.
+    """Number all nodes behind ``roots``: sources before their users, an operation's sources in their order.
 
-    That is the order of a forward as far as its expressions tell. What is not
-    told, as which of two statements that do not depend on each other was first,
-    follows the place of first use.
+    That is the order of a forward as far as its expressions tell. What they do not tell,
+    such as which of two independent statements came first, follows the place of first use.
     """
     numbers: dict[AutogradNode, int] = {}
     entered: set[AutogradNode] = set()
@@ -32,19 +31,19 @@ def numbers_by_use(roots: Iterable[AutogradNode]) -> dict[AutogradNode, int]:
 
 
 class TaskOfThread:
-    """Give a number for the backward that is running on this thread, taken to be one at a time.
+    """Give a number to the backward running on this thread, which is assumed to be one at a time.
 
-    A backward that runs inside of another on the same thread counts as part of it.
+    A backward that runs inside another on the same thread counts as part of it.
     """
 
     def __init__(self, call_after_backward: Callable[[Callable[[], None]], None]) -> None:
-        """Prepare; ``call_after_backward`` refuses where no backward is running."""
+        """Prepare; ``call_after_backward`` raises if no backward is running."""
         self._call_after_backward = call_after_backward
         self._running: dict[int, int] = {}  # by thread
         self._numbers = itertools.count()
 
     def __call__(self) -> int:
-        """Give the number of the running backward; -1 outside of one."""
+        """Return the number of the running backward; -1 if none runs."""
         thread = threading.get_ident()
         if thread not in self._running:
             try:
@@ -56,14 +55,14 @@ class TaskOfThread:
 
 
 class _LetGo:
-    """Held by a backward, so gone with it, also where it raises: then the next may begin."""
+    """Held by a backward, so gone with it, even if it raises: then the next may begin."""
 
     def __init__(self, running: dict[int, int], thread: int) -> None:
         self._running = running
         self._thread = thread
 
     def __call__(self) -> None:
-        """Do nothing when the backward has ended well: all is done when it is gone."""
+        """Do nothing when the backward has ended well, because everything is done when it is gone."""
 
     def __del__(self) -> None:
         self._running.pop(self._thread, None)

@@ -1,4 +1,4 @@
-"""Lines of nodes from the stacks that autograd keeps in its anomaly mode, where no event can be heard."""
+"""Lines of nodes from the stacks of autograd's anomaly mode, where no event can be heard."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ _ENTRY = re.compile(r'  File "(.*)", line (\d+), in (.*)')
 
 
 class AnomalyLines:
-    """Has autograd keep the stack of each node that is made from ``begin`` to ``end``: 35 to 50 us a node.
+    """Makes autograd keep the stack of each node from ``begin`` to ``end``: 35 to 50 us a node.
 
-    Nothing else of the mode is on, and never within a backward. What the user has set
-    of it in between stays.
+    Nothing else of the mode is on, and never within a backward. Whatever the user has set
+    meanwhile stays.
     """
 
     def __init__(self) -> None:
         self.is_used = False
-        self.was_ours = False  # whether stacks are kept for us alone
-        self._before: bool | None = None  # whether NaN were looked for; None where it is not ours
-        self._is_owed = False  # whether a block of the user's, begun in ours, may put ours back
+        self.was_ours = False  # whether stacks are kept only for us
+        self._before: bool | None = (
+            None  # whether NaN were looked for; None if the mode is not ours
+        )
+        self._is_owed = False  # whether a user's block, begun in ours, may restore ours
 
     def begin(self) -> None:
         """Turn the mode on, unless the user has."""
@@ -50,7 +52,7 @@ class AnomalyLines:
             self._is_owed = True
 
     def settle(self) -> None:
-        """Turn it off where a block of the user's that ended after ours has put ours back."""
+        """Turn it off if a block of the user's that ended after ours has put ours back."""
         if self._is_owed and _is_ours():
             torch.autograd.set_detect_anomaly(False)
         self._is_owed = False
@@ -58,21 +60,21 @@ class AnomalyLines:
 
 @functools.cache
 def tell_what_is_lost() -> None:
-    """Warn, once in a process, of what these lines do not bring with them."""
+    """Warn, once a process, of what these lines lack."""
     warn_quietly(
         "tb_gradgraph: another tracer is on, such as a debugger or a measurement of coverage. Until it "
         "ends, tensors made within modules are recorded without the names of their variables; lines, "
-        "modules and gradients are recorded as ever. From Python 3.12 on, both can be on at once."
+        "modules and gradients are recorded as usual. From Python 3.12 on, both can be on at once."
     )
 
 
 def _is_ours() -> bool:
-    """Whether the mode is set as only we do."""
+    """Return whether the mode is set as only we set it."""
     return torch.is_anomaly_enabled() and not torch.is_anomaly_check_nan_enabled()
 
 
 def line_of(node: AutogradNode) -> str:
-    """Give where the innermost of the user's code was when ``node`` was made; "" if that is not kept."""
+    """Return where the user's innermost code was when ``node`` was made; "" if that is not kept."""
     for entry in reversed(node.metadata.get(_KEY, ())):
         found = _ENTRY.match(entry)
         if found is not None and is_users_file(found[1]):

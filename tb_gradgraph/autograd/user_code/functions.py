@@ -1,4 +1,4 @@
-"""The user's torch.autograd.Functions: what they are called, were given, and ask of a backward."""
+"""The user's torch.autograd.Functions: their names and arguments, and what they ask of a backward."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CELL = "A fused recurrent cell: its gates are one kernel, and one node here."
 _ATTENTION = (
     "Fused attention: scores, softmax and what they weigh are one kernel, and one node here."
 )
-#: Nodes that stand for a great deal, by their names without the number at the end.
+#: Nodes that stand for much work, by their names without the number at the end.
 _OPAQUE = {
     "DifferentiableGraphBackward": "TorchScript: what it runs as one is one node here.",
     **dict.fromkeys(
@@ -49,12 +49,12 @@ _OPAQUE = {
         "CTC loss: all alignments are summed in one kernel, and are one node here.",
     ),
 }
-#: How deep below ``apply`` the first operation of a forward is looked for.
+#: How deep below ``apply`` a forward's first operation is looked for.
 _DEPTH_LIMIT = 64
 
 
 def operation_of(node: AutogradNode) -> tuple[str, str]:
-    """Give the name of what ``node`` does, and a note for the reader."""
+    """Return the name of what ``node`` does, and a note for the reader."""
     cls = custom_function(node)
     if cls is None:
         name = node_name(node)
@@ -66,24 +66,24 @@ def operation_of(node: AutogradNode) -> tuple[str, str]:
 
 
 def defined_at(cls: type) -> str:
-    """Give ``file:line`` of a class, or "" where Python does not know (a notebook's past cell)."""
+    """Return ``file:line`` of a class, or "" if Python does not know (a notebook's past cell)."""
     try:
         return f"{shown_path(inspect.getsourcefile(cls) or '')}:{inspect.getsourcelines(cls)[1]}"
-    except Exception:  # whatever a notebook, an archive or a class of its own kind raises
+    except Exception:  # whatever a notebook, an archive or an unusual class raises
         return ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunningFunction:
-    """A ``Function.forward`` that is being run."""
+    """A running ``Function.forward``."""
 
-    number: int  # of its node; below -1 where it makes none, for nothing given requires a gradient
-    arguments: tuple[Any, ...]  # ctx among them, where the forward takes it
+    number: int  # its node's; below -1 if it makes none, because no input requires a gradient
+    arguments: tuple[Any, ...]  # ctx among them, if the forward takes it
     frame: FrameType  # of the forward
-    caller: FrameType | None  # the user's, that called apply
+    caller: FrameType | None  # the user's frame that called apply
 
     def is_running_in(self, frame: FrameType | None) -> bool:
-        """Whether the forward is ``frame`` or one of its callers."""
+        """Return whether the forward is ``frame`` or one of its callers."""
         for _ in range(_DEPTH_LIMIT):
             if frame is None or frame is self.frame:
                 break
@@ -92,9 +92,9 @@ class RunningFunction:
 
 
 def running_function(number: int) -> RunningFunction | None:
-    """Give the innermost ``Function.forward`` that is running, whose node would have ``number``.
+    """Return the innermost ``Function.forward`` that is running and whose node would have ``number``.
 
-    It is known by its code: from torch 2.14 on ``apply`` is C, and has no frame.
+    Its code identifies it, because from torch 2.14 on ``apply`` is C, and has no frame.
     """
     forwards = _forwards()
     frame: FrameType | None = sys._getframe(1)
@@ -111,10 +111,10 @@ def running_function(number: int) -> RunningFunction | None:
 
 
 def refuses_inputs(nodes: Iterable[AutogradNode]) -> bool:
-    """Whether a Function behind the graph works only in a backward that accumulates into leaves.
+    """Return whether a Function behind the graph works only in a backward that accumulates into leaves.
 
-    Reentrant checkpointing (torch's, and those that follow it) runs a backward of
-    its own, and asks the engine whether ``inputs=`` was given.
+    Reentrant checkpointing (torch's, and others that follow it) runs its own backward, and
+    asks the engine whether ``inputs=`` was given.
     """
     classes = {custom_function(node) for node in nodes} - {None}
     return any(_asks_the_engine(cls) for cls in classes)
@@ -126,7 +126,7 @@ def _asks_the_engine(cls: type | None) -> bool:
 
 
 def _forwards() -> dict[int, CodeType]:
-    """Give the code of every Function's forward by its identity; to hash code reads all of it."""
+    """Return the code of every Function's forward by its identity, because hashing code reads all of it."""
     classes: list[type] = [torch.autograd.Function]
     for cls in classes:  # grows as it is read
         classes += cls.__subclasses__()
@@ -135,7 +135,7 @@ def _forwards() -> dict[int, CodeType]:
 
 
 def _outermost(frame: FrameType, forwards: Container[int]) -> tuple[FrameType, tuple[Any, ...]]:
-    """Give the forward that autograd called, where it has handed its ctx on to another class's."""
+    """Return the forward that autograd called, if it has handed its ctx on to another class's."""
     arguments = _arguments_of(frame)
     while frame.f_back is not None and id(frame.f_back.f_code) in forwards:
         above = _arguments_of(frame.f_back)
@@ -146,7 +146,7 @@ def _outermost(frame: FrameType, forwards: Container[int]) -> tuple[FrameType, t
 
 
 def _arguments_of(frame: FrameType) -> tuple[Any, ...]:
-    """Read what a forward was called with, as long as it has not assigned to its parameters."""
+    """Read what a forward was called with, unless it has assigned to its parameters."""
     code = frame.f_code
     count = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames[:count])

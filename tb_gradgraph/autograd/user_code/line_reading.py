@@ -13,7 +13,7 @@ from tb_gradgraph.autograd.user_code.line_values import Instruction, Line, Readi
 _JUMPS = frozenset(("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"))
 _ENDS = frozenset(("RETURN_VALUE", "YIELD_VALUE"))
 _HAS_JUMP = frozenset((*dis.hasjrel, *dis.hasjabs))
-#: Instructions without which nothing is added or subtracted.
+#: The instructions that add or subtract.
 _MAY_ADD = frozenset(
     dis.opmap[name]
     for name in (
@@ -21,15 +21,15 @@ _MAY_ADD = frozenset(
     )
     if name in dis.opmap
 )
-#: More instructions than any line that people write.
+#: More instructions than any line that people write has.
 _MOST = 400
 
 
 @functools.lru_cache(maxsize=4096)
 def readings_of(known: ByIdentity) -> Callable[[int], Reading | None]:
-    """Give what reads the line at an offset of a code, each once; ``None`` where nothing is of use.
+    """Return the reading of the line at an offset of a code, made once; ``None`` if nothing is of use.
 
-    A line with a branch is not read. What an unknown instruction leaves is unknown.
+    A line with a branch is not read. The result of an unknown instruction is unknown.
     """
     code = known.code
     if not _MAY_ADD.intersection(code.co_code[::2]):
@@ -45,7 +45,7 @@ def readings_of(known: ByIdentity) -> Callable[[int], Reading | None]:
 
 
 class ByIdentity:
-    """A code object told by its identity: to compare two reads all of them."""
+    """A code object known by its identity, because comparing two reads all of them."""
 
     __slots__ = ("code",)
 

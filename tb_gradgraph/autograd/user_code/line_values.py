@@ -1,4 +1,4 @@
-"""What the instructions of a line of Python leave on its stack and in its variables, as far as known."""
+"""What a line's instructions leave on Python's stack and in its variables, as far as known."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Value:
     """What an instruction leaves on the stack."""
 
     kind: Literal["variable", "cell", "attribute", "operator", "method", "call"]
-    # Of the variable, attribute or method; the operator, without "=" if in place; of a call that
-    # of the method, "" if it is of what ``parts`` has.
+    # The name of the variable, attribute or method; the operator, without "=" if in place; for a
+    # call that of the method, "" if it calls what ``parts`` has.
     name: str
     begin: int  # offset of the instruction
-    end: int  # and of the next one
+    end: int  # and that of the next one
     parts: tuple[
         Value | None, ...
     ] = ()  # attribute's owner, operands, method's receiver, what is called
@@ -24,14 +24,14 @@ class Value:
 
     @property
     def root(self) -> Value:
-        """The variable that an attribute is reached from; itself if it is none."""
+        """The variable that an attribute is reached from; itself if it is no attribute."""
         owner = self.parts[0] if self.kind == "attribute" else None
         return self if owner is None else owner.root
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reading:
-    """What surely happens from the beginning of a line on, if Python goes on at ``end``."""
+    """What surely happens from the beginning of a line if Python goes on at ``end``."""
 
     end: int  # offset of the next line, of a jump's target, or of the return itself
     results: tuple[tuple[str, Value], ...]  # by the variable that holds them at the end
@@ -44,13 +44,13 @@ class Reading:
 
 
 _Stack = list["Value | None"]
-#: Python 3.10's operators, which have instructions of their own.
+#: Python 3.10's operators, which have their own instructions.
 _OLD_OPERATORS = {
     "ADD": "+", "SUBTRACT": "-", "MULTIPLY": "*", "TRUE_DIVIDE": "/", "MATRIX_MULTIPLY": "@",
 }  # fmt: skip
 #: Instructions that leave the stack as it is, and run nothing.
 _NOTHING = frozenset(("RESUME", "NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "KW_NAMES"))
-#: Those that run nothing that could change an attribute.
+#: Instructions that run nothing that could change an attribute.
 _STILL = _NOTHING | frozenset(
     (
         *("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "LOAD_CONST", "LOAD_GLOBAL"),
@@ -88,11 +88,11 @@ class Line:
         self._call_begins: int | None = None
 
     def pop(self) -> Value | None:
-        """Take the topmost value."""
+        """Pop the topmost value."""
         return self.stack.pop() if self.stack else None
 
     def reading(self, end: int, returned: Value | None = None) -> Reading | None:
-        """Give what was read."""
+        """Return the reading."""
         self._moves += [each.begin for each in self._reads if each.root.name in self._stored]
         results = tuple((name, value) for name, value in self._stored.items() if value is not None)
         values = [value for _, value in results] + ([returned] if returned is not None else [])
@@ -107,7 +107,7 @@ class Line:
         return Reading(end, results, returned, early, late, calls, tuple(self._moves), reads)
 
     def _time_to_look(self, leaf: Value) -> str:
-        """Say when an operand is sure to be what the line uses: what other code may change is not."""
+        """Say when an operand surely is what the line uses: what other code may change is not."""
         root = leaf.root
         is_stored = root.kind == "variable" and root.name in self._stored
         if leaf.kind == "variable":
@@ -128,12 +128,12 @@ class Line:
             getattr(self, _STEPS.get(name, "_forget"))(instruction, following)
 
     def _looks_up(self, name: str) -> bool:
-        """Whether an instruction looks up an attribute of a variable that is the same at the end."""
+        """Return whether an instruction reads an attribute of a variable that is the same at the end."""
         owner = self.stack[-1] if self.stack and name in ("LOAD_ATTR", "LOAD_METHOD") else None
         return owner is not None and owner.root.kind in ("variable", "cell")
 
     def _forget(self, _instruction: Instruction, _following: int) -> None:
-        self.stack.clear()  # what is taken from below is unknown
+        self.stack.clear()  # values popped from below are unknown
 
     def _take(self, count: int) -> tuple[Value | None, ...]:
         return tuple(self.pop() for _ in range(count))[::-1]
@@ -207,7 +207,7 @@ class Line:
         self.stack.append(Value("operator", name, begin, following, operands, in_place))
 
     def _call(self, instruction: Instruction, following: int) -> None:
-        """Two values are below the arguments: of a method itself and its receiver, else one is empty."""
+        """Pop two values below the arguments: a method itself and its receiver, or one is empty."""
         keywords = 1 if instruction.opname == "CALL_KW" else 0
         self._take(instruction.arg + keywords)
         self._call_of(self._take(2), instruction, following)
@@ -232,7 +232,7 @@ class Line:
 
 
 def _operands(value: Value) -> Iterator[Value]:
-    """Give the operands of additions that ``value`` is surely computed from, as far as known."""
+    """Yield the operands of the additions that surely compute ``value``, as far as known."""
     pending = [value]
     while pending:
         value = pending.pop()
@@ -246,7 +246,7 @@ def _operands(value: Value) -> Iterator[Value]:
 
 
 _LOOKED_AT = ("variable", "cell", "attribute")
-#: Methods of a tensor, each of which makes one node, of its own name, with the tensor as one input.
+#: Methods of a tensor that make one node of the same name, with the tensor as one input.
 ONE_INPUT = frozenset(
     ("sum", "mean", "relu", "tanh", "sigmoid", "exp", "log", "sqrt", "sin", "cos", "softmax")
 )

@@ -1,4 +1,4 @@
-"""Attributes of modules, looked up as Python does and with none of the user's code run."""
+"""Attributes of modules, looked up as Python does, but without running the user's code."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from torch import nn
 
-#: What a class has that is looked up without code of its own: neither a property nor a descriptor.
+#: What a class has that is looked up without running code: neither a property nor a descriptor.
 _METHODS = (types.FunctionType, staticmethod, classmethod)
 _TABLES = ("_parameters", "_buffers", "_modules")
 
 
 def attribute_of(owner: Any, name: str) -> Any:
-    """Give attribute ``name`` of a module; ``None`` where it may be a property, or is not known."""
+    """Return attribute ``name`` of a module; ``None`` where it may be a property, or is not known."""
     if not looks_up_plainly(owner, name) or _in_class(type(owner), name):
         return None
     own = object.__getattribute__(owner, "__dict__")
@@ -28,7 +28,7 @@ def attribute_of(owner: Any, name: str) -> Any:
 
 
 def looks_up_plainly(owner: Any, name: str) -> bool:
-    """Whether to look up attribute ``name`` of a module runs no code but torch's."""
+    """Return whether looking up attribute ``name`` of a module runs only torch's code."""
     kind = type(owner)
     if not issubclass(kind, nn.Module) or kind.__getattribute__ is not object.__getattribute__:
         return False

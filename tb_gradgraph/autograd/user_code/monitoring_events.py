@@ -20,19 +20,19 @@ Tell = Callable[[str, FrameType, Any], None]
 
 
 class _Heard:
-    """What is on in this process, for all threads together."""
+    """What is on in this process, over all threads."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # a collection within may end a watch
         self.threads: set[int] = set()
         self.tool: int | None = None
-        self.codes: dict[int, tuple[CodeType, int]] = {}  # and what is heard of it, by ``id``
+        self.codes: dict[int, tuple[CodeType, int]] = {}  # and what is heard about it, by ``id``
         self.tell: Tell = _nothing
         self.is_heard: Callable[[CodeType], bool] = _never
 
 
 def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
-    """Have ``tell`` told of frames entered from now on on this thread; whether that can be."""
+    """Tell ``tell`` of frames entered from now on on this thread; return whether that works."""
     with _heard.lock:
         if _heard.tool is None and not _begin_tool():
             return False
@@ -42,7 +42,7 @@ def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
 
 
 def end() -> None:
-    """End it for this thread, and altogether where it was the last."""
+    """End it for this thread, and entirely if it was the last."""
     with _heard.lock:
         _heard.threads.discard(threading.get_ident())
         tool = _heard.tool
@@ -85,7 +85,7 @@ def _callbacks() -> dict[int, Callable[..., Any]]:
 
 
 def _at_call(code: CodeType, *_arguments: Any) -> None:
-    """Hear of a function that is called or goes on: of torch's own, which are most, no more than that."""
+    """Hear of a function that is called or goes on; torch's own, which are most, are not heard again."""
     if threading.get_ident() not in _heard.threads:
         return
     events = _monitoring.events

@@ -17,16 +17,16 @@ _OURS = tuple(os.path.join(_PACKAGE, room) for room in _ROOMS)
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _MODULE_CALL = getattr(getattr(torch.nn.Module, "_call_impl", None), "__code__", None)
 Place = tuple[CodeType, int]  # code and line number
-_is_users: dict[str, bool] = {}  # by file name, which has its hash at hand; a code object has not
+_is_users: dict[str, bool] = {}  # by file name, whose hash is cached; a code object's is not
 
 
 def is_users(code: CodeType) -> bool:
-    """Whether ``code`` is the user's: not torch's, not ours, not an import frame."""
+    """Return whether ``code`` is the user's: not torch's, not ours, not an import frame."""
     return is_users_file(code.co_filename)
 
 
 def is_users_file(name: str) -> bool:
-    """Whether code of the file ``name`` is the user's."""
+    """Return whether code of the file ``name`` is the user's."""
     known = _is_users.get(name)
     if known is None:
         known = _is_users[name] = not name.startswith((_TORCH, *_OURS, "<frozen"))
@@ -34,14 +34,14 @@ def is_users_file(name: str) -> bool:
 
 
 def user_frame(frame: FrameType | None = None) -> FrameType | None:
-    """Give the innermost frame of the user's own code: ``frame`` (or ours) or one of its callers."""
+    """Return the innermost frame of the user's own code: ``frame`` (or ours) or one of its callers."""
     return user_call(sys._getframe(1) if frame is None else frame)[0]
 
 
 def user_call(frame: FrameType | None) -> tuple[FrameType | None, FrameType | None]:
-    """Give the innermost frame of the user's own code, and the one that it called towards ``frame``.
+    """Return the user's innermost frame, and the frame that it called towards ``frame``.
 
-    The second is ``None`` where the first is ``frame`` itself.
+    The second is ``None`` if the first is ``frame`` itself.
     """
     called = None
     while frame is not None:
@@ -53,7 +53,7 @@ def user_call(frame: FrameType | None) -> tuple[FrameType | None, FrameType | No
 
 
 def is_in_module_call() -> bool:
-    """Whether a module's call is running on this thread."""
+    """Return whether a module's call is running on this thread."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code is _MODULE_CALL:
@@ -65,7 +65,7 @@ def is_in_module_call() -> bool:
 def source_line(frame: FrameType | None) -> str:
     """Spell where ``frame`` is, as ``path/file.py:12 in forward``.
 
-    The path is relative to the working directory where it lies below it.
+    The path is relative to the working directory if it lies below it.
     """
     if frame is None:
         return ""
@@ -75,22 +75,22 @@ def source_line(frame: FrameType | None) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def shown_path(path: str) -> str:
-    """Shorten a path below the working directory to what follows it."""
+    """Shorten a path below the working directory to its part below it."""
     return path.removeprefix(os.getcwd() + os.sep)
 
 
 def tensors_of(frame: FrameType) -> list[tuple[str, torch.Tensor]]:
-    """Give the local variables of ``frame`` that hold a tensor; containers are not entered."""
+    """Return the local variables of ``frame`` that hold a tensor; containers are not entered."""
     pairs = local_variables(frame).items()
     try:
         return [pair for pair in pairs if isinstance(pair[1], torch.Tensor)]
-    except Exception:  # one of them may not be asked
+    except Exception:  # one of them may not allow the question
         asked = (pair for pair in pairs if _may_be_asked(pair[1]))
         return [pair for pair in asked if isinstance(pair[1], torch.Tensor)]
 
 
 def _may_be_asked(value: object) -> bool:
-    """Whether a variable says of what kind it is: a proxy of what is gone raises instead."""
+    """Return whether a variable tells its kind; a proxy of something gone raises instead."""
     try:
         isinstance(value, (torch.Tensor, torch.nn.Module))
     except Exception:
@@ -99,7 +99,7 @@ def _may_be_asked(value: object) -> bool:
 
 
 def variables_of(frame: FrameType | None) -> dict[str, Any]:
-    """Give every variable that code in ``frame`` can reach, local ones before global ones."""
+    """Return every variable that code in ``frame`` can reach, local ones before global ones."""
     if frame is None:
         return {}
     found = local_variables(frame)
@@ -109,11 +109,11 @@ def variables_of(frame: FrameType | None) -> dict[str, Any]:
 
 
 def local_variables(frame: FrameType) -> dict[str, Any]:
-    """Read the local variables of ``frame``, at module level the global ones.
+    """Read the local variables of ``frame``, or at module level the global ones.
 
-    Before Python 3.13 ``f_locals`` of a function is a snapshot that the frame
-    keeps, and with it every tensor in it until the function returns. So it is
-    emptied again, unless the user's code holds it too (he called ``locals()``).
+    Before Python 3.13 ``f_locals`` of a function is a snapshot that the frame keeps, and
+    with it every tensor in it until the function returns. So it is emptied again, unless
+    the user's code holds it too (having called ``locals()``).
     """
     snapshot = frame.f_locals
     found = dict(snapshot)
@@ -123,31 +123,31 @@ def local_variables(frame: FrameType) -> dict[str, Any]:
     return found
 
 
-#: The frame's, our variable's, and that of the call that counts.
+#: The frame's, our variable's, and that of the counting call.
 _FRAMES_OWN_REFERENCES = 3
 
 
 class Snapshots:
-    """Reads variables of a frame that Python tells an event of, and leaves them in no table after.
+    """Reads the variables of an event's frame, and leaves them in no table afterwards.
 
-    While it tells one, a snapshot may not be emptied (before Python 3.13): it would write
-    that back, and the frame would lose its variables. So it is read anew at the frame's
-    next event, which lets go of what was deleted, and emptied at an event of another frame.
+    During an event a snapshot may not be emptied (before Python 3.13), because Python would
+    write that back, and the frame would lose its variables. So it is read anew at the frame's
+    next event, which lets go of deleted variables, and emptied at another frame's event.
     """
 
     def __init__(self) -> None:
-        self._frame = 0  # by ``id``, whose snapshot there is
+        self._frame = 0  # the frame, by ``id``, that has a snapshot
         self._snapshot: dict[str, Any] | None = None
 
     def read(self, frame: FrameType) -> dict[str, Any]:
-        """Give the variables of ``frame``, which an event is of."""
+        """Return the variables of ``frame``, whose event this is."""
         variables = frame.f_locals
         if frame.f_code.co_flags & inspect.CO_OPTIMIZED and isinstance(variables, dict):
             self._frame, self._snapshot = id(frame), variables
         return dict(variables)
 
     def renew(self, frame: FrameType) -> None:
-        """An event is of ``frame``: have the snapshot hold no more than is there."""
+        """Hear an event of ``frame``: make the snapshot hold only what exists."""
         if self._snapshot is None:
             return
         if self._frame == id(frame):
@@ -156,20 +156,20 @@ class Snapshots:
             self.clear()
 
     def clear(self) -> None:
-        """Empty the snapshot; not at an event of the frame that it is of."""
+        """Empty the snapshot; not at an event of its own frame."""
         snapshot, self._snapshot = self._snapshot, None
         if snapshot is not None:
             snapshot.clear()
 
 
 def place_of(frame: FrameType | None) -> Place | None:
-    """Give where the innermost of the user's code is, in ``frame`` or above it."""
+    """Return where the user's innermost code is, in ``frame`` or above it."""
     frame, _ = user_call(frame)
     return None if frame is None else (frame.f_code, frame.f_lineno)
 
 
 def spelled(place: Place | None) -> str:
-    """Spell a place, as ``path/file.py:12 in forward``; "" where there is none."""
+    """Spell a place, as ``path/file.py:12 in forward``; "" if there is none."""
     if place is None:
         return ""
     code, line = place

@@ -1,4 +1,4 @@
-"""Methods of tensors whose result needs no gradient, as Python tells of their calls."""
+"""Methods of tensors whose result needs no gradient, as Python reports their calls."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ TAKES_OFF = frozenset({"detach", "detach_", "argmax", "argmin"})
 
 
 def taken_off(function: Any, first: Any) -> torch.Tensor | None:
-    """Give the tensor with gradient that a call is about to take off; ``None`` if it is no such call.
+    """Return the tensor with gradient that a call is about to detach; ``None`` if it is no such call.
 
     Args:
-        function: What is called: a method of C, bound or not, or a function of torch's.
-        first: Its first argument, where that is known.
+        function: What is called: a method of C, bound or not, or a function of torch.
+        first: Its first argument, if that is known.
     """
     if not isinstance(function, (BuiltinFunctionType, MethodDescriptorType)):
         return None

@@ -1,4 +1,4 @@
-"""Events of the user's code by ``sys.settrace``, where Python has no ``sys.monitoring`` (before 3.12)."""
+"""Events of the user's code by ``sys.settrace``, if Python has no ``sys.monitoring`` (before 3.12)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_gradgraph.autograd.user_code.taking_off import TAKES_OFF, taken_off
 
 Tell = Callable[[str, FrameType, Any], None]
 
-#: In 3.10 to hear of methods would change what code sees that asks for its own variables.
+#: In 3.10 hearing methods would change what code sees that asks for its own variables.
 _HEARS_METHODS = sys.version_info >= (3, 11)
 
 
@@ -26,7 +26,7 @@ _here = _Here()
 
 
 def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
-    """Have ``tell`` told of frames entered from now on on this thread; whether that can be."""
+    """Tell ``tell`` of frames entered from now on on this thread; return whether that works."""
     if sys.gettrace() not in (None, _at_call):
         return False
     _here.tell, _here.is_heard = tell, is_heard
@@ -50,8 +50,8 @@ def _take_off() -> None:
 
 
 def _at_call(frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
-    """Hear of a function that is called: of torch's own, which are most, no more than that."""
-    if _here.is_heard is None:  # the user's tracer, which came after ours, has put it back
+    """Hear of a function that is called; torch's own, which are most, are not heard again."""
+    if _here.is_heard is None:  # the user's tracer, begun after ours, has put it back
         _take_off()
         return None
     within = None
@@ -77,7 +77,7 @@ def _until_return(frame: FrameType, event: str, argument: Any) -> Callable[..., 
 
 
 def _at_method(frame: FrameType, event: str, function: Any) -> None:
-    """Hear of a method of C that is called; of all other calls no more than that."""
+    """Hear of a method of C that is called; of other calls nothing more is heard."""
     if event != "c_call":
         return
     if _here.is_heard is None:

@@ -1,4 +1,4 @@
-"""Hears calls, lines and returns of the user's own code on a thread; torch runs what it runs without."""
+"""Hears calls, lines and returns of the user's own code on a thread; torch runs without that."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tb_gradgraph.autograd.user_code import monitoring_events, trace_events
 from tb_gradgraph.autograd.user_code.packing import look_for_packing
 from tb_gradgraph.autograd.user_code.stack_frames import is_users
 
-#: Told "call", "line" (before it runs) or "return" (also: yields, raises), and of which frame, with
-#: what is returned; or the name of a method in ``TAKES_OFF`` that is about to be called, with its
-#: tensor; or "pack" where a hook that packs saved tensors is called, and "return" of its frame too,
-#: whosever code it is. Must not raise.
+#: Called with "call", "line" (before it runs) or "return" (also: yields, raises), and with the
+#: frame, and what is returned; or with the name of a method in ``TAKES_OFF`` that is about to be
+#: called, and its tensor; or with "pack" when a hook that packs saved tensors is called, and with
+#: "return" of its frame too, whosever code it is. Must not raise.
 Listener = Callable[[str, FrameType, Any], None]
 
-#: Names by which code gets hold of its own variables.
+#: Names by which code gets at its own variables.
 _LOOK_AT_VARIABLES = frozenset({"locals", "vars", "_getframe", "currentframe"})
-#: Before Python 3.13 such code has the very table that reading a frame's variables fills anew,
-#: and in 3.10 to hear its lines is enough for that.
+#: Before Python 3.13 such code has the same table that reading a frame's variables fills anew,
+#: and in 3.10 hearing its lines is enough for that.
 _SHARES_VARIABLES = sys.version_info < (3, 13)
 _HEARING_FILLS = sys.version_info < (3, 11)
 
@@ -34,16 +34,16 @@ _here = _Here()
 
 
 def may_read_variables(code: CodeType) -> bool:
-    """Whether nobody but us sees that the variables of a frame of ``code`` are read while it runs."""
+    """Return whether only we see that the variables of a frame of ``code`` are read while it runs."""
     return not _SHARES_VARIABLES or _LOOK_AT_VARIABLES.isdisjoint(code.co_names)
 
 
 def hear(listener: Listener) -> Callable[[], None] | None:
-    """Have ``listener`` told of the user's code on this thread; give what ends that, on the same thread.
+    """Tell ``listener`` of the user's code on this thread; return what ends that, on this thread.
 
-    Frames that were entered before are not heard of. Where Python hears one thing at a
-    time (before 3.12) and somebody else listens already, as a debugger or a measurement
-    of coverage, that is left alone.
+    Frames entered before are not heard. If Python hears one thing at a time (before 3.12)
+    and somebody else already listens, such as a debugger or a measurement of coverage,
+    that is left alone.
 
     Returns:
         What ends it, harmless when called twice; ``None`` if nothing can be heard.
