@@ -58,7 +58,7 @@ class Slot:
 
     @property
     def is_part(self) -> bool:
-        """Whether the numbers are of a part of its gradient, that which this process has."""
+        """Return whether the numbers are of a part of its gradient, that which this process has."""
         return any(how.rpartition(":")[2] != "R" for how in self.placement.split(",") if how)
 
 
@@ -85,7 +85,7 @@ class Node:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether any output takes part in differentiation."""
+        """Return whether any output takes part in differentiation."""
         return any(slot.requires_grad for slot in self.slots)
 
 
@@ -161,7 +161,7 @@ class Graph:
         return found
 
     def placed(self, placements: Mapping[int, str]) -> Graph:
-        """Give the graph with ``Slot.placement`` set, by row."""
+        """Return the graph with ``Slot.placement`` set, by row."""
         nodes = list(self.nodes)
         offsets = self.slot_offsets.tolist()
         for index, (node, first) in enumerate(zip(self.nodes, offsets)):
@@ -205,7 +205,7 @@ class Graph:
 
 
 def is_step(step: int) -> bool:
-    """Whether a step can be stored: TensorBoard has 64 bits for it, with the sign."""
+    """Return whether a step can be stored: TensorBoard has 64 bits for it, with the sign."""
     return -(2**63) <= step < 2**63
 
 

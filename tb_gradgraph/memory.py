@@ -12,7 +12,7 @@ _is_functional = getattr(torch, "_is_functional_tensor", lambda _: False)
 
 
 def has_memory(tensor: torch.Tensor) -> bool:
-    """Whether the elements of a tensor can be read; asked before any are.
+    """Return whether the elements of a tensor can be read; asked before any are.
 
     They cannot be where the memory was given back (who shards a model does that
     with what stands in the place of parameters), nor those of tensors that only
@@ -31,7 +31,7 @@ def has_memory(tensor: torch.Tensor) -> bool:
 
 
 def is_freed(tensor: torch.Tensor) -> bool:
-    """Whether a dense tensor that has elements has no memory any more."""
+    """Return whether a dense tensor that has elements has no memory any more."""
     if tensor.layout != torch.strided or not tensor.numel() or tensor._is_zerotensor():
         return False
     try:
@@ -49,7 +49,7 @@ def _is_pretended(tensor: torch.Tensor) -> bool:
 
 
 def _parts(tensor: torch.Tensor) -> Sequence[torch.Tensor] | None:
-    """Give the tensors that hold the elements of one that does not itself; None of one that does."""
+    """Return the tensors that hold the elements of one that does not itself; None of one that does."""
     if tensor.layout == torch.sparse_coo:
         return (tensor._values(),)
     if tensor.layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc):

@@ -45,12 +45,12 @@ class Measure:
 
     @property
     def is_count(self) -> bool:
-        """Whether it is a whole number that is there wherever a gradient is."""
+        """Return whether it is a whole number that is there wherever a gradient is."""
         return self.unit == "count"
 
     @property
     def is_linear(self) -> bool:
-        """Whether a factor on all elements of the gradient multiplies it too."""
+        """Return whether a factor on all elements of the gradient multiplies it too."""
         return self.unit == "gradient"
 
 

@@ -1,4 +1,4 @@
-"""Biases whose shift a normalization takes out again, so that their gradient is rounding alone."""
+"""Biases whose shift a normalization takes out again, so that their gradient is only rounding."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _PASSING = frozenset(
     }
 )
 
-#: Root mean square of such a bias's gradient over that of the weight beside it: measured are
-#: 1e-8 to 1e-5. A batch norm that is not training subtracts a constant; then it is some 1.
+#: Root mean square of such a bias's gradient over that of the weight beside it: measurements gave
+#: 1e-8 to 1e-5. A batch norm that is not training subtracts a constant; then it is about 1.
 LESS_THAN_WEIGHT = 1e-3
 
 
@@ -86,14 +86,14 @@ def _edges_by(graph: Graph, nodes: Sequence[int]) -> Mapping[int, list[Edge]]:
 def _uses_as_bias(
     graph: Graph, users: Mapping[int, list[Edge]], index: int
 ) -> Iterator[int | None]:
-    """Yield the operations that a parameter is the bias of; None for another use."""
+    """Yield the operations whose bias a parameter is; None for another use."""
     for edge in _through_passing(graph, users, index):
         name = _kind(graph, edge.target)
         yield edge.target if _BIAS_INPUT.get(name) == edge.target_input else None
 
 
 def _is_centered(graph: Graph, users: Mapping[int, list[Edge]], index: int) -> bool:
-    """Whether whatever uses an operation's output normalizes it."""
+    """Return whether whatever uses an operation's output normalizes it."""
     uses = list(_through_passing(graph, users, index))
     return bool(uses) and all(
         edge.target_input == 0 and _kind(graph, edge.target) in _NORMS for edge in uses
@@ -101,7 +101,7 @@ def _is_centered(graph: Graph, users: Mapping[int, list[Edge]], index: int) -> b
 
 
 def _through_passing(graph: Graph, users: Mapping[int, list[Edge]], index: int) -> Iterator[Edge]:
-    """Yield the edges on which a node's elements are used, views and copies of them aside."""
+    """Yield the edges on which a node's elements are used, apart from views and copies."""
     waiting, seen = [index], {index}
     for node in waiting:  # grows as it is read
         for edge in users.get(node, ()):

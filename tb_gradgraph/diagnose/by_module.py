@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from tb_gradgraph.graph import Node
 
-#: So many parameters are told one by one, and so many modules.
+#: How many parameters are listed one by one, and how many modules.
 ONE_BY_ONE = 12
 
-#: Names told of many parameters.
+#: How many names are given of many parameters.
 _NAMED = 2
 
 Rows = Sequence[tuple[int, Node]]
 
 
 def fold_by_module(rows: Rows, reasons: Mapping[int, str]) -> list[tuple[str, Rows]]:
-    """Put parameters of one module together where there are many: by its name, the innermost that do.
+    """Group parameters by module where there are many: by the name of the innermost that does.
 
     Args:
-        rows: Row and node of each.
-        reasons: What is told of each, by row; only those with the same go together.
+        rows: Each parameter's row and node.
+        reasons: What is said of each, by row; only parameters with the same reason go together.
     """
     if len(rows) <= ONE_BY_ONE:
         return [(node.name, [(row, node)]) for row, node in rows]

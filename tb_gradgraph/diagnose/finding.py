@@ -14,8 +14,8 @@ class Finding:
 
     severity: Severity
     kind: str  # the name of one of KINDS
-    row: int | None  # of the graph; None: of the whole
-    node: str  # name of the node; "": of the whole
+    row: int | None  # a row of the graph; None: the whole graph
+    node: str  # name of the node; "": the whole graph
     text: str  # one or two sentences
 
 
@@ -27,7 +27,7 @@ def tell(kind: str, row: int | None, node: str, text: str, is_mild: bool = False
 
 
 def describe_node(graph: Graph, node: Node) -> str:
-    """Name a node by its variable if it has one, with its scope unless its name says it, and line."""
+    """Name a node by its variable if it has one, with its scope, unless its name says it, and its line."""
     text = node.name
     variable = node.slots[0].name if len(node.slots) == 1 else ""
     if node.kind == "operation" and variable:

@@ -16,10 +16,10 @@ from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 #: Orders of magnitude between a parameter's root mean square gradient and that near the loss.
 ORDERS = 4.0
 
-#: Near the loss is the last quarter of the parameters in forward order; of fewer it says nothing.
+#: "Near the loss" is the last quarter of the parameters in forward order; with fewer it means nothing.
 LEAST_PARAMETERS = 4
 
-#: A norm beyond this is too great whatever the others are.
+#: A greater norm is too great, whatever the others are.
 GREATEST_NORM = 1e6
 
 #: Root mean square of a parameter's gradient over that of the operation's that uses it: what is
@@ -30,7 +30,7 @@ _L2_NORM, _NUMEL = STATISTICS.index("l2_norm"), STATISTICS.index("numel")
 
 
 def cancelled_rows(graph: Graph, table: StatisticsTable) -> frozenset[int]:
-    """Give the rows of parameters whose gradient is a sum that cancels out, or that a norm takes out."""
+    """Return the rows of parameters whose gradient is a sum that cancels out, or that a norm takes out."""
     sizes = _root_mean_squares(table)
     return frozenset([*_cancelled_rows(graph, sizes), *rows_before_norm(graph, sizes)])
 
@@ -40,7 +40,7 @@ def find_magnitudes(
 ) -> Iterator[Finding]:
     """Find vanishing and exploding gradients, one finding each, and those that cancel out.
 
-    What is compared is the root mean square of a parameter's gradient, so that
+    The root mean square of a parameter's gradient is compared, so that
     large and small tensors compare, with the median of the parameters nearest
     to the loss: where all of a deep net has vanished, the median of all has too.
     """
@@ -64,7 +64,7 @@ def find_magnitudes(
 
 
 def _root_mean_squares(table: StatisticsTable) -> np.ndarray:
-    """Give one number a row; NaN where there is none."""
+    """Return one number for each row; NaN where there is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return table.values[:, _L2_NORM] / np.sqrt(table.values[:, _NUMEL])
 

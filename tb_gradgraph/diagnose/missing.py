@@ -19,10 +19,10 @@ _NAMED = 5  # nodes in one text
 
 
 def parameter_rows(graph: Graph, parts: bool = False) -> Iterator[tuple[int, Node]]:
-    """Yield row and node of each parameter, and of other leaves that the user asked gradients of.
+    """Yield row and node of each parameter, and of other leaves whose gradients the user asked for.
 
-    Those of which this process has a part are left out unless asked for by ``parts``:
-    of a part's numbers nothing follows for the whole, save NaN and infinity.
+    Nodes of which this process has a part are left out unless ``parts`` asks for them:
+    a part's numbers say nothing about the whole, except NaN and infinity.
     """
     for index, node in enumerate(graph.nodes):
         if node.kind in ("parameter", "leaf") and node.slots:
@@ -33,7 +33,7 @@ def parameter_rows(graph: Graph, parts: bool = False) -> Iterator[tuple[int, Nod
 def find_missing(
     graph: Graph, table: StatisticsTable, unread: Mapping[int, str] = MappingProxyType({})
 ) -> Iterator[Finding]:
-    """Find parameters that no gradient arrived at, with the reason where it is known."""
+    """Find parameters that no gradient arrived at, with the reason if it is known."""
     missing = [(row, node) for row, node in parameter_rows(graph) if not table.present[row]]
     for needs_gradient in (True, False):
         reasons = {
@@ -49,10 +49,10 @@ def find_missing(
 
 
 def who_gave_none(graph: Graph, table: StatisticsTable, row: int) -> str:
-    """Say which custom Functions that use a slot got a gradient and gave none on to it; "" if none did.
+    """Say which custom Functions that use a slot got a gradient but passed none on to it; "" if none did.
 
-    Their backward returns None for it. Torch's own operations give all that they are asked for:
-    where one gave none, the backward was not to compute it (``backward(inputs=...)``).
+    Their backward returns None for it. Torch's own operations return all that is asked for:
+    if one gave none, the backward was told not to compute it (``backward(inputs=...)``).
     """
     offsets = graph.slot_offsets
     users = [
@@ -64,16 +64,16 @@ def who_gave_none(graph: Graph, table: StatisticsTable, row: int) -> str:
     if not names:
         return ""
     shown = " and ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
-    return f"{shown} got a gradient and gave none for it."
+    return f"{shown} got a gradient but returned none for it."
 
 
 def _is_custom(node: Node) -> bool:
-    """Whether a node is of a Function of the user's, which its note says."""
+    """Return whether a user's Function made a node, as its note says."""
     return node.kind == "operation" and node.note.startswith(OF_FUNCTION)
 
 
 def find_unread(graph: Graph, unread: Mapping[int, str]) -> Iterator[Finding]:
-    """Tell of what was to be read and could not be: at most one finding a reason."""
+    """Report what could not be read although it was to be: at most one finding for each reason."""
     by_reason: dict[str, list[int]] = {}
     for row, reason in sorted(unread.items()):
         by_reason.setdefault(reason, []).append(row)
@@ -87,7 +87,7 @@ def find_unread(graph: Graph, unread: Mapping[int, str]) -> Iterator[Finding]:
 
 
 def find_zero(graph: Graph, table: StatisticsTable, but: Collection[int] = ()) -> Iterator[Finding]:
-    """Find where gradients became zero in every element, and else the parameters; not rows of ``but``."""
+    """Find where gradients became zero in every element, or else the parameters; skip rows of ``but``."""
     zero = {
         row: node
         for row, node in parameter_rows(graph)

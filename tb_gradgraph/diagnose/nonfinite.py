@@ -1,4 +1,4 @@
-"""Where NaN and infinity began: followed in the order in which the backward ran."""
+"""Where NaN and infinity began, followed in the order in which the backward ran."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import NONFINITE, NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
-#: Of the gradients that NaN and infinity only reached, so many are named.
+#: How many of the gradients that NaN and infinity only reached are named.
 MAX_NAMED = 5
 
 _COUNTS = {name: STATISTICS.index(name) for name in (*NONFINITE, "numel")}
@@ -19,7 +19,7 @@ _COUNTS = {name: STATISTICS.index(name) for name in (*NONFINITE, "numel")}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _State:
-    """What is known of a gradient: does it hold NaN, does it hold anything not finite."""
+    """What is known about a gradient: does it hold NaN, does it hold anything not finite."""
 
     nan: bool
     nonfinite: bool
@@ -37,14 +37,14 @@ def find_nonfinite(
 ) -> Iterator[Finding]:
     """Find the nodes that NaN and infinity came out of, and what they reached.
 
-    Where the forward made them already, that comes first: the first tensor in
-    forward order, of those whose values are known, that is not finite. Where it
+    If the forward already made them, that comes first: the first tensor in
+    forward order, among those with known values, that is not finite. If it
     reached what was differentiated, no operation of the backward is to blame.
 
     An *origin* passed on a non-finite gradient though what came into it was
     finite, or is a root that started with one. A *victim* made NaN of infinity,
-    as ``inf * 0`` does. Where a node's own gradient was not recorded, that of
-    the nearest recorded nodes towards the loss stands for it.
+    as ``inf * 0`` does. If a node's own gradient was not recorded, that of
+    the nearest recorded nodes towards the loss stands in for it.
     """
     of_forward = _is_root_bad(graph, values)
     yield from _find_in_forward(graph, values, of_forward)
@@ -61,7 +61,7 @@ def find_nonfinite(
 
 
 def _is_root_bad(graph: Graph, values: Mapping[int, np.ndarray]) -> bool:
-    """Whether what was differentiated is known not to be finite."""
+    """Return whether what was differentiated is known not to be finite."""
     roots = (
         int(graph.slot_offsets[index])
         for index, node in enumerate(graph.nodes)
@@ -71,7 +71,7 @@ def _is_root_bad(graph: Graph, values: Mapping[int, np.ndarray]) -> bool:
 
 
 def _read_states(table: StatisticsTable) -> dict[int, _State]:
-    """Give the state of every row where a gradient arrived."""
+    """Return the state of every row where a gradient arrived."""
     nan = table.values[:, _COUNTS["nan"]] > 0
     nonfinite = (table.values[:, NONFINITE_COLUMNS] > 0).any(axis=1)
     return {
@@ -89,7 +89,7 @@ def _consumers(graph: Graph) -> list[list[int]]:
 
 
 def _incoming_states(graph: Graph, states: dict[int, _State]) -> list[_State]:
-    """Give the state of what came into each node, from its slots or from the nearest recorded ones."""
+    """Return the state of what came into each node, from its slots or from the nearest recorded ones."""
     users = _consumers(graph)
     incoming = [_FINITE] * len(graph.nodes)
     for index in reversed(range(len(graph.nodes))):
@@ -107,7 +107,7 @@ def _incoming_states(graph: Graph, states: dict[int, _State]) -> list[_State]:
 def _find_turns(
     graph: Graph, table: StatisticsTable, states: dict[int, _State]
 ) -> Iterator[tuple[int, Finding]]:
-    """Give where the gradient turned bad: the row that shows it, and the finding on the node to blame."""
+    """Yield where the gradient turned bad: the row that shows it, and the finding on the node to blame."""
     yield from _find_bad_roots(graph, table, states)
     incoming = _incoming_states(graph, states)
     told: set[tuple[str, int, str]] = set()
@@ -134,7 +134,7 @@ def _find_turns(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Sent:
-    """A gradient with a row, and the nodes that sent it: several where only their sum was read."""
+    """A gradient with a row, and the nodes that sent it: several nodes if only their sum was read."""
 
     row: int
     source: int
@@ -144,8 +144,8 @@ class _Sent:
 def _list_sent(graph: Graph, states: Mapping[int, _State]) -> list[_Sent]:
     """List what nodes sent back, in backward order.
 
-    Where a slot has several consumers and the share of one was not read, the slot's gradient
-    tells of all of them together, and not of any one.
+    If a slot has several users and the share of one was not read, the slot's gradient
+    tells about all of them together, and not about any one.
     """
     users: dict[tuple[int, int], set[int]] = {}
     for edge, row in zip(graph.edges, graph.edge_rows.tolist()):

@@ -1,4 +1,4 @@
-"""Parameters that get a gradient and that no optimizer of the watch has."""
+"""Parameters that get a gradient but are in no optimizer of the watch."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
-#: Of so many parameters the names are told.
+#: How many parameters are named.
 MAX_NAMED = 5
 
-#: Share by which what is in ``.grad`` differs from the one backward of the step, to say that it adds up.
+#: By what share ``.grad`` must differ from the step's one backward before it is said to add up.
 _MORE = 1e-3
 
 _NORM, _WEIGHT = STATISTICS.index("l2_norm"), STATISTICS.index("weight_norm")
 
 
 def updated_rows(table: StatisticsTable) -> np.ndarray:
-    """Tell of each row whether an optimizer had it, by a table of the stage ``applied``.
+    """Return for each row whether an optimizer had it, by a table of the stage ``applied``.
 
-    One that had no gradient when its optimizer stepped has no number either.
+    A row without a gradient when its optimizer stepped has no number either.
     """
     return ~np.isnan(table.values[:, _WEIGHT])
 
@@ -31,7 +31,7 @@ def updated_rows(table: StatisticsTable) -> np.ndarray:
 def rows_of_no_optimizer(
     graph: Graph, tables: Mapping[str, StatisticsTable], updated: Collection[int]
 ) -> list[int]:
-    """List the rows of parameters that got a gradient in a step and that no optimizer had.
+    """List the rows of parameters that got a gradient in a step but that no optimizer had.
 
     Args:
         graph: The graph of the step.
@@ -77,8 +77,8 @@ def find_not_optimized(
             f"were not updated: {names}{more}."
         )
     text += _tell_adding_up(tables, rows, nodes) or (
-        f" (If one does have {'it, its' if len(rows) == 1 else 'them, their'} .grad was set to "
-        "None before that stepped.)"
+        f" (If an optimizer does have {'it, its' if len(rows) == 1 else 'them, their'} .grad was set to "
+        "None before it stepped.)"
     )
     yield tell("not_optimized", rows[0], first.name, text)
 
@@ -91,7 +91,7 @@ def _before(tables: Mapping[str, StatisticsTable]) -> StatisticsTable | None:
 def _tell_adding_up(
     tables: Mapping[str, StatisticsTable], rows: list[int], nodes: Mapping[int, Node]
 ) -> str:
-    """Say it where more is in ``.grad`` than the step's one backward gave: nothing clears it."""
+    """Say so if ``.grad`` holds more than the step's one backward gave, because nothing clears it."""
     before, backward = _before(tables), tables.get("backward")
     if before is None or backward is None or before is backward:
         return ""
@@ -100,6 +100,6 @@ def _tell_adding_up(
         if abs(held - gave) > _MORE * gave:
             of = "Its .grad keeps" if len(rows) == 1 else "Their .grads keep"
             which = "" if len(rows) == 1 else f" of that of {nodes[row].name}"
-            numbers = f"norm{which} {held:.3g}, of this backward {gave:.3g}"
+            numbers = f"norm{which} {held:.3g}, from this backward {gave:.3g}"
             return f" {of} adding up ({numbers}): optimizer.zero_grad() does not reach it."
     return ""

@@ -1,4 +1,4 @@
-"""What happened between the backward and the weights: a skipped step, gradients that were clipped."""
+"""What happened between the backward and the weights: a skipped step, or clipped gradients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tb_gradgraph.diagnose.updates import find_updates
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
-#: Clipping is told of from this factor on, and a warning from the other.
+#: From this factor on clipping is reported, from the other on it is a warning.
 CLIPPED_BY = 10.0
 CLIPPED_MUCH = 100.0
 
@@ -26,7 +26,7 @@ _COLUMN = {name: at for at, name in enumerate(STATISTICS)}
 class OptimizerStep:
     """What was recorded of one step: tables of one graph by stage.
 
-    Of stage ``backward`` only where its one pass gave all of the step's gradient.
+    Stage ``backward`` is there only if its one pass gave all of the step's gradient.
     ``updated`` are rows of parameters that an optimizer of the watch had at other steps.
     """
 
@@ -37,7 +37,7 @@ class OptimizerStep:
 
 
 def find_in_step(graph: Graph, step: OptimizerStep) -> Iterator[Finding]:
-    """Find what a reader of the step should know; of a skipped step only that and why."""
+    """Find what a reader of the step should know; for a skipped step only that and why."""
     if step.skipped:
         yield _tell_skipped(graph, step)
         return
@@ -75,12 +75,12 @@ def _tell_skipped(graph: Graph, step: OptimizerStep) -> Finding:
     for table in step.tables.values():
         bad = _nonfinite_parameters(graph, table)
         if bad:
-            why = f", for {_count_of(bad, graph, table)} held NaN or infinity"
+            why = f" because {_count_of(bad, graph, table)} held NaN or infinity"
             break
     text = (
         f"The GradScaler skipped this step at a loss scale of {step.loss_scale:g}{why}. No weight "
-        "changed, and it lowers its scale. Now and then that is how it works; it is a fault only "
-        "where it does not stop."
+        "changed, and it lowers its scale. This is normal now and then; it is a fault only "
+        "if it does not stop."
     )
     return tell("step_skipped", None, "", text)
 
@@ -99,15 +99,15 @@ def _find_cleared(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterat
     what = "1 parameter" if len(given) == 1 else f"{len(given)} parameters"
     text = (
         f"Gradients were cleared before the optimizer stepped: a backward had given {what} a "
-        f"gradient, and all of it was {how}. "
-        + ("No weight changed, but by momentum or decay." if seen else "No weight changed.")
+        f"gradient, but all of it was {how}. "
+        + ("No weight changed, except by momentum or decay." if seen else "No weight changed.")
         + f" {KINDS['cleared'].advice}"
     )
     yield tell("cleared", None, "", text)
 
 
 def _before(tables: Mapping[str, StatisticsTable]) -> str | None:
-    """Give the stage that says what was in ``.grad`` before anything was done to it."""
+    """Return the stage that shows ``.grad`` before anything was done to it."""
     return next(
         (stage for stage in ("unscaled", "accumulated", "backward") if stage in tables), None
     )
@@ -133,7 +133,7 @@ def _find_clipped(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterat
 def _global_norms(
     graph: Graph, before: StatisticsTable, after: StatisticsTable
 ) -> tuple[float, float] | None:
-    """Give the norm over the parameters that both have; ``None`` where some are not finite, or parts."""
+    """Return the norm over the parameters that both have; ``None`` if some are not finite, or are parts."""
     if any(node.slots[0].is_part for _, node in parameter_rows(graph, parts=True)):
         return None
     rows = [row for row, _ in parameter_rows(graph) if before.present[row] and after.present[row]]

@@ -31,12 +31,12 @@ def findings(
         table: Its statistics, one row for each of the graph's.
         values: Values of the forward by row, of the tensors that keep theirs.
         stage: Where in the step the gradients were read. After ``backward`` only
-            parameters have numbers; what is missing, vanishing or exploding was told of there.
-        ran: Whether a backward is known to have run, though no gradient was recorded.
-        unread: Rows that were to be read and could not be, and why.
+            parameters have numbers; what is missing, vanishing or exploding was reported there.
+        ran: Whether a backward is known to have run, although no gradient was recorded.
+        unread: Rows that could not be read although they were to be, and why.
 
     Returns:
-        Errors first, then warnings, then notes; of one severity the
+        Errors first, then warnings, then notes; within one severity the
         non-finite before the missing before the large and small, each in backward order.
     """
     unread = unread or {}
@@ -59,7 +59,7 @@ def findings(
 def _tell_empty(ran: bool) -> Finding:
     if ran:
         text = (
-            "A backward ran, and none of its gradients was recorded: what was given to watch() as "
+            "A backward ran, but none of its gradients was recorded: what watch() was given as "
             "select, exclude and level leaves nothing of this graph."
         )
         return tell("nothing_selected", None, "", text)
@@ -68,7 +68,7 @@ def _tell_empty(ran: bool) -> Finding:
 
 
 def rank(found: Iterable[Finding]) -> list[Finding]:
-    """Put the worst first; those of one severity keep their order."""
+    """Put the worst first; within one severity keep the order."""
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 

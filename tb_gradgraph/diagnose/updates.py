@@ -12,7 +12,7 @@ from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
-#: Shares of its norm by which a step usually moves a weight; so many times beyond is far.
+#: By what share of its norm a step usually moves a weight, and how many times beyond that is far.
 USUAL = (1e-4, 1e-2)
 FAR = 10.0
 
@@ -23,9 +23,9 @@ _GRADIENT, _WEIGHT, _UPDATE, _RATIO, _SPREAD = (
 
 
 def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
-    """Find weights that moved far, or hardly, one finding each, or that none moved at all.
+    """Find weights that moved far, or hardly, one finding for each kind, or that none moved at all.
 
-    Scalars and vectors are left out: a bias may begin at zero and well change by much of its norm.
+    Scalars and vectors are left out: a bias may begin at zero and change by much of its norm.
     """
     parameters = list(parameter_rows(graph))
     updates = table.values[[row for row, _ in parameters], _UPDATE]
@@ -34,8 +34,8 @@ def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
         text = _with_advice("no_update", "No weight changed in this step.")
         if not np.isnan(table.values[:, _SPREAD]).all():
             text = (
-                "No weight is seen to have changed in this step. Of those that update_memory= had "
-                "no room to copy some rows and a sample were looked at."
+                "No weight is seen to have changed in this step. For weights that update_memory= had "
+                "no room to copy, only some rows and a sample were looked at."
             )
         yield tell("no_update", None, "", text)
         return
@@ -48,7 +48,7 @@ def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
     weights.sort(key=lambda pair: ratios[pair[0]])
     low, high = USUAL[0] / FAR, USUAL[1] * FAR
     large = [pair for pair in reversed(weights) if ratios[pair[0]] > high]
-    # Where there is no gradient only momentum moves a weight: that is told of as such.
+    # Without a gradient only momentum moves a weight, and that is reported as what it is.
     got = table.values[:, _GRADIENT] != 0
     small = [pair for pair in weights if ratios[pair[0]] < low and got[pair[0]]]
     if large:

@@ -1,4 +1,4 @@
-"""Where a gradient becomes zero, as in a ReLU that is dead, and which parameters get none for it."""
+"""Where a gradient becomes zero, as in a dead ReLU, and which parameters therefore get none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tb_gradgraph.diagnose.finding import Finding, tell
 from tb_gradgraph.graph import NO_SCOPE, Edge, Graph
 from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
-#: Of the parameters that get zero for it, so many are named.
+#: How many of the parameters that therefore get zero are named.
 MAX_NAMED = 5
 
 _NORM, _ABS_MAX = STATISTICS.index("l2_norm"), STATISTICS.index("abs_max")
@@ -25,8 +25,8 @@ def find_zero_origins(
         zero: Rows of parameters whose gradient is zero.
 
     Yields:
-        A finding each, and those of ``zero`` to which a gradient comes on no way but through
-        such operations, this one the nearest.
+        One finding each, and the rows of ``zero`` that a gradient reaches only through
+        such operations, of which this one is the nearest.
     """
     edges = _differentiated(graph)
     origins = {
@@ -62,7 +62,7 @@ def _differentiated(graph: Graph) -> _Edges:
             slot = (edge.source, edge.source_slot)
             uses[slot] = uses.get(slot, 0) + 1
     for found in edges.by_target.values():
-        # Where no other use sends a gradient, the slot's is what this one sent.
+        # If no other use sends a gradient, the slot's gradient is what this one sent.
         for at, (edge, _) in enumerate(found):
             slot = (edge.source, edge.source_slot)
             if uses[slot] == 1:
@@ -73,14 +73,14 @@ def _differentiated(graph: Graph) -> _Edges:
 def _becomes_zero(
     graph: Graph, table: StatisticsTable, node: int, sent: Sequence[tuple[Edge, int]]
 ) -> bool:
-    """Whether something arrived at a node, and all that it sent is known and zero."""
+    """Return whether something arrived at a node, and all that it sent is known and zero."""
     if graph.nodes[node].kind != "operation" or not _norm_at(graph, table, node) > 0:
         return False
     return all(_is_zero(table, row) for _, row in sent)
 
 
 def _norm_at(graph: Graph, table: StatisticsTable, node: int) -> float:
-    """Give the norm of what arrived at a node, of its greatest slot; zero where nothing is known."""
+    """Return the norm of what arrived at a nodeat its greatest slot; zero if nothing is known."""
     rows = range(*graph.slot_offsets[node : node + 2].tolist())
     return max((float(table.values[row, _NORM]) for row in rows if table.present[row]), default=0.0)
 
@@ -98,7 +98,7 @@ def _follow(
     users: Mapping[int, Sequence[int]],
     origins: set[int],
 ) -> dict[int, int]:
-    """Give for each node the origin for which it gets zero, if all ways to it have one."""
+    """Return for each node the origin that makes it zero, if every way to it has one."""
     causes: dict[int, int] = {}
     for index in reversed(range(len(graph.nodes))):
         if _norm_at(graph, table, index) > 0:
@@ -106,7 +106,7 @@ def _follow(
         found = [user if user in origins else causes.get(user) for user in users.get(index, ())]
         known = [one for one in found if one is not None]
         if known and len(known) == len(found):
-            causes[index] = min(known)  # the last that it went through
+            causes[index] = min(known)  # the last one on the way
     return causes
 
 
@@ -122,7 +122,7 @@ def _tell(graph: Graph, table: StatisticsTable, index: int, names: Sequence[str]
     count = "1 parameter gets" if len(names) == 1 else f"{len(names)} parameters get"
     text = (
         f"The gradient becomes zero in {place}{f' ({told})' if told else ''}: "
-        f"{_norm_at(graph, table, index):.2g} arrives, 0 leaves. For it {count} only zero: "
+        f"{_norm_at(graph, table, index):.2g} arrives, 0 leaves. Because of it {count} only zero: "
         f"{', '.join(names[:MAX_NAMED])}{more}."
     )
     row = int(graph.slot_offsets[index])

@@ -1,7 +1,7 @@
 """TensorBoard in, JSON and binary frames out; http_api.md is the contract.
 
-Names are imported when they are first used, because TensorBoard imports ``serve.loader`` at
-start-up, where an error of ours would stop it.
+Names are imported when they are first used, because TensorBoard imports ``serve.loader``
+at start-up, and there our error would stop it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The built panel: a fixed set of files, read once, compressed once."""
+"""The built panel: a fixed set of files, each read once and compressed once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tb_gradgraph.serve.request.parameters import not_found
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # Python 3.11
 
-# Not guessed: on Windows the registry decides what mimetypes says of .js, and
+# Not guessed: on Windows the registry decides what mimetypes says about .js, and
 # browsers refuse a module that is sent as plain text.
 _TYPES = {
     ".js": "text/javascript",
@@ -31,7 +31,7 @@ _TYPES = {
     ".txt": "text/plain",
 }
 _COMPRESSED_ALREADY = {".png", ".woff2"}
-_LEAST_COMPRESSED = 1024  # bytes; below it nothing is won
+_LEAST_COMPRESSED = 1024  # bytes; below that nothing is gained
 
 # Vite's names: part-B8KxQ_2f.js
 _HASHED = re.compile(r".*-[A-Za-z0-9_-]{8}\.[a-z0-9]+")
@@ -39,7 +39,7 @@ _YEAR_SECONDS = 365 * 24 * 3600
 
 
 def answer_asset(name: str) -> Answer:
-    """Give a file of the panel; a name that is not in the fixed set is 404, whatever it spells."""
+    """Return a file of the panel; any name outside the fixed set is 404."""
     if name not in _list_assets():
         raise not_found(f"Expected a file of the panel, got {name[:200]!r}.")
     try:
@@ -48,7 +48,7 @@ def answer_asset(name: str) -> Answer:
         _list_assets.cache_clear()
         raise not_found(
             f"Expected the panel as it was when TensorBoard started, got another without {name[:200]!r}: "
-            "the package was installed anew. Restart TensorBoard."
+            "the package was reinstalled. Restart TensorBoard."
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""What TensorBoard imports at start-up: as little as can be, for an error here would stop it."""
+"""What TensorBoard imports at start-up: as little as possible, because an error here would stop it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _logger = logging.getLogger(__name__)
 
 
 class GradGraphLoader(base_plugin.TBLoader):
-    """Loads the plugin, or says why not and leaves TensorBoard running."""
+    """Loads the plugin, or says why it cannot and leaves TensorBoard running."""
 
     def fix_flags(self, flags: Any) -> None:
-        """Have TensorBoard keep all of our records, unless the user's own flag says otherwise.
+        """Make TensorBoard keep all of our records, unless the user's own flag says otherwise.
 
-        Each record has a tag of its own, so the default would drop none either.
+        Each record has its own tag, so the default would drop none either.
         """
         samples = getattr(flags, "samples_per_plugin", None)
         if isinstance(samples, dict):
             samples.setdefault("gradgraph", 0)
 
     def load(self, context: base_plugin.TBContext) -> base_plugin.TBPlugin | None:
-        """Give the plugin; ``None``, with the reason in the log, if it cannot be imported."""
+        """Return the plugin; ``None``, with the reason in the log, if it cannot be imported."""
         try:
             from tb_gradgraph.serve.plugin import GradGraphPlugin
 
@@ -42,7 +42,7 @@ class GradGraphLoader(base_plugin.TBLoader):
 
 def _cure() -> str:
     package = sys.modules[__name__.partition(".")[0]]
-    if getattr(package, "__file__", None) is None:  # a folder of that name, as of a clone
+    if getattr(package, "__file__", None) is None:  # a folder of that name, such as a clone's
         folder = next(iter(getattr(package, "__path__", [])), "tb_gradgraph")
         return f"The folder {folder} hides the package: start TensorBoard from another folder."
     return "`tb-gradgraph doctor` may know why."

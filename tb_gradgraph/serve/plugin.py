@@ -29,10 +29,10 @@ from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
 
 Route = Callable[[Reader, Parameters], Answer]
 
-#: Seconds that an answer waits for runs whose records take long to read; they come with a later one.
+#: How many seconds an answer waits for runs that take long to read; they come with a later answer.
 PATIENCE = 5.0
 
-#: Damaged chunks that one request may come upon before it gives up.
+#: How many damaged chunks one request may meet before it gives up.
 _ATTEMPTS = 16
 
 _ROUTES: dict[str, Route] = {
@@ -62,7 +62,7 @@ class GradGraphPlugin(base_plugin.TBPlugin):
         self._reader = Reader(context.data_provider, patience=PATIENCE)
 
     def is_active(self) -> bool:
-        """Say no: TensorBoard asks only where it knows of no records, and waits for the answer."""
+        """Return False: TensorBoard asks only if it knows of no records, and waits for the answer."""
         return False
 
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
@@ -72,7 +72,7 @@ class GradGraphPlugin(base_plugin.TBPlugin):
         )
 
     def get_plugin_apps(self) -> dict[str, Callable]:
-        """Give the routes below ``data/plugin/gradgraph``; http_api.md describes them."""
+        """Return the routes below ``data/plugin/gradgraph``; http_api.md describes them."""
         apps = {path: self._make_app(route) for path, route in _ROUTES.items()}
         return {**apps, "/static/*": _serve_asset}
 

@@ -1,4 +1,4 @@
-"""Statistics of all tensors of one backward pass, in as few kernels as may be."""
+"""Statistics of all tensors of one backward pass, in as few kernels as possible."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced,
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
 from tb_gradgraph.summarize.stacks import LEAST, MOST, Stack, is_stackable
 
-#: Tensors of more elements are reduced at once where they may not be held, while they
-#: are in cache; smaller ones are reduced together (a kernel's start costs more than they do).
+#: Larger tensors are reduced at once if they may not be held, while they are in cache;
+#: smaller ones are reduced together (starting a kernel costs more than they do).
 SMALL = 4096
 
 
 @dataclasses.dataclass(slots=True)
 class _Alike:
-    """Tensors of one device and type: small ones as they are, by size, large ones reduced."""
+    """Tensors of one device and type: small ones unchanged, by size; large ones reduced."""
 
     small: Entries = dataclasses.field(default_factory=Entries)
     held: list[torch.Tensor] = dataclasses.field(default_factory=list)
@@ -39,15 +39,14 @@ class _Alike:
 
 
 class StatisticsBatch:
-    """Collect tensors by row during a backward, reduce them at its end.
+    """Collects tensors by row during a backward, and reduces them at its end.
 
-    Nothing but ``PendingStatistics.collect`` waits for an accelerator: no number is
-    read back, no size depends on one. Rows may be added from several autograd
-    threads, one thread a device. A tensor that cannot be read, whatever is raised,
-    costs its own row alone.
+    Only ``PendingStatistics.collect`` waits for an accelerator: no number is read back, and
+    no size depends on one. Rows may be added from several autograd threads, one thread for
+    each device. A tensor that cannot be read, whatever is raised, costs only its own row.
 
     Attributes:
-        unread: Rows that were to be read and could not be, and why.
+        unread: Rows that could not be read although they were to be, and why.
     """
 
     def __init__(
@@ -56,11 +55,10 @@ class StatisticsBatch:
         """Begin an empty batch.
 
         Args:
-            rows: Of the table.
-            sample_budget: How many elements the histograms of all rows count together,
-                shared evenly (but at least 16 a tensor); ``None``: up to
-                ``HISTOGRAM_SAMPLE`` of each tensor.
-            kept: Rows of tensors that are to be kept whole: not for hooks of ``make_hook``.
+            rows: How many rows the table has.
+            sample_budget: How many elements the histograms of all rows count together, shared evenly
+                (but at least 16 for each tensor); ``None``: up to ``HISTOGRAM_SAMPLE`` of each.
+            kept: Rows of tensors to keep whole: hooks of ``make_hook`` leave them alone.
         """
         self._rows = rows
         self._limit = sample_limit(rows, sample_budget)
@@ -71,13 +69,13 @@ class StatisticsBatch:
         self.unread = Unread()
 
     def add(self, row: int, tensor: torch.Tensor, keep: bool = False) -> None:
-        """Take in the tensor of ``row``; to be called under ``torch.no_grad()``.
+        """Take in the tensor of ``row``; call it under ``torch.no_grad()``.
 
         Args:
             row: A row added again replaces what was there.
-            tensor: Of any type, dense or sparse, on any device. Read, not kept. One without
-                memory is left out.
-            keep: Whether the whole tensor is given back as well.
+            tensor: Of any type, dense or sparse, on any device. It is read, not kept. A tensor
+                without memory is left out.
+            keep: Whether to return the whole tensor as well.
         """
         if self.unread:
             self.unread.pop(row, None)
@@ -126,15 +124,15 @@ class StatisticsBatch:
         self._begin_ticket()
         try:
             self._take_many([row for row, _ in others], [tensor for _, tensor in others])
-        except Exception:  # of one of them: the later of two entries of a row counts
+        except Exception:  # one of them failed: the later of a row's two entries counts
             for row, tensor in others:
                 self.add(row, tensor, keep)
 
     def add_plain(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> Sequence[int]:
-        """Take in the tensors that compiled code reduces, in the least time for each.
+        """Take in the tensors that compiled code reduces, as quickly as possible for each.
 
         Returns:
-            The places of the others, to be added in another way.
+            The places of the others, which have to be added in another way.
         """
         return range(len(rows)) if self._native is None else self._native.add_many(rows, tensors)
 
@@ -144,12 +142,12 @@ class StatisticsBatch:
         """Make a prehook of a node that reduces the gradient of each of its slots at once.
 
         Args:
-            slot_rows: Of each slot the rows that it fills; the first one counts.
-            otherwise: Called with ``slot_rows`` and the gradients where one needs another way,
-                and may then ``add`` them all.
+            slot_rows: The rows that each slot fills; the first one counts.
+            otherwise: Called with ``slot_rows`` and the gradients if one needs another way; it may
+                then ``add`` them all.
 
         Returns:
-            None where there is no compiled code, without which this does not pay.
+            None if there is no compiled code, without which this does not pay.
         """
         return None if self._native is None else self._native.hook(slot_rows, otherwise)
 
@@ -171,7 +169,7 @@ class StatisticsBatch:
     def _hold(
         self, rows: Sequence[int], tensors: Sequence[torch.Tensor], sizes: Sequence[int]
     ) -> None:
-        """Take in tensors of one type on the CPU, in little time for each."""
+        """Take in tensors of one type on the CPU, quickly for each."""
         alike, ticket = self._of_kind(tensors[0]), self._ticket
         small: list[tuple[int, torch.Tensor, int]] = []
         for entry in zip(rows, tensors, sizes):
@@ -203,10 +201,10 @@ class StatisticsBatch:
     def reduce(self, divide_by: torch.Tensor | None = None) -> PendingStatistics:
         """Start what reductions are left, and one copy to the host on each device.
 
-        What was added may be written to afterwards. The batch is empty again.
+        Afterwards others may write to what was added. The batch is empty again.
 
-        Args:
-            divide_by: A tensor of one number, by which every element counts as divided
+        divide_by: A tensor of one number, by which every element counts as divided (a
+            GradScaler's factor). It is read on its device, when it arrives on the host.
                 (a GradScaler's factor). Read where it is, when it arrives on the host.
         """
         self.reduce_held()
@@ -240,7 +238,7 @@ class StatisticsBatch:
             return blocks
 
     def finish(self) -> tuple[StatisticsTable, dict[int, np.ndarray]]:
-        """Reduce what was added; give the statistics, and the tensors kept whole by row.
+        """Reduce what was added; return the statistics, and the tensors kept whole by row.
 
         Waits for each device.
         """

@@ -1,4 +1,4 @@
-"""A fault at one tensor costs that tensor alone."""
+"""A fault at one tensor costs only that tensor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ItemT = TypeVar("ItemT")
 
 
 class Unread(dict[int, str]):
-    """Rows that were to be read and could not be, and why."""
+    """Rows that could not be read although they were to be, and why."""
 
     def note(self, row: int, error: Exception) -> None:
         """Note why a row has no numbers; the first reason stays."""
@@ -35,7 +35,7 @@ def one_by_one(
     items: Sequence[ItemT],
     unread: Unread,
 ) -> list[Part]:
-    """Make one part of all items; where that fails a part of each, but of those that fail alone."""
+    """Make one part of all items; if that fails, one part for each item that does not fail alone."""
     if not items:
         return []
     with contextlib.suppress(Exception):

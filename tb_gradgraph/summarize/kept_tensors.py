@@ -18,7 +18,7 @@ from tb_gradgraph.summarize.arithmetic.elements import (
     laid_end_to_end,
 )
 
-#: numpy has no bfloat16 nor torch's float8 kinds; float16 goes the same way, so that readers see one.
+#: numpy lacks bfloat16 and torch's float8 kinds; float16 is treated alike, so that readers see one.
 _KEPT = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 _SHAPE = attrgetter("shape")
 
@@ -29,8 +29,8 @@ class WholeBlock:
 
     Attributes:
         tensor: All elements, of a type that numpy has.
-        rows: Of each tensor.
-        shapes: Of each tensor.
+        rows: Each tensor's row.
+        shapes: Each tensor's shape.
     """
 
     tensor: torch.Tensor
@@ -38,7 +38,7 @@ class WholeBlock:
     shapes: Sequence[tuple[int, ...]]
 
     def split(self, content: np.ndarray) -> dict[int, np.ndarray]:
-        """Give each tensor by its row as a part of ``content``, the block on the host."""
+        """Return each tensor by its row as a part of ``content``, the block on the host."""
         result: dict[int, np.ndarray] = {}
         rows = iter(self.rows)
         start = 0
@@ -52,7 +52,7 @@ class WholeBlock:
 
 
 def whole_blocks(tensors: Mapping[int, torch.Tensor]) -> list[WholeBlock]:
-    """Copy tensors, given by row, to one block a device and type. Sparse ones are made dense."""
+    """Copy tensors, given by row, to one block for each device and type. Sparse ones are made dense."""
     if are_alike(tensors.values()) and next(iter(tensors.values())).dtype in _KEPT:
         return [_block_of(tensors)]
     alike: dict[tuple[torch.device, torch.dtype], dict[int, torch.Tensor]] = {}
@@ -70,7 +70,7 @@ def _block_of(tensors: Mapping[int, torch.Tensor]) -> WholeBlock:
 
 
 def whole_array(tensor: torch.Tensor) -> np.ndarray:
-    """Copy ``tensor`` to the host, 16-bit floats widened to float32, integers to float64.
+    """Copy ``tensor`` to the host; widen 16-bit floats to float32, integers to float64.
 
     Waits for the device. A sparse tensor is made dense.
     """
@@ -78,10 +78,10 @@ def whole_array(tensor: torch.Tensor) -> np.ndarray:
 
 
 def whole_arrays(tensors: Mapping[int, torch.Tensor]) -> dict[int, np.ndarray]:
-    """Do ``whole_array`` for many small tensors with one copy a device and type.
+    """Do ``whole_array`` for many small tensors with one copy for each device and type.
 
-    The arrays of one type are parts of one block of memory. Tensors of a type that torch cannot
-    read are left out.
+    The arrays of one type share one block of memory. Tensors of a type that torch cannot read
+    are left out.
     """
     result: dict[int, np.ndarray] = {}
     tensors = {row: tensor for row, tensor in tensors.items() if is_readable(tensor.dtype)}

@@ -1,6 +1,6 @@
-"""Tensors on the CPU reduced in one pass by compiled code, where that was built.
+"""Tensors on the CPU reduced in one pass by compiled code, if that was built.
 
-Nothing depends on it but time: what it does not take is reduced by torch's kernels.
+Only time depends on it: torch's kernels reduce what it does not take.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tb_gradgraph.summarize.pending import Part
 
 try:
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        raise ImportError("to import it would turn the global lock on again, for all threads")
+        raise ImportError("importing it would turn the global lock on again, for all threads")
     import tb_gradgraph.summarize._native as _native
-except ImportError:  # there was no compiler where the package was built, or Python has no lock
+except ImportError:  # the package was built without a compiler, or Python has no lock
     _native = None
 
-#: Set to 0 to do without the compiled code.
+#: Set to 0 to switch off the compiled code.
 SWITCH = "TB_GRADGRAPH_NATIVE"
 
 #: One tensor taken in; ``Entry`` of csrc/module.c has the same fields.
@@ -39,42 +39,42 @@ DTYPE = np.dtype(
 )
 
 _ALL = 2**62
-#: Elements of a tensor that several threads of torch reduce sooner than one of ours.
+#: From this many elements on several threads of torch reduce a tensor sooner than one of ours.
 _MOST_OF_ONE_THREAD = 1_048_576
 
 
 def is_built() -> bool:
-    """Whether the package was built with its compiled code."""
+    """Return whether the package was built with its compiled code."""
     return _native is not None
 
 
 def is_available() -> bool:
-    """Whether tensors are reduced by compiled code."""
+    """Return whether tensors are reduced by compiled code."""
     return is_built() and os.environ.get(SWITCH, "1") != "0"
 
 
 class NativeReducer:
-    """Takes in tensors of a batch, each to be reduced at once; none is held."""
+    """Takes in tensors of a batchand reduces each at once; none is held."""
 
     def __init__(self, rows: int, sample_limit: int, left_out: Set[int] = frozenset()) -> None:
         """Begin.
 
         Args:
-            rows: Of the table.
-            sample_limit: Elements of a tensor that are sampled for its histogram.
-            left_out: Rows that are not taken.
+            rows: How many rows the table has.
+            sample_limit: How many elements of a tensor its histogram samples.
+            left_out: Rows that it does not take.
         """
         mask = bytearray(rows)
         for row in left_out:
             mask[row] = 1
         self._reducer = _native.Reducer(rows, sample_limit, _most(), bytes(mask))
-        #: ``add(row, tensor)`` says whether it took the tensor in.
+        #: ``add(row, tensor)`` returns whether it took the tensor in.
         self.add: Callable[[int, torch.Tensor], bool] = self._reducer.add
-        #: Gives a number greater than those of all tensors taken in so far.
+        #: Returns a number greater than those of all tensors taken in so far.
         self.next_ticket: Callable[[], int] = self._reducer.next_ticket
 
     def add_many(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> list[int]:
-        """Take in many; give the places of those that were not taken."""
+        """Take in many; return the places of those that were not taken."""
         return self._reducer.add_many(list(rows), list(tensors))
 
     def hook(
@@ -83,13 +83,13 @@ class NativeReducer:
         """Make a prehook of a node that takes in the gradient of each slot.
 
         Args:
-            slot_rows: Of each slot the rows that it fills; the first one counts.
-            otherwise: Called with ``slot_rows`` and the gradients where one is not taken.
+            slot_rows: The rows that each slot fills; the first one counts.
+            otherwise: Called with ``slot_rows`` and the gradients if one is not taken.
         """
         return self._reducer.hook(slot_rows, otherwise)
 
     def take_out(self) -> Part | None:
-        """Give what was taken in, and be empty again; None if there was nothing."""
+        """Return what was taken in, and empty this; None if there was nothing."""
         content, samples = self._reducer.take_out()
         if not content:
             return None
@@ -111,15 +111,15 @@ class NativeSnapshot:
         """Read the tensors.
 
         Args:
-            tensors: They are read again by ``compare``.
-            exact: Of one of more elements a sample is kept instead of all.
-            sample: Its elements, at least.
+            tensors: ``compare`` reads them again.
+            exact: A tensor with more elements keeps a sample instead of all.
+            sample: At least how many elements the sample has.
         """
         self._snapshot = _native.Snapshot(list(tensors), exact, sample, _most())
-        self.left: list[int] = self._snapshot.left()  # places of tensors that are not read here
+        self.left: list[int] = self._snapshot.left()  # places of tensors not read here
 
     def compare(self) -> np.ndarray:
-        """Give for each tensor its norm as it was, and that of its move since; NaN if not read."""
+        """Return each tensor's old norm and the norm of its move since; NaN if not read."""
         return np.frombuffer(self._snapshot.compare(), np.float64).reshape(-1, 2)
 
 
@@ -128,7 +128,7 @@ def _most() -> int:
 
 
 def read_tensors(asks: bool = False) -> None:
-    """Have the compiled code find tensors by torch's exchange table, if it has one and not ``asks``.
+    """Make the compiled code find tensors by torch's exchange table, if there is one and not ``asks``.
 
     Otherwise each tensor is asked for its address, sizes and type (about 2 us more).
     """

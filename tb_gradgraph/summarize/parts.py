@@ -1,4 +1,4 @@
-"""Tensors of one device and type, reduced as far as that goes without waiting for the host."""
+"""Tensors of one device and type, reduced as far as possible without waiting for the host."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Reduced:
     """A large tensor, reduced.
 
     Attributes:
-        moments: On the CPU sums of its blocks, elsewhere rows of ``COLUMNS``, one a block.
+        moments: On the CPU sums of its blocks, elsewhere rows of ``COLUMNS``, one for each block.
         repeats: How often each element stands in the tensor.
-        sample: For the histogram.
+        sample: Its sample for the histogram.
     """
 
     moments: BlockSums | torch.Tensor
@@ -79,7 +79,7 @@ def _moments_of_reduced(reduced: Sequence[Reduced], arrays: Sequence[np.ndarray]
 def part_of_held(
     device: torch.device, entries: Entries, tensors: Sequence[torch.Tensor], limit: int
 ) -> Part:
-    """Join small tensors of one device: on the CPU as one copy, to be reduced when it is read."""
+    """Join small tensors of one device: on the CPU as one copy, which is reduced when it is read."""
     flat, order, counts = laid_end_to_end(tensors)
     flat, found = real_floats(flat), entries.in_order(order)
     if device.type != "cpu":

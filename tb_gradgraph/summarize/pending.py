@@ -1,4 +1,4 @@
-"""What a batch was reduced to, while it is on its way to the host."""
+"""What a batch was reduced to, on its way to the host."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tb_gradgraph.summarize.kept_tensors import WholeBlock
 
 @dataclasses.dataclass(slots=True)
 class Entries:
-    """Which tensors were taken in: lists of one entry a tensor."""
+    """Which tensors were taken in: lists with one entry for each tensor."""
 
     rows: list[int] = dataclasses.field(default_factory=list)
-    tickets: list[int] = dataclasses.field(default_factory=list)  # the later one of a row counts
-    numel: list[int] = dataclasses.field(default_factory=list)  # all elements, not stored ones too
+    tickets: list[int] = dataclasses.field(default_factory=list)  # a row's later one counts
+    numel: list[int] = dataclasses.field(default_factory=list)  # all elements, stored or not
 
     def add(self, row: int, ticket: int, numel: int) -> None:
         """Note one tensor."""
@@ -31,19 +31,19 @@ class Entries:
         self.numel.append(numel)
 
     def in_order(self, order: np.ndarray) -> np.ndarray:
-        """Give the entries as an array with a row each for rows, tickets and numel."""
+        """Return the entries as an array with one row each for rows, tickets and numel."""
         return np.array((self.rows, self.tickets, self.numel))[:, order]
 
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Some tensors of one device and type, reduced as far as that goes without the host.
+    """Tensors of one device and type, reduced as far as possible without the host.
 
     Attributes:
-        entries: Rows, tickets and numel of the tensors, as ``Entries.in_order`` gives them.
+        entries: Rows, tickets and numel of the tensors, as ``Entries.in_order`` returns them.
         tensors: On one device; the host needs them as arrays.
-        read: Makes moments and histograms of these flat arrays and of the number by
-            which every element is to be divided.
+        read: Makes moments and histograms from these flat arrays and the number that divides
+            every element.
     """
 
     entries: np.ndarray
@@ -55,7 +55,7 @@ class PendingStatistics:
     """Statistics whose numbers the host has not yet seen.
 
     Attributes:
-        unread: Rows that were to be read and could not be, and why; whole when collected.
+        unread: Rows that could not be read although they were to be, and why; complete when collected.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class PendingStatistics:
         self._divided = divide_by is not None
 
     def collect(self) -> tuple[StatisticsTable, dict[int, np.ndarray]]:
-        """Wait for the copies; give the statistics, and the tensors kept whole by row.
+        """Wait for the copies; return the statistics, and the tensors kept whole by row.
 
         May be called once, on any thread.
         """
@@ -135,7 +135,7 @@ def _table_of(
     if (np.diff(tickets) < 0).any():
         order = np.argsort(tickets, kind="stable")
         row, values, histograms = row[order], values[order], histograms[order]
-    table.values[row] = values  # of a row twice the last counts
+    table.values[row] = values  # if a row comes twice the last counts
     table.histogram[row] = histograms
     table.present[row] = True
     return table

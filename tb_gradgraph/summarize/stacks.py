@@ -1,4 +1,4 @@
-"""Tensors of middle size on the CPU, reduced together: those of one shape side by side."""
+"""Medium tensors on the CPU, reduced together: those of one shape side by side."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tb_gradgraph.summarize.arithmetic.sample import histograms_of
 from tb_gradgraph.summarize.arithmetic.segments import careful_segments
 from tb_gradgraph.summarize.pending import Entries, Part
 
-#: Elements of a tensor for which this pays: smaller ones cost less all together,
-#: of larger ones the few kernels that each needs cost less than a copy.
+#: How many elements a tensor has for which this pays: smaller ones cost less all together,
+#: and for larger ones their few kernels cost less than a copy.
 LEAST, MOST = 256, 131_072
-#: Elements reduced at a time: 512 KiB of float32, which all passes but the first find in
+#: How many elements are reduced at a time: 512 KiB of float32, which all passes but the first find in
 #: the second-level cache. torch and Python, thrown out of the caches by the training's
 #: own kernels, take three times as long for a call as in a loop like this.
 BLOCK = 131_072
@@ -28,7 +28,7 @@ _TYPES = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16}
 
 
 def is_stackable(values: torch.Tensor) -> bool:
-    """Whether tensors of this type, if of middle size, are reduced beside each other."""
+    """Return whether medium tensors of this type are reduced beside each other."""
     return values.is_cpu and values.dtype in _TYPES
 
 
@@ -47,7 +47,7 @@ class Stack:
         self._reduced = 0
 
     def add(self, row: int, values: torch.Tensor, ticket: int, size: int) -> None:
-        """Hold a tensor of ``size`` elements, those not stored too."""
+        """Hold a tensor of ``size`` elements, stored or not."""
         self.held.append(values)
         entries = self.entries
         entries.rows.append(row)
@@ -75,7 +75,7 @@ class Stack:
         self.held.clear()
 
     def give_back(self) -> list[tuple[int, torch.Tensor, int]]:
-        """Give what is held, as row, tensor and size, and let go of it: it could not be reduced."""
+        """Return what could not be reduced, as row, tensor and size, and let go of it."""
         entries, kept = self.entries, self._reduced
         given = list(zip(entries.rows[kept:], self.held, entries.numel[kept:]))
         del entries.rows[kept:], entries.tickets[kept:], entries.numel[kept:]
@@ -86,7 +86,7 @@ class Stack:
         return given
 
     def _redo(self, sums: np.ndarray, is_wide: np.ndarray, scratch: _Scratch) -> None:
-        """Sum again in float64 where float32 does not do, with more care where that does not."""
+        """Sum again in float64 where float32 is not enough, and more carefully where that is not."""
         many = BLOCK // self.numel
         narrow = np.flatnonzero(self._is_doubtful(sums, self._samples[-1]) & ~is_wide)
         for first in range(0, len(narrow), many):
@@ -103,7 +103,7 @@ class Stack:
         self._reduced += len(sums)
 
     def _is_doubtful(self, sums: np.ndarray, summed: np.ndarray) -> np.ndarray:
-        """Whether sums in the type of ``summed`` do not do."""
+        """Return whether sums in the type of ``summed`` are not enough."""
         with np.errstate(all="ignore"):
             return ~are_sound(*sums.T[:4], self.numel, limits_of(summed))
 
@@ -111,7 +111,7 @@ class Stack:
         return tensors if self._reshape is None else list(map(self._reshape, tensors))
 
     def part(self) -> Part:
-        """Give what all were reduced to."""
+        """Return what all tensors were reduced to."""
         samples, sums = np.concatenate(self._samples), np.concatenate(self._sums)
         counts = np.full(len(sums), self.numel)
         sizes = np.full(len(samples), samples.shape[1])
@@ -126,7 +126,7 @@ class Stack:
 
 
 class _Scratch:
-    """Memory for one block: fresh memory for each would cost as much as the sums."""
+    """Memory for one block, because fresh memory for each would cost as much as the sums."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         self._elements = torch.empty(BLOCK, dtype=dtype, device="cpu")
@@ -155,7 +155,7 @@ class _Scratch:
 
 
 def _to_memory_order(like: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor] | None:
-    """Give what lays out a tensor of this shape and order in memory as it lies there, if anything."""
+    """Return what lays out a tensor of this shape and memory order as it lies there, if anything."""
     if like.is_contiguous():
         return None
     order = sorted(range(like.dim()), key=lambda dim: -like.stride(dim))
@@ -165,7 +165,7 @@ def _to_memory_order(like: torch.Tensor) -> Callable[[torch.Tensor], torch.Tenso
 
 
 def _squares_are_lost(sums: np.ndarray) -> bool:
-    """Whether rows that are not zero have squares near the least that float32 holds."""
+    """Return whether nonzero rows have squares near the least that float32 holds."""
     is_zero = (sums[:, 2] == 0) & (sums[:, 3] == 0)
     return bool(((sums[:, 1] < _LEAST_SQUARE) & ~is_zero).any())
 

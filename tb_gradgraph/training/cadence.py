@@ -8,16 +8,16 @@ import statistics
 import time
 from collections.abc import Callable
 
-_BARE = 32  # bare steps whose median is the measure
-_RECORDED = 5  # recorded steps whose median excess is the cost: one of them may hold an evaluation
+_BARE = 32  # the median of so many bare steps is the measure
+_RECORDED = 5  # the median excess of so many is the cost: one may hold an evaluation
 
 
 class Cadence:
-    """Every n-th step; fewer where a budget would be passed.
+    """Every n-th step; fewer if a budget would be exceeded.
 
-    The cost of recording is what a recorded step took longer than the median of
-    those that were not recorded: nothing of ours is timed by itself, so nothing is
-    left out. The first recorded step, which builds the graph, does not count.
+    The cost of recording is how much longer a recorded step took than the median of steps
+    not recorded: nothing of ours is timed by itself, so nothing is left out. The first
+    recorded step, which builds the graph, does not count.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Cadence:
     ) -> None:
         """Begin; ``budget`` is the share of a training's time that recording may take."""
         self.every_n_steps = every_n_steps
-        self.first = 0  # step that a training begins with: it is due whatever the cadence
+        self.first = 0  # the training's first step, which is due whatever the cadence
         self._asked = every_n_steps
         self._budget = budget
         self._clock = clock
@@ -36,13 +36,13 @@ class Cadence:
         self._bare: collections.deque[float] = collections.deque(maxlen=_BARE)
         self._own: collections.deque[float] = collections.deque(maxlen=_RECORDED)
         self._recorded = 0
-        self._last = -1  # step recorded last
-        self.cost = 0.0  # share of the time that recording takes; 0 where not measured
+        self._last = -1  # the last recorded step
+        self.cost = 0.0  # share of the time that recording takes; 0 if not measured
         if budget is not None:
-            self.every_n_steps = max(every_n_steps, 2)  # some step has to be bare
+            self.every_n_steps = max(every_n_steps, 2)  # some steps have to be bare
 
     def is_due(self, step: int) -> bool:
-        """Whether ``step`` is to be recorded."""
+        """Return whether ``step`` is to be recorded."""
         if self.every_n_steps == self._asked:
             return step % self._asked == 0 or step == self.first
         return self._last < 0 or step < self._last or step - self._last >= self.every_n_steps

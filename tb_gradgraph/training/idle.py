@@ -1,4 +1,4 @@
-"""What stands for a watch where nothing is to be recorded."""
+"""What replaces a watch if nothing is to be recorded."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tb_gradgraph.training.watch import Watch
 
 
 class IdleWatch(Watch):
-    """A watch that attaches nothing, records nothing and costs nothing; otherwise as any other."""
+    """A watch that attaches nothing, records nothing and costs nothing; otherwise it is like any other."""
 
     def __init__(self, tag: str, every_n_steps: int, why: str) -> None:
-        """Prepare; ``why`` is for ``repr``: what there is nothing of."""
+        """Prepare; ``why`` tells ``repr`` why nothing is recorded."""
         self._name = tag
         self._asked = every_n_steps
         self._why = why
@@ -22,12 +22,12 @@ class IdleWatch(Watch):
 
     @property
     def tag(self) -> str:
-        """Name that the training would be recorded under."""
+        """The name that the training would be recorded under."""
         return self._name
 
     @property
     def step(self) -> int:
-        """What it was set to; nothing counts it."""
+        """The step it was set to; nothing counts it."""
         return self._step
 
     @step.setter
@@ -51,7 +51,7 @@ class IdleWatch(Watch):
 
     @property
     def closed(self) -> bool:
-        """Yes: nothing is recorded."""
+        """Return True, because nothing is recorded."""
         return True
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What hooks hold instead of a watch, so as not to keep it."""
+"""What hooks hold instead of a watch, so that they do not keep it alive."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tb_gradgraph.autograd import BackwardCall
 
 
 class WeakListener:
-    """Hands on to a watch for as long as there is one.
+    """Passes events on to a watch as long as there is one.
 
     Attributes:
-        is_awake: Whether more is wanted than that its optimizers have stepped.
+        is_awake: Whether more is wanted than to hear that its optimizers have stepped.
     """
 
     def __init__(self, watch: weakref.ref[Any]) -> None:
@@ -26,32 +26,32 @@ class WeakListener:
         self.is_awake = True
 
     def on_backward(self, call: BackwardCall) -> Callable[[bool], None] | None:
-        """A backward is about to run."""
+        """Hear that a backward is about to run."""
         watch = self._watch()
         return None if watch is None else watch.on_backward(call)
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """An optimizer is about to step."""
+        """Hear that an optimizer is about to step."""
         if (watch := self._watch()) is not None:
             watch.before_step(optimizer)
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """It has stepped."""
+        """Hear that it has stepped."""
         if (watch := self._watch()) is not None:
             watch.after_step(optimizer)
 
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
-        """An optimizer that is not followed has stepped."""
+        """Hear that an optimizer that is not followed has stepped."""
         if (watch := self._watch()) is not None:
             watch.other_stepped(optimizer)
 
     def scaled_step(self, scaler: Any) -> None:
-        """A scaler is about to have an optimizer step."""
+        """Hear that a scaler is about to step an optimizer."""
         if (watch := self._watch()) is not None:
             watch.scaled_step(scaler)
 
     def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """It left the step out."""
+        """Hear that it left the step out."""
         if (watch := self._watch()) is not None:
             watch.skipped_step(optimizer)
 
@@ -74,9 +74,9 @@ class Removable(Protocol):
 
 
 def or_at_exit(stop: Callable[[], None], watch: weakref.ref[Any]) -> Callable[[], None]:
-    """Have a watch closed when the interpreter ends before it was: its step may be waiting.
+    """Close a watch if the interpreter ends before the watch does, because its step may be waiting.
 
-    Gives what stops both that and what ``stop`` does.
+    Returns what stops both that and what ``stop`` does.
     """
     at_exit = partial(_close_at_exit, watch)
     atexit.register(at_exit)
@@ -94,7 +94,7 @@ def end_with(model: torch.nn.Module, watch: weakref.ref[Any]) -> None:
 
 
 def detach(stop: Callable[[], None], hooks: Removable) -> None:
-    """Take away all that a watch has put somewhere."""
+    """Take away everything that a watch has put anywhere."""
     stop()
     hooks.remove()
 
@@ -102,7 +102,7 @@ def detach(stop: Callable[[], None], hooks: Removable) -> None:
 def _close_at_exit(reference: weakref.ref[Ending]) -> None:
     watch = reference()
     if watch is not None and getattr(sys, "last_value", None) is not None:
-        watch.end()  # an exception ends the program, which says enough
+        watch.end()  # an exception ends the program, and says enough
     elif watch is not None:
         watch.close()
 

@@ -16,28 +16,28 @@ from tb_gradgraph.training.step_calls import follow_calls
 
 
 class StepListener(Protocol):
-    """What is told of optimizer steps. Must not raise."""
+    """Hears of optimizer steps. Must not raise."""
 
-    is_awake: bool  # whether it wants to know more than when its only optimizer has stepped
+    is_awake: bool  # whether it wants to hear more than that its only optimizer has stepped
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """``optimizer`` is about to step."""
+        """Hear that ``optimizer`` is about to step."""
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """It has stepped."""
+        """Hear that it has stepped."""
 
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
-        """An optimizer that is not followed has stepped."""
+        """Hear that an optimizer that is not followed has stepped."""
 
     def scaled_step(self, scaler: Any) -> None:
-        """``scaler`` is about to have an optimizer step, or not."""
+        """Hear that ``scaler`` is about to step an optimizer, or not."""
 
     def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """The scaler found gradients that are not finite, and left the step out."""
+        """Hear that the scaler found non-finite gradients, and left the step out."""
 
 
 class OptimizerHooks:
-    """Hooks on optimizers, and on the scalers that have them step, until ``remove``."""
+    """Hooks on optimizers, and on the scalers that step them, until ``remove``."""
 
     def __init__(self, optimizers: Sequence[torch.optim.Optimizer], listener: StepListener) -> None:
         self._listener = listener
@@ -71,25 +71,25 @@ class OptimizerHooks:
             self._handles.pop().remove()
 
     def before_scaled_step(self, scaler: Any, optimizer: Any) -> None:
-        """``scaler.step(optimizer)`` begins."""
+        """Note that ``scaler.step(optimizer)`` begins."""
         if self._is_ours(optimizer):
             self._stepped = False
             self._listener.scaled_step(scaler)
 
     def after_scaled_step(self, _scaler: Any, optimizer: Any) -> None:
-        """It has ended; see whether the optimizer's step ran in it."""
+        """Note that it has ended; see whether the optimizer's step ran in it."""
         if self._is_ours(optimizer) and not self._stepped:
             self._listener.skipped_step(followed(optimizer))
 
     def _is_ours(self, optimizer: Any) -> bool:
         inner = followed(optimizer)
         reference = self._ours.get(id(inner))
-        return reference is not None and reference() is inner  # ids are given again
+        return reference is not None and reference() is inner  # ids are reused
 
     def _before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         self._stepped = True
-        wants = self._listener.is_awake or len(self._ours) > 1  # whose turn it is has to be known
-        if wants and not is_capturing():  # else nothing runs yet
+        wants = self._listener.is_awake or len(self._ours) > 1  # then whose turn it is matters
+        if wants and not is_capturing():  # otherwise nothing runs yet
             self._listener.before_step(optimizer)
 
     def _after(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
@@ -102,8 +102,8 @@ class OptimizerHooks:
 
 
 def _untraced(hook: Callable[..., None]) -> Callable[..., None]:
-    """Keep the compiler out of a hook, as of a step that is compiled itself.
+    """Keep the compiler out of a hook, for example of a step that is itself compiled.
 
-    To ask for that loads the compiler, which takes a second: only where it is loaded already.
+    Asking for that loads the compiler, which takes a second, so only if it is already loaded.
     """
     return torch.compiler.disable(hook) if "torch._dynamo" in sys.modules else hook

@@ -1,4 +1,4 @@
-"""One backward at a time is recorded, and meanwhile the collector rests."""
+"""Only one backward at a time is recorded, and meanwhile the garbage collector rests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tb_gradgraph.training.turns import Ended
 
 
 class Running:
-    """Held while a backward is being recorded; its hooks would be walked by the collector again and again."""
+    """Held while a backward is recorded, because the collector would walk its hooks again and again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -22,7 +22,7 @@ class Running:
 
     @property
     def is_held(self) -> bool:
-        """Whether a backward is being recorded."""
+        """Return whether a backward is being recorded."""
         return self._lock.locked()
 
     def take(self) -> bool:
@@ -47,13 +47,13 @@ def recorded(
     end: Callable[[RecordedStep, PassReading, bool], Any],
     then: Callable[[bool], None],
 ) -> Ended | None:
-    """Read a backward that is about to run; give what is to be called when it has ended.
+    """Read a backward that is about to run; return what to call when it has ended.
 
     Args:
-        call: What it was asked for.
-        step: The step that it is of.
+        call: What the backward was asked for.
+        step: The step that it belongs to.
         running: Held meanwhile.
-        end: Ends the reading; gives whether it was recorded. Never raises.
+        end: Ends the reading; returns whether it was recorded. Never raises.
         then: Called with that, when nothing is held any more.
     """
     if is_part_of_forward(call) or is_batched(call) or not running.take():

@@ -1,4 +1,4 @@
-"""The steps of optimizers that take none of torch's hooks: Opacus-like wrappers, look-alikes."""
+"""The steps of optimizers that take none of torch's hooks: wrappers like Opacus', look-alikes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Told = Callable[[Any, Any, Any], None]
 
 @dataclasses.dataclass(eq=False, slots=True)
 class _Follower:
-    """Who is told of the steps of one optimizer."""
+    """Who hears of the steps of one optimizer."""
 
     optimizer: Callable[[], Any]
     before: Told
     after: Told
-    is_running: bool = False  # one within another, as by ``super().step()``, is a part of it
+    is_running: bool = False  # a call inside another, as by ``super().step()``, is part of it
 
 
 def follow_calls(optimizer: Any, before: Told, after: Told) -> Callable[[], None]:
-    """Have ``before`` and ``after`` told of every call of ``optimizer.step``; give what ends that.
+    """Call ``before`` and ``after`` around every ``optimizer.step``; return what ends that.
 
-    The method is replaced in the class that has it for as long as anybody follows one of
-    its objects, so that nothing lies on the optimizer, which may be copied meanwhile. One
-    that has a ``step`` of its own, as a scheduler puts there, gets another in its place.
+    The method is replaced in its class as long as anybody follows one of its objects, so
+    that nothing lies on the optimizer, which may be copied meanwhile. If the optimizer has
+    its own ``step``, as a scheduler puts there, that is replaced instead.
 
     Raises:
-        CaptureError: Neither takes a function in its place.
+        CaptureError: Neither lets a function replace it.
     """
     follower = _Follower(reference_to(optimizer), before, after)
     owner = next((kind for kind in type(optimizer).__mro__ if "step" in vars(kind)), None)
@@ -87,7 +87,7 @@ def _follow_own(optimizer: Any, follower: _Follower) -> Callable[[], None]:
         followers.clear()
         held = follower.optimizer()
         if held is None or vars(held).get("step") is not told_step:
-            return  # gone, or taken over by somebody else's
+            return  # gone, or somebody else has replaced it
         if own is None:
             del held.step
         else:
@@ -99,7 +99,7 @@ def _follow_own(optimizer: Any, follower: _Follower) -> Callable[[], None]:
 def _refused(optimizer: Any) -> CaptureError:
     return CaptureError(
         f"watch(): expected an optimizer whose steps can be followed, got {type(optimizer).__name__}, "
-        "which takes no hooks and no function in the place of its step. Pass the optimizer that it "
+        "which takes neither hooks nor a replacement of its step. Pass the optimizer that it "
         "stands for, or leave optimizer= out to count backward passes as steps."
     )
 

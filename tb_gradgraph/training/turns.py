@@ -1,4 +1,4 @@
-"""Whose optimizer step ends a step of the training."""
+"""Which optimizer's step ends a step of the training."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from tb_gradgraph.training.reading.parameter_rows import Parameters, grad_states
 
 
 class Turns:
-    """A step ends when all optimizers have stepped; if some miss it, when it is sure to be over.
+    """A step ends when all optimizers have stepped, or, if some miss it, when it is surely over.
 
-    Optimizers that have stepped after one backward do so again: with the next
-    backward a new step has begun, whichever of them missed the last. Where one steps
-    again before the others have, as the critic of a GAN, the last to step then
-    ends every step from now on, until another is seen to step after it with the same backward.
+    Optimizers that have stepped after one backward do so again: with the next backward a new
+    step has begun, whichever of them missed the last. If one steps again before the others
+    have, as the critic of a GAN does, the last one to step then ends every step from now
+    on, until another is seen to step after it with the same backward.
     """
 
     def __init__(self, optimizers: Iterable[torch.optim.Optimizer]) -> None:
-        """Prepare for these."""
+        """Prepare for these optimizers."""
         self._groups = {id(optimizer): id(optimizer) for optimizer in optimizers}
         self._done: list[int] = []  # by ``id``
-        self._ended: list[int] = []  # those of the step before
-        self._first = 0  # the one that stepped first since the last backward; 0: none
-        self._closing = 0  # 0: all of them
-        #: Whether ``end_with_backward`` has to be asked: of one alone a step always ends the step.
+        self._ended: list[int] = []  # those of the previous step
+        self._first = 0  # the first to step since the last backward; 0: none
+        self._closing = 0  # the one that ends each step; 0: all of them
+        #: Whether ``end_with_backward`` has to be asked: a single optimizer's step always ends the step.
         self.wants_backwards = len(self._groups) > 1
 
     @property
     def has_begun(self) -> bool:
-        """Whether one has stepped in this step."""
+        """Return whether one has stepped in this step."""
         return bool(self._done)
 
     def has_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Whether ``optimizer`` has stepped in this step."""
+        """Return whether ``optimizer`` has stepped in this step."""
         return id(optimizer) in self._done
 
     def goes_on(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Whether a step of ``optimizer`` now belongs to the step that has ended: there was no backward."""
+        """Return whether ``optimizer``'s step belongs to the step that ended: there was no backward since."""
         return bool(self._first) and not self._done and id(optimizer) not in self._ended
 
     def end_with_backward(self) -> bool:
-        """Note that a backward begins; give whether it is the next step's: the rest has missed this one."""
+        """Note that a backward begins; return whether it is the next step's, which the rest has missed."""
         self._first = 0
         stepped = {self._groups.get(one) for one in self._done}
         return bool(stepped) and all(
@@ -51,11 +51,11 @@ class Turns:
         )
 
     def close_with_last(self) -> None:
-        """Have the one that stepped last end every step."""
+        """Let the one that stepped last end every step."""
         self._closing = self._done[-1]
 
     def take(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Note a step of ``optimizer``; give whether the training's step ends with it."""
+        """Note a step of ``optimizer``; return whether the training's step ends with it."""
         self._join(id(optimizer))
         self._done.append(id(optimizer))
         if self._closing:
@@ -83,12 +83,12 @@ class Turns:
                 self._groups[other] = first
 
 
-#: What is to be called when a backward has ended, and whether it ended well.
+#: What to call when a backward has ended, with whether it ended well.
 Ended = Callable[[bool], None]
 
 
 def counted(call: BackwardCall, parameters: Parameters, end: Callable[[], None]) -> Ended | None:
-    """Have ``end`` called after a backward that ended well and reached one of ``parameters``."""
+    """Call ``end`` after a backward that ended well and reached one of ``parameters``."""
     if not call.accumulates:
         if is_part_of_forward(call) or is_batched(call):
             return None
@@ -107,7 +107,7 @@ def counted(call: BackwardCall, parameters: Parameters, end: Callable[[], None])
 
 
 def _has_reached_new(parameters: Parameters) -> bool:
-    """Whether a parameter has a gradient that there was not when we looked last, as of a new layer."""
+    """Return whether a parameter has a gradient that it had not at the last look, as a new layer does."""
     known = parameters.known
     parameters.refresh()
     return any(p.grad is not None for p in parameters.tensors if id(p) not in known)

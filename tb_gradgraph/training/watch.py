@@ -26,11 +26,11 @@ from tb_gradgraph.training.why_nothing import Seen, find_mistake
 
 
 class Watch:
-    """A training that is being recorded, from ``writer.watch`` until ``close``.
+    """A training that is recorded, from ``writer.watch`` until ``close``.
 
-    Nothing is put on the model. On steps that are not recorded a counter runs, and
-    nothing else. A fault of ours ends the recording with one warning (with
-    ``strict`` the next use of this object raises it); the training goes on.
+    Nothing is put on the model. On steps that are not recorded only a counter runs. Our own
+    fault ends the recording with one warning (with ``strict`` the next use of this object
+    raises it); the training goes on.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class Watch:
         self._strict = strict
         self._step = 0
         self._current: RecordedStep | None = None
-        self._last: RecordedStep | None = None  # has ended, but an optimizer may go on with it
+        self._last: RecordedStep | None = None  # it has ended, but an optimizer may go on with it
         self._running = Running()
         self._closed = False
         self._pid = os.getpid()
         self._seen = Seen(tuple(type(optimizer).__name__ for optimizer in optimizers))
         self._mistake: str | None = None
         self._turns = Turns(optimizers)
-        self._ends_with_backward = False  # for its optimizers have stepped within it
+        self._ends_with_backward = False  # because its optimizers have stepped within it
         self.failure: Exception | None = None
         this = weakref.ref(self)
         self._listener = WeakListener(this)
@@ -67,12 +67,12 @@ class Watch:
 
     @property
     def tag(self) -> str:
-        """Name that the training is recorded under."""
+        """The name under which the training is recorded."""
         return self._setting.tag
 
     @property
     def step(self) -> int:
-        """The step that is running: set it when a run is resumed."""
+        """The running step: set it when a run is resumed."""
         self._check()
         return self._step
 
@@ -92,7 +92,7 @@ class Watch:
             self._guarded(self._begin_step)
 
     def count_from(self, first: int) -> None:
-        """Say which number the training's first step has, which is recorded whatever the cadence."""
+        """Set the number of the training's first step, which is recorded whatever the cadence."""
         self._cadence.first = first
 
     @property
@@ -102,18 +102,18 @@ class Watch:
 
     @property
     def cost(self) -> float:
-        """Share of the training's time that recording takes; 0 where not measured yet."""
+        """Share of the training's time that recording takes; 0 if not measured yet."""
         return self._cadence.cost
 
     @property
     def closed(self) -> bool:
-        """Whether nothing is recorded any more."""
+        """Return whether nothing is recorded any more."""
         return self._closed
 
     def close(self) -> None:
         """Remove every trace, and hand over what is recorded. Harmless when done twice.
 
-        Warns where nothing was recorded, and says why.
+        Warns if nothing was recorded, and says why.
         """
         self.end()
         mistake, self._mistake = self._mistake, None
@@ -122,7 +122,7 @@ class Watch:
         self._check()
 
     def end(self) -> None:
-        """Do what ``close`` does, and leave it to that to warn and to raise."""
+        """Do what ``close`` does, but leave warning and raising to ``close``."""
         if self._closed:
             return
         self._closed = True
@@ -140,7 +140,7 @@ class Watch:
         self._setting.parameters.forget()
 
     def hand_over(self) -> None:
-        """Have what is recorded of the running step written: the process is about to end."""
+        """Write what is recorded of the running step, because the process is about to end."""
         self._guarded(self._hand_over_last)
         if self._current is not None:
             self._guarded(self._current.hand_over)
@@ -159,7 +159,7 @@ class Watch:
         raise TypeError("cannot pickle or copy a Watch: it belongs to one training loop.")
 
     def on_backward(self, call: BackwardCall) -> Ended | None:
-        """Called before every backward; gives what is to be called after it."""
+        """Hear of every backward before it runs; return what to call after it."""
         if self._closed or self._pid != os.getpid():
             return None
         if self._turns.wants_backwards and not is_part_of_forward(call):
@@ -174,7 +174,7 @@ class Watch:
         return self._seen.counting(self._step, current is not None, ended)
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """An optimizer is about to step."""
+        """Hear that an optimizer is about to step."""
         if self._turns.has_stepped(optimizer) and not self._running.is_held:
             self._turns.close_with_last()
             self._guarded(self._end_step, True)
@@ -182,26 +182,26 @@ class Watch:
             self._guarded(of.before_optimizer, optimizer)
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """An optimizer has stepped."""
+        """Hear that an optimizer has stepped."""
         if (self._current or self._last) and (of := self._step_of(optimizer)) is not None:
             self._guarded(of.after_optimizer, optimizer)
         self._has_stepped(optimizer)
 
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
-        """An optimizer that is not of this watch has stepped."""
+        """Hear that an optimizer outside this watch has stepped."""
         if self._current is not None:
             if self._guarded(self._current.other_stepped, optimizer):
                 self._seen.others.add(type(optimizer).__name__)
 
     def scaled_step(self, scaler: Any) -> None:
-        """A scaler is about to have an optimizer step."""
+        """Hear that a scaler is about to step an optimizer."""
         if self._current is not None:
             self._guarded(self._current.follow_scaler, scaler)
         else:
             self._setting.scaler = scaler
 
     def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """A scaler left an optimizer's step out."""
+        """Hear that a scaler left an optimizer's step out."""
         if (of := self._step_of(optimizer)) is not None:
             self._guarded(of.skip_optimizer)
         self._has_stepped(optimizer)
@@ -234,7 +234,7 @@ class Watch:
             self._guarded(self._end_step)
 
     def _begin_backward(self) -> None:
-        """See whether a backward that begins is the next step's, some optimizers having missed this one."""
+        """See whether a backward that begins is the next step's, which some optimizers then missed."""
         self._hand_over_last()
         if self._turns.end_with_backward():
             self._end_step()
@@ -262,7 +262,7 @@ class Watch:
         self._current = RecordedStep(self._setting, place)
 
     def _end_step(self, has_begun: bool = False) -> None:
-        """End a step; ``has_begun`` if backwards of the next one have run already."""
+        """End a step; ``has_begun`` says that backwards of the next one have already run."""
         current = self._current
         self._turns.begin()
         ahead = current.take_unused() if current is not None and has_begun else []
@@ -278,7 +278,7 @@ class Watch:
             self._current.add_passes(ahead)
 
     def _guarded(self, action: Callable[..., Any], *args: Any) -> Any:
-        """Do something of ours; a fault ends the recording, not the training."""
+        """Run code of ours; a fault ends the recording, not the training."""
         try:
             return action(*args)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""What a watch has seen of its training, to say why nothing came of it."""
+"""What a watch has seen of its training, to say why nothing was recorded."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tb_gradgraph.autograd import captured_so_far
 class Seen:
     """Counts of what happened while a training was watched."""
 
-    optimizers: tuple[str, ...]  # kinds of those that are watched
-    backwards: int = 0  # that ran at all, over whatever
-    due: int = 0  # those in steps that were to be recorded
-    passes: int = 0  # that reached a parameter, in steps that were to be recorded
+    optimizers: tuple[str, ...]  # kinds of the watched ones
+    backwards: int = 0  # that ran at all, over any graph
+    due: int = 0  # those in steps due to be recorded
+    passes: int = 0  # those that reached a parameter in steps due to be recorded
     steps: int = 0  # of its optimizers
     recorded: int = 0  # steps
-    shared: int = 0  # passes left out, for another thread ran over the same parameters
-    first: int | None = None  # number of the step in which the first backward ran
+    shared: int = 0  # passes left out because another thread ran over the same parameters
+    first: int | None = None  # the step in which the first backward ran
     captured_before: int = dataclasses.field(default_factory=captured_so_far)
     is_opaque: bool = False  # whether the model computes with other tensors than its parameters
     others: set[str] = dataclasses.field(default_factory=set)  # kinds of others that stepped ours
@@ -29,7 +29,7 @@ class Seen:
     def counting(
         self, step: int, is_due: bool, then: Callable[[bool], None] | None
     ) -> Callable[[bool], None] | None:
-        """Give what counts a backward when it has ended well, until a step is recorded, and does ``then``."""
+        """Return what counts a backward that ended well, until a step is recorded, and calls ``then``."""
         if self.recorded:
             return then
 
@@ -47,50 +47,50 @@ class Seen:
 def find_mistake(
     seen: Seen, step: int, every_n_steps: int, parameters: Sequence[torch.Tensor]
 ) -> str | None:
-    """Say why nothing was recorded, or nothing of an optimizer, and what to do; None where all is well.
+    """Say why nothing was recorded, or nothing of an optimizer, and what to do; None if all is well.
 
-    Nothing is said of a training in which nothing happened, as one that failed at its start.
+    Nothing is said of a training in which nothing happened, such as one that failed at once.
 
     Args:
         seen: What was seen.
         step: The step that is running.
         every_n_steps: The cadence.
-        parameters: That are watched.
+        parameters: Those that are watched.
     """
     if seen.recorded:
         return _of_optimizers(seen)
     if captured_so_far() > seen.captured_before:
         return (
-            "nothing was recorded: its backward was captured into a graph of the device's "
-            "(torch.cuda.graph), and what replays that calls nothing of Python. Watch a run without it."
+            "nothing was recorded: its backward was captured into a device graph "
+            "(torch.cuda.graph), whose replay calls no Python. Watch a run without it."
         )
     if not seen.backwards:
         return _without_backward(seen)
     if not seen.due:
         first = seen.first if seen.first is not None else step
         return (
-            f"nothing was recorded: steps {first} to {step} ran, and none of them was due with "
+            f"nothing was recorded: steps {first} to {step} ran, but none of them was due with "
             f"every_n_steps={every_n_steps}. Lower it."
         )
     if seen.passes and not seen.steps:
         return (
-            "nothing was recorded: what reached its parameters came from the loss of another "
+            "nothing was recorded: its parameters were reached only from the loss of another "
             f"optimizer, and {_named(seen.optimizers)} never stepped. Pass the optimizer that the loop steps."
         )
     if seen.shared:
         return (
-            f"nothing was recorded: {seen.shared} backward passes were left out, for another thread "
-            "ran backward over the same parameters meanwhile. Of such passes it is unknown whose "
-            "gradients are whose."
+            f"nothing was recorded: {seen.shared} backward passes were left out because another thread "
+            "ran backward over the same parameters meanwhile. Nobody can say which gradients such passes "
+            "gave."
         )
     if seen.is_opaque:
         return None  # watch() has said so
     if not any(parameter.requires_grad for parameter in parameters):
-        return "nothing was recorded: none of its parameters requires a gradient, all are frozen."
+        return "nothing was recorded: none of its parameters requires a gradient; all are frozen."
     return (
-        f"nothing was recorded: {seen.due} backward passes ran, and none of them reached a parameter "
-        "of this model. Watch the very module that the loss is computed with, not a copy of it, and "
-        "look whether its output is detached."
+        f"nothing was recorded: {seen.due} backward passes ran, but none of them reached a parameter "
+        "of this model. Watch the module that the loss is computed with, not a copy of it, and "
+        "check whether its output is detached."
     )
 
 
@@ -98,8 +98,8 @@ def _without_backward(seen: Seen) -> str | None:
     if not seen.steps:
         return None
     return (
-        f"nothing was recorded: its optimizer stepped {seen.steps} times, and no backward of torch "
-        "ran in this process. Gradients that are made in another way are not seen."
+        f"nothing was recorded: its optimizer stepped {seen.steps} times, but no backward of torch "
+        "ran in this process. Gradients made in another way are not seen."
     )
 
 

@@ -58,7 +58,7 @@ def test_a_pattern_for_nothing_warns_with_the_nearest_names(
     [(nn.Linear(2, 2), "module Linear"), (torch.ones(2, 4), "tensor of shape [2, 4]")],
 )
 def test_a_module_or_tensor_of_something_else_warns(part: Any, name: str) -> None:
-    text = f"capture(): nothing of the {name} selected has a gradient in this graph."
+    text = f"capture(): the selected {name} has no gradient in this graph."
     with pytest.warns(UserWarning, match=f"^{re.escape(text)}$") as caught:
         graph = tb_gradgraph.capture(_net(), X, select=[part, "0.bias"])
     assert len(caught) == 1
@@ -97,7 +97,7 @@ def test_a_compiled_part_is_selected_by_its_module() -> None:
 
 
 def test_retain_past_the_limit_says_the_limit_and_keeps_statistics() -> None:
-    with pytest.warns(UserWarning, match=r"retain of at most 65,536 elements, got weight of shape"):
+    with pytest.warns(UserWarning, match=r"to have at most 65,536 elements, got weight of shape"):
         graph = tb_gradgraph.capture(nn.Linear(400, 300), torch.ones(1, 400), retain=["weight"])
     assert graph["weight"].gradient is None
     assert graph["weight"].statistics.numel == 120_000

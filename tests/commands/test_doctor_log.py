@@ -39,7 +39,7 @@ def test_a_training_is_told_with_its_steps(diagnose, tmp_path):
         writer.add_grad_graph(LINEAR, X, 7, tag="net")
     status, printed = diagnose(tmp_path)
     assert status == 0, printed
-    assert "2 event files of 2 runs" in printed
+    assert "2 event files in 2 runs" in printed
     assert re.search(r"run a, tag \S+: 1 graph, 3 steps, 0 to 4 \(backward", printed)
     assert "run b, tag net: 1 graph, step 7 (backward)" in printed
     assert f"torch {torch.__version__}" in printed
@@ -91,7 +91,7 @@ def test_a_session_without_records(diagnose, tmp_path):
     _keep_events(tmp_path, kinds={"manifest"})
     status, printed = diagnose(tmp_path)
     assert status == 1
-    assert "a session was begun" in printed
+    assert "a session began" in printed
 
 
 def test_a_structure_that_is_missing(diagnose, tmp_path):

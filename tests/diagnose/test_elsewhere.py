@@ -78,6 +78,8 @@ def test_the_first_step_with_nan_is_told_of_before_and_after_it(tmp_path):
     (other,) = before["elsewhere"]
     assert (other["step"], other["severity"]) == (BAD, "error")
     assert other["text"] == at["findings"][0]["text"]
-    assert "first at step" not in at["findings"][0]["text"]
-    assert after["findings"][0]["text"].endswith(f" Of the recorded steps, first at step {BAD}.")
+    assert "first recorded step" not in at["findings"][0]["text"]
+    assert after["findings"][0]["text"].endswith(
+        f" The first recorded step with NaN or infinity is {BAD}."
+    )
     assert at["elsewhere"] == after["elsewhere"] == []

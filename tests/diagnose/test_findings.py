@@ -62,7 +62,7 @@ def test_where_a_backward_ran_and_nothing_was_read_it_is_not_said_that_none_ran(
     graph = make_chain("w", "loss")
     (found,) = findings(graph, StatisticsTable.empty(graph.row_count), ran=True)
     assert (found.severity, found.kind, found.row) == ("warning", "nothing_selected", None)
-    assert found.text.startswith("A backward ran, and none of its gradients was recorded")
+    assert found.text.startswith("A backward ran, but none of its gradients was recorded")
 
 
 def test_origin_is_where_finite_came_in_and_nonfinite_left_and_victim_where_infinity_became_nan():

@@ -62,7 +62,7 @@ def test_it_is_told_with_what_adds_up_in_its_grad(tmp_path):
         for stage in ("backward", "applied"):
             (text,) = texts(ask(tmp_path, step, stage), "not_optimized")
             assert text.startswith(f"tok.weight {SENTENCE}")
-            adding = f"Its .grad keeps adding up (norm {held:.3g}, of this backward {own:.3g})"
+            adding = f"Its .grad keeps adding up (norm {held:.3g}, from this backward {own:.3g})"
             assert (adding in text) == (step > 0)
 
 
@@ -110,4 +110,6 @@ def test_of_one_whose_gradient_was_taken_away_that_is_said_too(tmp_path):
         model.tok.weight.grad = None
         optimizer.step()
     (text,) = texts(ask(tmp_path, 0), "not_optimized")
-    assert text.endswith("(If one does have it, its .grad was set to None before that stepped.)")
+    assert text.endswith(
+        "(If an optimizer does have it, its .grad was set to None before it stepped.)"
+    )

@@ -95,7 +95,7 @@ def test_skipped_step_is_told_alone_and_with_what_is_known():
     bad = make_table(second={"l2_norm": 1e9, "posinf": 1})
     (found,) = find(OptimizerStep({"unscaled": bad, "clipped": make_table()}, 65536.0, True))
     assert (found.severity, found.kind) == ("note", "step_skipped")
-    assert "at a loss scale of 65536, for 1 of 3 parameters' gradients held NaN" in found.text
+    assert "at a loss scale of 65536 because 1 of 3 parameters' gradients held NaN" in found.text
     (found,) = find(OptimizerStep({}, 2.0, True))
     assert "at a loss scale of 2. No weight changed" in found.text
 

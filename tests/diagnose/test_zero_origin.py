@@ -67,7 +67,8 @@ def test_the_dead_relu_is_one_finding_with_what_gets_zero_for_it(tmp_path, level
     (text,) = texts(answer, "zero_origin")
     assert "The gradient becomes zero in blocks.2.act/relu (ReLU, tests/" in text
     assert (
-        f" in forward): {norm:.2g} arrives, 0 leaves. For it 6 parameters get only zero: " in text
+        f" in forward): {norm:.2g} arrives, 0 leaves. Because of it 6 parameters get only zero: "
+        in text
     )
     assert "blocks.0.lin.weight" in text and "blocks.3" not in text
     rest = texts(answer, "zero_gradient")
@@ -83,4 +84,4 @@ def test_what_is_reached_around_it_is_not_listed(tmp_path, level):
     zero = [name for name, p in model.named_parameters() if not p.grad.any()]
     assert zero == ["blocks.2.lin.weight", "blocks.2.lin.bias"]
     (text,) = texts(ask(tmp_path, 0), "zero_origin")
-    assert text.endswith(f"For it 2 parameters get only zero: {', '.join(zero)}.")
+    assert text.endswith(f"Because of it 2 parameters get only zero: {', '.join(zero)}.")

@@ -95,7 +95,7 @@ def test_a_chunk_that_waits_is_written_and_later_ones_are_told_of(disk: Disk) ->
     ((gap),) = run.gaps
     assert (gap.records, gap.first_step, gap.last_step) == (3, 3, 7)
     assert gap.text == (
-        "steps 3 to 7: 3 records lost, as the event file could not be written: "
+        "steps 3 to 7: 3 records lost, because the event file could not be written: "
         "OSError: No space left on device"
     )
     assert run.graphs.keys() == {GRAPH.hash, OTHER.hash}

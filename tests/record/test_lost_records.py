@@ -50,7 +50,9 @@ def _steps(caught: Caught) -> list[int]:
 def test_a_record_that_cannot_be_stored_costs_itself_alone(bad: str, at: int):
     makes = [lambda step=step: make_record(GRAPH, step) for step in range(8)]
     makes[at] = lambda: BAD[bad](at)
-    with pytest.warns(RuntimeWarning, match="could not be stored, the others are: 'net'") as found:
+    with pytest.warns(
+        RuntimeWarning, match="could not be stored, but the others are: 'net'"
+    ) as found:
         caught = _write([GRAPH], [*makes, makes[at]])
     assert len(found) == 1, "of many, one warning"
     assert _steps(caught) == [step for step in range(8) if step != at]

@@ -112,7 +112,7 @@ def test_warnings_are_bounded(fake: FakeProvider):
 def test_stride_is_told(fake: FakeProvider):
     fake.put("run", "stats/000003", seal(encode_chunk([make_record(GRAPH, 3)], stride=4)))
     (warning,) = Reader(fake).runs()["run"].warnings
-    assert warning == "In the end only one of 4 recorded steps was kept, for the run is large."
+    assert warning == "This run is large, so only one of every 4 recorded steps was kept."
 
 
 def test_chunk_that_turns_out_damaged_is_dropped(fake: FakeProvider):

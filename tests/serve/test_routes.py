@@ -206,11 +206,11 @@ def test_damaged_and_newer_records_are_skipped_with_a_warning(client: Client):
     run = client.runs()["damaged"]
     assert run["tags"]["net"]["steps"] == [0]
     text = "\n".join(run["warnings"])
-    assert text.count("2 records were skipped, for a newer tb_gradgraph wrote them") == 1
+    assert text.count("2 records were skipped because a newer tb_gradgraph wrote them") == 1
     for tag, what in (
         ("stats/000002", "Bytes changed"),
         ("stats/000004", "at least 1, got 0"),
-        ("stats/000005", "one that breaks"),
+        ("stats/000005", "got a broken one"),
         ("stats/000007", "does not fit its graph"),
         ("nonsense", "expected a tag of FORMAT.md"),
         ("graph/0000000000000000", "expected a protobuf"),

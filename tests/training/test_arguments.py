@@ -38,7 +38,7 @@ def _scheduler(net: nn.Module) -> Any:
         (lambda w, n: w.watch(n, every_n_steps=0), "at least 1, got 0."),
         (lambda w, n: w.watch(n, every_n_steps=True), "at least 1, got True."),
         (lambda w, n: w.watch(n, level="all"), "expected level to be one of"),
-        (lambda w, n: w.watch(n, budget=2), "between 0 and 1, as 0.02, got 2."),
+        (lambda w, n: w.watch(n, budget=2), "between 0 and 1, such as 0.02, got 2."),
         (lambda w, n: w.watch(nn.ReLU()), "expected a model with parameters"),
         (lambda w, n: setattr(w.watch(n), "step", -1), "from 0 to 2**63-1, got -1."),
     ],
@@ -80,7 +80,7 @@ def test_an_optimizer_of_another_model_is_warned_of(writer: Any) -> None:
     stale = torch.optim.SGD(small_net().parameters(), 0.1)
     with pytest.warns(
         UserWarning,
-        match="holds none of them: what it does to the model, if anything, is not recorded",
+        match="holds none of them. What it does to the model, if anything, is not recorded",
     ):
         writer.watch(small_net(), optimizer=stale)
 

@@ -38,7 +38,7 @@ def test_gradients_of_this_process_are_told_to_be_terms(
 ) -> None:
     engine = DeepSpeedEngine(nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2)))
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
-        with pytest.warns(UserWarning, match="this process's own before that") as told:
+        with pytest.warns(UserWarning, match="this process's own gradients before that") as told:
             writer.watch(engine, optimizer=engine.optimizer, every_n_steps=1)
         assert len(told) == 1
         for _ in range(2):
@@ -56,4 +56,7 @@ def test_gradients_of_this_process_are_told_to_be_terms(
         kinds = {finding["kind"] for finding in ask(tmp_path, step)["findings"]}
         assert kinds <= {"no_update"}, kinds
     assert summarize(str(tmp_path)) == 0
-    assert "of 4 of 4 parameters this process's part is recorded (a term" in capsys.readouterr().out
+    assert (
+        "4 of 4 parameters are recorded only in this process's part (a term"
+        in capsys.readouterr().out
+    )

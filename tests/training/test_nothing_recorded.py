@@ -84,15 +84,15 @@ def _another_loss(writer: Any) -> None:
 @pytest.mark.parametrize(
     ("run", "message"),
     [
-        (_a_copy, "'Sequential': nothing was recorded: 2 backward passes ran, and none of them "
-                  "reached a parameter of this model. Watch the very module"),
-        (_frozen, "none of its parameters requires a gradient, all are frozen."),
-        (_never_due, "steps 101 to 107 ran, and none of them was due with every_n_steps=50."),
-        (_never_due_without_optimizer, "steps 101 to 107 ran, and none of them was due"),
-        (_no_backward, "its optimizer stepped 3 times, and no backward of torch ran"),
+        (_a_copy, "'Sequential': nothing was recorded: 2 backward passes ran, but none of them "
+                  "reached a parameter of this model. Watch the module"),
+        (_frozen, "none of its parameters requires a gradient; all are frozen."),
+        (_never_due, "steps 101 to 107 ran, but none of them was due with every_n_steps=50."),
+        (_never_due_without_optimizer, "steps 101 to 107 ran, but none of them was due"),
+        (_no_backward, "its optimizer stepped 3 times, but no backward of torch ran"),
         (_another_optimizer, "the optimizer Adam never stepped, but the optimizer SGD did: 3 "
                              "backward passes are recorded as one step, without weights and"),
-        (_another_loss, "came from the loss of another optimizer, and the optimizer SGD never"),
+        (_another_loss, "reached only from the loss of another optimizer, and the optimizer SGD never"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("closed_by", ["writer", "watch"])

@@ -52,7 +52,7 @@ def test_where_nothing_is_left_names_are_told(
 ) -> None:
     (text,) = _train(tmp_path, small_net(), level="param", **options)
     assert text.startswith(
-        "watch(): select, exclude and level='param' leave nothing of this graph, so that no "
+        "watch(): select, exclude and level='param' leave nothing of this graph, so no "
         "gradient is read. Names at this level: "
     )
     told = re.search(r"level: (.*)\.$", text)

@@ -1,1 +1,1 @@
-"""Graphs in the formats of others."""
+"""Graphs in other programs' formats."""

@@ -18,14 +18,14 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.\-]")
 
 
 def encode_run_metadata(graph: Graph) -> bytes:
-    """Give the bytes that the Graphs dashboard shows as a tagged graph."""
+    """Return the bytes that the Graphs dashboard shows as a tagged graph."""
     metadata = RunMetadata()
     metadata.function_graphs.add().pre_optimization_graph.CopyFrom(to_graph_def(graph))
     return metadata.SerializeToString(deterministic=True)
 
 
 def to_graph_def(graph: Graph) -> GraphDef:
-    """Give the nodes in forward order, with shapes, source lines and data edges."""
+    """Return the nodes in forward order, with shapes, source lines and data edges."""
     names = dashboard_names(graph)
     inputs: list[list[tuple[int, str]]] = [[] for _ in names]
     for edge in graph.edges:
@@ -57,8 +57,8 @@ def _attributes(node: Node) -> dict[str, AttrValue]:
 def dashboard_names(graph: Graph) -> list[str]:
     """Name every node in the Graphs dashboard: its scopes and itself, separated by ``/``.
 
-    The third call of ``lin`` is ``lin_2``. Letters outside ``[A-Za-z0-9_.-]``
-    become ``_``, and what is then no longer unique gets a number.
+    The third call of ``lin`` is ``lin_2``. Letters outside ``[A-Za-z0-9_.-]`` become ``_``,
+    and a name that is then no longer unique gets a number.
     """
     taken: set[str] = set()
     prefixes: list[str] = []

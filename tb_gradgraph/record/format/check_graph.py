@@ -1,4 +1,4 @@
-"""Lengths and references of a stored graph, checked column by column before anything is made of it."""
+"""Lengths and references of a stored graph, checked column by column before anything is made from it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _TEXTS = (
 
 
 def check_graph(message: pb.GraphRecord) -> int:
-    """Check a graph; give the number of its rows.
+    """Check a graph; return the number of its rows.
 
     Raises:
-        FormatError: If anything is not as FORMAT.md says.
+        FormatError: If anything differs from what FORMAT.md says.
     """
     _check_sizes(message)
     _check_lengths(message)
@@ -65,9 +65,11 @@ def _check_lengths(message: pb.GraphRecord) -> None:
         if len(lengths) != 1:
             raise FormatError(f"graph: expected {table} columns of one length, got {lengths}.")
     if len(message.slot_placement) not in (0, len(message.slot_name)):
-        raise FormatError("graph: expected a placement a slot or none, got others.")
+        raise FormatError(
+            "graph: expected one placement for each slot or none, got another number."
+        )
     if len(message.node_reason) not in (0, len(message.node_key)):
-        raise FormatError("graph: expected a reason a node or none, got others.")
+        raise FormatError("graph: expected one reason for each node or none, got another number.")
     for what, counts, total in (
         ("aliases", message.node_alias_count, len(message.node_alias)),
         ("slots", message.node_slot_count, len(message.slot_name)),
@@ -121,7 +123,7 @@ def _check_edges(message: pb.GraphRecord) -> int:
 
 
 def _count_rows(slots: np.ndarray, source: np.ndarray, source_slot: np.ndarray) -> int:
-    """Count the slots, and the edges that have a row of their own, as ``Graph.row_count`` does."""
+    """Count the slots, and the edges that have their own row, as ``Graph.row_count`` does."""
     slot_count = int(slots.sum())
     if not len(source):
         return slot_count

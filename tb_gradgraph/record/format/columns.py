@@ -28,12 +28,12 @@ _FLOAT32 = np.finfo(np.float32)
 
 
 def element_type(dtype: np.dtype) -> int:
-    """Give the number under which a little-endian dtype is stored."""
+    """Return the number under which a little-endian dtype is stored."""
     return _TYPES[dtype]
 
 
 def dtype_of(number: int, where: str) -> np.dtype:
-    """Give the dtype stored under ``number``.
+    """Return the dtype stored under ``number``.
 
     Raises:
         FormatError: If there is none.
@@ -44,7 +44,7 @@ def dtype_of(number: int, where: str) -> np.dtype:
 
 
 def compress(content: bytes) -> bytes:
-    """Compress fast: level 1 loses a tenth in size and wins a factor of four in time."""
+    """Compress fast: level 1 is a tenth larger and four times as fast."""
     return zlib.compress(content, 1)
 
 
@@ -63,16 +63,14 @@ def decompress(content: bytes, size: int, where: str) -> bytes:
         # The end of the stream may lie beyond the last byte of content.
         excess = stream.decompress(stream.unconsumed_tail if size else content, 1)
     except zlib.error as error:
-        raise FormatError(
-            f"{where}: expected a zlib stream, got one that breaks: {error}."
-        ) from None
+        raise FormatError(f"{where}: expected a zlib stream, got a broken one: {error}.") from None
     if len(result) != size or excess or not stream.eof or stream.unused_data:
         raise FormatError(f"{where}: expected a zlib stream of {size} bytes, got another length.")
     return result
 
 
 def shuffle(array: np.ndarray) -> bytes:
-    """Lay out all first bytes, then all second bytes: exponents beside exponents."""
+    """Lay out all first bytes, then all second bytes, so that exponents lie beside exponents."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return flat.view(np.uint8).reshape(-1, flat.itemsize).T.tobytes()
 
@@ -105,7 +103,7 @@ def decode_column(column: pb.Column, shape: tuple[int, ...], width: int = 1) -> 
 
 
 def narrowest_float(values: np.ndarray) -> np.ndarray:
-    """Give float32 if every finite value stays finite and non-zero in it, else float64."""
+    """Return float32 if every finite value stays finite and non-zero in it, else float64."""
     with np.errstate(over="ignore", under="ignore"):
         narrow = values.astype("<f4")
     magnitude = np.abs(narrow)
@@ -115,7 +113,7 @@ def narrowest_float(values: np.ndarray) -> np.ndarray:
 
 
 def narrowest_count(counts: np.ndarray) -> np.ndarray:
-    """Give uint32 or uint64 counts; floats if they are no counts."""
+    """Return uint32 or uint64 counts; floats if they are not counts."""
     if not counts.any():
         return np.zeros(counts.shape, "<u4")
     if not np.all((counts >= 0) & (counts == np.floor(counts)) & (counts < 2.0**63)):

@@ -1,4 +1,4 @@
-"""Bytes to values: every length, version and reference is checked before it is used."""
+"""Bytes to values: every length, version and reference is checked before use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tb_gradgraph.record.format.segment import Segment, decode_segment, decoded_
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a session says of itself."""
+    """What a session says about itself."""
 
     session: str
     writer_version: str
@@ -41,12 +41,12 @@ class Chunk:
 
     segments: tuple[Segment, ...]
     stride: int  # every stride-th recorded step was kept
-    gap: Gap | None = None  # records before these that were lost
+    gap: Gap | None = None  # records lost before these
     ended: str = ""  # why nothing more of a tag was recorded
 
 
 def decode_manifest(strings: Sequence[bytes]) -> Manifest:
-    """Read the manifest of a session; FormatError if it is none."""
+    """Read the manifest of a session; FormatError if it is not one."""
     message = unseal(strings, pb.Manifest)
     texts = (message.session, message.writer_version, message.torch_version)
     if any(
@@ -69,7 +69,7 @@ def _decode_process(message: pb.Manifest) -> Process:
 
 
 def decode_chunk(strings: Sequence[bytes]) -> Chunk:
-    """Read the index of a chunk; FormatError if it is none."""
+    """Read the index of a chunk; FormatError if it is not one."""
     message = unseal(strings, pb.StatisticsChunk)
     check_chunk(message)
     segments = tuple(map(_decode_named, message.segments))
@@ -92,7 +92,7 @@ def _which(message: pb.Segment) -> str:
 
 
 def check_chunk(message: pb.StatisticsChunk) -> None:
-    """Check how large a chunk is as a whole, before anything in it is decompressed.
+    """Check how large a whole chunk is, before anything in it is decompressed.
 
     Raises:
         FormatError: If it is larger than readers take.
@@ -108,7 +108,7 @@ def check_chunk(message: pb.StatisticsChunk) -> None:
 
 
 def count_rows(strings: Sequence[bytes], graph_hash: str) -> int:
-    """Check a graph as ``decode_graph`` does, in a hundredth of its time; give its number of rows."""
+    """Check a graph as ``decode_graph`` does, in a hundredth of its time; return its number of rows."""
     return check_graph(_unseal_graph(strings, graph_hash))
 
 
@@ -120,7 +120,7 @@ def _unseal_graph(strings: Sequence[bytes], graph_hash: str) -> pb.GraphRecord:
 
 
 def decode_graph(strings: Sequence[bytes], graph_hash: str) -> Graph:
-    """Read a graph; FormatError if it is none, or another than ``graph_hash``."""
+    """Read a graph; FormatError if it is not one, or not ``graph_hash``."""
     message = _unseal_graph(strings, graph_hash)
     check_graph(message)
     texts = _Texts(message.strings)
@@ -155,7 +155,7 @@ class _Texts:
         self._strings = list(strings)
 
     def read(self, indices: Iterable[int]) -> list[str]:
-        """Give the texts at ``indices``."""
+        """Return the texts at ``indices``."""
         return [self._strings[index] for index in indices]
 
 
@@ -202,6 +202,6 @@ def _decode_nodes(message: pb.GraphRecord, texts: _Texts) -> tuple[Node, ...]:
 
 
 def _read_reasons(message: pb.GraphRecord, texts: _Texts) -> list[str]:
-    """Give the code of each node, "" for those that a newer writer made up."""
+    """Return the code of each node, "" for codes that a newer writer added."""
     codes = texts.read(message.node_reason) or [""] * len(message.node_key)
     return [code if code in NO_GRADIENT_REASONS else "" for code in codes]

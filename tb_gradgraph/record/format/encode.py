@@ -24,19 +24,19 @@ _MAX_UINT32 = 2**32 - 1
 
 
 class _StringTable:
-    """Every text once; what the columns hold is its index."""
+    """Keeps every text once; columns hold its index."""
 
     def __init__(self) -> None:
         self._indices: dict[str, int] = {}
 
     def index(self, text: str) -> int:
-        """Give the index of ``text``, cut to the limit that readers accept."""
+        """Return the index of ``text``, cut to the limit that readers accept."""
         if not text.isascii() or len(text) > limits.MAX_TEXT_BYTES:
             text = shorten(text, limits.MAX_TEXT_BYTES)
         return self._indices.setdefault(text, len(self._indices))
 
     def indices(self, texts: Iterable[str]) -> list[int]:
-        """Give the indices of several texts."""
+        """Return the indices of several texts."""
         return [self.index(text) for text in texts]
 
     @property
@@ -141,7 +141,7 @@ def _encode_unread(segment: pb.Segment, records: Sequence[Record], table: _Strin
 
 
 def _encode_facts(segment: pb.Segment, records: Sequence[Record], table: _StringTable) -> None:
-    """Store what records say of their step; most facts only where some record says something."""
+    """Store what records say about their step; most facts only if some record says something."""
     for fact in FACTS:
         told = [getattr(record, fact.name) for record in records]
         told = [min(value, _MAX_UINT32) if isinstance(value, int) else value for value in told]

@@ -32,7 +32,7 @@ _KINDS: dict[type[Message], int] = {
 
 
 def seal(message: Message) -> Strings:
-    """Give the two strings of a record; a graph is compressed, a chunk's columns are already.
+    """Return the two strings of a record; a graph is compressed, a chunk's columns already are.
 
     Raises:
         FormatError: If the message is too large to be read again.
@@ -60,7 +60,7 @@ def unseal(strings: Sequence[bytes], message_type: type[Message]) -> Message:
 
     Raises:
         NewerFormatError: If a newer version wrote it.
-        FormatError: If anything is not as FORMAT.md says.
+        FormatError: If anything differs from what FORMAT.md says.
     """
     if len(strings) != 2 or not all(isinstance(string, bytes) for string in strings):
         raise FormatError("record: expected two byte strings, header and payload.")
@@ -113,7 +113,7 @@ def _parse(content: bytes, message_type: type[Message]) -> Message:
         ) from None
 
 
-#: Repeated in every listing, so tiny; readers go by the header's version, not by this.
+#: Every listing repeats it, so it is tiny; readers go by the header's version, not by this.
 PLUGIN_CONTENT = b"1"
 
 #: The standard Graphs dashboard shows records of this plugin as further tags of a run.

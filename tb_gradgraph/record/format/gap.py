@@ -1,4 +1,4 @@
-"""Records that could not be written, told by those that could be after them."""
+"""Records that could not be written, as later records report them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from tb_gradgraph.record.format.limits import MAX_TAG_BYTES
 
 
 class Disk(Protocol):
-    """Where summaries end up, now or later."""
+    """The place where summaries end up, now or later."""
 
     @property
     def fault(self) -> str:
-        """Why they could not be written when that was last so."""
+        """Return why they could not be written the last time that failed."""
 
     def is_stuck(self, patience: float | None = None) -> bool:
-        """Say whether some wait; tries again if the last attempt is ``patience`` seconds old."""
+        """Say whether some wait; try again if the last attempt is ``patience`` seconds old."""
 
     def take_dropped(self) -> list[str]:
-        """Give the tags of those that were lost since the last call."""
+        """Return the tags of those lost since the last call."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Gap:
-    """How many records are missing, of which steps, and why."""
+    """How many records are missing, from which steps, and why."""
 
     records: int
     first_step: int
@@ -38,15 +38,15 @@ class Gap:
 
     @property
     def text(self) -> str:
-        """A sentence about it."""
+        """Return a sentence about the gap."""
         many = "1 record" if self.records == 1 else f"{self.records:,} records"
         steps = f"steps {self.first_step} to {self.last_step}"
         if self.first_step == self.last_step:
             steps = f"step {self.first_step}"
-        return f"{steps}: {many} lost, as the event file could not be written: {self.why}"
+        return f"{steps}: {many} lost, because the event file could not be written: {self.why}"
 
     def encode_into(self, message: pb.StatisticsChunk) -> None:
-        """Store it in the chunk that comes after it."""
+        """Store it in the chunk that follows it."""
         message.lost_records = self.records
         message.lost_first_step = self.first_step
         message.lost_last_step = self.last_step
@@ -54,13 +54,13 @@ class Gap:
 
 
 def gap_of(records: Sequence[Record], why: str) -> Gap:
-    """Make the gap of some records, at least one."""
+    """Make the gap that one or more records leave."""
     steps = [record.step for record in records]
     return Gap(len(records), min(steps), max(steps), shorten(why, MAX_TAG_BYTES))
 
 
 def joined(*gaps: Gap | None) -> Gap | None:
-    """Make one of several."""
+    """Join several gaps into one."""
     some = [gap for gap in gaps if gap is not None]
     if not some:
         return None
@@ -72,7 +72,7 @@ def decode_gap(message: pb.StatisticsChunk) -> Gap | None:
     """Read the gap before a chunk, if there is one.
 
     Raises:
-        FormatError: If it cannot be one.
+        FormatError: If it cannot be a gap.
     """
     if not message.lost_records:
         return None

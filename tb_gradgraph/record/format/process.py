@@ -13,9 +13,9 @@ class Process:
     Attributes:
         rank: Its number, from 0.
         world_size: How many there are.
-        run_id: The same on all of them; "" where unknown.
-        mesh: Name, length, and this process's place along it, of each dimension over which
-            tensors are distributed.
+        run_id: The same on all of them; "" if unknown.
+        mesh: For each dimension over which tensors are distributed: its name, its length, and
+            this process's place along it.
     """
 
     rank: int = 0
@@ -25,11 +25,11 @@ class Process:
 
 
 def tell_part(placement: str, process: Process | None) -> str:
-    """Say which part of a tensor this process has, as ``shard 1 of 2``; "" where it has all of it.
+    """Say which part of a tensor this process has, as ``shard 1 of 2``; "" if it has all of it.
 
     Args:
         placement: As in ``Slot.placement``.
-        process: Whose; None where that is not known.
+        process: The process; None if it is unknown.
     """
     split = [how.rpartition(":") for how in placement.split(",") if how]
     parts = [(name, how) for name, _, how in split if how != "R"]

@@ -1,4 +1,4 @@
-"""One segment of a chunk: an index read at once, numbers read when they are asked for."""
+"""One segment of a chunk: its index is read at once, its numbers when somebody asks for them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ WholeByRow = dict[int, np.ndarray]
 class Segment:
     """Records of one tag and one graph.
 
-    The methods decompress on every call and raise FormatError where the bytes
-    are not as FORMAT.md says; who calls them often keeps their results.
+    The methods decompress on every call and raise FormatError if the bytes are not as
+    FORMAT.md says; frequent callers keep the results.
 
     Attributes:
-        facts: What each record says of its step, by the fields of ``StepFacts``.
+        facts: What each record says about its step, by the fields of ``StepFacts``.
     """
 
     tag: str
@@ -48,7 +48,7 @@ class Segment:
         return len(self.steps)
 
     def facts_of(self, record: int) -> dict[str, Any]:
-        """Give what one record says of its step, for a dataclass of ``StepFacts``."""
+        """Return what one record says about its step, as arguments of ``StepFacts``."""
         return {name: column[record] for name, column in self.facts.items()}
 
     def presence(self) -> Presence:
@@ -66,7 +66,7 @@ class Segment:
         return StoredColumn(presence, values, np.full((), np.nan, np.float32), name in COUNTS)
 
     def histograms(self, presence: Presence) -> StoredColumn:
-        """Read the histograms: uint16 of HISTOGRAM_BINS a row."""
+        """Read the histograms: uint16, HISTOGRAM_BINS for each row."""
         counts = self._decode(self._column(HISTOGRAM), presence, HISTOGRAM_BINS)
         if counts is not None and counts.dtype != np.uint16:
             raise FormatError(f"column {HISTOGRAM!r}: expected uint16, got {counts.dtype}.")
@@ -91,7 +91,7 @@ class Segment:
         return np.array(found, np.uint16).reshape(len(self), self.rows, HISTOGRAM_BINS)
 
     def tables(self) -> list[StatisticsTable]:
-        """Lay out all statistics, one table a record."""
+        """Lay out all statistics, one table for each record."""
         presence = self.presence()
         columns = [self.column(name, presence) for name in STATISTICS]
         histograms = self.histograms(presence)
@@ -105,7 +105,7 @@ class Segment:
         ]
 
     def whole(self) -> tuple[list[WholeByRow], list[WholeByRow]]:
-        """Read the gradients and values kept whole, one mapping from row to array a record."""
+        """Read the gradients and values kept whole, one mapping from row to array for each record."""
         return decode_whole(self.message.whole, len(self), self.rows)
 
     def _decode(
@@ -124,7 +124,7 @@ class Segment:
 
 
 def decoded_bytes(message: pb.Segment) -> int:
-    """Give how many bytes the numbers of a segment are once they are decompressed."""
+    """Return how many bytes the numbers of a segment take once they are decompressed."""
     bits = len(message.step) * message.rows
     numbers = sum(message.present_rows) if message.only_present else bits
     widths = sum(
@@ -173,7 +173,7 @@ _NOTHING: Mapping[int, str] = {}
 
 
 def _read_unread(message: pb.Segment, records: int) -> tuple[Mapping[int, str], ...]:
-    """Give for each record the rows that could not be read, and why."""
+    """Return for each record the rows that could not be read, and why."""
     columns = (message.unread_record, message.unread_row, message.unread_reason)
     found: list[dict[int, str] | None] = [None] * records
     try:

@@ -1,4 +1,4 @@
-"""Columns of a segment as they are stored: a record is laid out over all rows when it is asked for."""
+"""Columns of a segment as they are stored: a record is laid out over all rows on demand."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.record.format.columns import decompress
 
-_AT_ONCE = 2**22  # bits that are counted together
+_AT_ONCE = 2**22  # how many bits are counted together
 
 
 @dataclasses.dataclass(frozen=True)
 class Presence:
-    """Where gradients arrived, a bit a record and row."""
+    """Where gradients arrived, one bit for each record and row."""
 
     bits: np.ndarray  # uint8, the least significant bit first
     records: int
@@ -23,11 +23,11 @@ class Presence:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory."""
+        """The bytes in memory."""
         return self.bits.nbytes + 8 * (self.records + 1)
 
     def record(self, index: int) -> np.ndarray:
-        """Give it for one record: bool of all rows."""
+        """Return it for one record: a bool for every row."""
         start = index * self.rows
         part = self.bits[start // 8 : -(-(start + self.rows) // 8)]
         bits = np.unpackbits(part, bitorder="little")
@@ -48,7 +48,7 @@ def read_presence(content: bytes, present_rows: tuple[int, ...], rows: int) -> P
     """Read the bits of a segment.
 
     Raises:
-        FormatError: If they are not as many as they should be, or ``present_rows`` counts others.
+        FormatError: If their number is wrong, or ``present_rows`` counts others.
     """
     records = len(present_rows)
     bits = decompress(content, (records * rows + 7) // 8, "column 'present'")
@@ -60,12 +60,12 @@ def read_presence(content: bytes, present_rows: tuple[int, ...], rows: int) -> P
 
 @dataclasses.dataclass(frozen=True)
 class StoredColumn:
-    """One column: numbers of present rows alone, or of all.
+    """One column: numbers of present rows only, or of all rows.
 
     Attributes:
         presence: Where a gradient arrived.
         values: ``[n, ...]`` of present rows or ``[records, rows, ...]``; None if it is not stored.
-        empty: What stands where there is no number: an array of ``[...]``.
+        empty: What stands in for a missing number: an array of ``[...]``.
         is_count: Whether rows without a gradient have no number though 0 is stored.
     """
 
@@ -76,12 +76,12 @@ class StoredColumn:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory, without those of ``presence``."""
+        """The bytes in memory, without those of ``presence``."""
         return 200 if self.values is None else 200 + self.values.nbytes
 
     @property
     def is_whole(self) -> bool:
-        """Whether numbers of all rows are stored."""
+        """Return whether numbers of all rows are stored."""
         return self.values is not None and self.values.ndim == self.empty.ndim + 2
 
     def record(self, index: int) -> np.ndarray:
@@ -102,7 +102,7 @@ class StoredColumn:
         return found
 
     def of_record(self, index: int) -> np.ndarray | None:
-        """Give the numbers of one record that are stored, in the order of its rows."""
+        """Return one record's stored numbers, in the order of its rows."""
         if self.values is None or self.is_whole:
             return None if self.values is None else self.values[index]
         start, end = self.presence.starts[index : index + 2]

@@ -17,11 +17,11 @@ _PATTERN = re.compile(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordTag:
-    """What a record's tag says: of which session, of which kind, and which one."""
+    """What a record's tag says: its session, its kind, and which one it is."""
 
     session: str
     kind: Literal["manifest", "graph", "stats"]
-    name: str  # hash of a graph, digits of a chunk's number, "" for the manifest
+    name: str  # a graph's hash, a chunk's number in digits, "" for the manifest
 
 
 def create_session(start_time: float) -> str:

@@ -12,16 +12,16 @@ from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.columns import DTYPES, compress, decompress, dtype_of, element_type
 
-WholeArrays = Sequence[Mapping[int, np.ndarray]]  # one mapping a record: row -> array
+WholeArrays = Sequence[Mapping[int, np.ndarray]]  # one mapping for each record: row -> array
 
 
 def storable(array: np.ndarray) -> np.ndarray:
-    """Give a row-major, little-endian array of a stored dtype with every value unchanged.
+    """Return a row-major, little-endian array of a stored dtype, with every value unchanged.
 
-    Narrow floats and integers are widened, nothing is ever narrowed.
+    Narrow floats and integers are widened; nothing is ever narrowed.
 
     Raises:
-        FormatError: If the dtype has no wider stored one.
+        FormatError: If no stored dtype is wide enough.
     """
     array = np.asarray(array)
     kind, size = array.dtype.kind, array.dtype.itemsize

@@ -15,7 +15,7 @@ from tensorboard.compat.proto.event_pb2 import Event
 
 from tb_gradgraph.errors import FormatError
 
-#: No event of a sane file is larger; a length beyond it is a damaged one.
+#: No event of a sane file is larger; a greater length is a damaged one.
 MAX_EVENT_BYTES = 1 << 30
 
 _LENGTH = struct.Struct("<QI")
@@ -40,7 +40,7 @@ def list_run_directories(root: pathlib.Path, told: Told) -> list[pathlib.Path]:
 
 
 def run_name(directory: pathlib.Path, root: pathlib.Path) -> str:
-    """Name a run as TensorBoard does; bytes that are no text become question marks."""
+    """Name a run as TensorBoard does; bytes that are not text become question marks."""
     name = directory.relative_to(root).as_posix()
     return name.encode(errors="replace").decode()
 
@@ -49,8 +49,8 @@ def read_events(directory: str | os.PathLike[str], told: Told) -> Iterator[Event
     """Yield the events of all files of one run in order, as far as they can be read.
 
     Args:
-        directory: Of the run; it may be gone by now, and so may its files.
-        told: Called with a sentence for each file whose rest, or whole, cannot be read.
+        directory: The run's directory; it, or its files, may be gone by now.
+        told: Called with a sentence for each file that cannot be read, or not to its end.
     """
     try:
         paths = list_event_files(directory)
@@ -79,7 +79,7 @@ def list_event_files(directory: str | os.PathLike[str]) -> list[pathlib.Path]:
 
 
 def _may_be_file(path: pathlib.Path) -> bool:
-    """Whether a path is a file, or something of which only opening it tells why it is none."""
+    """Return whether a path is a file, or something that only opening shows not to be one."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except OSError:
@@ -89,8 +89,8 @@ def _may_be_file(path: pathlib.Path) -> bool:
 def read_event_file(path: str | os.PathLike[str]) -> Iterator[Event]:
     """Yield the events of a file in order.
 
-    A file that ends within an event is normal, its writer may still be at
-    work: the events before are yielded and reading ends.
+    A file that ends within an event is normal, because its writer may still be at work: the
+    events before are yielded, and reading ends.
 
     Raises:
         FormatError: If a checksum, a length or an event is not as it should be.
@@ -119,7 +119,7 @@ def _read_record(stream: BinaryIO, size: int, where: str) -> bytes | None:
     if length > MAX_EVENT_BYTES:
         raise FormatError(f"{where}: expected at most {MAX_EVENT_BYTES} bytes, got {length}.")
     if length > size:
-        return None  # nothing is allocated for what is not there
+        return None  # nothing is allocated for missing bytes
     content = stream.read(length)
     footer = stream.read(_CHECKSUM.size)
     if len(content) < length or len(footer) < _CHECKSUM.size:
@@ -130,6 +130,6 @@ def _read_record(stream: BinaryIO, size: int, where: str) -> bytes | None:
 
 
 def _mask(checksum: int) -> int:
-    # TensorFlow's record format rotates and shifts checksums, so that a checksum of
-    # data that itself holds checksums does not become degenerate.
+    # TensorFlow's record format rotates and shifts checksums, so that the checksum of data
+    # that itself holds checksums does not degenerate.
     return (((checksum >> 15) | (checksum << 17)) + 0xA282EAD8) & 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""What the reader needs of TensorBoard's data provider, over event files: no TensorBoard runs."""
+"""The part of TensorBoard's data provider that the reader needs, over event files, without TensorBoard."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class EventFiles:
     def __init__(self, logdir: str | os.PathLike[str]) -> None:
         root = pathlib.Path(logdir)
         if not root.is_dir():
-            raise FileNotFoundError(f"expected a log directory, got {str(root)!r}, which is none.")
+            raise FileNotFoundError(
+                f"expected a log directory, got {str(root)!r}, which is not one."
+            )
         self._records: dict[str, dict[str, np.ndarray]] = {}
         self._scalars: dict[str, dict[str, list[_Point]]] = {}
         told: list[str] = []
@@ -52,7 +54,7 @@ class EventFiles:
         self.problems = tuple(dict.fromkeys(told))
 
     def rename(self, run: str, name: str) -> None:
-        """Give a run another name."""
+        """Return a run another name."""
         for found in (self._records, self._scalars):
             found[name] = found.pop(run)
 
@@ -63,7 +65,7 @@ class EventFiles:
     def read_tensors(
         self, *_: Any, run_tag_filter: Any, **__: Any
     ) -> dict[str, dict[str, list[_Datum]]]:
-        """Read some of them."""
+        """Read some of those records."""
         return {
             run: {tag: [_Datum(self._records[run][tag])] for tag in run_tag_filter.tags}
             for run in run_tag_filter.runs
@@ -76,7 +78,7 @@ class EventFiles:
     def read_scalars(
         self, *_: Any, run_tag_filter: Any, downsample: int, **__: Any
     ) -> dict[str, dict[str, list[_Point]]]:
-        """Read some of them, at most ``downsample`` points of each."""
+        """Read some of those scalars, at most ``downsample`` points of each."""
         found: dict[str, dict[str, list[_Point]]] = {}
         for run in run_tag_filter.runs:
             there = self._scalars.get(run, {})
@@ -117,7 +119,7 @@ def _is_record(value: Summary.Value) -> bool:
 
 
 def _scalar_of(value: Summary.Value) -> float | None:
-    """Give the number of a scalar, as the old and the new API write it; ``None`` of all else.
+    """Return a scalar's number, as the old or the new API writes it; ``None`` for anything else.
 
     Raises:
         Exception: If a scalar's tensor is not one number.
@@ -127,7 +129,7 @@ def _scalar_of(value: Summary.Value) -> float | None:
     if value.metadata.plugin_data.plugin_name != _SCALARS or not value.HasField("tensor"):
         return None
     sizes = [dim.size for dim in value.tensor.tensor_shape.dim]
-    if any(size != 1 for size in sizes):  # one number may claim to stand for any many
+    if any(size != 1 for size in sizes):  # one number may claim to stand for any amount
         raise FormatError(f"expected one number, got a tensor of shape {sizes[:8]}.")
     array = tensor_util.make_ndarray(value.tensor)
     if array.size != 1 or array.dtype.kind not in "fiub":

@@ -1,4 +1,4 @@
-"""Read what was logged straight from the event files, without TensorBoard running."""
+"""Read what was logged straight from the event files, without running TensorBoard."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class LoggedRun:
 
     Attributes:
         name: Path below the log directory with forward slashes, ``.`` for itself.
-        sessions: One manifest a writer's life, oldest first.
+        sessions: One manifest for each writer's life, oldest first.
         graphs: Structures by hash.
-        records: Sorted by tag, step, stage and backward pass; where a restarted session
-            repeats steps of an earlier one, the later session's.
+        records: Sorted by tag, step, stage and backward pass; if a restarted session repeats
+            steps of an earlier one, the later session's count.
         warnings: What could not be read, one sentence each.
         hidden: Which records of earlier sessions are not among ``records``.
-        earlier: Each session of which some are hidden, by itself.
-        gaps: Records that could not be written, as while the disk was full.
+        earlier: Each session that has hidden records, by itself.
+        gaps: Records that could not be written, for example while the disk was full.
         ended: What ended a recording early, one sentence each.
     """
 
@@ -59,7 +59,7 @@ def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
     """
     root = pathlib.Path(logdir)
     if not root.is_dir():
-        raise FileNotFoundError(f"expected a log directory, got {str(root)!r}, which is none.")
+        raise FileNotFoundError(f"expected a log directory, got {str(root)!r}, which is not one.")
     told: list[str] = []
     directories = list_run_directories(root, told.append)
     runs = [read_run(path, run_name(path, root)) for path in directories]
@@ -69,7 +69,7 @@ def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
 
 
 def read_run(directory: str | os.PathLike[str], name: str = ".") -> LoggedRun:
-    """Read the event files of one directory; a damaged record costs itself alone."""
+    """Read one directory's event files; a damaged record costs only itself."""
     reading = _Reading()
     for event in read_events(directory, reading.warnings.append):
         reading.add_event(event)
@@ -91,7 +91,7 @@ class _Reading:
         self._whole_bytes = 0
 
     def add_event(self, event: Event) -> None:
-        """Take in what an event holds of ours; the rest is skipped."""
+        """Take in what an event holds of ours, and skip the rest."""
         for value in event.summary.value:
             tag = parse_tag(value.tag)
             if tag is not None and value.metadata.plugin_data.plugin_name == PLUGIN_NAME:
@@ -131,7 +131,7 @@ class _Reading:
                 f"expected at most {MAX_RUN_WHOLE_BYTES} bytes of whole tensors in a run, got more"
             )
             which = f"tag {segment.tag!r}, steps {min(segment.steps)} to {max(segment.steps)}"
-            self.warnings.append(f"{which}: {text}; the statistics alone are given.")
+            self.warnings.append(f"{which}: {text}; only the statistics are returned.")
         return list(_read_records(segment, self._columns, has_room))
 
     def finish(self, name: str) -> LoggedRun:
@@ -152,7 +152,7 @@ class _Reading:
         )
 
     def _session(self, name: str, session: str, number: int) -> LoggedRun:
-        """Give one session as a run."""
+        """Return one session as a run."""
         manifests = (self.manifests[session],) if session in self.manifests else ()
         records = tuple(join_sessions([self.records[session]]))
         used = {record.graph_hash for record in records}
@@ -161,7 +161,7 @@ class _Reading:
 
 
 def _read_records(segment: Segment, columns: LastColumns, with_whole: bool) -> Iterator[Record]:
-    """Give the records of a segment, all of which is checked; tables are laid out when looked at."""
+    """Yield the records of a segment that is fully checked; tables are laid out when looked at."""
     nothing: list[dict[int, np.ndarray]] = [{}] * len(segment)
     gradients, values = segment.whole() if with_whole else (nothing, nothing)
     columns.check(segment)

@@ -1,4 +1,4 @@
-"""Sessions of one run: which records count where they repeat each other's steps, and which are hidden."""
+"""Sessions of one run: which records count if sessions repeat steps, and which are hidden."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tb_gradgraph.statistics import STAGES
 
 _STAGE_ORDER = {stage: number for number, stage in enumerate(STAGES)}
 
-#: What to do about records that are hidden and should not be.
+#: What to do if hidden records should not be hidden.
 CURE = (
     "a script that resumes a training sets watch.step = n before its loop; a training that begins "
-    "anew gets a directory of its own"
+    "anew gets its own directory"
 )
 
 
 class Locatable(Protocol):
-    """What says of which tag, step and backward pass it is."""
+    """What says to which tag, step and backward pass it belongs."""
 
     @property
     def tag(self) -> str: ...  # noqa: D102
@@ -39,16 +39,16 @@ Located = TypeVar("Located", bound=Locatable)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HiddenRecords:
-    """Records of one tag and session that a later session of the run stands in the place of.
+    """Records of one tag and session that a later session of the run replaces.
 
     Attributes:
-        tag: Of the records.
-        session: Name of the session.
+        tag: The records' tag.
+        session: The session's name.
         number: Which session of the run it is, from 1 on.
         by: Which session hides them.
-        from_step: The step at which that began.
+        from_step: The step at which that session began.
         records: How many are hidden.
-        steps: Which steps they are of, each once, ascending.
+        steps: Their steps, each once, ascending.
     """
 
     tag: str
@@ -74,7 +74,7 @@ class HiddenRecords:
 
 
 def session_run(run: str, number: int) -> str:
-    """Name one session of a run, where it is shown by itself."""
+    """Name one session of a run, if it is shown by itself."""
     return f"{run} (session {number})"
 
 
@@ -107,10 +107,10 @@ def join_sessions(sessions: Iterable[Sequence[Located]]) -> list[Located]:
 
     Within a step they come in the order of its stages, and of the passes within a stage.
 
-    From its first step of a tag on, a later session replaces an earlier one: it
-    is a training started again from a checkpoint. Within a session, what is said
-    of one backward pass and stage again replaces what was said before: first
-    the structure is written, then the gradients.
+    From its first step of a tag on, a later session replaces an earlier one, because it
+    is a training restarted from a checkpoint. Within a session, a later record of the
+    same backward pass and stage replaces an earlier one: first the structure is
+    written, then the gradients.
     """
     kept: dict[str, dict[tuple[int, int, str], Located]] = {}
     for session in sessions:

@@ -1,4 +1,4 @@
-"""Tables of many records in little memory."""
+"""The tables of many records in little memory."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
 
 class LastColumns:
-    """Decodes the columns of one segment at a time: those of the one before are let go of."""
+    """Decodes the columns of one segment at a time, and lets go of those of the segment before."""
 
     def __init__(self) -> None:
         self._segment: Segment | None = None
         self._found: dict[str, StoredColumn | Presence] = {}
 
     def presence(self, segment: Segment) -> Presence:
-        """Give where gradients arrived."""
+        """Return where gradients arrived."""
         return self._get(segment, "present", segment.presence)
 
     def column(self, segment: Segment, name: str) -> StoredColumn:
-        """Give one statistic."""
+        """Return one statistic."""
         return self._get(segment, name, lambda: segment.column(name, self.presence(segment)))
 
     def histograms(self, segment: Segment) -> StoredColumn:
-        """Give the histograms."""
+        """Return the histograms."""
         make = lambda: segment.histograms(self.presence(segment))  # noqa: E731
         return self._get(segment, "histogram", make)
 
     def check(self, segment: Segment) -> None:
-        """Decode everything once; FormatError if a column is not as it should be."""
+        """Decode everything once; raise FormatError if a column is wrong."""
         for name in STATISTICS:
             self.column(segment, name)
         self.histograms(segment)
@@ -47,7 +47,7 @@ class LastColumns:
 
 
 class StoredTable(StatisticsTable):
-    """A table that is laid out when it is looked at, each time anew: many take little memory."""
+    """A table that is laid out anew each time it is looked at, so that many take little memory."""
 
     def __init__(self, columns: LastColumns, segment: Segment, index: int) -> None:
         vars(self).update(_columns=columns, _segment=segment, _index=index)

@@ -14,10 +14,10 @@ _SAMPLES = (b"", b"\x00", bytes(range(256)) * 5)
 
 
 def use_fast_checksum(file_writer: Any) -> bool:
-    """Let torch's file writer frame its records with google-crc32c, if that gives the same bytes.
+    """Make torch's file writer frame its records with google-crc32c, if that gives the same bytes.
 
     Only the instance behind ``file_writer`` is changed. Anything unexpected,
-    such as other internals or a library without native code, leaves it alone.
+    such as other internals or a library without native code, leaves it as it is.
 
     Returns:
         Whether the fast path is in use.
@@ -40,7 +40,7 @@ def use_fast_checksum(file_writer: Any) -> bool:
 
 def _load_checksum() -> Callable[[bytes], int] | None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns where it has no native code
+        warnings.simplefilter("ignore")  # it warns if it has no native code
         import google_crc32c
     return google_crc32c.value if google_crc32c.implementation == "c" else None
 

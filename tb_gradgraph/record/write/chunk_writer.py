@@ -32,10 +32,10 @@ from tb_gradgraph.version import __version__
 
 AddSummary = Callable[[Summary, "int | None"], None]
 
-#: Graphs that wait for a record to be kept; beyond it the oldest is forgotten.
+#: How many graphs wait for a record to be kept; beyond that the oldest is forgotten.
 MAX_WAITING_GRAPHS = 256
 
-#: A graph that changes at every step would flood the standard dashboard, and it cannot draw large ones.
+#: A graph that changes at every step would flood the standard dashboard, which cannot draw large ones.
 MAX_DASHBOARD_GRAPHS = 8
 MAX_DASHBOARD_NODES = 20_000
 
@@ -47,14 +47,14 @@ class SinkError(Exception):
 class ChunkWriter:
     """One session's encoder. Not thread-safe: the session calls it on its own thread.
 
-    A record or graph that cannot be stored costs itself alone, and is named by ``take_lost``.
+    A record or graph that cannot be stored costs only itself, and ``take_lost`` names it.
     SinkError says that the writer behind ``add_summary`` failed. While the disk is full, chunks
-    are left out, and the next one that is written tells how many records, and of which steps.
+    are left out, and the next chunk written says how many records that lost, and of which steps.
 
     Args:
         add_summary: Takes a summary and a step.
         clock: Seconds since the epoch.
-        disk: None for one that is never full.
+        disk: None if it is never full.
     """
 
     def __init__(
@@ -65,9 +65,9 @@ class ChunkWriter:
         disk: Disk | None = None,
     ) -> None:
         self._disk = disk
-        self._gap: Gap | None = None  # not told yet
-        self._ended = ""  # nor that
-        self._sent: dict[str, Gap | None] = {}  # by tag: what is lost if the chunk is
+        self._gap: Gap | None = None  # not reported yet
+        self._ended = ""  # not reported yet either
+        self._sent: dict[str, Gap | None] = {}  # by tag: what is lost if that chunk is
         self._add_summary = add_summary
         self._torch_version = torch_version
         self.process = Process()  # for the manifest
@@ -78,19 +78,19 @@ class ChunkWriter:
         self._pending: list[Record] = []
         self._graphs: collections.OrderedDict[str, Graph] = collections.OrderedDict()
         self._graphs_written: set[str] = set()
-        self._published: dict[str, set[str]] = {}  # hashes by tag
+        self._published: dict[str, set[str]] = {}  # hashes, by tag
         self._started = False
         self._lost: list[str] = []
         self.chunks_written = 0
 
     def write_graph(self, graph: Graph) -> None:
-        """Keep a graph until a record of it is written."""
+        """Keep a graph until one of its records is written."""
         self._graphs[graph.hash] = graph
         if len(self._graphs) > MAX_WAITING_GRAPHS:
             self._graphs.popitem(last=False)
 
     def write_record(self, record: Record) -> None:
-        """Put a record into the open chunk, its graph before it, and close the chunk if it is due."""
+        """Put a record into the open chunk, after its graph, and close the chunk if it is due."""
         if not self._admits(record):
             return
         if not self._is_stuck():
@@ -109,7 +109,7 @@ class ChunkWriter:
             return False
 
     def seconds_left(self) -> float | None:
-        """Tell how long until :meth:`write_due` has something to do; ``None`` while nothing is open."""
+        """Say how long until :meth:`write_due` has something to do; ``None`` while nothing is open."""
         return self._schedule.seconds_left(self._clock())
 
     def write_due(self) -> None:
@@ -126,7 +126,7 @@ class ChunkWriter:
         self._write_open(0.0)
 
     def write_end(self, why: str) -> None:
-        """Tell that nothing more of some tag is recorded."""
+        """Report that nothing more of some tag is recorded."""
         self._ended = shorten(f"{self._ended}; {why}" if self._ended else why, MAX_TAG_BYTES)
         self.write_pending()
 
@@ -160,7 +160,7 @@ class ChunkWriter:
         return size
 
     def settle(self) -> None:
-        """Take note that what was added is in the file, waits for room, or is lost."""
+        """Note that what was added is in the file, waits for room, or is lost."""
         self._take_dropped()
         self._sent.clear()
 
@@ -187,17 +187,17 @@ class ChunkWriter:
         return "" if self._disk is None else self._disk.fault
 
     def lose(self, why: str, record: Record | None = None) -> None:
-        """Note that something is not stored, as a record."""
+        """Note that something, such as a record, is not stored."""
         where = "" if record is None else f"{record.tag!r}, step {record.step}: "
         self._lost.append(where + why)
 
     def take_lost(self) -> list[str]:
-        """Say what could not be stored since the last call."""
+        """Return what could not be stored since the last call."""
         lost, self._lost = self._lost, []
         return lost
 
     def _seal(self, records: list[Record]) -> Iterator[tuple[list[Record], Strings]]:
-        """Give the chunk of all records, or several where one of them cannot be stored."""
+        """Yield the chunk of all records, or several if one of them cannot be stored."""
         if not records and self._gap is None and not self._ended:
             return
         try:
@@ -253,7 +253,7 @@ class ChunkWriter:
             self.lose(f"its graph: {_named(error)}", record)
 
     def _publish_graph(self, record: Record, graph: Graph) -> None:
-        """Show the graph in the standard dashboard too, once a tag."""
+        """Show the graph in the standard dashboard too, once for each tag."""
         published = self._published.setdefault(record.tag, set())
         if record.graph_hash in published or len(published) >= MAX_DASHBOARD_GRAPHS:
             return
@@ -278,7 +278,7 @@ def _named(error: Exception) -> str:
 
 
 def _columns_of(process: Process) -> dict[str, Any]:
-    """Give the manifest's columns; none of a process that is the only one."""
+    """Return the manifest's columns; none for a process that is the only one."""
     if process == Process():
         return {}
     names, sizes, places = zip(*process.mesh) if process.mesh else ((), (), ())

@@ -1,4 +1,4 @@
-"""The user's own writer as a place for summaries: torch's or tensorboardX's, neither imported."""
+"""The user's own writer, torch's or tensorboardX's, as a place for summaries; neither is imported."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class SummarySink(Protocol):
 class WriterSink:
     """A user's SummaryWriter, torch's or tensorboardX's, or a subclass of either.
 
-    Its file writer is asked for anew at each call, because both libraries
-    replace it when a closed writer is used again.
+    It asks for the file writer anew at each call, because both libraries replace it when a
+    closed writer is used again.
 
     Args:
-        writer: Not kept alive longer than the sink; nothing on it is changed but
-            the checksum function of its own event file, and that it waits while the disk is full.
-        caller: The public function named in errors, as ``"watch()"``.
+        writer: Not kept alive longer than the sink. Only the checksum function of its own event
+            file is changed, and that it waits while the disk is full.
+        caller: The public function that errors name, such as ``"watch()"``.
 
     Raises:
         WriterError: If the writer is closed or of an unknown kind.
@@ -41,7 +41,7 @@ class WriterSink:
         if not callable(getattr(writer, "_get_file_writer", None)):
             raise WriterError(
                 f"{caller}: expected a SummaryWriter of torch or tensorboardX, got "
-                f"{type(writer).__name__}. Of a logger, pass its .experiment."
+                f"{type(writer).__name__}. For a logger, pass its .experiment."
             )
         self._writer = writer
         self._caller = caller
@@ -64,7 +64,7 @@ class WriterSink:
 
     @property
     def fault(self) -> str:
-        """Why the event file could not be written when that was last so."""
+        """Return why the event file could not be written the last time that failed."""
         return "" if self._file is None else self._file.fault
 
     def is_stuck(self, patience: float | None = None) -> bool:
@@ -72,7 +72,7 @@ class WriterSink:
         return self._file is not None and self._file.is_stuck(patience)
 
     def take_dropped(self) -> list[str]:
-        """Give the tags of our own summaries that were lost since the last call."""
+        """Return the tags of our own summaries that were lost since the last call."""
         return [] if self._file is None else self._file.take_dropped()
 
     def _file_writer(self) -> Any:
@@ -90,7 +90,7 @@ class WriterSink:
 
 
 def _in_writers_protos(summary: Summary, file_writer: Any) -> Any:
-    """Parse the summary again where the writer has message classes of its own, as tensorboardX."""
+    """Parse the summary again if the writer has its own message classes, as tensorboardX does."""
     package = type(file_writer).__module__.partition(".")[0]
     protos = sys.modules.get(f"{package}.proto.summary_pb2")
     if package == "tensorboard" or protos is None:

@@ -1,4 +1,4 @@
-"""The event file while its disk is full: torch's writer waits for room instead of dying."""
+"""The event file while its disk is full: torch's writer waits for room instead of failing."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event
 
-#: Seconds between attempts to write again that nobody asked for.
+#: Seconds between unasked attempts to write again.
 RETRY_SECONDS = 2.0
-#: Events that wait for room; beyond it new ones are lost.
+#: How many bytes of events wait for room; beyond that new ones are lost.
 WAITING_BYTES = 4 * 2**20
 
-_GONE = -1  # in the place of a file's length
-_HEAD, _FOOT = 12, 4  # of a framed event: length and checksum before it, checksum after it
+_GONE = -1  # instead of a file's length
+_HEAD, _FOOT = 12, 4  # around an event: length and checksum before it, checksum after it
 
 
 def make_patient(file_writer: Any) -> PatientFile | None:
-    """Put a PatientFile into torch's file writer, once; None where its internals are others.
+    """Put a PatientFile into torch's file writer, once; None if its internals are different.
 
-    Its thread ends with the first OSError, and every call of the user's writer raises from then on.
+    Its thread ends at the first OSError, and from then on every call of the user's writer raises.
     """
     try:
-        # Not above: where TensorFlow is installed the writer takes its files from there.
+        # Not above: if TensorFlow is installed the writer takes its files from there.
         from tensorboard.compat.tensorflow_stub.io.gfile import GFile, LocalFileSystem
 
         records = file_writer.event_writer._async_writer._writer
@@ -38,7 +38,7 @@ def make_patient(file_writer: Any) -> PatientFile | None:
         if type(file) is not GFile or type(file.fs) is not LocalFileSystem:
             return None
         records._writer = PatientFile(file)
-    except Exception:  # whatever differs in this version, it writes as ever
+    except Exception:  # whatever differs in this version, it writes as before
         return None
     return records._writer
 
@@ -46,8 +46,8 @@ def make_patient(file_writer: Any) -> PatientFile | None:
 class PatientFile:
     """Takes one framed event a call and appends it to the file, now or when there is room again.
 
-    A file that is gone raises as without. Of an event that fitted in part the rest comes first
-    later on, so that the file is at any time the beginning of what a reader expects.
+    A file that is gone raises as it does without this. If an event fitted only in part, its rest
+    comes first later on, so that the file is always the beginning of what a reader expects.
     Any thread may call.
 
     Args:
@@ -60,8 +60,8 @@ class PatientFile:
         self._lock = threading.RLock()
         self._waiting: collections.deque[bytes] = collections.deque()
         self._waiting_bytes = 0
-        self._done = 0  # bytes of the first that are in the file
-        self._size: int | None = None  # of the file then
+        self._done = 0  # how many bytes of the first event are in the file
+        self._size: int | None = None  # the file's size then
         self._tried = 0.0
         self._dropped: list[str] = []
         self._has_warned = False
@@ -82,7 +82,7 @@ class PatientFile:
         """Say whether events wait for room, after another attempt if the last one is old.
 
         Args:
-            patience: Seconds since the last attempt; None for no attempt.
+            patience: Seconds that the last attempt must be ago; None for no attempt.
         """
         with self._lock:
             if patience is not None and time.monotonic() - self._tried >= patience:
@@ -90,19 +90,19 @@ class PatientFile:
             return bool(self._waiting)
 
     def take_dropped(self) -> list[str]:
-        """Give the tags of our own events that were lost since the last call."""
+        """Return the tags of our own events lost since the last call."""
         with self._lock:
             dropped, self._dropped = self._dropped, []
         return dropped
 
     def flush(self) -> None:
-        """Try again to write what waits."""
+        """Try again to write waiting events."""
         with self._lock:
             self._resume()
             self._file.flush()
 
     def close(self) -> None:
-        """Close the file; of an event that is there in part nothing is left."""
+        """Close the file; remove an event that is there only in part."""
         with self._lock:
             with contextlib.suppress(OSError):
                 self._resume()
@@ -114,7 +114,7 @@ class PatientFile:
 
     @property
     def closed(self) -> bool:
-        """Whether the file was closed."""
+        """Return whether the file was closed."""
         return self._file.closed
 
     def _resume(self) -> None:
@@ -144,7 +144,7 @@ class PatientFile:
             self._dropped.extend(tag for tag in tags if tag.startswith("gradgraph/"))
 
     def _append(self, content: bytes) -> int:
-        """Append it and give how many bytes of it are in the file then."""
+        """Append the event and return how many of its bytes are then in the file."""
         before = self._length()
         try:
             self._file.write(content)
@@ -158,7 +158,7 @@ class PatientFile:
         return len(content)
 
     def _find_done(self, content: bytes, before: int | None) -> int | None:
-        """Tell how much of ``content`` was appended; None if it is not known, or the file is gone."""
+        """Return how much of ``content`` was appended; None if that is unknown, or the file is gone."""
         self._size = after = self._length()
         if before is None or after is None:
             return 0 if before is after else None
@@ -166,7 +166,7 @@ class PatientFile:
         if before == _GONE or not 0 <= done <= len(content):
             return None
         if done and not self._holds(before, content[:done]):
-            os.truncate(self._path, before)  # lengthened first, and not written later
+            os.truncate(self._path, before)  # it was lengthened first, and not written afterwards
             self._size = before
             return 0
         return done
@@ -177,7 +177,7 @@ class PatientFile:
             return file.read(len(content)) == content
 
     def _length(self) -> int | None:
-        """Give the file's; None if that may not be known."""
+        """Return the file's size; None if it may not be known."""
         try:
             return os.stat(self._path).st_size
         except (FileNotFoundError, NotADirectoryError):
@@ -187,13 +187,13 @@ class PatientFile:
 
     def _tell(self, error: OSError) -> None:
         self.fault = (
-            f"{type(error).__name__}: {error.strerror or error}"  # goes into the log: no path
+            f"{type(error).__name__}: {error.strerror or error}"  # it goes into the log, so no path
         )
         if not self._has_warned:
             self._has_warned = True
             warn(
                 f"the event file {self._path} cannot be written ({self.fault}); training goes on. Recording "
-                "and the writer pause, and go on when it can be; what does not fit into "
+                "and the writer pause until it can be written; whatever does not fit into "
                 f"{WAITING_BYTES // 2**20} MiB until then is lost."
             )
 
@@ -202,8 +202,8 @@ _logger = logging.getLogger(__name__)
 
 
 def warn(text: str) -> None:
-    """Warn the user; where the user's filters make an error of it, log it."""
+    """Warn the user; if the user's filters make that an error, log it."""
     try:
         warnings.warn(f"tb_gradgraph: {text}", RuntimeWarning, stacklevel=3)
-    except RuntimeWarning:  # training goes on all the same
+    except RuntimeWarning:  # training goes on anyway
         _logger.error("tb_gradgraph: %s", text)

@@ -1,4 +1,4 @@
-"""When a chunk of records is closed, and which records are kept once a session is large."""
+"""When a chunk of records is closed, and which records a large session keeps."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from tb_gradgraph.graph import Record
 from tb_gradgraph.statistics import HISTOGRAM_BINS, NONFINITE_COLUMNS, STATISTICS
 
 CHUNK_BYTES = 2**20
-#: A chunk is closed at this age in seconds, later at this share of the session's age, at most so old.
+#: A chunk closes at this age in seconds, later at this share of the session's age, at most so old.
 FIRST_AGE = 5.0
 AGE_SHARE = 0.01
 LAST_AGE = 300.0
 
-#: Each time another so much is written, only every second of the steps kept so far is kept on.
+#: Each time this much more is written, only every second of the steps kept so far is kept from then on.
 BUDGET_BYTES = 200 * 10**6
 BUDGET_RECORDS = 2000
 
 _RECORD_BYTES = 64
-_ROW_BYTES = 4 * len(STATISTICS) + 2 * HISTOGRAM_BINS  # of a row where a gradient arrived
+_ROW_BYTES = 4 * len(STATISTICS) + 2 * HISTOGRAM_BINS  # for a row where a gradient arrived
 
 
 def record_bytes(record: Record) -> int:
@@ -30,7 +30,7 @@ def record_bytes(record: Record) -> int:
 
 
 def has_nonfinite(record: Record) -> bool:
-    """Whether any gradient of the record holds a NaN or an infinity."""
+    """Return whether any gradient of the record holds a NaN or an infinity."""
     counts = record.table.values[record.table.present][:, NONFINITE_COLUMNS]
     return bool(np.any(counts > 0))
 
@@ -38,8 +38,8 @@ def has_nonfinite(record: Record) -> bool:
 class ChunkSchedule:
     """Decides, record by record and second by second; times are seconds on one clock.
 
-    Used on one thread only. The cadence is bounded by what was written: past
-    each budget the stride doubles, and with it the age of chunks.
+    Used on one thread only. What was written bounds the cadence: past each budget the
+    stride doubles, and with it the age of chunks.
     """
 
     def __init__(self, start_time: float) -> None:
@@ -48,22 +48,22 @@ class ChunkSchedule:
         self._pending_bytes = 0
         self._bytes_written = 0
         self._records_written = 0
-        self._ratio = 1.0  # compressed size of the last chunk, over the estimate
+        self._ratio = 1.0  # the last chunk's compressed size, over the estimate
         self._steps: dict[str, tuple[int, int]] = {}  # tag -> (last step, how many before it)
         self._nonfinite: set[str] = set()  # tags whose last record was not finite
         self._urgent = False
 
     @property
     def stride(self) -> int:
-        """Every so many-th recorded step is kept."""
+        """Every stride-th recorded step is kept."""
         spent = max(self._bytes_written / BUDGET_BYTES, self._records_written / BUDGET_RECORDS)
         return 2 ** min(int(spent), 30)
 
     def admits(self, record: Record) -> bool:
         """Say whether to keep a record, and count it as pending if so.
 
-        The first record of a tag that is not finite is always kept and closes
-        the chunk: it may be the last thing that a training does.
+        A tag's first record that is not finite is always kept and closes the chunk, because it
+        may be the last thing that a training does.
         """
         last, count = self._steps.get(record.tag, (record.step, 0))
         count += record.step != last
@@ -84,7 +84,7 @@ class ChunkSchedule:
         return not was_nonfinite
 
     def seconds_left(self, now: float) -> float | None:
-        """Tell how long the open chunk may stay open; ``None`` while nothing is pending."""
+        """Say how long the open chunk may stay open; ``None`` while nothing is pending."""
         if not self._pending_bytes:
             return None
         if self._opened is None:
@@ -95,18 +95,18 @@ class ChunkSchedule:
         return max(0.0, self._opened + age - now)
 
     def spend(self, size: int) -> None:
-        """Take note that a record of ``size`` bytes was written, a graph or a chunk."""
+        """Note that a record of ``size`` bytes, a graph or a chunk, was written."""
         self._bytes_written += size
         self._records_written += 1
 
     def close(self, size: int) -> None:
-        """Take note that the open chunk was written with ``size`` bytes."""
+        """Note that the open chunk was written with ``size`` bytes."""
         self.spend(size)
         self._ratio = min(1.0, max(0.2, size / max(1, self._pending_bytes)))
         self.drop()
 
     def drop(self) -> None:
-        """Take note that nothing is pending any more."""
+        """Note that nothing is pending any more."""
         self._pending_bytes = 0
         self._opened = None
         self._urgent = False

@@ -1,4 +1,4 @@
-"""One writer's life: records go in on the training's thread and are written on another."""
+"""One writer's life: records come in on the training's thread and are written on another."""
 
 from __future__ import annotations
 
@@ -18,27 +18,26 @@ from tb_gradgraph.record.write.session_thread import SessionThread
 
 
 class Holder(Protocol):
-    """Who holds records back until it knows more of their step."""
+    """Holds records back until it knows more about their step."""
 
     def hand_over(self) -> None:
-        """Write them. Called in a signal handler; must not raise, nor wait for a lock."""
+        """Write them. Called in a signal handler; must not raise or wait for a lock."""
 
 
 class Session:
     """Takes graphs and records, and hands summaries to ``add_summary`` on a daemon thread.
 
-    Nothing is written before the first record. A failure of the writer is warned of
-    once and ends the session; it is never raised here. A record that cannot be stored costs
-    itself alone. At
-    the interpreter's exit, and on SIGTERM where nobody else handles it, what is
-    pending is written. A forked child, a copy and an unpickled session write nothing.
+    Nothing is written before the first record. A failure of the writer gives one warning
+    and ends the session; it is never raised here. A record that cannot be stored costs
+    only itself. What is pending is written when the interpreter exits, and on SIGTERM if
+    nobody else handles it. A forked child, a copy and an unpickled session write nothing.
 
     Args:
         add_summary: Takes a TensorBoard summary and a step; called on one other thread.
-        flush_writer: Called there after each chunk, so that TensorBoard sees it.
+        flush_writer: Called on that thread after each chunk, so that TensorBoard sees it.
         torch_version: Kept in the session's manifest.
         clock: Seconds since the epoch.
-        disk: Knows whether what was added waits for room; recording pauses then.
+        disk: Knows whether what was added waits for room; recording then pauses.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class Session:
         self._graphs: set[str] = set()
         self._holders: weakref.WeakSet[Holder] = weakref.WeakSet()
         shutdown.add(self)
-        # A session that is dropped without close() still writes what it has.
+        # A session dropped without close() still writes what it has.
         weakref.finalize(self, self._thread.stop).atexit = False
 
     @property
@@ -66,7 +65,7 @@ class Session:
         return self._writer.session
 
     def describe(self, process: Process) -> None:
-        """Say whose session it is, for its manifest: before the first record."""
+        """Say, before the first record, whose session it is, for its manifest."""
         self._writer.process = process
 
     @property
@@ -76,17 +75,17 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """Whether records are still taken."""
+        """Return whether records are still taken."""
         return not self._closed and self.failure is None and self._pid == os.getpid()
 
     def write_graph(self, tag: str, graph: Graph) -> None:
-        """Hand over a graph: it is written once, before the first record of it.
+        """Hand over a graph, which is written once, before its first record.
 
         With that record it also appears in the standard Graphs dashboard, as
         ``gradgraph/<tag>``.
 
         Args:
-            tag: Of the records to come; records of other tags may share the graph.
+            tag: The tag of the records to come; records of other tags may share the graph.
             graph: Kept until the session ends.
         """
         if self.is_open and graph.hash not in self._graphs:
@@ -96,8 +95,8 @@ class Session:
     def write_record(self, record: Record) -> None:
         """Queue a record and return; its arrays must not change afterwards.
 
-        While the disk is so slow that 256 MiB of records wait, records are
-        left out, with one warning.
+        While the disk is so slow that 256 MiB of records wait, records are left out, with
+        one warning.
         """
         if self.is_open:
             self._thread.put(lambda writer: writer.write_record(record), record_bytes(record))
@@ -106,8 +105,8 @@ class Session:
         """Queue records that are made on the session's thread, where it may wait for a device.
 
         Args:
-            make: Gives the records; called once.
-            size: Bytes that wait with it, as an estimate.
+            make: Returns the records; called once.
+            size: An estimate of the bytes that wait with it.
         """
 
         def write(writer: ChunkWriter) -> None:
@@ -118,12 +117,12 @@ class Session:
             self._thread.put(write, size)
 
     def write_end(self, why: str) -> None:
-        """Tell in the log that nothing more of some tag is recorded, in a sentence."""
+        """Write into the log a sentence that says that nothing more of some tag is recorded."""
         if self.is_open:
             self._thread.put(lambda writer: writer.write_end(why))
 
     def add_holder(self, holder: Holder) -> None:
-        """Have ``holder`` asked for its records when SIGTERM ends the process. It is not kept alive."""
+        """Ask ``holder`` for its records when SIGTERM ends the process. It is not kept alive."""
         self._holders.add(holder)
 
     def collect(self) -> None:
@@ -136,7 +135,7 @@ class Session:
         """Wait until everything given so far is in the event file.
 
         Args:
-            timeout: Seconds to wait at most; ``None`` for as long as it takes.
+            timeout: Seconds to wait at most; ``None``: as long as it takes.
         """
         if self._pid == os.getpid():
             self._thread.flush(timeout)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from tb_gradgraph.record.write.chunk_writer import ChunkWriter, SinkError
 from tb_gradgraph.record.write.patient_file import warn
 
-#: Records that wait for the disk; beyond it new ones are left out rather than memory filled.
+#: How many bytes of records wait for the disk; beyond that new ones are left out, to save memory.
 MAX_QUEUED_BYTES = 256 * 2**20
 
 Job = Callable[[ChunkWriter], None]
@@ -21,8 +21,8 @@ Job = Callable[[ChunkWriter], None]
 class SessionThread:
     """Owns a ChunkWriter; starts with the first job and knows no session, so as not to keep it alive.
 
-    The first failure of the user's writer is kept in ``failure`` and warned of; later jobs are
-    dropped. A record that cannot be made or stored costs itself alone, with one warning.
+    The first failure of the user's writer is kept in ``failure``, with a warning; later jobs are
+    dropped. A record that cannot be made or stored costs only itself, with one warning.
     """
 
     def __init__(self, writer: ChunkWriter, flush_writer: Callable[[], None]) -> None:
@@ -31,7 +31,7 @@ class SessionThread:
         self._flush_writer = flush_writer
         self._jobs: queue.SimpleQueue[tuple[Job, int, threading.Event | None]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._lock = threading.RLock()  # a garbage collection within may put something too
+        self._lock = threading.RLock()  # a garbage collection meanwhile may add something too
         self._queued_bytes = 0
         self._left_out = 0
         self._lost = 0
@@ -50,7 +50,7 @@ class SessionThread:
             warn("records come faster than they can be written; some are left out")
 
     def flush(self, timeout: float | None = None) -> None:
-        """Wait until all jobs are done and their summaries in the file.
+        """Wait until all jobs are done and their summaries are in the file.
 
         Takes no lock, so that a signal handler may call it.
         """
@@ -61,7 +61,7 @@ class SessionThread:
         self._jobs.put((ChunkWriter.write_pending, 0, done))
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         while thread.is_alive() and (left := deadline - time.monotonic()) > 0:
-            if done.wait(min(left, 0.2)):  # in parts, for the thread may end
+            if done.wait(min(left, 0.2)):  # in parts, because the thread may end
                 return
 
     def stop(self) -> None:
@@ -123,15 +123,15 @@ class SessionThread:
     def _fail(self, error: BaseException | None) -> None:
         self.failure = error
         warn(f"recording stopped, training goes on: {type(error).__name__}: {error}")
-        with contextlib.suppress(Exception):  # what came before may yet be written
+        with contextlib.suppress(Exception):  # what came before may still be written
             self._writer.write_pending()
             self._flush_writer()
 
     def _tell_lost(self) -> None:
-        """Warn of the first record that is lost, and at the end of how many were."""
+        """Warn of the first lost record, and at the end of how many were lost."""
         lost = self._writer.take_lost()
         if lost and not self._lost:
-            warn(f"a record could not be stored, the others are: {lost[0]}")
+            warn(f"a record could not be stored, but the others are: {lost[0]}")
         self._lost += len(lost)
 
 

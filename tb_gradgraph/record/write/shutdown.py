@@ -1,4 +1,4 @@
-"""Sessions that are still open when the process ends: written at exit and, if nobody minds, on SIGTERM."""
+"""Sessions still open when the process ends: written at exit and, if nobody objects, on SIGTERM."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Closable(Protocol):
         """Wait until everything given so far is written."""
 
     def collect(self) -> None:
-        """Take in what others hold back for it, for the process is about to end."""
+        """Take in what others hold back for it, because the process is about to end."""
 
     def close(self) -> None:
         """Write what is pending and end."""
@@ -34,10 +34,10 @@ _exits: weakref.WeakKeyDictionary[Closable, functools.partial] = weakref.WeakKey
 
 
 def add(session: Closable) -> None:
-    """Have a session closed at exit.
+    """Close a session at exit.
 
-    Registered anew for each session: exit functions run in reverse order, so
-    this one runs before that of the writer, which was made earlier.
+    Each session is registered anew: exit functions run in reverse order, so this one runs
+    before that of the writer, which was made earlier.
     """
     _open.add(session)
     _exits[session] = functools.partial(_close, weakref.ref(session))
@@ -62,7 +62,7 @@ def _close(session: weakref.ref[Closable]) -> None:
 
 
 def _take_sigterm() -> None:
-    """Handle SIGTERM if its default would end the process, and only where Python lets us."""
+    """Handle SIGTERM if its default would end the process, and only if Python lets us."""
     if threading.current_thread() is not threading.main_thread():
         return
     with contextlib.suppress(ValueError, OSError):

@@ -1,4 +1,4 @@
-"""Rows whose gradient is rounding and nothing else: they are no measure for the others."""
+"""Rows whose gradient is only rounding, and so no measure for the others."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tb_gradgraph.serve.runs.reader import Reader
 
 
 def list_cancelled(reader: Reader, run: RunView, first: Entry) -> list[int]:
-    """List the parameters whose gradient cancels out, as a bias's before a normalization.
+    """List the parameters whose gradient cancels out, such as a bias's before a normalization.
 
     Args:
-        reader: Where records come from; the list is kept there.
+        reader: Where records come from; it keeps the list.
         run: The run.
-        first: The graph's first record, which tells it of all.
+        first: The graph's first record, which decides for all.
     """
     if first.graph_hash not in run.graphs:
         return []

@@ -1,4 +1,4 @@
-"""At which other recorded steps of a tag there are findings that the shown one does not have."""
+"""Which other recorded steps of a tag have findings that the shown one lacks."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from tb_gradgraph.diagnose import KINDS, Finding
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
 
-#: Steps that are examined: of a longer training the first, the last, and some that lie evenly.
+#: How many steps are examined: in a longer training the first, the last, and some spread evenly.
 MOST_EXAMINED = 64
 
-#: Rows of all steps that are examined, which takes some seconds the first time: fewer steps of a large graph.
+#: How many rows of all steps are examined, some seconds the first time: fewer steps of a large graph.
 _MOST_ROWS = 200_000
 _LEAST_EXAMINED = 8
 
-#: Most that are listed, the earliest of them.
+#: How many are listed at most, the earliest ones.
 MOST_LISTED = 12
 
-#: Of so many records of the shown step the findings are not told again of others.
+#: For so many records of the shown step, findings are not repeated for other steps.
 _MOST_STAGES = 8
 
 Found = dict[str, Any]  # a finding as it is sent
 
 
 def first_nonfinite(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Entry | None:
-    """Give the first record of some in which a gradient holds NaN or infinity."""
+    """Return the first of some records in which a gradient holds NaN or infinity."""
     return next((entry for entry in entries if reader.is_nonfinite(run, entry)), None)
 
 
@@ -38,19 +38,19 @@ def list_elsewhere(
     found: Sequence[Found],
     find: Callable[[Entry], Sequence[Finding]],
 ) -> list[dict[str, Any]]:
-    """List other steps with errors and warnings that are not among ``found``, each where it first is.
+    """List other steps with errors and warnings that are not among ``found``, each at its first step.
 
     Args:
-        reader: Where records come from, and what was found in them is kept.
+        reader: Where records come from; it keeps what was found in them.
         run: The run.
-        entry: The record that is shown.
-        found: What was found in it.
+        entry: The shown record.
+        found: What was found in the shown record.
         find: Finds what looks wrong in a record.
     """
     entries = run.records[entry.tag]
     known = {_sort_of(finding) for finding in found}
     for stage in [one for one in entries if one.step == entry.step][:_MOST_STAGES]:
-        if stage.graph_hash in run.graphs:  # what is told at another stage of the step is known too
+        if stage.graph_hash in run.graphs:  # findings at the step's other stages are known too
             known.update(_sort_of(one) for one in _kept(reader, run, stage, find))
     listed = []
     for other in _examined(reader, run, entries):
@@ -77,9 +77,9 @@ def _sort_of(finding: Found) -> tuple[str, str]:
 
 
 def _examined(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Give a record of each step to examine, in the order of steps.
+    """Return a record of each step to examine, in the order of steps.
 
-    Their distance is a power of two, so that those of a training that runs are found already.
+    Their distance is a power of two, so that a running training's are already examined.
     """
     of_step: dict[int, Entry] = {}
     for entry in entries:
@@ -99,7 +99,7 @@ def _examined(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Iterato
 def _kept(
     reader: Reader, run: RunView, entry: Entry, find: Callable[[Entry], Sequence[Finding]]
 ) -> list[Found]:
-    """Give the errors and warnings of a record; found once, until its step has further records."""
+    """Return the errors and warnings of a record; found once, until its step has further records."""
     count = sum(one.step == entry.step for one in run.records[entry.tag])
     key = (run.name, "findings", entry.chunk, entry.segment, entry.position, count)
 

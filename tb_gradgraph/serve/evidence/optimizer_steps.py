@@ -1,4 +1,4 @@
-"""The optimizer's step that a record belongs to, put together from the records of all its stages."""
+"""The optimizer's step that a record belongs to, joined from the records of all its stages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
 from tb_gradgraph.statistics import StatisticsTable
 
-#: So many other steps are asked which parameters an optimizer has: of several each may step seldom.
+#: How many other steps to search for parameters an optimizer owns; with several each may step rarely.
 _ASKED = 16
 
 
@@ -26,14 +26,14 @@ class StepOfGraph:
 
 
 def read_optimizer_step(reader: Reader, run: RunView, entry: Entry) -> StepOfGraph | None:
-    """Read what became of the gradients at the step of a record; ``None`` where nothing is known."""
+    """Read what became of the gradients at the step of a record; ``None`` if nothing is known."""
     of_step = [one for one in run.records[entry.tag] if one.step == entry.step]
     entries = [one for one in of_step if one.stage != "backward"]
     if not entries or entries[-1].graph_hash not in run.graphs:
         return None
     graph_hash = entries[-1].graph_hash
     tables: dict[str, StatisticsTable] = {}
-    only_pass = len(of_step) - len(entries) == 1  # it gave all of the step's gradient
+    only_pass = len(of_step) - len(entries) == 1  # it gave the step's whole gradient
     for one in of_step if only_pass else entries:
         if one.graph_hash == graph_hash:
             tables[one.stage] = _join(tables.get(one.stage), reader.table(run, one))
@@ -45,7 +45,7 @@ def read_optimizer_step(reader: Reader, run: RunView, entry: Entry) -> StepOfGra
 
 
 def rows_without_optimizer(reader: Reader, run: RunView, entry: Entry) -> list[int]:
-    """List the rows that have no gradient in a record since no optimizer of the watch has them."""
+    """List the rows that have no gradient in a record because no optimizer of the watch has them."""
     if entry.stage not in ("clipped", "applied"):
         return []
     found = read_optimizer_step(reader, run, entry)
@@ -55,7 +55,7 @@ def rows_without_optimizer(reader: Reader, run: RunView, entry: Entry) -> list[i
 
 
 def _updated_elsewhere(reader: Reader, run: RunView, entry: Entry, graph: Graph) -> frozenset[int]:
-    """Give the rows of parameters that an optimizer had at other steps of the tag."""
+    """Return the rows of parameters that an optimizer had at the tag's other steps."""
     applied = [one for one in run.records[entry.tag] if one.stage == "applied"]
     asked = applied[:: -(-len(applied) // _ASKED)] if len(applied) > _ASKED else applied
     keys: set[str] = set()

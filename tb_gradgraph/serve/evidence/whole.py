@@ -1,4 +1,4 @@
-"""Tensors kept whole, the small ones of them beside the statistics."""
+"""Tensors kept whole, the small ones beside the statistics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_gradgraph.serve.request.frames import flat_numbers
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
 
-#: Most elements of whole tensors in one header.
+#: The most elements of whole tensors that one header has.
 WHOLE_ELEMENTS = 2**18
 
 What = Literal["gradient", "value"]
@@ -23,7 +23,7 @@ WHAT: tuple[What, ...] = ("gradient", "value")
 class _Kept:
     """One tensor that is kept whole."""
 
-    record: int  # among those asked for
+    record: int  # its place among those asked for
     row: int
     what: What
     array: np.ndarray
@@ -35,7 +35,7 @@ def list_whole(
     """List whole tensors of given rows (of all if None), the smallest first while there is room.
 
     Returns:
-        One item a record and row, in that order; and record, row and kind of those left out.
+        One item for each record and row, in that order; and record, row and kind of those left out.
     """
     kept = list(_list_kept(reader, run, entries, rows))
     items: dict[tuple[int, int], dict[str, Any]] = {}

@@ -1,1 +1,1 @@
-"""What a request asks for, and the form of the answer."""
+"""What a request asks for, and the form of its answer."""

@@ -11,10 +11,10 @@ BINARY = "application/octet-stream"
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """Content of an answer; an iterable is sent piece by piece."""
+    """An answer's content; an iterable is sent piece by piece."""
 
     content: bytes | Iterable[bytes]
     content_type: str
     is_gzip: bool = False
     expires_seconds: int = 0
-    file_name: str = ""  # of a download
+    file_name: str = ""  # for a download

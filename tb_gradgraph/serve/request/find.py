@@ -28,13 +28,13 @@ def find_records(run: RunView, parameters: Parameters) -> tuple[Entry, ...]:
 
 
 def with_stage(entries: Sequence[Entry], parameters: Parameters) -> tuple[Entry, ...]:
-    """Leave only records of ``stage``, if that is given."""
+    """Leave only records of ``stage``, if a stage is given."""
     stage = parameters.optional_text("stage")
     return tuple(entry for entry in entries if stage in (None, entry.stage))
 
 
 def find_entry(reader: Reader, parameters: Parameters) -> tuple[RunView, Entry]:
-    """Find the record at ``step``, ``backward_pass`` and ``stage``, the first where several fit."""
+    """Find the record at ``step``, ``backward_pass`` and ``stage``, the first if several fit."""
     run = find_run(reader, parameters)
     wanted = {
         "step": parameters.integer("step"),
@@ -50,14 +50,14 @@ def find_entry(reader: Reader, parameters: Parameters) -> tuple[RunView, Entry]:
 
 
 def _wanted_pass(parameters: Parameters) -> int | None:
-    """Give the pass that is asked for, 0 if none is: but later stages belong to whichever was the last."""
+    """Return the pass asked for, or 0; but a later stage belongs to whichever pass was the last."""
     backward_pass = parameters.natural("backward_pass")
     later = parameters.optional_text("stage") not in (None, "backward")
     return backward_pass if backward_pass is not None or later else 0
 
 
 def find_graph(reader: Reader, run: RunView, graph_hash: str) -> Graph:
-    """Find a graph by its hash; 404 if the run has none such."""
+    """Find a graph by its hash; 404 if the run has no such graph."""
     if graph_hash not in run.graphs:
         raise not_found(f"Expected the hash of a graph of the run, got {graph_hash[:40]!r}.")
     return reader.graph(run, graph_hash)

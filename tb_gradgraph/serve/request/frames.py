@@ -34,7 +34,7 @@ def _spell(value: Any) -> Any:
 
 
 def to_float32(values: np.ndarray) -> np.ndarray:
-    """Narrow for the wire; what is finite stays finite and what is not zero stays so."""
+    """Narrow for the wire; finite numbers stay finite, and nonzero ones stay nonzero."""
     if values.dtype == np.float32:
         return values
     with np.errstate(over="ignore", under="ignore"):

@@ -1,4 +1,4 @@
-"""Query parameters, checked before use; a wrong one is answered with a sentence."""
+"""Query parameters, checked before use; a sentence answers a wrong one."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Parameters:
         self._query = query
 
     def text(self, name: str) -> str:
-        """Give a text that must be there."""
+        """Return a required text."""
         text = self.optional_text(name)
         if text is None:
             raise bad_request(f"Expected the parameter {name!r}, got none.")
         return text
 
     def optional_text(self, name: str) -> str | None:
-        """Give a text of limited length, or ``None``."""
+        """Return a text of limited length, or ``None``."""
         text = self._query.get(name)
         if text is not None and len(text) > MAX_TEXT:
             raise bad_request(
@@ -51,14 +51,14 @@ class Parameters:
         return text
 
     def integer(self, name: str) -> int:
-        """Give a signed number of 64 bits that must be there."""
+        """Return a required signed number of 64 bits."""
         number = self.optional_integer(name)
         if number is None:
             raise bad_request(f"Expected the parameter {name!r}, got none.")
         return number
 
     def optional_integer(self, name: str) -> int | None:
-        """Give a signed number of 64 bits, or ``None``."""
+        """Return a signed number of 64 bits, or ``None``."""
         text = self.optional_text(name)
         if not text:
             return None
@@ -71,14 +71,14 @@ class Parameters:
         return number
 
     def natural(self, name: str) -> int | None:
-        """Give a number that is not negative, or ``None``."""
+        """Return a number of at least 0, or ``None``."""
         number = self.optional_integer(name)
         if number is not None and number < 0:
             raise bad_request(f"Expected {name!r} not to be negative, got {number}.")
         return number
 
     def choice(self, name: str, choices: Sequence[str]) -> str:
-        """Give one of ``choices``; it must be there."""
+        """Return one of ``choices``, which is required."""
         text = self.text(name)
         if text not in choices:
             expected = ", ".join(choices)

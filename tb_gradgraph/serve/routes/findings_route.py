@@ -18,7 +18,7 @@ from tb_gradgraph.serve.runs.reader import Reader
 
 
 def answer_findings(reader: Reader, parameters: Parameters) -> Answer:
-    """Say what looks wrong in one record and its step, and at which other steps there is more."""
+    """Say what looks wrong in one record and its step, and which other steps have more findings."""
     run, entry = find_entry(reader, parameters)
     find_graph(reader, run, entry.graph_hash)
     found = _with_first(reader, run, entry, _find(reader, run, entry))
@@ -34,12 +34,12 @@ def _find(reader: Reader, run: RunView, entry: Entry) -> list[Finding]:
     of_step = list(_find_in_step(reader, run, entry, graph))
     of_record = findings(graph, table, values, entry.stage, entry.every_n_steps > 0, entry.unread)
     if of_step and not table.present.any():
-        of_record = []  # a step was made, so that a backward ran though none was recorded here
+        of_record = []  # a step was made, so a backward ran though none was recorded here
     return rank([*of_record, *of_step])
 
 
 def _with_first(reader: Reader, run: RunView, entry: Entry, found: list[Finding]) -> list[Finding]:
-    """Say in the first finding of NaN at which recorded step there was the first."""
+    """Say in the first finding of NaN which recorded step had the first one."""
     of_nonfinite = (at for at, one in enumerate(found) if KINDS[one.kind].is_of_nonfinite)
     at = next(of_nonfinite, None)
     if at is None:
@@ -47,12 +47,12 @@ def _with_first(reader: Reader, run: RunView, entry: Entry, found: list[Finding]
     first = first_nonfinite(reader, run, run.records[entry.tag])
     if first is None or first.step >= entry.step:
         return found
-    text = f"{found[at].text} Of the recorded steps, first at step {first.step}."
+    text = f"{found[at].text} The first recorded step with NaN or infinity is {first.step}."
     return [*found[:at], dataclasses.replace(found[at], text=text), *found[at + 1 :]]
 
 
 def _find_in_step(reader: Reader, run: RunView, entry: Entry, graph: Graph) -> Iterator[Finding]:
-    """Find what is of the whole step; rows are those of ``graph``, whichever graph the step has."""
+    """Find what concerns the whole step; rows are those of ``graph``, whichever graph the step has."""
     found = read_optimizer_step(reader, run, entry)
     if found is None:
         return

@@ -15,7 +15,7 @@ from tb_gradgraph.serve.runs.reader import Reader
 
 
 def answer_graph(reader: Reader, parameters: Parameters) -> Answer:
-    """Give the structure of a graph."""
+    """Return the structure of a graph."""
     run = find_run(reader, parameters)
     graph_hash = parameters.text("hash")
     content = reader.keep(

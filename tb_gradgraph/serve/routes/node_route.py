@@ -23,7 +23,7 @@ from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_LOW, HISTOGRAM_WID
 
 
 def answer_node(reader: Reader, parameters: Parameters) -> Answer:
-    """Give all statistics of one row over all records of the tag, joined by the row's key."""
+    """Return all statistics of one row over all records of the tag, joined by the row's key."""
     run = find_run(reader, parameters)
     records = find_records(run, parameters)
     entries = with_stage(records, parameters)
@@ -55,7 +55,7 @@ def answer_node(reader: Reader, parameters: Parameters) -> Answer:
 def _wanted_key(
     reader: Reader, run: RunView, entries: Sequence[Entry], parameters: Parameters
 ) -> str:
-    """Give the row's key that is asked for, by itself or by a row of one graph."""
+    """Return the key of the row asked for, given by itself or by a row of one graph."""
     key = parameters.optional_text("key")
     if key is not None:
         if all(row is None for row in _rows_of_key(reader, run, entries, key)):

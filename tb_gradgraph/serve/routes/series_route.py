@@ -21,12 +21,12 @@ from tb_gradgraph.serve.runs.magnitudes import Magnitudes, domain_of, fences_of
 from tb_gradgraph.serve.runs.reader import Reader
 from tb_gradgraph.statistics import STATISTICS
 
-#: Most bytes of one series.
+#: The most bytes that one series may have.
 SERIES_BYTES = 32 * 2**20
 
 
 def answer_series(reader: Reader, parameters: Parameters) -> Answer:
-    """Give one statistic of all rows over the records of one graph."""
+    """Return one statistic of all rows over the records of one graph."""
     run = find_run(reader, parameters)
     name = parameters.choice("statistic", STATISTICS)
     graph_hash = parameters.text("hash")
@@ -48,7 +48,7 @@ def answer_series(reader: Reader, parameters: Parameters) -> Answer:
         "from": start,
         "total": len(entries),
         **time_columns(chosen),
-        # Of every graph under the tag: one color means one number wherever the slider stands.
+        # Over every graph under the tag, so that a color means the same number wherever the slider stands.
         "domain": domain_of(magnitudes),
         "fences": fences_of(magnitudes),
     }

@@ -18,7 +18,7 @@ from tb_gradgraph.statistics import STATISTICS
 
 
 def answer_step(reader: Reader, parameters: Parameters) -> Answer:
-    """Give all statistics of one record."""
+    """Return all statistics of one record."""
     run, entry = find_entry(reader, parameters)
     columns = [reader.statistic(run, entry, name) for name in STATISTICS]
     present = reader.present(run, entry)

@@ -11,12 +11,12 @@ from tb_gradgraph.serve.request.frames import encode_frame
 from tb_gradgraph.serve.request.parameters import Parameters, bad_request, not_found
 from tb_gradgraph.serve.runs.reader import Reader
 
-#: Most elements of one tensor in an answer.
+#: The most elements that a tensor in an answer may have.
 TENSOR_ELEMENTS = 2**22
 
 
 def answer_tensor(reader: Reader, parameters: Parameters) -> Answer:
-    """Give one whole tensor of one row of one record."""
+    """Return one whole tensor of one row of one record."""
     run, entry = find_entry(reader, parameters)
     row, what = parameters.integer("row"), parameters.choice("what", WHAT)
     if not 0 <= row < entry.rows:
@@ -24,7 +24,7 @@ def answer_tensor(reader: Reader, parameters: Parameters) -> Answer:
     array = dict(zip(WHAT, reader.whole(run, entry)))[what].get(row)
     if array is None:
         raise not_found(
-            f"Expected a row whose {what} was kept whole, got row {row}: of others only statistics are kept."
+            f"Expected a row whose {what} was kept whole, got row {row}: only statistics are kept of others."
         )
     if array.size > TENSOR_ELEMENTS:
         raise bad_request(
@@ -46,7 +46,7 @@ def answer_tensor(reader: Reader, parameters: Parameters) -> Answer:
 
 
 def _real(array: np.ndarray) -> np.ndarray:
-    """Give complex numbers a last axis of real and imaginary part, and integers as float64."""
+    """Return complex numbers a last axis of real and imaginary part; return integers as float64."""
     if array.dtype.kind == "c":
         part = array.real.dtype
         return np.ascontiguousarray(array).reshape(-1).view(part).reshape(*array.shape, 2)

@@ -1,4 +1,4 @@
-"""Values worth keeping, bounded by their size in bytes."""
+"""Values worth keeping, up to a size in bytes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Value = TypeVar("Value")
 
 
 class ByteBoundedCache:
-    """Keeps what was used last, up to so many bytes; safe for several threads.
+    """Keeps what was last used, up to a number of bytes; safe for several threads.
 
-    Of two threads that miss the same key one makes its value while the other waits; those that
-    miss another key do not.
+    If two threads miss the same key, one makes its value while the other waits; threads that
+    miss another key do not wait.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -24,12 +24,12 @@ class ByteBoundedCache:
         self._entries: collections.OrderedDict[Hashable, tuple[Any, int]]
         self._entries = collections.OrderedDict()
         self._lock = threading.Lock()
-        self._making: dict[Hashable, tuple[threading.Lock, int]] = {}  # and how many want it
+        self._making: dict[Hashable, tuple[threading.Lock, int]] = {}  # and how many threads want it
 
     def get(
         self, key: Hashable, make: Callable[[], Value], size_of: Callable[[Value], int]
     ) -> Value:
-        """Give the value kept under ``key``, else make and keep it; a value above the limit is not kept."""
+        """Return the value kept under ``key``, else make and keep it; a value above the limit is not kept."""
         found = self._find(key)
         if found is not None:
             return found[0]

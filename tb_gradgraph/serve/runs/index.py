@@ -21,7 +21,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry(StepFacts):
-    """One record: what it is of, and where its numbers lie."""
+    """One record: what it belongs to, and where its numbers lie."""
 
     tag: str
     graph_hash: str
@@ -38,15 +38,15 @@ class Entry(StepFacts):
 
 @dataclasses.dataclass(frozen=True)
 class RunView:
-    """What can be answered of a run; never changes.
+    """What can be answered about a run; it never changes.
 
     Attributes:
         name: TensorBoard's name of the run.
         warnings: One sentence each, for the panel to show.
-        graphs: TensorBoard's tag of each graph, by hash.
-        records: By tag; sorted by step, stage and backward pass, restarts resolved.
-        hidden: Which records of earlier sessions are left out for that.
-        stored_in: TensorBoard's name of the run that they lie in, where this is one session of it.
+        graphs: TensorBoard's tag for each graph, by hash.
+        records: The records by tag; sorted by step, stage and backward pass, restarts resolved.
+        hidden: Which records of earlier sessions are left out because of restarts.
+        stored_in: TensorBoard's name of the run that holds them, if this is one of its sessions.
         processes: Which process wrote each graph, by hash.
     """
 
@@ -65,7 +65,7 @@ class RunView:
 
 
 class RunIndex:
-    """Grows as a run does; records never change once they are there. Not thread-safe."""
+    """Grows as a run does; existing records never change. Not thread-safe."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -74,14 +74,14 @@ class RunIndex:
         self._chunks: dict[str, tuple[str, list[Entry], int]] = {}  # tag -> session, .., stride
         self._processes: dict[str, Process] = {}  # by session
         self._problems: dict[str, str] = {}
-        self._told: dict[str, str] = {}  # of gaps and early ends, by the chunk's tag
+        self._told: dict[str, str] = {}  # about gaps and early ends, by the chunk's tag
         self._records = 0
         self._newer = 0
         self._view: RunView | None = None
         self._earlier: tuple[RunView, ...] = ()
 
     def list_new(self, tags: Iterable[str]) -> list[str]:
-        """List the tags that were not added yet."""
+        """List the tags that have not been added yet."""
         return [tag for tag in tags if tag not in self._seen]
 
     def keep_only(self, tags: Iterable[str]) -> None:
@@ -94,7 +94,7 @@ class RunIndex:
             self._view = None
 
     def add(self, tag: str, strings: Sequence[bytes]) -> Chunk | None:
-        """Take in a record, a damaged one as a warning, and give what was decoded of it."""
+        """Take in a record, or a warning if it is damaged, and return what was decoded."""
         self._seen.add(tag)
         self._view = None
         name = parse_tag(tag)
@@ -123,13 +123,13 @@ class RunIndex:
         self._records -= 0 if chunk is None else len(chunk[1])
 
     def view(self) -> RunView:
-        """Give the state of now."""
+        """Return the present state."""
         if self._view is None:
             self._view = self._make_view()
         return self._view
 
     def earlier(self) -> tuple[RunView, ...]:
-        """Give each session of which later ones hide records, by itself."""
+        """Return, by itself, each session that has records hidden by later ones."""
         self.view()
         return self._earlier
 
@@ -183,7 +183,7 @@ class RunIndex:
         return RunView(self.name, warnings, graphs, by_tag, hidden, None, processes)
 
     def _writers(self, graphs: Mapping[str, str]) -> dict[str, Process]:
-        """Give the process that wrote each graph, by hash, where a manifest says it."""
+        """Return the process that wrote each graph, by hash, if a manifest says it."""
         names = {graph_hash: parse_tag(tag) for graph_hash, tag in graphs.items()}
         sessions = {graph_hash: name.session for graph_hash, name in names.items() if name}
         known = self._processes
@@ -215,18 +215,18 @@ class RunIndex:
         stride = max((stride for _, _, stride in self._chunks.values()), default=1)
         if stride > 1:
             warnings.append(
-                f"In the end only one of {stride} recorded steps was kept, for the run is large."
+                f"This run is large, so only one of every {stride} recorded steps was kept."
             )
         if self._newer:
             warnings.append(
-                f"{self._newer} records were skipped, for a newer tb_gradgraph wrote them. "
+                f"{self._newer} records were skipped because a newer tb_gradgraph wrote them. "
                 "Upgrade tb_gradgraph where TensorBoard runs."
             )
         return warnings
 
 
 def _by_tag(sessions: Sequence[Sequence[Entry]]) -> dict[str, tuple[Entry, ...]]:
-    """Give the records of some sessions that count, by tag."""
+    """Return, by tag, the records of some sessions that count."""
     records: dict[str, list[Entry]] = {}
     for entry in join_sessions(sessions):
         records.setdefault(entry.tag, []).append(entry)
@@ -243,7 +243,7 @@ def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:
                 step=segment.steps[position],
                 backward_pass=segment.backward_passes[position],
                 wall_time=segment.wall_times[position],
-                # A watch writes nothing before a backward has run, of which it may read nothing.
+                # A watch writes nothing before a backward has run, even if it may read none of it.
                 has_gradients=segment.present_rows[position] > 0 or facts["every_n_steps"] > 0,
                 rows=segment.rows,
                 chunk=tag,

@@ -11,30 +11,30 @@ import numpy as np
 
 from tb_gradgraph.record import StoredColumn
 
-#: Of each octave: how finely it is told where most numbers lie.
+#: Parts of each octave: how finely the bulk of the numbers is located.
 _BINS = 8
-#: Left out at either end, as xarray's ``robust=True`` does; of ten or more numbers at least one.
+#: The share left out at either end, as xarray's ``robust=True`` does; at least one of ten or more numbers.
 _LEFT_OUT = 0.02
 _FEWEST = 10
-#: Beyond the others by less than this part of their length, a number is no outlier.
+#: A number beyond the others by less than this part of their length is no outlier.
 _MARGIN = 0.5
 
 Range = tuple[float, float]
 
 
 class Magnitudes(NamedTuple):
-    """Of finite numbers that are not zero."""
+    """The magnitudes of finite numbers that are not zero."""
 
     least: float
     greatest: float
-    bins: np.ndarray  # of log2, those that are not empty, ascending
+    bins: np.ndarray  # bins of log2 that are not empty, ascending
     counts: np.ndarray
 
 
 def magnitudes_of_column(column: StoredColumn, aside: Sequence[int] = ()) -> Magnitudes | None:
-    """Look at the numbers of a column; ``None`` where none of them is finite and not zero.
+    """Look at the numbers of a column; ``None`` if none of them is finite and not zero.
 
-    Those of rows ``aside`` do not count to where most lie, unless there are no others.
+    Rows ``aside`` do not count when the bulk is located, unless there are no others.
     """
     if column.values is None:
         return None
@@ -49,7 +49,7 @@ def magnitudes_of_column(column: StoredColumn, aside: Sequence[int] = ()) -> Mag
 
 
 def magnitudes_of(values: np.ndarray, is_aside: np.ndarray | None = None) -> Magnitudes | None:
-    """Look at many numbers; those that are aside do not count to where most lie."""
+    """Look at many numbers; those aside do not count when the bulk is located."""
     counts_for = np.isfinite(values) & (values != 0)
     found = np.abs(values[counts_for])
     if not len(found):
@@ -62,17 +62,17 @@ def magnitudes_of(values: np.ndarray, is_aside: np.ndarray | None = None) -> Mag
 
 
 def domain_of(parts: Sequence[Magnitudes]) -> Range | None:
-    """Give the least and the greatest of all."""
+    """Return the least and the greatest of all."""
     if not parts:
         return None
     return min(part.least for part in parts), max(part.greatest for part in parts)
 
 
 def fences_of(parts: Sequence[Magnitudes]) -> Range | None:
-    """Give two magnitudes beyond which a number lies far outside of the others.
+    """Return two magnitudes; a number beyond them lies far outside the others.
 
-    Of the logarithms at most 2 % at either end are beyond, and no nearer to the rest than half
-    of its length: of numbers spread as by chance (log-normal) none, up to some 25,000.
+    At most 2 % of the logarithms at either end lie beyond, and at least half of the length of the
+    rest away from it: of log-normal numbers none, up to some 25,000.
     """
     if not parts:
         return None
@@ -88,6 +88,6 @@ def fences_of(parts: Sequence[Magnitudes]) -> Range | None:
 
 
 def _power(exponent: float) -> float:
-    """Give 2 to the ``exponent``, within what a float can be."""
+    """Return 2 to the ``exponent``, within what a float can be."""
     lowest, highest = math.log2(sys.float_info.min), sys.float_info.max_exp - 1
     return 2.0 ** min(max(exponent, lowest), highest)

@@ -9,7 +9,7 @@ from tensorboard.data.provider import DataProvider, RunTagFilter
 
 from tb_gradgraph.record import PLUGIN_NAME
 
-#: A chunk is about 1 MiB, and an answer of the data server may have 256 MiB.
+#: A chunk is about 1 MiB, and the data server's answer may have 256 MiB.
 _GROUP = 32
 _ALL = 2**31 - 1
 _SCALARS = "scalars"  # the plugin of the Time Series and Scalars dashboards
@@ -30,13 +30,13 @@ class RecordSource:
         return {run: list(tags) for run, tags in runs.items()}
 
     def read(self, run: str, tags: Sequence[str]) -> Iterator[tuple[str, tuple[bytes, ...]]]:
-        """Yield tag and strings of each record that is there; not one string where it is no list of bytes."""
+        """Yield tag and strings of each record there; no string if it is not a list of bytes."""
         for start in range(0, len(tags), _GROUP):
             group = tags[start : start + _GROUP]
             try:
-                found = dict(self._read_group(run, group))  # in whatever order
+                found = dict(self._read_group(run, group))  # in any order
                 yield from [(tag, found[tag]) for tag in group if tag in found]
-            except Exception:  # too large together, or one of them cannot be converted
+            except Exception:  # they are too large together, or one cannot be converted
                 for tag in group:
                     yield tag, self._read_alone(run, tag)
 
@@ -51,7 +51,7 @@ class RecordSource:
         return sorted(found.get(run, {}))
 
     def read_scalar(self, run: str, tag: str, most: int) -> list[tuple[int, float]]:
-        """Read steps and values of a scalar, at most ``most`` of them; none if there is none."""
+        """Read steps and values of a scalar, at most ``most`` of them; none if there are none."""
         found = self._provider.read_scalars(
             RequestContext(),
             experiment_id=_EXPERIMENT,

@@ -29,22 +29,22 @@ LISTING_SECONDS = 2.0
 CACHE_BYTES = 384 * 2**20
 
 _NODE_BYTES = 1000  # a node with its slots and edges, roughly
-_RECORD_BYTES = 500  # what a segment says of a record
+_RECORD_BYTES = 500  # what a segment says about a record
 
 Value = TypeVar("Value")
 
 
 class DamagedRecordError(FormatError):
-    """A record was found damaged and dropped from the index: the question may be asked again."""
+    """A record was damaged and was dropped from the index; the question may be asked again."""
 
 
 class Reader:
-    """Answers from memory where it can; safe for several threads, and idle until asked.
+    """Answers from memory if it can; safe for several threads, and idle until asked.
 
     Args:
-        provider: TensorBoard's, the only way in.
+        provider: TensorBoard's provider, the only way to the records.
         clock: Monotonic seconds.
-        patience: Seconds that ``runs`` waits for those that take long to read; None: until they are.
+        patience: How many seconds ``runs`` waits for runs that take long to read; None: until they are read.
     """
 
     def __init__(
@@ -59,13 +59,13 @@ class Reader:
         self._cache = ByteBoundedCache(CACHE_BYTES)
         self._runs: dict[str, _Run] = {}
         self._listed_at: float | None = None
-        self._lock = threading.Lock()  # of the two above; never held while something is decoded
+        self._lock = threading.Lock()  # guards the two above; never held during decoding
 
     def runs(self, all_sessions: bool = False) -> dict[str, RunView]:
         """List all runs that hold records of ours, at most LISTING_SECONDS old.
 
-        With ``all_sessions`` also each session whose records a later one hides, as a run. One that
-        takes longer to read than this waits is as it was before, and is not there at first.
+        With ``all_sessions`` it also lists, as a run, each session whose records a later one hides. A
+        run that takes longer to read than this waits is as it was before, and is missing at first.
         """
         with self._lock:
             now = self._clock()
@@ -82,7 +82,7 @@ class Reader:
         return found
 
     def graph(self, run: RunView, graph_hash: str) -> Graph:
-        """Read a graph; KeyError if the run has none of that hash."""
+        """Read a graph; KeyError if the run has none with that hash."""
         tag = run.graphs[graph_hash]
         with self._dropping_damaged(run.stored_name, tag):
             return self._cache.get(
@@ -92,7 +92,7 @@ class Reader:
             )
 
     def keep(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
-        """Give what was made for ``key`` before, while there is room to keep it."""
+        """Return what was made for ``key`` before, if there was room to keep it."""
         return self._cache.get(key, make, len)
 
     def statistic(self, run: RunView, entry: Entry, name: str) -> np.ndarray:
@@ -102,7 +102,7 @@ class Reader:
             return column.record(entry.position)
 
     def present(self, run: RunView, entry: Entry) -> np.ndarray:
-        """Read for which rows of one record a gradient arrived."""
+        """Read which rows of one record a gradient arrived at."""
         return self._presence(run, entry).record(entry.position)
 
     def histogram(self, run: RunView, entry: Entry) -> np.ndarray:
@@ -120,7 +120,7 @@ class Reader:
     def whole(
         self, run: RunView, entry: Entry
     ) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
-        """Read gradients and values of one record that were kept whole, by row."""
+        """Read, by row, one record's gradients and values that were kept whole."""
         gradients, values = self._part(
             run, entry, "whole", Segment.whole, lambda parts: _whole_bytes(parts[0] + parts[1])
         )
@@ -129,9 +129,9 @@ class Reader:
     def magnitudes(
         self, run: RunView, entry: Entry, name: str, aside: Sequence[int] = ()
     ) -> Magnitudes | None:
-        """Tell where the magnitudes of a statistic in the entry's segment lie.
+        """Return where the magnitudes of a statistic lie in the entry's segment.
 
-        Rows ``aside``, the same at every call for one graph, do not count to where most lie.
+        Rows ``aside``, the same at every call for one graph, do not count when the bulk is located.
         """
         presence = self._presence(run, entry)
         return self._part(
@@ -143,7 +143,7 @@ class Reader:
         )
 
     def is_nonfinite(self, run: RunView, entry: Entry) -> bool:
-        """Tell whether any gradient of a record holds NaN or infinity."""
+        """Return whether any gradient of a record holds NaN or infinity."""
         presence = self._presence(run, entry)
         bad = self._part(
             run,
@@ -206,7 +206,7 @@ class Reader:
             self._runs[name].listed = tags
 
     def _refresh(self, run: _Run) -> None:
-        """Take in what is new of one run; another thread that does so already is waited for."""
+        """Take in what is new of one run; wait for another thread that is already doing so."""
         if not run.lock.acquire(timeout=seconds(self._patience)):
             return
         try:
@@ -220,20 +220,20 @@ class Reader:
                     self._cache.put((run.index.name, tag), chunk, _chunk_bytes(chunk))
             run.look()
             with self._lock:
-                if run.listed is tags:  # else there is more by now
+                if run.listed is tags:  # otherwise there is more by now
                     run.listed = None
         finally:
             run.lock.release()
 
 
 class _Run:
-    """One run: what is known of it, and what TensorBoard has listed since."""
+    """One run: what is known about it, and what TensorBoard has listed since."""
 
     def __init__(self, name: str) -> None:
         self.index = RunIndex(name)
-        self.lock = threading.RLock()  # of the index
-        self.view: RunView | None = None  # the index as it was when it was last looked at
-        self.earlier: tuple[RunView, ...] = ()  # of sessions that later ones hide
+        self.lock = threading.RLock()  # guards the index
+        self.view: RunView | None = None  # the index as last looked at
+        self.earlier: tuple[RunView, ...] = ()  # sessions that later ones hide
         self.listed: Sequence[str] | None = None
 
     def discard(self, tag: str, error: FormatError) -> None:
@@ -243,12 +243,12 @@ class _Run:
             self.look()
 
     def look(self) -> None:
-        """Note how the index is now; its lock is held."""
+        """Note the present index; the caller holds its lock."""
         self.view, self.earlier = self.index.view(), self.index.earlier()
 
 
 def _nonfinite(segment: Segment, presence: Presence) -> np.ndarray:
-    """Tell it of each record of a segment."""
+    """Spread a value over each record of a segment."""
     found = np.zeros(len(segment), bool)
     for name in NONFINITE:
         column = segment.column(name, presence)

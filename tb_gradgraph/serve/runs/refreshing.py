@@ -1,4 +1,4 @@
-"""Work for several runs, none of which waits for another that takes long."""
+"""Work for several runs, none of which waits for a slow one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-#: Seconds after which those that wait behind a job get a thread of their own.
+#: After this many seconds, jobs that wait behind another get their own thread.
 _LONG = 0.25
 
 _logger = logging.getLogger(__name__)
@@ -18,11 +18,11 @@ Job = Callable[[], None]
 
 
 def run_all(jobs: Sequence[Job], patience: float | None) -> None:
-    """Run jobs; what one raises is logged.
+    """Run jobs; log what one raises.
 
     Args:
-        jobs: In the order in which they are begun.
-        patience: Seconds after which this returns; what runs goes on. ``None``: they run here, one
+        jobs: The jobs, in the order in which they begin.
+        patience: Seconds after which this returns; running jobs go on. ``None``: they run here, one
             after the other, however long that takes.
     """
     if patience is None:
@@ -67,5 +67,5 @@ def _run(job: Job) -> None:
 
 
 def seconds(patience: float | None) -> float:
-    """Give a time to wait as ``Lock.acquire`` takes it."""
+    """Return a waiting time as ``Lock.acquire`` takes it."""
     return -1 if patience is None or math.isinf(patience) else patience

@@ -1,1 +1,1 @@
-"""Sums over elements, without anything of ours."""
+"""Sums over elements, which know nothing of gradients or records."""

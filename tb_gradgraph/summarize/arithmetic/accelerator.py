@@ -7,7 +7,7 @@ import torch
 from tb_gradgraph.summarize.arithmetic.elements import real_floats, wide_dtype
 from tb_gradgraph.summarize.arithmetic.moments import exact_moments
 
-#: Elements reduced at a time, which bounds the temporary float64 copies to 32 MiB each.
+#: How many elements are reduced at a time, which bounds the temporary float64 copies to 32 MiB each.
 BLOCK = 4_194_304
 
 
@@ -33,7 +33,7 @@ class _Block:
 
 
 class _Segments:
-    """Reduces a flat tensor by segment; of an empty one the least is +inf, the greatest -inf."""
+    """Reduces a flat tensor by segment; an empty segment's least is +inf, its greatest -inf."""
 
     xp = torch
 

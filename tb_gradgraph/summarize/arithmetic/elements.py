@@ -1,4 +1,4 @@
-"""The elements of a tensor that count: of any layout and type, as a flat tensor of real floats."""
+"""The elements of a tensor that count, whatever its layout and type, as a flat tensor of real floats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 _FLOATS = (torch.float32, torch.float64)
 _HALVES = (torch.float16, torch.bfloat16)
-#: What torch computes in on every device; it stores other types, but adds, compares and joins none.
+#: The types torch computes in on every device; it stores others, but adds, compares and joins none.
 _COMPUTED = frozenset(
     {
         *(*_FLOATS, *_HALVES, torch.complex64, torch.complex128),
@@ -21,11 +21,11 @@ _COMPUTED = frozenset(
 _LAYOUT, _DTYPE, _IS_CPU, _DEVICE, _SHAPE = map(
     attrgetter, ("layout", "dtype", "is_cpu", "device", "shape")
 )
-_ALIKE = 16  # tensors of one shape, on average, from which on torch.stack saves time
+_ALIKE = 16  # with this many tensors a shape, on average, torch.stack saves time
 
 
 def are_alike(tensors: Collection[torch.Tensor]) -> bool:
-    """Say whether all are dense, of one type and on one device, in little time for each."""
+    """Say, quickly for each tensor, whether all are dense, of one type and on one device."""
     return (
         set(map(_LAYOUT, tensors)) == {torch.strided}
         and len(set(map(_DTYPE, tensors))) == 1
@@ -34,10 +34,10 @@ def are_alike(tensors: Collection[torch.Tensor]) -> bool:
 
 
 def stored(tensor: torch.Tensor) -> torch.Tensor:
-    """Give the elements that a tensor stores, each place once; of a dense one itself.
+    """Return the elements that a tensor stores, each place once; for a dense one the tensor itself.
 
-    Sparse tensors on an accelerator are the one case where this waits for the
-    device: how many places are left when repeated ones are summed is known only there.
+    Sparse tensors on an accelerator are the one case where this waits for the device:
+    only the device knows how many places are left when repeated ones are summed.
     """
     if tensor.layout == torch.strided:
         return tensor
@@ -45,15 +45,15 @@ def stored(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def is_computed(dtype: torch.dtype) -> bool:
-    """Whether torch computes in a type on every device."""
+    """Return whether torch computes in a type on every device."""
     return dtype in _COMPUTED
 
 
 def computable(values: torch.Tensor) -> torch.Tensor:
-    """Give the elements in a type that torch computes in: those of complex32, float8 and the like widened.
+    """Return the elements in a type that torch computes in; complex32, float8 and the like are widened.
 
     Raises:
-        RuntimeError: If torch cannot even read them, as those of bits8 or float4.
+        RuntimeError: If torch cannot even read them, such as those of bits8 or float4.
     """
     if values.dtype in _COMPUTED:
         return values
@@ -66,7 +66,7 @@ def computable(values: torch.Tensor) -> torch.Tensor:
 
 @functools.cache
 def is_readable(dtype: torch.dtype) -> bool:
-    """Whether torch can give elements of a type as others that it computes in."""
+    """Return whether torch can convert elements of a type to one that it computes in."""
     try:
         computable(torch.zeros(16, dtype=torch.uint8, device="cpu").view(dtype))
     except RuntimeError:
@@ -75,10 +75,10 @@ def is_readable(dtype: torch.dtype) -> bool:
 
 
 def real_floats(values: torch.Tensor) -> torch.Tensor:
-    """Give real floats of 32 bits or more; of complex numbers the magnitude, as exact as they are.
+    """Return real floats of 32 bits or more; for complex numbers the magnitude, as exact as they are.
 
-    A magnitude in float32 would be rounded, which of numbers that differ little leaves nothing of
-    their spread.
+    A magnitude in float32 would be rounded, which would leave nothing of the spread of numbers
+    that differ little.
     """
     if values.dtype in _FLOATS:
         return values
@@ -91,7 +91,7 @@ def real_floats(values: torch.Tensor) -> torch.Tensor:
 
 
 def without_repeats(values: torch.Tensor) -> torch.Tensor:
-    """Give the elements that an expanded tensor repeats once (``sum`` sends back such ones)."""
+    """Return once each element that an expanded tensor repeats (``sum`` sends back such tensors)."""
     for dim, stride in enumerate(values.stride()):
         if stride == 0 and values.shape[dim] > 1:
             values = values.narrow(dim, 0, 1)
@@ -99,15 +99,15 @@ def without_repeats(values: torch.Tensor) -> torch.Tensor:
 
 
 def as_array(values: torch.Tensor) -> np.ndarray:
-    """Give an array of the same memory, to be read; real floats on the CPU that need no gradient.
+    """Return a readable array of the same memory; only for CPU real floats that need no gradient.
 
-    ``Tensor.numpy`` has torch refuse to resize that memory ever after, and who shards a model does.
+    ``Tensor.numpy`` makes torch refuse to resize that memory ever after, which sharding a model does.
     """
     return np.from_dlpack(values)
 
 
 def in_memory_order(values: torch.Tensor) -> torch.Tensor:
-    """Give all elements as a flat tensor; a view wherever they lie together in memory."""
+    """Return all elements as a flat tensor; a view if they lie together in memory."""
     if values.is_contiguous():
         return values.view(-1)
     strides = values.stride()
@@ -123,10 +123,10 @@ def flattened(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
 def laid_end_to_end(
     tensors: Sequence[torch.Tensor],
 ) -> tuple[torch.Tensor, np.ndarray, np.ndarray]:
-    """Copy many small tensors of one type end to end, where it pays those of one shape together.
+    """Copy many small tensors of one type end to end, those of one shape together where it pays.
 
     Returns:
-        The flat copy, which of ``tensors`` come in which order, and in that order their sizes.
+        The flat copy, the order in which ``tensors`` come in it, and their sizes in that order.
     """
     places: dict[torch.Size, list[int]] = {}
     for place, shape in enumerate(map(_SHAPE, tensors)):
@@ -156,7 +156,7 @@ def _stacked(
 
 
 def wide_dtype(device: torch.device) -> torch.dtype:
-    """Give the widest float that ``device`` computes in."""
+    """Return the widest float that ``device`` computes in."""
     return torch.float64 if _computes_wide(device.type) else torch.float32
 
 
@@ -164,13 +164,13 @@ def wide_dtype(device: torch.device) -> torch.dtype:
 def _computes_wide(kind: str) -> bool:
     """Try whether a kind of device computes in float64: Apple's do not, nor do some of Intel's.
 
-    Where it does not, sums of up to four million elements are in float32, each divided by the
-    greatest magnitude, and of those float64 totals are made on the host.
+    If it does not, sums of up to four million elements are in float32, each divided by the
+    greatest magnitude, and the host adds those up in float64.
     """
     if kind in ("cpu", "cuda", "meta"):
         return True
     try:
         torch.ones(2, dtype=torch.float64, device=kind).sum()
-    except Exception:  # each device raises another
+    except Exception:  # each device raises a different one
         return False
     return True

@@ -1,4 +1,4 @@
-"""Moments of one large tensor on the CPU, block by block while each is in cache."""
+"""The moments of one large tensor on the CPU, block by block while each block is in cache."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tb_gradgraph.summarize.arithmetic.moments import (
 )
 from tb_gradgraph.summarize.arithmetic.segments import careful_segments, starts_of
 
-#: Elements a thread reduces at a time: 1 MiB of float32, which all passes but
+#: How many elements a thread reduces at a time: 1 MiB of float32, which all passes but
 #: the first find in the second-level cache.
 BLOCK = 262_144
-_MOST = 64  # blocks that several threads reduce at a time: float32 counts 2^23 elements exactly
+_MOST = 64  # blocks that threads reduce at a time: float32 counts 2^23 elements exactly
 _ROW = 1024  # elements squared and summed in float32 at a time: errs by less than 1e-6
 _FEW = 16_384  # elements that numpy sums pairwise before torch has started its kernels
 
@@ -31,8 +31,8 @@ class BlockSums:
     """A tensor on the CPU, reduced block by block.
 
     Attributes:
-        counts: Elements of each block.
-        sums: As ``moments_of_sums`` takes them, a tuple a block.
+        counts: How many elements each block has.
+        sums: As ``moments_of_sums`` takes them, one tuple for each block.
         exact: The moments of the blocks whose sums are not sound, by place.
     """
 
@@ -44,8 +44,8 @@ class BlockSums:
 def large_on_host(flat: torch.Tensor) -> BlockSums:
     """Reduce a flat tensor of at least one element, of any type.
 
-    Blocks are summed in float32 with float64 totals. Those for which that does not do
-    (NaN, infinity, squares out of range, cancellation) are reduced again in float64.
+    Blocks are summed in float32 with float64 totals. Blocks for which that is not enough (NaN,
+    infinity, squares out of range, cancellation) are reduced again in float64.
     """
     result = BlockSums([], [], {})
     scratch = np.empty(min(BLOCK, flat.numel()), bool)
@@ -63,7 +63,7 @@ def large_on_host(flat: torch.Tensor) -> BlockSums:
 
 
 def moments_of_blocks(tensors: Sequence[BlockSums]) -> np.ndarray:
-    """Turn what several tensors were reduced to into a row of ``COLUMNS`` each."""
+    """Turn what several tensors were reduced to into one row of ``COLUMNS`` for each."""
     lengths = np.array([len(tensor.counts) for tensor in tensors])
     counts = np.array([count for tensor in tensors for count in tensor.counts])
     starts = starts_of(lengths)
@@ -75,7 +75,7 @@ def moments_of_blocks(tensors: Sequence[BlockSums]) -> np.ndarray:
 
 
 def norm_of_large(flat: torch.Tensor) -> float:
-    """Give the l2 norm of a flat tensor of any type on the CPU; no element is left out."""
+    """Return the l2 norm of a flat tensor of any type on the CPU; every element counts."""
     floats = real_floats(flat.detach().resolve_neg())
     least, greatest, _ = limits_of(floats)
     with np.errstate(all="ignore"):
@@ -93,11 +93,11 @@ def _blocks_of(flat: torch.Tensor) -> Sequence[torch.Tensor]:
 
 
 def _totals(block: torch.Tensor) -> tuple[float, float]:
-    """Give the sum, and the sum of squares."""
+    """Return the sum, and the sum of squares."""
     if block.numel() <= _FEW:
         array = as_array(block)
         return float(np.add.reduce(array)), float(np.add.reduce(array * array))
-    square = _square(block)  # first: computes while memory is read
+    square = _square(block)  # first, because it computes while memory is read
     return float(block.sum().numpy()), square
 
 
@@ -112,10 +112,10 @@ def _square(flat: torch.Tensor) -> float:
 
 
 def _extremes(block: torch.Tensor, scratch: np.ndarray) -> tuple[float, float, int]:
-    """Give the least and the greatest element, and how many are not zero.
+    """Return the least and the greatest element, and how many are not zero.
 
-    Of a block for several threads by torch's kernels, which share the work; numpy's are
-    up to ten times faster on one.
+    A block for several threads is left to torch's kernels, which share the work; numpy's
+    are up to ten times faster on one thread.
     """
     if block.numel() > len(scratch):
         low, high = float(block.amin().numpy()), float(block.amax().numpy())

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-#: Columns of a moments row, all float64. Sums are of finite elements divided by ``abs_max``,
+#: Columns of a moments row, all float64. Sums are over finite elements divided by ``abs_max``,
 #: so that neither 1e200 nor 1e-200 overflows or vanishes when squared.
 COLUMNS = ("finite", "nan", "posinf", "neginf", "zero", "mean", "spread", "square", "min", "max")
-# mean: of finite elements. spread: sum of squared distances from it, square: sum of squares; both
-# over abs_max squared. min, max: +inf, -inf where nothing is finite.
+# mean: of finite elements. spread: sum of squared distances from it; square: sum of squares; both
+# over abs_max squared. min, max: +inf, -inf if nothing is finite.
 
 #: Columns that count or sum over elements: they grow with an element that is repeated.
 EXTENSIVE = ("finite", "nan", "posinf", "neginf", "zero", "spread", "square")
@@ -20,7 +20,7 @@ _INF = float("inf")
 
 
 class Reduction(Protocol):
-    """How elements are summed and compared, to one number or to one a row."""
+    """How elements are summed and compared, to one number or to one for each row."""
 
     xp: Any  # numpy or torch
 
@@ -28,20 +28,20 @@ class Reduction(Protocol):
         """Sum, as the widest float."""
 
     def least(self, terms: Any) -> Any:
-        """Give the least."""
+        """Return the least."""
 
     def greatest(self, terms: Any) -> Any:
-        """Give the greatest."""
+        """Return the greatest."""
 
     def spread_out(self, numbers: Any) -> Any:
-        """Give each element the number of its row."""
+        """Return each element the number of its row."""
 
 
 def exact_moments(values: Any, by: Reduction) -> Any:
-    """Reduce flat floats of the widest type to rows of ``COLUMNS``, whatever stands among them.
+    """Reduce flat floats of the widest type to rows of ``COLUMNS``, whatever values they hold.
 
-    The same formula for arrays of numpy on the host and tensors of torch on a
-    device, where nothing is read back.
+    The same formula serves numpy arrays on the host and torch tensors on a device, where
+    nothing is read back.
     """
     xp = by.xp
     is_finite = xp.isfinite(values)
@@ -69,23 +69,23 @@ def exact_moments(values: Any, by: Reduction) -> Any:
 
 
 class Limits(NamedTuple):
-    """Within which plain sums in a type do."""
+    """The limits within which plain sums in a type are exact enough."""
 
     least: float  # magnitudes whose squares the type holds with room to spare for sums
     greatest: float
-    spread: float  # what must be left of the sum of squares when that of the mean is taken away
+    spread: float  # what must be left of the sum of squares without the mean's part
 
 
 def limits_of(values: Any) -> Limits:
-    """Give the limits of float32 or float64."""
+    """Return the limits of float32 or float64."""
     return Limits(1e-15, 1e17, 0.1) if values.itemsize == 4 else Limits(1e-140, 1e150, 1e-6)
 
 
 def are_sound(total: Any, square: Any, low: Any, high: Any, count: Any, limits: Limits) -> Any:
-    """Say whether moments can be made of plain sums over all elements; of numbers or of arrays.
+    """Say whether plain sums over all elements are enough for moments; for numbers or arrays.
 
-    Not so if something is not finite, squares left the range of the type, or the
-    spread is the small difference of great numbers: that needs a wider type, or
+    They are not if something is not finite, squares left the range of the type, or the
+    spread is the small difference of large numbers: that needs a wider type, or
     ``exact_moments``.
     """
     in_range = (low < -limits.least) | (high > limits.least)
@@ -99,8 +99,8 @@ def moments_of_sums(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
     Args:
         sums: float64 of shape ``[rows, 5]``: sum, sum of squares, least, greatest, count of
-            elements that are not zero. Where they are not sound, neither is the result.
-        counts: Elements of each row, at least one.
+            elements that are not zero. If they are not sound, neither is the result.
+        counts: How many elements each row has, at least one.
     """
     total, square, low, high, nonzero = sums.T
     moments = np.zeros((len(counts), len(COLUMNS)))
@@ -118,11 +118,11 @@ def moments_of_sums(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def merged_moments(rows: np.ndarray, starts: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Merge rows of ``COLUMNS`` that belong to parts of one tensor, by Chan's formula.
+    """Merge the rows of ``COLUMNS`` of one tensor's parts, by Chan's formula.
 
     Args:
-        rows: One row a part.
-        starts: For each tensor its first part, ascending.
+        rows: One row for each part.
+        starts: The first part of each tensor, ascending.
     """
     if len(starts) == len(rows):
         return rows

@@ -1,4 +1,4 @@
-"""The l2 norms of many tensors, as weights and updates need them, and nothing else of them."""
+"""The l2 norms of many tensors, as weights and updates need them, and nothing else."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from tb_gradgraph.summarize.arithmetic.large import norm_of_large
 from tb_gradgraph.summarize.arithmetic.moments import limits_of
 from tb_gradgraph.summarize.arithmetic.transfer import send
 
-_SMALL = 4096  # elements of which the error of float32 sums is below 2e-6
+_SMALL = 4096  # up to so many elements float32 sums err by less than 2e-6
 
 
 @torch.no_grad()
 def norms(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Give the l2 norm of each tensor, without waiting for a device.
+    """Return the l2 norm of each tensor, without waiting for a device.
 
-    Neither 1e-30 nor 1e30 is lost: squares are summed in float64 where float32 does not do
-    (not on a device that has nothing wider). NaN and infinity are not left out.
+    Neither 1e-30 nor 1e30 is lost: squares are summed in float64 where float32 is not enough
+    (but not on a device that has nothing wider). NaN and infinity are included.
 
     Args:
         tensors: Of any type, dense or sparse; complex ones count by magnitude.
 
     Returns:
-        A tensor of one dimension and that type, on the accelerator of the first tensor
+        A one-dimensional tensor of that type, on the accelerator of the first tensor
         that lies on one, else on the CPU.
     """
     if are_alike(tensors):
@@ -52,7 +52,7 @@ def norms(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def _norms_of_dense(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Give the norms of dense tensors of one type on their device."""
+    """Return the norms of dense tensors of one type on their device."""
     device = tensors[0].device
     if not is_readable(tensors[0].dtype):
         return torch.full((len(tensors),), torch.nan, dtype=wide_dtype(device), device=device)
@@ -73,7 +73,7 @@ def _norms_of_dense(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def _norms_of_small(tensors: Sequence[torch.Tensor]) -> np.ndarray:
-    """Sum squares in float32, ten times as fast, and where its range does not do in float64."""
+    """Sum squares in float32, ten times as fast, or in float64 if the range of float32 is not enough."""
     found = torch.stack(torch._foreach_norm(tensors)).to(torch.float64).numpy()
     least, greatest, _ = limits_of(tensors[0])
     doubtful = np.flatnonzero(~((found > least) & (found < greatest))).tolist()

@@ -1,4 +1,4 @@
-"""Moments of many small tensors that lie end to end on the host, in numpy."""
+"""The moments of many small tensors that lie end to end on the host, in numpy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_gradgraph.summarize.arithmetic.moments import (
 
 Careful = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-_CHUNK = 65_536  # elements of which all passes but the first find what they need in cache
+_CHUNK = 65_536  # for so many elements all passes but the first find their data in cache
 
 
 class _Segments:
@@ -42,15 +42,15 @@ class _Segments:
 
 
 def starts_of(counts: np.ndarray) -> np.ndarray:
-    """Give where each of several segments begins when they lie end to end."""
+    """Return where each of several segments begins when they lie end to end."""
     return np.cumsum(counts) - counts
 
 
 def segments_on_host(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Reduce segments of a flat float32 or float64 array to rows of ``COLUMNS``.
 
-    Sums are pairwise in the array's own type; the segments for which these do not
-    do are reduced again, see ``careful_segments``.
+    Sums are pairwise in the array's own type; segments for which these are not enough are
+    reduced again, see ``careful_segments``.
     """
     moments = np.zeros((len(counts), len(COLUMNS)))
     moments[:, -2:] = np.inf, -np.inf
@@ -60,16 +60,16 @@ def segments_on_host(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def careful_segments(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Reduce segments that are not empty to rows of ``COLUMNS``, whatever stands in them.
+    """Reduce segments that are not empty to rows of ``COLUMNS``, whatever values they hold.
 
-    By plain sums in float64; what these do not do for, such as what is not finite, in
-    several passes.
+    Plain sums in float64 come first; where they are not enough, for example because a value is
+    not finite, several passes follow.
     """
     return _plain_or(_exact_segments, flat.astype(np.float64, copy=False), counts)
 
 
 def _plain_or(otherwise: Careful, flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Make rows of ``COLUMNS`` of plain sums, and by ``otherwise`` where these do not do."""
+    """Make rows of ``COLUMNS`` from plain sums, or by ``otherwise`` where these are not enough."""
     sums = np.empty((len(counts), 5))
     scratch = np.empty(_CHUNK, flat.dtype)
     with np.errstate(all="ignore"):
@@ -91,7 +91,7 @@ def _exact_segments(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _chunks(flat: np.ndarray, counts: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """Give as many whole segments at a time as go into a cache, at least one."""
+    """Yield as many whole segments at a time as fit into a cache, at least one."""
     ends = np.cumsum(counts)
     first = start = 0
     while first < len(counts):

@@ -1,4 +1,4 @@
-"""Tensors on their way to the host: one copy a device, which nobody waits for before it is read."""
+"""Tensors on their way to the host: one copy for each device, awaited only when it is read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _PINNED = ("cuda", "xpu")  # devices that copy to pinned memory while the host g
 
 
 class Transfer:
-    """A copy of several tensors of one device to the host, begun when this is made.
+    """A copy of several tensors of one device to the host, which begins when this is made.
 
-    Tensors on the CPU are not copied: they must not be written to any more.
+    Tensors on the CPU are not copied: nobody may write to them any more.
     """
 
     def __init__(self, device: torch.device, tensors: Sequence[torch.Tensor]) -> None:
@@ -25,7 +25,7 @@ class Transfer:
             self._packed, self._event = _begin_copy(device, packed(self._tensors))
 
     def wait(self) -> list[np.ndarray]:
-        """Give the tensors as flat arrays, once they have arrived; on any thread."""
+        """Return the tensors as flat arrays, once they have arrived; may be called on any thread."""
         if self._packed is None:
             return [tensor.reshape(-1).numpy() for tensor in self._tensors]
         if self._event is not None:
@@ -34,7 +34,7 @@ class Transfer:
 
 
 def send(array: np.ndarray, device: torch.device) -> torch.Tensor:
-    """Copy an array of the host to a device; nobody waits."""
+    """Copy an array of the host to a device, without waiting."""
     tensor = torch.from_numpy(array)
     if device.type in _PINNED:
         tensor = tensor.pin_memory()
@@ -48,7 +48,7 @@ def packed(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def unpacked(content: np.ndarray, tensors: Sequence[torch.Tensor]) -> list[np.ndarray]:
-    """Undo ``packed``: give flat arrays of the types and sizes of ``tensors``."""
+    """Undo ``packed``: return flat arrays of the types and sizes of ``tensors``."""
     arrays: list[np.ndarray] = [content] * len(tensors)
     offset = 0
     for place in _by_width(tensors):
@@ -65,7 +65,7 @@ def _by_width(tensors: Sequence[torch.Tensor]) -> list[int]:
 
 def _begin_copy(device: torch.device, content: torch.Tensor) -> tuple[torch.Tensor, Any]:
     if device.type not in _PINNED:
-        return content, None  # copied when it is read
+        return content, None  # it is copied when it is read
     host = torch.empty(content.shape, dtype=content.dtype, device="cpu", pin_memory=True)
     host.copy_(content, non_blocking=True)
     accelerator = getattr(torch, device.type)

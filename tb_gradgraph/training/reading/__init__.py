@@ -1,1 +1,1 @@
-"""What a backward of the user's shows."""
+"""What the user's backward shows."""

@@ -1,4 +1,4 @@
-"""Reads one backward pass of a training: hooks on for as long as it runs, numbers at its end."""
+"""Reads one backward pass of a training: hooks while it runs, numbers at its end."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class PassNumbers:
 
     Attributes:
         structure: The graph that it ran over.
-        gradients: Statistics of what flowed in this pass, of all rows that are read.
-        accumulated: Those of ``.grad`` after it, parameters' rows. The same object as
-            ``gradients`` where every ``.grad`` began with this pass; None where the
-            pass was an ``autograd.grad``, which leaves none.
-        state_of: What each parameter's ``.grad`` was afterwards, by ``id`` of the parameter.
+        gradients: Statistics of what flowed in this pass, for all rows that are read.
+        accumulated: Those of ``.grad`` after it, for parameters' rows. The same object as
+            ``gradients`` if every ``.grad`` began with this pass; None if the pass was an
+            ``autograd.grad``, which leaves none.
+        state_of: What each parameter's ``.grad`` was afterwards, by the parameter's ``id``.
         values: Copies of small roots, by row.
         objective: What was differentiated.
-        placements: Of gradients of which this process has a part where they lie, by row.
+        placements: By row, where gradients lie of which this process has a part.
     """
 
     structure: Structure
@@ -53,7 +53,7 @@ class PassNumbers:
 
 
 class PassReading:
-    """Hooks of one backward pass; ``finish`` takes them away however it ended."""
+    """The hooks of one backward pass; ``finish`` takes them away however it ended."""
 
     def __init__(
         self,
@@ -65,15 +65,15 @@ class PassReading:
         late: frozenset[int] = frozenset(),
         is_gathered: bool = False,
     ) -> None:
-        """Attach; either all or nothing. Under ``threads.gate``.
+        """Attach all hooks or none. Under ``threads.gate``.
 
         Args:
             met: The graph.
-            parameters: Whose gradients are read.
+            parameters: The parameters whose gradients are read.
             call: What the backward was asked for.
             objective: What is differentiated.
-            shares: Whether nothing is known to change gradients on their way.
-            late: Parameters, by ``id``, whose ``.grad`` will be what earlier passes gave, too.
+            shares: Whether nothing known changes gradients on their way.
+            late: Parameters, by ``id``, whose ``.grad`` will also hold what earlier passes gave.
             is_gathered: Whether parameters may get their ``.grad`` in a later pass.
         """
         self._late, self._is_gathered = late, is_gathered
@@ -83,13 +83,13 @@ class PassReading:
         self._met = met
         self._parameters = parameters
         self._call = call
-        self._by_place: dict[int, Any] = {}  # gradients of the slots of a node
-        # Gradients of hooked leaves; None is what a Function gives for no gradient.
+        self._by_place: dict[int, Any] = {}  # gradients of a node's slots
+        # Gradients of hooked leaves; a Function returns None for no gradient.
         self._by_row: dict[int, torch.Tensor | None] = {}
         self._batch = new_batch(met.structure)
         self._fault: Exception | None = None
         self._attached: list[Attached] = []
-        self._of_nodes_that_go: list[Any] = []  # handles, to be removed only if need be
+        self._of_nodes_that_go: list[Any] = []  # handles, removed only if need be
         self._before = grad_states(parameters)
         self._passage = Passage(met.order, met.leaves, parameters)
         self._is_compiled = is_backward_compiled()
@@ -117,17 +117,17 @@ class PassReading:
 
     @property
     def is_shared(self) -> bool:
-        """Whether another thread ran over the same meanwhile: then no number is of this pass."""
+        """Return whether another thread ran over the same graph meanwhile: then no number is this pass's."""
         return self._passage.is_shared
 
     def finish(self, well: bool, scale: torch.Tensor | None) -> PassNumbers | None:
-        """Take the hooks away; give the numbers, or None if no parameter was reached.
+        """Take the hooks away; return the numbers, or None if no parameter was reached.
 
         Args:
             well: Whether the backward ended without an error.
-            scale: What a GradScaler had multiplied the loss with; it is divided out.
+            scale: The factor by which a GradScaler had multiplied the loss; it is divided out.
         """
-        if not well:  # then hooks may wait on nodes that have not run
+        if not well:  # hooks may then wait on nodes that have not run
             self._attached += [(handle, None) for handle in self._of_nodes_that_go]
         detach(self._attached)
         states = grad_states(self._parameters)
@@ -143,15 +143,15 @@ class PassReading:
             self._let_go()
 
     def abandon(self) -> None:
-        """Take the hooks away after a fault of ours, wherever it was. Harmless after ``finish``."""
+        """Take the hooks away after our own fault, wherever it was. Harmless after ``finish``."""
         self._attached += [(handle, None) for handle in self._of_nodes_that_go]
         detach(self._attached)
         self._let_go()
 
     def _let_go(self) -> None:
-        """Hold no node any more: hooks that are still on nodes hold this.
+        """Hold no node any more, because hooks still on nodes hold this.
 
-        A ring through autograd's nodes is never collected, for Python does not see it.
+        A cycle through autograd's nodes is never collected, because Python does not see it.
         """
         self._passage.end()
         self._by_place.clear()
@@ -162,14 +162,14 @@ class PassReading:
         vars(self).pop("_batch", None)
 
     def _has_reached(self, states: Sequence[GradState]) -> bool:
-        """Whether a parameter of ours got a gradient."""
+        """Return whether a parameter of ours got a gradient."""
         own = self._met.structure.parameter_rows.values()
         if self._is_compiled and not self._call.accumulates:
             return True  # as its graph says; what it gave is not seen
         return states != self._before or any(self._by_row.get(row) is not None for row in own)
 
     def _leave_out_what_flows(self) -> None:
-        """Put no hook anywhere: it would be compiled too. What ``.grad`` does not tell is not read."""
+        """Put no hook anywhere, because it would be compiled too. Only what ``.grad`` shows is read."""
         places = self._met.structure.replay.rows_at.values() if self._met.order else ()
         rows = [row for of_slots in places for of_slot in of_slots for row in of_slot]
         rows += [row for row, _ in self._leaves_to_hook()]
@@ -178,8 +178,8 @@ class PassReading:
     def _attach_to_nodes(self) -> None:
         met, call = self._met, self._call
         if not met.order:
-            return  # parameters alone are read
-        # What repeats a parameter's gradient is left to that, if that is sure to be read.
+            return  # only parameters are read
+        # What repeats a parameter's gradient relies on that, if that is sure to be read.
         share = self._shares and met.structure.replay.is_checked
         share = share and call.accumulates and not call.inputs
         handles = met.structure.replay.attach(
@@ -197,7 +197,7 @@ class PassReading:
             self._of_nodes_that_go = handles
 
     def _leaves_to_hook(self) -> Iterator[tuple[int, torch.Tensor]]:
-        """Give the leaves whose gradient of this pass cannot be read off ``.grad`` afterwards."""
+        """Yield the leaves whose gradient in this pass cannot be read off ``.grad`` afterwards."""
         wanted = set(map(id, self._call.inputs))
         rows = self._met.structure.parameter_rows
         for leaf, before in zip(self._parameters, self._before):
@@ -212,7 +212,7 @@ class PassReading:
                 yield row, leaf
 
     def _take_at_once(self, slot_rows: SlotRows, gradients: Sequence[torch.Tensor | None]) -> None:
-        """Reduce the gradients of one node. As all hooks, within the user's backward: never raises."""
+        """Reduce the gradients of one node. Like all hooks in the user's backward, it never raises."""
         whole = self._met.structure.whole_rows
         with self._faults_kept(), torch.no_grad():
             for rows, gradient in zip(slot_rows, gradients):
@@ -229,7 +229,7 @@ class PassReading:
             self._batch.unread.note(rows[0], error)
 
     def _take_and_reduce(self, place: int, gradients: Sequence[torch.Tensor | None]) -> None:
-        """Reduce what is held by now."""
+        """Reduce what is held so far."""
         self._by_place[place] = gradients
         with self._faults_kept(), torch.no_grad():
             self._add(list(self._of_nodes()))
@@ -277,7 +277,7 @@ class PassReading:
                     yield rows[0], gradient
 
     def _of_fresh(self, states: Sequence[GradState]) -> Iterator[tuple[int, torch.Tensor]]:
-        """Give each ``.grad`` that this pass began."""
+        """Yield each ``.grad`` that this pass began."""
         rows = self._met.structure.parameter_rows
         for leaf, before, after in zip(self._parameters, self._before, states):
             if before is None and after is not None and id(leaf) not in self._late:
@@ -294,5 +294,5 @@ class PassReading:
 
 
 def _has_own_hooks(leaf: torch.Tensor) -> bool:
-    """Whether the user's hooks may use up ``.grad`` before the backward has ended."""
+    """Return whether the user's hooks may use up ``.grad`` before the backward has ended."""
     return bool(getattr(leaf, "_post_accumulate_grad_hooks", None))

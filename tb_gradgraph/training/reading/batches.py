@@ -1,4 +1,4 @@
-"""Tensors of a training step into the batches that reduce them."""
+"""Puts tensors of a training step into the batches that reduce them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.training.reading.numbers import Numbers
 from tb_gradgraph.training.reading.structures import Structure
 
-#: Elements that go into the histograms of one table, over all tensors.
+#: How many elements, over all tensors, go into the histograms of one table.
 SAMPLE_BUDGET = 2**18
 
 
@@ -27,7 +27,7 @@ def add_all(
     tensors: Sequence[torch.Tensor],
     whole: Set[int],
 ) -> None:
-    """Add tensors that stay as they are until the batch is reduced; those of ``whole`` are kept."""
+    """Add tensors that stay unchanged until the batch is reduced; keep those of ``whole``."""
     plain_rows, plain = [], []
     for place in batch.add_plain(rows, tensors):
         row, tensor = rows[place], tensors[place]
@@ -37,14 +37,14 @@ def add_all(
             else:
                 plain_rows.append(row)
                 plain.append(tensor)
-        except Exception as error:  # costs this row alone
+        except Exception as error:  # it costs only this row
             batch.unread.note(row, error)
     if plain:
         batch.add_many(plain_rows, plain)
 
 
 def add_now(batch: StatisticsBatch, row: int, tensor: torch.Tensor, whole: Set[int]) -> None:
-    """Add one tensor, that may change afterwards."""
+    """Add one tensor, which may change afterwards."""
     elements = elements_of(tensor)
     if elements is not None:
         keeps = row in whole and elements.numel() <= RETAIN_LIMIT and not is_distributed(tensor)
@@ -54,7 +54,7 @@ def add_now(batch: StatisticsBatch, row: int, tensor: torch.Tensor, whole: Set[i
 def read_grads(
     structure: Structure, parameters: Sequence[torch.Tensor], scale: torch.Tensor | None
 ) -> Numbers:
-    """Reduce what each parameter's ``.grad`` is now, divided by ``scale``."""
+    """Reduce each parameter's present ``.grad``, divided by ``scale``."""
     batch = new_batch(structure)
     rows, grads = [], []
     for parameter in parameters:

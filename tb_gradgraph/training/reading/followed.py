@@ -1,4 +1,4 @@
-"""Which object's steps are a training's, of all that people pass as an optimizer."""
+"""Which object's steps count for a training, among all that people pass as an optimizer."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _DEPTH_LIMIT = 8
 
 
 def followed(optimizer: Any) -> Any:
-    """Give the optimizer within a wrapper, as Accelerate's, if it takes hooks and the wrapper does not.
+    """Return the optimizer within a wrapper, such as Accelerate's, if only the optimizer takes hooks.
 
-    Others themselves: what they do around the step of one that they hold is a part of theirs.
+    Other wrappers are returned: what they do around the step of the one they hold belongs to it.
     """
     for _ in range(_DEPTH_LIMIT):
         if takes_hooks(optimizer):
@@ -29,13 +29,13 @@ def followed(optimizer: Any) -> Any:
 
 
 def takes_hooks(optimizer: Any) -> bool:
-    """Whether it is torch's and was made as torch's are; some leave out ``super().__init__()``."""
+    """Return whether it is torch's and made as torch's are; some leave out ``super().__init__()``."""
     is_torchs = isinstance(optimizer, torch.optim.Optimizer)
     return is_torchs and hasattr(optimizer, "_optimizer_step_pre_hooks")
 
 
 def why_not_followed(optimizer: Any) -> str:
-    """Say what an optimizer lacks, "" where it can be followed."""
+    """Say what an optimizer lacks, "" if it can be followed."""
     if isinstance(optimizer, torch.optim.lr_scheduler.LRScheduler):
         return "a scheduler"
     if isinstance(optimizer, type):
@@ -49,7 +49,7 @@ def why_not_followed(optimizer: Any) -> str:
 
 
 def reference_to(optimizer: Any) -> Callable[[], Any]:
-    """Refer to an optimizer without keeping it, where its class lets us."""
+    """Refer to an optimizer without keeping it, if its class lets us."""
     try:
         return weakref.ref(optimizer)
     except TypeError:

@@ -1,4 +1,4 @@
-"""From what is on its way to the host to the tables of records; runs on the session's thread."""
+"""Turns what is on its way to the host into the tables of records, on the session's thread."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ Whole = Mapping[int, np.ndarray]
 
 
 class Numbers:
-    """A table and the tensors kept whole, collected when first asked for, by any thread."""
+    """A table and the tensors kept whole, collected when any thread first asks for them."""
 
     def __init__(self, pending: PendingStatistics, shared: Shared | None = None) -> None:
-        """Prepare; a row in ``shared`` gets the statistics of the row that it shares them with."""
+        """Prepare; a row in ``shared`` gets the statistics of the row that it shares."""
         self._pending: PendingStatistics | None = pending
         self._shared = shared
         self._lock = threading.Lock()
-        #: Rows that were to be read and could not be, and why; whole when collected.
+        #: Rows that could not be read although they were to be, and why; complete when collected.
         self.unread = pending.unread
 
     def collect(self) -> tuple[StatisticsTable, Whole]:
-        """Give the numbers; waits for the copy to the host."""
+        """Return the numbers; waits for the copy to the host."""
         with self._lock:
             if self._pending is not None:
                 table, whole = self._pending.collect()
@@ -59,7 +59,7 @@ def share(table: StatisticsTable, shared: Shared) -> None:
 
 
 def differing(table: StatisticsTable, same: Mapping[int, int]) -> list[int]:
-    """Give the rows of ``same`` whose own numbers are not those of the row they are to share."""
+    """Return the rows of ``same`` whose own numbers differ from those of the row they would share."""
     counted = columns_of(("min", "max", "nan", "numel"))
     rows = [row for row, to in same.items() if table.present[row] and table.present[to]]
     if not rows:
@@ -71,7 +71,7 @@ def differing(table: StatisticsTable, same: Mapping[int, int]) -> list[int]:
 
 
 def only(table: StatisticsTable, rows: Iterable[int]) -> StatisticsTable:
-    """Give the table with all but ``rows`` taken out."""
+    """Return the table with only ``rows``."""
     kept = np.zeros(len(table.present), bool)
     kept[list(rows)] = True
     kept &= table.present
@@ -81,7 +81,7 @@ def only(table: StatisticsTable, rows: Iterable[int]) -> StatisticsTable:
 
 
 def joined(tables: list[StatisticsTable]) -> StatisticsTable:
-    """Lay tables of different rows over each other."""
+    """Merge tables of different rows."""
     first, *others = tables
     for table in others:
         rows = table.present
@@ -92,22 +92,22 @@ def joined(tables: list[StatisticsTable]) -> StatisticsTable:
 
 
 def divided(table: StatisticsTable, factor: float) -> StatisticsTable:
-    """Divide by a factor that was not known in time; the histograms are lost."""
+    """Divide by a factor that was not known in time, which loses the histograms."""
     values = table.values.copy()
     values[:, LINEAR_COLUMNS] /= factor
     return dataclasses.replace(table, values=values, histogram=np.zeros_like(table.histogram))
 
 
 def total_norm(table: StatisticsTable) -> float:
-    """Give the norm over all rows together, of their finite elements."""
+    """Return the norm over all rows together, counting only finite elements."""
     norms = table.values[table.present, _NORM]
     return float(np.sqrt(np.nansum(np.square(norms))))
 
 
 def was_clipped(before: StatisticsTable, after: StatisticsTable, passes: int) -> bool:
-    """Whether gradients fell between backward and step otherwise than to the mean of the passes.
+    """Return whether gradients fell between backward and step other than to the mean of the passes.
 
-    A pipeline's schedule divides by their number, and so does many a loop that accumulates.
+    A pipeline's schedule divides by the number of passes, and so does many a loop that accumulates.
     """
     if total_norm(after) >= _CLIPPED * total_norm(before):
         return False

@@ -1,4 +1,4 @@
-"""The parameters that a watch reads: the model's, and those that its optimizers own beside it."""
+"""The parameters that a watch reads: the model's, and those that its optimizers own besides."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tb_gradgraph.autograd import (
 from tb_gradgraph.autograd import stand_ins as gathered_for
 from tb_gradgraph.training.reading.followed import reference_to
 
-#: What a ``.grad`` was: the tensor's identity and version; None where there was none.
+#: What a ``.grad`` was: the tensor's identity and version; None if there was none.
 GradState = tuple[int, int] | None
 
 
 class Parameters:
-    """Tensors and names, read anew by ``refresh``; neither model nor optimizers are kept alive.
+    """Tensors and names, which ``refresh`` reads anew; neither model nor optimizers are kept alive.
 
     Attributes:
         tensors: Each parameter once, the model's first.
@@ -39,7 +39,7 @@ class Parameters:
         optimizers: Sequence[torch.optim.Optimizer],
         frame: FrameType | None,
     ) -> None:
-        """Prepare; parameters outside the model are named by the variables of ``frame``."""
+        """Prepare; the variables of ``frame`` name parameters outside the model."""
         self._model = weakref.ref(model)
         self._optimizers = [reference_to(optimizer) for optimizer in optimizers]
         self._variables = {
@@ -51,19 +51,19 @@ class Parameters:
         self.known: Mapping[int, KnownTensor] = {}
         self.modules: Mapping[int, str] = {}
         self._ids: tuple[int, ...] = ()
-        self._numbers: dict[int, int] = {}  # of each tensor, given to no other one, by ``id``
+        self._numbers: dict[int, int] = {}  # each tensor's, given to no other, by ``id``
         self._next = 0
         self._tables: list[Mapping[str, torch.Tensor | None]] = []  # parameters of each module
         self._tree: list[Mapping[str, torch.nn.Module | None]] = []  # children of each module
-        self._children = [0]  # their ids; no module's yet
+        self._children = [0]  # their ids; none yet
         self._gathering: list[torch.nn.Module] = []  # modules that fully_shard took in
         self._stand_ins: Mapping[
             int, torch.Tensor
-        ] = {}  # parameters by ``id`` of what stands for them
+        ] = {}  # parameters, by the ``id`` of their stand-ins
         self.refresh()
 
     def refresh(self) -> None:
-        """See which parameters there are now: layers may be replaced and groups added in mid-run."""
+        """See which parameters exist now, because layers may be replaced and groups added in mid-run."""
         model = self._model()
         if model is None:
             return
@@ -92,7 +92,7 @@ class Parameters:
             self.known = {**known, **self._names(outside)}
 
     def read_modules(self) -> Mapping[int, str]:
-        """Give the names of modules as they are now, by ``id``."""
+        """Return the names of modules as they are now, by ``id``."""
         self.refresh()
         return self.modules
 
@@ -104,39 +104,39 @@ class Parameters:
         self._gathering, self._stand_ins = [], {}
 
     def late(self, left: Mapping[int, GradState]) -> frozenset[int]:
-        """Give the gathered parameters, by ``id``, that a pass left without ``.grad``: it comes later.
+        """Return the gathered parameters, by ``id``, that a pass left without ``.grad``, which comes later.
 
-        Under ``set_requires_gradient_sync(False)`` it adds up where it is not seen.
+        Under ``set_requires_gradient_sync(False)`` it adds up where nobody sees it.
         """
         gathered = {id(parameter) for parameter in self._stand_ins.values()}
         return frozenset(of for of in gathered if left.get(of, 0) is None)
 
     def is_gathered(self, leaves: Sequence[torch.Tensor]) -> bool:
-        """Whether one of ``leaves`` stands in the place of a parameter of ours."""
+        """Return whether one of ``leaves`` replaces one of our parameters."""
         return any(id(leaf) in self._stand_ins for leaf in leaves)
 
     def signature(self) -> tuple[tuple[int, ...], tuple[bool, ...]]:
-        """Give what changes when a parameter is added, replaced, frozen or unfrozen."""
+        """Return a value that changes when a parameter is added, replaced, frozen or unfrozen."""
         return tuple(self._numbers.values()), tuple([t.requires_grad for t in self.tensors])
 
     def may_be_among(self, inputs: Sequence[Any]) -> bool:
-        """Whether a backward of ``inputs`` alone (none: of all leaves) may reach one of ours."""
+        """Return whether a backward of only ``inputs`` (none: of all leaves) may reach one of ours."""
         return not inputs or any(
             id(self.own(given)) in self._numbers or not isinstance(given, torch.Tensor)
             for given in inputs
         )
 
     def numbers_of(self, leaves: Sequence[torch.Tensor]) -> tuple[int | None, ...]:
-        """Give a number for each of our parameters, None for other leaves.
+        """Return a number for each of our parameters, None for other leaves.
 
-        Unlike an ``id`` it is never given again, when a layer is replaced.
+        Unlike an ``id``, it is not reused when a layer is replaced.
         """
         if not self._stand_ins:
             return tuple([self._numbers.get(id(leaf)) for leaf in leaves])
         return tuple([self._numbers.get(id(self.own(leaf))) for leaf in leaves])
 
     def own(self, tensor: Any) -> Any:
-        """Give the parameter that a tensor stands for, or the tensor."""
+        """Return the parameter that a tensor stands for, or the tensor."""
         return self._stand_ins.get(id(tensor), tensor)
 
     def _number_anew(self, before: Sequence[torch.Tensor]) -> None:
@@ -149,7 +149,7 @@ class Parameters:
             self._numbers[id(tensor)] = number
 
     def _outside(self, owned: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
-        """Give the parameters of the optimizers that the model does not own, each once."""
+        """Return, each once, the optimizers' parameters that the model does not own."""
         found: dict[int, torch.Tensor] = {}
         for reference in self._optimizers:
             optimizer = reference()
@@ -175,7 +175,7 @@ class Parameters:
 def _as_sharded(
     known: Mapping[int, KnownTensor], stand_ins: Mapping[int, torch.Tensor]
 ) -> dict[int, KnownTensor]:
-    """Name parameters and what stands for them, whichever of them a model holds just now."""
+    """Name parameters and their stand-ins, whichever of them a model holds just now."""
     named = dict(known)
     for identity, parameter in stand_ins.items():
         found = known.get(id(parameter)) or known.get(identity) or named.get(id(parameter))
@@ -210,7 +210,7 @@ def _grad_state(tensor: torch.Tensor) -> GradState:
 
 
 def is_any_other(tensors: Sequence[torch.Tensor], before: Sequence[GradState]) -> bool:
-    """Whether something has touched a ``.grad`` since these notes; looks no further than to the first."""
+    """Return whether something has touched a ``.grad`` since these notes; stop at the first."""
     for tensor, state in zip(tensors, before):
         grad = tensor.grad
         if grad is None:

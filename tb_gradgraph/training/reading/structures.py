@@ -14,23 +14,23 @@ from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import STATISTICS
 from tb_gradgraph.training.reading.parameter_rows import Parameters
 
-#: Graphs built in one watch. A model that is another one at every step would spend its
-#: time on them; past this its parameters alone are recorded.
+#: How many graphs one watch builds. A model that changes at every step would spend its time
+#: on them; beyond this only its parameters are recorded.
 MOST_GRAPHS = 100
-#: Module calls of a step from which on it pays to stop following them, at 10 us each, once so many
-#: backward passes in a row ran over known graphs. A new graph then has no modules at that one step.
+#: From this many module calls in a step it pays to stop following them, at 10 us each, once this
+#: many backward passes in a row ran over known graphs. A new graph then lacks modules at that step.
 MANY_CALLS = 500
 _SETTLED = 4
-_MORE_SETTLED = 16  # times as many, after each time that this was wrong
-_TRIES = 3  # times that a graph is built until its forward was followed from the beginning
+_MORE_SETTLED = 16  # times as many, each time that this was wrong
+_TRIES = 3  # how often a graph is built until its forward was followed from the beginning
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Structure:
-    """One graph, how to find its rows again, and how it came about."""
+    """One graph, how to find its rows again, and how it arose."""
 
     replay: Replay
-    parameter_rows: Mapping[int, int]  # by ``id``, those to read
+    parameter_rows: Mapping[int, int]  # those to read, by ``id``
     root_rows: tuple[int, ...]
     whole_rows: frozenset[int]  # of tensors kept whole
     is_noted: bool
@@ -38,7 +38,7 @@ class Structure:
 
     @property
     def size(self) -> int:
-        """Bytes of a full table, as an estimate of what waits for the disk."""
+        """The bytes of a full table, as an estimate of what waits for the disk."""
         return 8 * len(STATISTICS) * self.graph.row_count
 
     @property
@@ -49,7 +49,7 @@ class Structure:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Met:
-    """The structure behind one backward, with its live nodes and leaves where they are read."""
+    """The structure behind one backward, with its live nodes and leaves if they are read."""
 
     structure: Structure
     order: Sequence[AutogradNode] = ()
@@ -58,7 +58,7 @@ class Met:
 
 
 class Structures:
-    """Finds the structure behind a backward, and has it built when it is new."""
+    """Finds the structure behind a backward, and builds it if it is new."""
 
     def __init__(
         self,
@@ -70,10 +70,10 @@ class Structures:
         """Prepare.
 
         Args:
-            parameters: What leaves are recognized by.
+            parameters: Recognizes leaves.
             build: Builds the graph behind the roots of a backward.
-            select: Gives the rows to read (None: all), and those to keep whole.
-            reads_nodes: Whether more is read than parameters, so that every graph is walked.
+            select: Returns the rows to read (None: all), and those to keep whole.
+            reads_nodes: Whether more than parameters is read, so that every graph is walked.
         """
         self._parameters = parameters
         self._build = build
@@ -86,15 +86,15 @@ class Structures:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the next graph is likely to be a known one, for which no module call is needed."""
+        """Return whether the next graph is likely to be a known one, which needs no module calls."""
         return self._known_in_a_row >= self._enough
 
     def meet(self, roots: Sequence[Any], forward: TrainingForward) -> Met | None:
-        """Give the structure behind ``roots``; None if no parameter of ours is reached.
+        """Return the structure behind ``roots``; None if no parameter of ours is reached.
 
         Args:
             roots: What the backward begins with.
-            forward: What was seen of the step so far.
+            forward: What has been seen of the step so far.
         """
         if not self._reads_nodes:
             return self._meet_parameters(roots, forward)
@@ -165,6 +165,6 @@ class Structures:
         nodes = enumerate(built.graph.nodes)
         roots = tuple(offsets[index] for index, node in nodes if node.kind == "root")
         replay = Replay(built, order, leaves, wanted)
-        # A part that was there before, as a hidden state that goes on, always lacks its names.
+        # A part that was there before, such as a hidden state that goes on, always lacks its names.
         is_noted = forward.has_notes and (tries >= _TRIES or forward.has_followed(order))
         return Structure(replay, rows, roots, whole, is_noted, tries)

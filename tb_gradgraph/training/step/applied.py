@@ -24,12 +24,12 @@ class AppliedPart:
     """What one optimizer saw and did.
 
     Attributes:
-        rows: Of its parameters.
-        gradients: What it saw, of these rows and maybe others; None where there was no ``.grad``.
-        was_read: Whether they were read when it stepped; else they are those of the backward.
-        seems_same: Whether they are those of the backward as far as torch has noted.
-        weights: Before and after.
-        was_skipped: By a fused optimizer, which looks for infinities itself.
+        rows: Its parameters' rows.
+        gradients: What it saw, for these rows and maybe others; None if there was no ``.grad``.
+        was_read: Whether they were read when it stepped; otherwise they are the backward's.
+        seems_same: Whether they are the backward's as far as torch has noted.
+        weights: The weights before and after.
+        was_skipped: Whether a fused optimizer, which looks for infinities itself, skipped it.
     """
 
     rows: tuple[int, ...]
@@ -41,14 +41,14 @@ class AppliedPart:
 
 
 class HiddenChanges:
-    """Whether a loop changes gradients where torch does not note it, as ``grad.data.clamp_`` does.
+    """Whether a loop changes gradients unnoticed by torch, as ``grad.data.clamp_`` does.
 
-    That is looked for at the first two recorded steps and at every eighth: to read all
-    gradients twice at every step would double the cost. Once it was seen they are.
+    This is checked at the first two recorded steps and at every eighth, because reading all
+    gradients twice at every step would double the cost. Once it was seen, they always are.
     """
 
     def __init__(self) -> None:
-        """Begin; nothing was seen."""
+        """Begin; nothing has been seen."""
         self._steps = 0
         self._were_seen = False
 
@@ -58,11 +58,11 @@ class HiddenChanges:
 
     @property
     def are_sought(self) -> bool:
-        """Whether to read gradients before the optimizer though they seem to be the same."""
+        """Return whether to read gradients before the optimizer though they seem to be the same."""
         return self._were_seen or self._steps <= 2 or self._steps % 8 == 0
 
     def compare(self, before: StatisticsTable, after: StatisticsTable) -> None:
-        """Compare what seems to be the same; on the session's thread."""
+        """Compare, on the session's thread, what seems to be the same."""
         rows = after.present
         own, others = after.values[rows, _NORM], before.values[rows, _NORM]
         if not np.allclose(own, others, rtol=1e-5, atol=0, equal_nan=True):
@@ -83,8 +83,8 @@ class OptimizerReading:
 
         Args:
             optimizer: It is about to step.
-            last: The backward before; None if it is to come, from a closure, or is running.
-            reads: Whether gradients are to be read though they do not seem to have changed.
+            last: The backward before it; None if it is still to come, from a closure, or is running.
+            reads: Whether to read gradients though they do not seem to have changed.
             update_memory: Bytes that copies of weights may take.
         """
         self._parameters = [
@@ -106,17 +106,17 @@ class OptimizerReading:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """What the optimizer may change."""
+        """Return what the optimizer may change."""
         return self._parameters
 
     def finish(self, last: PassNumbers) -> AppliedPart:
         """Read the weights after the step; ``last`` is the backward that it used."""
-        if last is not self._last:  # run by a closure, which may have clipped gradients too
+        if last is not self._last:  # a closure ran it, and may have clipped gradients too
             self._read(last, None)
         return self._part(last.structure, self._gradients, self._was_read)
 
     def finish_within(self, structure: Structure) -> AppliedPart:
-        """Do the same for a step within the backward, whose gradients are read elsewhere."""
+        """Do the same for a step within the backward; its gradients are read elsewhere."""
         return self._part(structure, None, True)
 
     def _read(self, last: PassNumbers, scale: torch.Tensor | None) -> None:

@@ -1,4 +1,4 @@
-"""The update of a weight that there is no room to copy: estimated, with how far off that may be."""
+"""The update of a weight that there is no room to copy: an estimate, and its possible error."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import torch
 
 from tb_gradgraph.summarize import computable, in_memory_order, is_computed, real_floats, wide_dtype
 
-#: Elements of a sample, at least.
+#: At least how many elements a sample has.
 SAMPLE = 16_384
 
-#: Elements of the rows that are copied whole, at most: those with the greatest gradients.
+#: At most how many elements the rows copied whole have: those with the greatest gradients.
 IN_ROWS = 262_144
 
 
 class EstimatedUpdate:
     """Rows of a large weight, and a sample of its other elements, as they are before a step.
 
-    The rows with the greatest gradients are taken whole, so that what a row-sparse
-    step does is known and not estimated; of what is left a sample spread over all rows
-    and columns stands for all. Nothing waits for a device.
+    The rows with the greatest gradients are taken whole, so that what a row-sparse step
+    does is known and not estimated; a sample spread over all rows and columns stands for
+    the rest. Nothing waits for a device.
     """
 
     def __init__(self, weight: torch.Tensor, gradient: torch.Tensor | None) -> None:
@@ -34,7 +34,7 @@ class EstimatedUpdate:
         self._in_rows = None if self._rows is None else _rows_of(weight, self._rows).clone()
 
     def finish(self, weight: torch.Tensor) -> torch.Tensor:
-        """Read it after the step; give the norm of what it moved, and the standard error of that."""
+        """Read it after the step; return the norm of its move, and the standard error of that."""
         if weight.shape != self._flat_shape:
             return torch.full((2,), math.nan, dtype=wide_dtype(weight.device), device=weight.device)
         squares = _squares(computable(in_memory_order(weight)[:: self._step]), self._sample)
@@ -46,7 +46,7 @@ class EstimatedUpdate:
         return _estimate(squares, rest, known, self._left_out())
 
     def _left_out(self) -> int:
-        """Count the elements that are in none of the rows."""
+        """Count the elements outside those rows."""
         count = math.prod(self._flat_shape)
         return count if self._rows is None else count - self._rows.numel() * self._columns
 
@@ -60,7 +60,7 @@ class EstimatedUpdate:
 def _estimate(
     squares: torch.Tensor, rest: torch.Tensor, known: torch.Tensor, left_out: int
 ) -> torch.Tensor:
-    """Give a norm and its standard error, of which the square's are those of a sample's mean."""
+    """Return a norm and its standard error; the error of its square is that of a sample's mean."""
     sampled = rest.sum().clamp_(min=1)
     mean = (squares * rest).sum() / sampled
     variance = ((squares - mean).square() * rest).sum() / (sampled - 1).clamp_(min=1)
@@ -79,7 +79,7 @@ def _squares(after: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
 
 
 def _coprime(step: int, columns: int) -> int:
-    """Give the step, or less where it would always hit the same columns."""
+    """Return the step, or less if it would always hit the same columns."""
     step = max(step, 1)
     while math.gcd(step, columns) > 1:
         step -= 1
@@ -91,19 +91,19 @@ def _rows_of(weight: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
 
 
 def _greatest_rows(weight: torch.Tensor, gradient: torch.Tensor | None) -> torch.Tensor | None:
-    """Give the rows where the gradient is greatest, as many as are read whole; None for none."""
+    """Return the rows with the greatest gradient, as many as are read whole; None for none."""
     rows = weight.shape[0]
     most = min(IN_ROWS * rows // weight.numel(), rows // 2)
     if gradient is None or most < 1 or not weight.is_contiguous():
         return None
     if not (is_computed(weight.dtype) and is_computed(gradient.dtype)):
-        return None  # to select rows is not known of every type
+        return None  # not every type can select rows
     sizes = _row_sizes(gradient, rows)
     return None if sizes is None else torch.topk(sizes, most, sorted=False).indices
 
 
 def _row_sizes(gradient: torch.Tensor, rows: int) -> torch.Tensor | None:
-    """Give how large the gradient of each row is; rows with none are 0."""
+    """Return how large the gradient of each row is; rows with none are 0."""
     if gradient.layout == torch.strided and gradient.shape[:1] == (rows,):
         return torch.linalg.vector_norm(real_floats(gradient.detach()).reshape(rows, -1), dim=1)
     if gradient.layout != torch.sparse_coo or gradient.shape[:1] != (rows,):

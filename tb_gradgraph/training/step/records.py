@@ -20,7 +20,7 @@ from tb_gradgraph.training.reading.numbers import Numbers, Whole, divided, joine
 from tb_gradgraph.training.step.applied import AppliedPart, HiddenChanges
 from tb_gradgraph.training.step.unused import Cleared
 
-#: Beside the objective of a pass whose gradient was gone before an optimizer of ours stepped.
+#: Follows the objective of a pass whose gradient was gone before one of our optimizers stepped.
 CLEARED = " (cleared before an optimizer stepped)"
 
 ValueT = TypeVar("ValueT")
@@ -28,7 +28,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StepPlace:
-    """Where the records of a step belong, and what they all say."""
+    """Where a step's records belong, and what they all say."""
 
     tag: str
     step: int
@@ -37,7 +37,7 @@ class StepPlace:
 
 
 class LossScale:
-    """The factor of a GradScaler on its way to the host; 1 where there is none, or none yet."""
+    """The factor of a GradScaler on its way to the host; 1 if there is none, or none yet."""
 
     def __init__(self, factor: torch.Tensor | None = None) -> None:
         """Begin the copy."""
@@ -46,7 +46,7 @@ class LossScale:
         self._begin(factor)
 
     def find_late(self, factor: torch.Tensor | None) -> None:
-        """Say what the factor was, of losses whose gradients have been reduced with it."""
+        """Say what the factor was for losses whose gradients have been reduced with it."""
         self.is_late = factor is not None
         self._begin(factor)
 
@@ -55,7 +55,7 @@ class LossScale:
         self._transfer = None if factor is None else Transfer(factor.device, [factor])
 
     def read(self) -> float:
-        """Give the factor; waits for the copy."""
+        """Return the factor; waits for the copy."""
         if self._transfer is not None:
             self._read = float(self._transfer.wait()[0][0])
             self._transfer = None
@@ -73,7 +73,7 @@ class Pass:
 
 @dataclasses.dataclass(slots=True)
 class StepEnd:
-    """What became of the gradients that were there after one backward pass."""
+    """What became of the gradients that one backward pass left."""
 
     last: Pass
     scale: LossScale
@@ -82,7 +82,7 @@ class StepEnd:
 
     @property
     def parameters(self) -> set[int]:
-        """Those whose optimizers used the gradients, by ``id``."""
+        """The optimizers that used the gradients, by ``id``."""
         rows = {row for part in self.applied for row in part.rows}
         known = self.last.numbers.structure.parameter_rows
         return {of for of, row in known.items() if row in rows}
@@ -93,14 +93,14 @@ class StepRecords:
     """Numbers of one step as they come; ``of_pass`` and ``of_step`` run on the session's thread."""
 
     place: StepPlace
-    scale: LossScale  # of the passes of which no scaler was known when they ran
+    scale: LossScale  # for passes that ran before a scaler was known
     hidden: HiddenChanges
     last: Pass | None = None
     count: int = 0  # of backward passes
     ends: list[StepEnd] = dataclasses.field(default_factory=list)
     cleared: list[Cleared] = dataclasses.field(default_factory=list)
     wall_time: float = dataclasses.field(default_factory=time.time)
-    told: set[str] = dataclasses.field(default_factory=set)  # nodes told of as not read
+    told: set[str] = dataclasses.field(default_factory=set)  # nodes already reported as not read
 
     def add(
         self, found: PassNumbers, factor: torch.Tensor | None, scale: LossScale | None = None
@@ -113,22 +113,22 @@ class StepRecords:
 
     @property
     def own_count(self) -> int:
-        """How many passes are this training's, as far as is known."""
+        """Return how many passes are this training's, as far as is known."""
         return self.count - sum(len(some.passes) for some in self.cleared if some.is_lent)
 
     def is_own(self, found: Pass) -> bool:
-        """Whether a pass is this training's, as far as is known."""
+        """Return whether a pass is this training's, as far as is known."""
         return not any(found.number in some.passes for some in self.cleared if some.is_lent)
 
     def forget_after(self, number: int) -> None:
-        """Leave out the passes after that of ``number``."""
+        """Leave out the passes after number ``number``."""
         self.count = number + 1
         self.last = self.ends[-1].last if self.ends else None
 
     def end(self) -> StepEnd:
-        """Give what becomes of the gradients as the last pass left them.
+        """Return what becomes of the gradients as the last pass left them.
 
-        Optimizers that step after different passes, as those of a GAN, each have theirs.
+        Optimizers that step after different passes, as a GAN's do, each have their own.
         """
         if self.last is None:
             raise AssertionError("a step without a backward has no end")
@@ -138,7 +138,7 @@ class StepRecords:
         return self.ends[-1]
 
     def of_pass(self, found: Pass) -> list[Record]:
-        """Give the record of one backward pass."""
+        """Return the record of one backward pass."""
         cleared = [some for some in self.cleared if found.number in some.passes]
         if any(some.is_lent and some.is_so.read() for some in cleared):
             return []
@@ -149,7 +149,7 @@ class StepRecords:
         return [record]
 
     def of_step(self) -> list[Record]:
-        """Give the records of what became of the gradients after the backward passes."""
+        """Return the records of what became of the gradients after the backward passes."""
         return [record for end in self.ends for record in self._of_end(end)]
 
     def _of_end(self, end: StepEnd) -> list[Record]:
@@ -174,7 +174,7 @@ class StepRecords:
         return records
 
     def _rows_of(self, end: StepEnd) -> list[int]:
-        """Give the rows of parameters, but not of those whose optimizer used another pass.
+        """Return the rows of parameters, except those whose optimizer used another pass.
 
         What the loss of a GAN's generator leaves in the discriminator is nobody's gradient.
         """
@@ -244,14 +244,14 @@ class StepRecords:
         return of.number - sum(number < of.number for passes in lost for number in passes)
 
     def _objective(self, of: Pass) -> str:
-        """Say what was differentiated, and of a backward pass whether nothing came of it."""
+        """Say what was differentiated, and whether a backward pass came to nothing."""
         own = [some for some in self.cleared if of.number in some.passes and not some.is_lent]
         came_to_nothing = any(some.is_so.read() for some in own)
         return of.numbers.objective + CLEARED * came_to_nothing
 
 
 def only_rows(found: Mapping[int, ValueT], rows: Iterable[int]) -> dict[int, ValueT]:
-    """Give what is there of ``rows``."""
+    """Return what there is of ``rows``."""
     return {row: found[row] for row in rows if row in found}
 
 
@@ -266,7 +266,7 @@ def _scaled(numbers: Numbers, scale: LossScale) -> tuple[StatisticsTable, Whole]
 
 
 def _moved(histogram: np.ndarray, factor: float) -> np.ndarray:
-    """Give a histogram of log2 after a division; empty rows where bins do not fall on bins.
+    """Return a histogram of log2 after a division; rows stay empty if bins do not fall on bins.
 
     A scaler's factor is a power of two, by default 2^16: eight bins.
     """
@@ -280,12 +280,12 @@ def _moved(histogram: np.ndarray, factor: float) -> np.ndarray:
     moved[:, : HISTOGRAM_BINS - by] = histogram[:, by:]
     moved[:, 0] += histogram[:, :by].sum(1, dtype=histogram.dtype)
     if by:
-        moved[histogram[:, -1] > 0] = 0  # what it holds may be of any bin beyond
+        moved[histogram[:, -1] > 0] = 0  # what it holds may belong to any bin beyond
     return moved
 
 
 def _together(parts: Sequence[AppliedPart]) -> Iterable[tuple[Numbers, bool, list[int]]]:
-    """Give each table of ``parts``, whether it was read for them, and all rows that they need of it."""
+    """Return each table of ``parts``, whether it was read for them, and all rows that they need of it."""
     found: dict[int, tuple[Numbers, bool, list[int]]] = {}
     for part in parts:
         if part.gradients is not None:

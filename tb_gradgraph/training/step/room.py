@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import torch
 
-#: Bytes on the host, and at most on an accelerator.
+#: Bytes on the host, and the most on an accelerator.
 UPDATE_MEMORY = 256 * 2**20
 
 _OF_FREE = 0.05  # of an accelerator's memory
 
 
 class Room:
-    """What is left to copy weights into, while an optimizer steps."""
+    """How much memory is left for copies of weights while an optimizer steps."""
 
     def __init__(self, limit: int) -> None:
-        """Begin with ``limit`` bytes, on an accelerator less where little is free."""
+        """Begin with ``limit`` bytes, or less if an accelerator has little free."""
         self._limit = limit
         self._left: dict[torch.device, int] = {}
 
     def take(self, device: torch.device, size: int) -> bool:
-        """Take ``size`` bytes if there are so many."""
+        """Take ``size`` bytes if that many are left."""
         if device not in self._left:
             free = self._limit if device.type == "cpu" else int(_OF_FREE * _free_bytes(device))
             self._left[device] = min(self._limit, free)
@@ -29,12 +29,12 @@ class Room:
         return True
 
     def close(self, device: torch.device) -> None:
-        """Give nothing more: an allocation has failed."""
+        """Allow nothing more, because an allocation has failed."""
         self._left[device] = 0
 
 
 def _free_bytes(device: torch.device) -> int:
-    """Give what an accelerator has free; 0 where it does not say, or may not be asked."""
+    """Return what an accelerator has free; 0 if it does not say, or may not be asked."""
     accelerator = getattr(torch, device.type, None)
     capturing = getattr(accelerator, "is_current_stream_capturing", None)
     try:

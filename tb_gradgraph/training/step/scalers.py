@@ -1,4 +1,4 @@
-"""Every step that is asked of a GradScaler, and which losses one has multiplied."""
+"""Every step asked of a GradScaler, and which losses a scaler has multiplied."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from tb_gradgraph.autograd import (
 )
 from tb_gradgraph.memory import has_memory
 
-_SEARCHED = 64  # nodes behind a loss among which its multiplication by a scaler is looked for
-#: What holds no scaler among its attributes, or too many attributes.
+_SEARCHED = 64  # nodes behind a loss to search for a scaler's multiplication
+#: These hold no scaler among their attributes, or have too many attributes.
 _NOT_SEARCHED = (type, types.ModuleType, torch.Tensor, torch.nn.Module)
 
 
 class ScalerListener(Protocol):
-    """What is told of a scaler's steps. Must not raise."""
+    """Hears of a scaler's steps. Must not raise."""
 
     def before_scaled_step(self, scaler: Any, optimizer: Any) -> None:
-        """``scaler.step(optimizer)`` begins."""
+        """Hear that ``scaler.step(optimizer)`` begins."""
 
     def after_scaled_step(self, scaler: Any, optimizer: Any) -> None:
-        """It has ended well; the optimizer has stepped, or not."""
+        """Hear that it has ended well; the optimizer has stepped, or not."""
 
 
 def listen_to_scalers(listener: ScalerListener) -> Callable[[], None]:
-    """Have ``listener`` told of the steps of every scaler; give what ends that.
+    """Tell ``listener`` of the steps of every scaler; return what ends that.
 
-    ``GradScaler.step`` is replaced in the class for as long as anyone listens, so that
-    nothing is put on a scaler and one that nobody has named is found.
+    ``GradScaler.step`` is replaced in the class as long as anyone listens, so that nothing
+    is put on a scaler, and a scaler that nobody has named is found.
     """
     return _replaced.listen(listener)
 
@@ -65,7 +65,7 @@ _replaced: Replaced[ScalerListener] = Replaced(torch.amp.GradScaler, "step", _to
 
 
 def loss_scale(scaler: Any) -> torch.Tensor | None:
-    """Give a copy of what ``scaler`` multiplies losses with now; None where it does not."""
+    """Return a copy of what ``scaler`` multiplies losses by now; None if it does not."""
     if scaler is None or not scaler.is_enabled():
         return None
     scale = getattr(scaler, "_scale", None)  # get_scale() would wait for the device
@@ -73,15 +73,15 @@ def loss_scale(scaler: Any) -> torch.Tensor | None:
 
 
 def scaler_of(roots: Sequence[Any], variables: Mapping[str, Any]) -> Any:
-    """Give the scaler among ``variables``, or their attributes, that has multiplied ``roots``."""
+    """Return the scaler among ``variables``, or their attributes, that has multiplied ``roots``."""
     scalers = list({id(scaler): scaler for scaler in _scalers_in(variables)}.values())
     for scaler in scalers:
         if _has_multiplied(scaler, roots):
             return scaler
         if not TELLS_PACKED and type(scaler).scale is not torch.amp.GradScaler.scale:
             warn_quietly(
-                f"watch(): torch {torch.__version__} does not tell whether {type(scaler).__name__} "
-                "multiplied this loss; gradients are recorded as they are. Pass it as grad_scaler=."
+                f"watch(): torch {torch.__version__} does not tell whether {type(scaler).__name__} has "
+                "multiplied this loss, so gradients are recorded as they are. Pass it as grad_scaler=."
             )
     return None
 
@@ -130,14 +130,14 @@ class _Scaling(NamedTuple):
 
     scaler: weakref.ref[Any]
     thread: int
-    numbers: range  # of autograd's nodes
+    numbers: range  # numbers of autograd's nodes
 
 
 _scalings: collections.deque[_Scaling] = collections.deque(maxlen=_SEARCHED)
 
 
 def note_scalings() -> Callable[[], None]:
-    """Note what scalers multiply, where no node tells what by; give what ends that."""
+    """Note what scalers multiply, if no node tells by what; return what ends that."""
     return _noted_scale.listen(None) if HAS_NUMBERS and not TELLS_PACKED else lambda: None
 
 

@@ -31,14 +31,14 @@ from tb_gradgraph.training.step.scalers import loss_scale, scaler_of
 from tb_gradgraph.training.step.unused import UnusedPasses
 from tb_gradgraph.training.step.within import WithinBackward
 
-#: Backward passes of one step that get a record each; of further ones (a great many
+#: How many backward passes of a step get their own record; from further ones (a great many
 #: micro-batches) only what they accumulated to is kept.
 MOST_PASSES = 8
 
 
 @dataclasses.dataclass(slots=True)
 class Setting:
-    """What the steps of one watch have in common."""
+    """What the steps of one watch share."""
 
     tag: str
     parameters: Parameters
@@ -52,15 +52,15 @@ class Setting:
     hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)
     is_opaque: bool = False  # whether the model computes with other tensors than its parameters
     recorded: int = 0  # steps
-    shared: int = 0  # passes left out, for another thread ran over the same
+    shared: int = 0  # passes left out because another thread ran over the same graph
     update_memory: int = UPDATE_MEMORY  # bytes that copies of weights may take in a step
-    told: set[str] = dataclasses.field(default_factory=set)  # nodes told of as not read
+    told: set[str] = dataclasses.field(default_factory=set)  # nodes already reported as not read
 
 
 class _Held(NamedTuple):
-    """Records that wait for the end of the step."""
+    """Records that wait for the end of their step."""
 
-    of: Pass | None  # None: of the step as a whole
+    of: Pass | None  # None: they are the whole step's
     make: Callable[[], Sequence[Record]]
     size: int
 
@@ -68,8 +68,8 @@ class _Held(NamedTuple):
 class RecordedStep:
     """Takes in what happens during the step; hooks are on from ``__init__`` to ``finish``.
 
-    Records are handed over when it ends: until then an optimizer may show that there is a
-    scaler, that a pass was of the next step, or that it was another training's.
+    Records are handed over when it ends, because until then an optimizer may show that there
+    is a scaler, that a pass belonged to the next step, or that it was another training's.
     """
 
     def __init__(self, setting: Setting, place: StepPlace) -> None:
@@ -83,7 +83,7 @@ class RecordedStep:
         self._before: dict[int, OptimizerReading] = {}
         self._within: WithinBackward | None = None  # while a backward runs
         wants_notes = setting.structures.wants_notes
-        may_follow = may_follow_forwards()  # else what we put on would be compiled too
+        may_follow = may_follow_forwards()  # otherwise what we put on would be compiled too
         self.forward = TrainingForward(
             setting.parameters.read_modules, notes=wants_notes and may_follow
         )
@@ -130,14 +130,14 @@ class RecordedStep:
         return reading
 
     def _late(self) -> frozenset[int]:
-        """Give the gathered parameters, by ``id``, whose gradient of an earlier pass is still to come."""
+        """Return the gathered parameters, by ``id``, that an earlier pass's gradient has yet to reach."""
         last, ends = self._records.last, self._records.ends
         if last is None or (ends and ends[-1].last is last):
             return frozenset()
         return self._setting.parameters.late(last.numbers.state_of)
 
     def end_pass(self, reading: PassReading, well: bool) -> bool:
-        """Take the hooks away; whether a pass over our model was recorded."""
+        """Take the hooks away; return whether a pass over our model was recorded."""
         within, self._within = self._within, None
         scale = loss_scale(self._setting.scaler)
         numbers = reading.finish(well, scale)
@@ -161,7 +161,7 @@ class RecordedStep:
         return True
 
     def before_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
-        """Read gradients as the optimizer sees them, if they were changed, and weights."""
+        """Read the weights, and the gradients, if changed, as the optimizer sees them."""
         within, last = self._within, self._records.last
         if within is None:
             self._look_for_cleared()
@@ -186,7 +186,7 @@ class RecordedStep:
             self._records.end().applied.append(part)
 
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Note that one not of this watch has stepped, of another net; whether it has ours instead."""
+        """Note that another watch's optimizer, of another net, has stepped; return whether it has ours."""
         own = self._setting.parameters.known
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         is_ours = any(id(parameter) in own for parameter in parameters)
@@ -195,7 +195,7 @@ class RecordedStep:
         return is_ours
 
     def take_unused(self) -> list[Pass]:
-        """Take out the passes that no optimizer has used yet: they turned out to be of the next step."""
+        """Take out the passes that no optimizer has used yet, which belonged to the next step."""
         used = self._records.ends[-1].last.number if self._records.ends else -1
         unused = [of for of, *_ in self._held if of is not None and of.number > used]
         self._held = [entry for entry in self._held if entry.of not in unused]
@@ -205,7 +205,7 @@ class RecordedStep:
         return unused
 
     def add_passes(self, passes: Sequence[Pass]) -> None:
-        """Take in passes that the step before has given away."""
+        """Take in passes that the step before has given up."""
         records = self._records
         for given in passes:
             found = records.add(given.numbers, None, given.scale)
@@ -213,7 +213,7 @@ class RecordedStep:
             self._hold(found, partial(records.of_pass, found))
 
     def follow_scaler(self, scaler: Any) -> None:
-        """Note which scaler has our optimizers step: the numbers so far are of losses times its factor."""
+        """Note which scaler steps our optimizers: the numbers so far are of losses times its factor."""
         if self._setting.scaler is not scaler:
             self._setting.scaler = scaler
             self._records.scale.find_late(loss_scale(scaler))
@@ -225,11 +225,11 @@ class RecordedStep:
             self._records.end().skipped = True
 
     def finish(self, waits: bool = False) -> bool:
-        """End the step: hand over its records, unless that ``waits``; whether there were any."""
+        """End the step: hand over its records, unless it ``waits``; return whether there were any."""
         self.drop()
         self.forward.check()
         records = self._records
-        records.cleared += self._unused.take_lent()  # what is left after it is ours
+        records.cleared += self._unused.take_lent()  # what is left after that is ours
         self._look_for_cleared()
         if records.last is None or not (records.own_count or records.ends):
             return False
@@ -243,20 +243,20 @@ class RecordedStep:
         return True
 
     def hand_over(self) -> None:
-        """Have the records written that wait; also in mid-step, where the process is about to end."""
+        """Write the waiting records; also in mid-step, if the process is about to end."""
         self._records.cleared += self._unused.take_lent()
         while self._held:
             _, make, size = self._held.pop(0)
             self._setting.write_later(make, size)
 
     def move_to(self, step: int) -> None:
-        """Have it be another step."""
+        """Make this another step."""
         self._records.place = dataclasses.replace(self._records.place, step=step)
 
     def drop(self) -> None:
         """Stop following the forward."""
         self._stop_listening()
-        self._stop_listening = _nothing  # what it was held this object, in a circle
+        self._stop_listening = _nothing  # the old value held this object in a cycle
         if self._is_followed:
             self._is_followed = False
             self.forward.remove()
@@ -267,7 +267,7 @@ class RecordedStep:
         self._has_tensor_hooks = True
 
     def _look_for_cleared(self) -> None:
-        """See whether the gradients of unused passes are gone; a closure's own are the optimizer's."""
+        """See whether the gradients of unused passes are gone; those of a closure are the optimizer's."""
         if self._before:
             return
         cleared = self._unused.take_cleared(self._setting.parameters.tensors)
@@ -285,7 +285,7 @@ def _nothing() -> None:
 
 
 def _check_sharing(numbers: PassNumbers) -> None:
-    """Compare the rows that are to share statistics from now on, the first time all are read.
+    """Compare the rows that will share statistics from now on, the first time that all are read.
 
     A user's hook on a tensor may change a gradient between two operations that do not.
     """

@@ -1,4 +1,4 @@
-"""Backward passes whose gradients no optimizer of the watch has used yet, and what becomes of them."""
+"""Passes whose gradients no optimizer of the watch has used yet, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Cleared:
 
     Attributes:
         passes: Their numbers.
-        is_lent: Whether an optimizer that is not of this watch had stepped with them: they
-            were its passes, and flowed through our parameters on their way to its own.
-        is_so: Whether it is true: with gradients that became zero, their elements say so.
+        is_lent: Whether an optimizer that is not this watch's had stepped with them: they were
+            its passes, and flowed through our parameters on their way to its own.
+        is_so: Whether it is true; if gradients became zero, their elements say so.
     """
 
     passes: range
@@ -31,18 +31,18 @@ class Cleared:
 
 
 class UnusedPasses:
-    """Which passes of a step are unused; told of passes, optimizer steps, and where to look."""
+    """Which passes of a step are unused; it hears of passes and optimizer steps, and when to look."""
 
     def __init__(self) -> None:
-        """Begin; there are none."""
-        self.first = 0  # number of the first that is unused
+        """Begin with none."""
+        self.first = 0  # the number of the first unused pass
         self._count = 0
-        self._lent = 0  # those before this number were used by somebody else's optimizer
-        self._leaves: set[int] | None = set()  # what they reached, by ``id``; None: not known
+        self._lent = 0  # another's optimizer used those before this number
+        self._leaves: set[int] | None = set()  # what they reached, by ``id``; None: unknown
         self._left: Mapping[int, GradState] = {}
 
     def add(self, leaves: Sequence[int], numbers: PassNumbers) -> None:
-        """Note a pass, and the leaves that it reached, by ``id`` (none: not known)."""
+        """Note a pass, and the leaves that it reached, by ``id`` (none: unknown)."""
         self._count += 1
         if numbers.accumulated is not None:
             self._left = numbers.state_of
@@ -52,24 +52,24 @@ class UnusedPasses:
             self._leaves = None
 
     def use(self) -> None:
-        """Note that an optimizer of this watch has used all of them."""
+        """Note that an optimizer of this watch has used all passes."""
         self.first = self._count
         self._leaves = set()
 
     def lend(self, parameters: Iterable[torch.Tensor]) -> None:
-        """Note that an optimizer of ``parameters``, none of which is ours, has stepped."""
+        """Note that an optimizer has stepped whose ``parameters`` include none of ours."""
         leaves = self._leaves
         if leaves is None or any(id(parameter) in leaves for parameter in parameters):
             self._lent = self._count
 
     def take_lent(self) -> list[Cleared]:
-        """Give those that only somebody else's optimizer has used; they are unused no more."""
+        """Return those that only somebody else's optimizer has used; they are no longer unused."""
         lent = range(self.first, self._lent)
         self.first = max(self.first, self._lent)
         return [Cleared(lent, True, Flag(True))] if lent else []
 
     def take_cleared(self, parameters: Sequence[torch.Tensor]) -> list[Cleared]:
-        """Look whether their gradients are gone; give those whose are, which are unused no more."""
+        """See whose gradients are gone; return those passes, which are no longer unused."""
         if self.first == self._count:
             return []
         is_so = _are_cleared(parameters, self._left)
@@ -83,7 +83,7 @@ class UnusedPasses:
 
 @torch.no_grad()
 def _are_cleared(parameters: Sequence[torch.Tensor], left: Mapping[int, GradState]) -> Flag | None:
-    """Give whether every gradient that was left is gone or zero; None if surely not."""
+    """Return whether every gradient that was left is gone or zero; None if surely not."""
     changed = []
     had = False
     for parameter, now in zip(parameters, grad_states(parameters)):
@@ -94,7 +94,7 @@ def _are_cleared(parameters: Sequence[torch.Tensor], left: Mapping[int, GradStat
         if now is None:
             continue
         if now[0] != before[0] or now == before:
-            return None  # another tensor, which is the user's work, or untouched
+            return None  # another tensor, put there by the user, or untouched
         changed.append(parameter.grad)
     if not had:
         return None
@@ -111,7 +111,7 @@ def _all_zero(gradients: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 class Flag:
-    """A number on a device that says yes where it is not 0; or what is known already."""
+    """A number on a device that says yes if it is not 0; or what is already known."""
 
     def __init__(self, number: torch.Tensor | bool) -> None:
         """Begin the copy to the host."""
@@ -124,7 +124,7 @@ class Flag:
 
     @property
     def is_sure(self) -> bool:
-        """Whether it is yes, and known to be."""
+        """Return whether the answer is known to be yes."""
         return self._transfer is None and self._read
 
     def read(self) -> bool:

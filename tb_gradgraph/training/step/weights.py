@@ -25,14 +25,14 @@ from tb_gradgraph.training.step.room import UPDATE_MEMORY, Room
 
 _COLUMNS = columns_of(("weight_norm", "update_norm", "update_ratio", "update_spread"))
 _EVERY = 2**62
-_AT_ONCE = 2**22  # elements of a 16-bit weight of which the difference is made at a time
+_AT_ONCE = 2**22  # how many elements of a 16-bit weight are subtracted at a time
 
 
 class WeightReading:
-    """Weights as they are before a step, and what ``finish`` finds of them after it.
+    """Weights before a step, and what ``finish`` finds about them after it.
 
-    How far a step moved a weight is exact where there is room for a copy of it, the
-    small ones first; else it is estimated (``EstimatedUpdate``).
+    How far a step moved a weight is exact if there is room for a copy, the small ones first;
+    otherwise it is estimated (``EstimatedUpdate``).
     """
 
     def __init__(self, weights: Sequence[torch.Tensor], memory: int = UPDATE_MEMORY) -> None:
@@ -49,7 +49,7 @@ class WeightReading:
         self._large = _LargeWeights([local[place] for place in large], gradients)
 
     def finish(self, rows: Sequence[int | None]) -> None:
-        """Read them after it; ``rows`` are theirs, None where there is none."""
+        """Read them after the step; ``rows`` are theirs, None for those without."""
         self._rows = rows
         self._others.finish()
         self._large.finish()
@@ -71,7 +71,7 @@ class WeightReading:
 
 
 def _divide(local: Sequence[torch.Tensor | None], room: Room) -> tuple[list[int], list[int]]:
-    """Give the places of those that are copied whole, and of the others."""
+    """Return the places of the weights copied whole, and of the others."""
     sizes = {place: w.numel() for place, w in enumerate(local) if w is not None}
     exact, large = [], []
     for place in sorted(sizes, key=sizes.__getitem__):
@@ -88,7 +88,7 @@ def _divide(local: Sequence[torch.Tensor | None], room: Room) -> tuple[list[int]
 def _snapshot(
     local: Sequence[torch.Tensor | None], exact: Sequence[int]
 ) -> tuple[list[int], NativeSnapshot | None, list[int]]:
-    """Have compiled code read what it can; give the places of that, and of what is left."""
+    """Let compiled code read what it can; return the places of that, and of what is left."""
     if not exact or not is_available():
         return [], None, list(exact)
     snapshot = NativeSnapshot([local[place] for place in exact], _EVERY, SAMPLE)
@@ -106,7 +106,7 @@ def _gradient_of(weight: torch.Tensor) -> torch.Tensor | None:
 
 
 class _CopiedWeights:
-    """Weights read by torch's kernels, on whatever device they are."""
+    """Weights that torch's kernels read, on whatever device they are."""
 
     @torch.no_grad()
     def __init__(self, weights: Sequence[torch.Tensor]) -> None:
@@ -135,7 +135,7 @@ class _CopiedWeights:
         self._weights, self._before = [], []
 
     def collect(self) -> np.ndarray:
-        """Give a row a weight: its norm, and that of its update; waits for the copy to the host."""
+        """Return one row for each weight: its norm and its update's; waits for the copy to the host."""
         if self._transfer is None:
             return np.zeros((0, 2))
         weight, parts = (array.astype(np.float64) for array in self._transfer.wait())
@@ -144,7 +144,7 @@ class _CopiedWeights:
 
 
 def _copied(weight: torch.Tensor) -> torch.Tensor | None:
-    """Copy a weight; None where there is no memory for it after all."""
+    """Copy a weight; return None if there is no memory for it after all."""
     try:
         return weight.detach().clone()
     except (MemoryError, RuntimeError):
@@ -152,7 +152,7 @@ def _copied(weight: torch.Tensor) -> torch.Tensor | None:
 
 
 def _moved(weight: torch.Tensor, before: torch.Tensor) -> list[torch.Tensor]:
-    """Give what was added to a weight, in float32 at least and so in parts; ``before`` is used up."""
+    """Return what was added to a weight, in at least float32 and so in parts; uses up ``before``."""
     if weight.dtype not in (torch.half, torch.bfloat16) or weight.layout != torch.strided:
         return [computable(before).sub_(computable(weight.detach()))]
     pairs = zip(before.reshape(-1).split(_AT_ONCE), weight.detach().reshape(-1).split(_AT_ONCE))
@@ -160,7 +160,7 @@ def _moved(weight: torch.Tensor, before: torch.Tensor) -> list[torch.Tensor]:
 
 
 class _LargeWeights:
-    """Weights that there is no room for."""
+    """Weights that there is no room to copy."""
 
     @torch.no_grad()
     def __init__(
@@ -190,7 +190,7 @@ class _LargeWeights:
         self._weights, self._before = [], []
 
     def collect(self) -> np.ndarray:
-        """Give a row a weight: its norm, that of its update, and the standard error of that."""
+        """Return one row for each weight: its norm, its update's norm, and the standard error of that."""
         if self._transfer is None:
             return np.zeros((0, 3))
         weight, moved = (array.astype(np.float64) for array in self._transfer.wait())

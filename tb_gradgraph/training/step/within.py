@@ -14,7 +14,7 @@ from tb_gradgraph.training.step.applied import AppliedPart, OptimizerReading
 
 
 class WithinBackward:
-    """Optimizers that step while the backward runs, each when its parameters' gradients are there."""
+    """Optimizers that step while the backward runs, each as soon as its parameters' gradients are there."""
 
     def __init__(self, structure: Structure) -> None:
         self._structure = structure
@@ -30,10 +30,10 @@ class WithinBackward:
                 add_now(self._batch, row, parameter.grad, self._structure.whole_rows)
 
     def add(self, reading: OptimizerReading) -> None:
-        """Take in an optimizer that has stepped."""
+        """Note an optimizer that has stepped."""
         self._parts.append(reading.finish_within(self._structure))
 
     def finish(self) -> list[AppliedPart]:
-        """Give what they did."""
+        """Return what they did."""
         numbers = Numbers(self._batch.reduce())
         return [dataclasses.replace(part, gradients=numbers) for part in self._parts]

@@ -264,7 +264,7 @@ def test_what_a_backward_raises_is_the_users(name: str, tmp_path: pathlib.Path) 
 
 def test_who_gave_no_gradient_is_said() -> None:
     graph = tb_gradgraph.capture(_net("None for a weight"), torch.ones(2, 3))
-    assert graph["c"].status == "GivesNoneForC got a gradient and gave none for it."
+    assert graph["c"].status == "GivesNoneForC got a gradient but returned none for it."
     assert graph["lin.weight"].status == "ok"
     (finding,) = (one for one in graph.findings() if one.kind == "no_gradient")
-    assert "c in Net: GivesNoneForC got a gradient and gave none for it." in finding.text
+    assert "c in Net: GivesNoneForC got a gradient but returned none for it." in finding.text

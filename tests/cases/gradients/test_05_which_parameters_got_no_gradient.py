@@ -69,7 +69,7 @@ def test_findings_give_the_reasons(graph: tb_gradgraph.GradGraph) -> None:
     assert "used.weight" not in kinds
     texts = {finding.node: finding.text for finding in graph.findings()}
     assert "Cut off from the loss by detach" in texts["cut.bias"]
-    zero = "arrives, 0 leaves. For it 2 parameters get only zero: zero.weight, zero.bias."
+    zero = "arrives, 0 leaves. Because of it 2 parameters get only zero: zero.weight, zero.bias."
     assert texts["mul"].endswith(zero)
 
 

@@ -285,7 +285,7 @@ def test_one_that_cannot_be_followed_is_refused(tmp_path: pathlib.Path) -> None:
 
     net = small_net()
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
-        with pytest.raises(tb_gradgraph.CaptureError, match="got Fixed, which takes no hooks"):
+        with pytest.raises(tb_gradgraph.CaptureError, match="got Fixed, which takes neither hooks"):
             writer.watch(net, optimizer=Fixed(net.parameters()))
 
 

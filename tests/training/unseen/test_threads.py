@@ -71,7 +71,9 @@ def test_a_pass_that_another_thread_joins_is_left_out(tmp_path: pathlib.Path) ->
             _backward(net)
         assert all(parameter._backward_hooks is None for parameter in net.parameters())
         grads = [parameter.grad for parameter in net.parameters()]
-        with pytest.warns(UserWarning, match="1 backward passes were left out, for another thread"):
+        with pytest.warns(
+            UserWarning, match="1 backward passes were left out because another thread"
+        ):
             found.close()
     for own, expected in zip(grads, _twice(net), strict=True):
         torch.testing.assert_close(own, expected)
