@@ -1,5 +1,5 @@
 // Tables as text (RFC 4180). A text that a spreadsheet would compute has an apostrophe before it, as OWASP advises of CSV
-// injection: names of modules come from whoever wrote the log. Numbers stay as they are.
+// injection, because names of modules come from the log. Numbers stay as they are.
 
 export type CsvCell = string | number | null;
 

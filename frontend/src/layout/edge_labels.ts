@@ -9,9 +9,9 @@ export const LABEL_HEIGHT = 14;
 // Size of the mark of a chain that is folded into a line.
 export const MARK_RADIUS = 7;
 
-// The middle of the piece of which the label leaves the most to be seen is tried
-// first (it would hide a short bend whole), then other pieces and places on them, first clear of other edges, then across them; an edge with no
-// free place has no label. What is marked has a mark there, and the label to its right.
+// First it tries the middle of the piece that stays visible most under the label
+// (a short bend would be hidden whole), then other pieces and places on them, first clear of other edges, then across them. An edge with no
+// free place has no label. A folded chain has its mark there, and the label to the right of the mark.
 export function placeLabels({ boxes, edges }: Laid, { open, marked }: Pick<LayoutRequest, "open" | "marked">): readonly (Point | undefined)[] {
   const taken = new Cells();
   boxes.forEach((rect, box) => taken.add(open[box] === 1 ? { ...rect, height: TITLE_HEIGHT + 4 } : rect, -1));

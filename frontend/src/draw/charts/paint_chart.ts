@@ -1,4 +1,4 @@
-// A chart to take away: lines over steps with axes, names and the mark of the step, as paths and text.
+// A chart to save: lines over steps with axes, names and the mark of the step, as paths and text.
 
 import { formatNumber } from "../../base/format";
 import type { Rect, Size } from "../../base/geometry";

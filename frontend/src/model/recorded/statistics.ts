@@ -42,7 +42,7 @@ function statistic({ name, label, meaning, unit, isSigned }: Measure): Statistic
   };
 }
 
-// Of a tensor of one element it is no other number than that element, up to its sign.
+// In a tensor of one element it equals that element, up to its sign.
 export function isElementItself({ id }: Statistic): boolean {
   return measureOf(id)?.isElement === true;
 }

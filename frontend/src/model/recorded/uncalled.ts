@@ -1,5 +1,5 @@
-// Modules that were not called, as boxes of their own where many parameters lie in such: of a model that uses one
-// of a thousand parts there is one row a module, and not one a parameter.
+// Modules that were not called get their own boxes if many parameters lie in such modules. So for a model that uses one
+// of a thousand parts there is one row for each module, not one for each parameter.
 
 import { NO_SCOPE } from "../../base/vocabulary";
 import type { GraphColumns } from "./graph_columns";

@@ -38,7 +38,7 @@ interface Wanted {
   readonly run: string;
   readonly pin: string;
   readonly key: string;
-  readonly version: string; // changes when records were added, or recorded anew after a restart
+  readonly version: string; // changes when records were added, or recorded again after a restart
 }
 
 export function fetchCharts(charting: Charting, client: Client, isShown: ReadonlySignal<boolean>): FetchedCharts {

@@ -1,4 +1,4 @@
-// Fetches what the heat map shows while it is looked at, and ties it to rows, colors and the window.
+// Fetches what the heat map shows while it is in view, and ties it to rows, colors and the window.
 
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { listScalars, readScalar } from "../../api/read_flow";

@@ -56,7 +56,7 @@ function cellWith({ hierarchy, scene }: Drawn, id: string): View["cell"] {
   return undefined;
 }
 
-// Keys of what is lit, for tests and whoever reads the page.
+// Keys of what is lit, for tests and other readers of the page.
 export function litKeys(drawn: Drawn, lit: Lit | undefined): string {
   if (lit === undefined) return "";
   return drawn.visible.boxes.flatMap((_, box) => (lit.boxes[box] === 1 ? [keyOf(drawn, box)] : [])).join("\n");

@@ -1,4 +1,4 @@
-// Who uses a node and what it uses, as links.
+// Links to what uses a node and what it uses.
 
 import type { JSX } from "preact";
 import { edgesIn, edgesOut, type Graph } from "../../../model/recorded/graph";
