@@ -119,19 +119,22 @@ def _names_of(guards: Any) -> list[tuple[str, str]]:
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 @pytest.mark.parametrize(
-    ("backend", "whole"),
+    ("backend", "whole", "levels"),
     [
-        pytest.param("eager", True, id="eager, fullgraph"),
-        pytest.param("aot_eager", False, id="aot_eager"),
-        pytest.param("eager", False, id="eager", marks=pytest.mark.slow),
-        pytest.param("aot_eager", True, id="aot_eager, fullgraph", marks=pytest.mark.slow),
+        pytest.param("eager", True, LEVELS, id="eager, fullgraph"),
+        pytest.param("aot_eager", False, ["op"], id="aot_eager"),
+        pytest.param("eager", False, LEVELS, id="eager", marks=pytest.mark.slow),
+        pytest.param("aot_eager", False, LEVELS, id="aot_eager, all", marks=pytest.mark.slow),
+        pytest.param("aot_eager", True, LEVELS, id="aot_eager, fullgraph", marks=pytest.mark.slow),
     ],
 )
-def test_the_compiler_does_the_same(backend: str, whole: bool, tmp_path: pathlib.Path) -> None:
+def test_the_compiler_does_the_same(
+    backend: str, whole: bool, levels: list[str], tmp_path: pathlib.Path
+) -> None:
     makes = [_whole, _part, _transforms, _function, *([] if whole else [_breaking])]
     for make in makes:
         expected = train(make, backend, whole, lambda *_: None)
-        for level in LEVELS:
+        for level in levels:
             logdir = tmp_path / f"{make.__name__}-{level}"
             with tb_gradgraph.SummaryWriter(str(logdir)) as writer:
 

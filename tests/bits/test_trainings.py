@@ -1,7 +1,11 @@
-"""Two hundred steps end bit for bit as they do without a watch, at every level."""
+"""Two hundred steps end bit for bit as they do without a watch, at every level.
+
+``make test`` runs each training at one level, and each level once; ``make slow`` runs the others.
+"""
 
 from __future__ import annotations
 
+import functools
 import pathlib
 from typing import Any
 
@@ -15,6 +19,7 @@ from tests.bits.trainings import STEPS, Watchers, digits, sequences, series
 from tests.training.loops import Log
 
 LEVELS = ("param", "module", "op")
+TRAININGS = (digits, sequences, series)
 
 
 def _unwatched(*_: Any) -> None:
@@ -22,19 +27,29 @@ def _unwatched(*_: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*lr_scheduler.step.*:UserWarning")  # steps that are skipped
-@pytest.mark.parametrize("train", [digits, sequences, series])
-def test_a_training(train: Any, tmp_path: pathlib.Path) -> None:
-    expected = _end_of(train, _unwatched)
-    for level in LEVELS:
-        with tb_gradgraph.SummaryWriter(str(tmp_path / level)) as writer:
+@pytest.mark.parametrize(
+    ("train", "level"),
+    [
+        pytest.param(train, level, marks=() if nr == place else pytest.mark.slow)
+        for nr, train in enumerate(TRAININGS)
+        for place, level in enumerate(LEVELS)
+    ],
+)
+def test_a_training(train: Any, level: str, tmp_path: pathlib.Path) -> None:
+    with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
 
-            def watch(net: nn.Module, optimizer: torch.optim.Optimizer, scaler: Any) -> None:
-                options: Any = {"level": level, "every_n_steps": 1, "strict": True}  # noqa: B023
-                writer.watch(net, optimizer=optimizer, grad_scaler=scaler, **options)  # noqa: B023
+        def watch(net: nn.Module, optimizer: torch.optim.Optimizer, scaler: Any) -> None:
+            options: Any = {"level": level, "every_n_steps": 1, "strict": True}
+            writer.watch(net, optimizer=optimizer, grad_scaler=scaler, **options)
 
-            found = _end_of(train, watch)
-        assert found == expected, level
-        assert {record.step for record in Log(tmp_path / level).records} == set(range(STEPS))
+        found = _end_of(train, watch)
+    assert found == _end_unwatched(train)
+    assert {record.step for record in Log(tmp_path).records} == set(range(STEPS))
+
+
+@functools.cache
+def _end_unwatched(train: Any) -> Any:
+    return _end_of(train, _unwatched)
 
 
 def _end_of(train: Any, watch: Watchers) -> Any:

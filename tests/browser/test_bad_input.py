@@ -14,7 +14,7 @@ from tests.browser.panel import Panel
 
 pytestmark = pytest.mark.browser
 
-MANY = "tags"  # has ten thousand
+MANY = "tags"  # has thousands
 NO_NUMBER = "No finite number at any step."
 
 
@@ -120,7 +120,11 @@ def test_only_nan(address: str, page: Page):
     assert NO_NUMBER in panel.control("charts").inner_text()
 
 
-def test_ten_thousand_tags(tensorboard_server, tmp_path: pathlib.Path, page: Page):
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_thousands_of_tags(
+    count: int, tensorboard_server, tmp_path: pathlib.Path, page: Page, monkeypatch
+):
+    monkeypatch.setattr(bad_logs, "TAGS", count)
     bad_logs.LOGS[MANY](tmp_path / MANY)
     panel = open_graph(page, tensorboard_server(tmp_path), MANY)
     tags = panel.control("tag").locator("option")

@@ -98,8 +98,16 @@ def _function_within_before(net: nn.Sequential, watch: Callable[[nn.Module], Any
 
 # Of a compiled function that is given a tensor with history torch warns in any case.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
-@pytest.mark.parametrize("level", ["param", "op"])
-@pytest.mark.parametrize("every_n_steps", [1, 2])
+@pytest.mark.parametrize(
+    ("level", "every_n_steps"),
+    [
+        ("op", 1),
+        ("param", 2),
+        # Each of both is there in another pair.
+        pytest.param("op", 2, marks=pytest.mark.slow),
+        pytest.param("param", 1, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize(
     "make",
     [
