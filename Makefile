@@ -58,6 +58,10 @@ compat: slow bits fuzz sanitize
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy
+	$(BIN)/codespell
+	$(BIN)/clang-format --dry-run --Werror tb_gradgraph/summarize/csrc/*.[ch]
 	$(BIN)/python -m tests.count_lines
 
 frontend: browser
@@ -84,7 +88,7 @@ wheel: .venv/created
 	ls -l dist
 
 clean:
-	rm -rf .venv build dist runs *.egg-info frontend/node_modules .pytest_cache .ruff_cache
+	rm -rf .venv build dist runs *.egg-info frontend/node_modules .pytest_cache .ruff_cache .mypy_cache
 
 .venv/created:
 	.ci/create_venv $(PYTHON)

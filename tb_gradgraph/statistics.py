@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -220,7 +220,7 @@ class StatisticsTable:
         if not self.present[row]:
             return None
         numbers = dict(zip(STATISTICS, self.values[row].tolist()))
-        fields = {
+        fields: dict[str, Any] = {
             name: int(value) if name in COUNTS else (None if value != value else value)
             for name, value in numbers.items()
         }

@@ -40,7 +40,7 @@ BUDGETS = {
     "fuzz": 10,
     "golden": 15,
     "integrations": 45,
-    "lint": 10,
+    "lint": 40,
     "record": 25,
     "serve": 50,
     "suite": 14,

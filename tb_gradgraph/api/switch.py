@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tb_gradgraph.api.grad_graph import GradGraph
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.training import IdleWatch
+from tb_gradgraph.training import IdleWatch, Watch
 
 #: Set to 0 to switch this package off; read at every call.
 SWITCH = "TB_GRADGRAPH"

@@ -217,7 +217,7 @@ def _free_tag(tags: dict[str, _TagState], name: str, model: torch.nn.Module) -> 
 def _checked_step(step: Any, where: str) -> int | None:
     if step is None:
         return None
-    value = step.item() if isinstance(step, torch.Tensor) and step.numel() == 1 else step
+    value: Any = step.item() if isinstance(step, torch.Tensor) and step.numel() == 1 else step
     try:
         number = operator.index(value)
     except TypeError:

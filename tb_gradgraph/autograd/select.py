@@ -6,6 +6,7 @@ import difflib
 import fnmatch
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import cast
 
 import torch
 
@@ -106,7 +107,8 @@ def _predicate(
 ) -> Callable[[int, Node], bool]:
     parts = _parts(selector, where)
     if parts is None:
-        return lambda _index, node: bool(selector(node))
+        chosen = cast("Callable[[Node], bool]", selector)
+        return lambda _index, node: bool(chosen(node))
     patterns = [part for part in parts if isinstance(part, str)]
     if "*" in patterns:
         return lambda _index, _node: True
@@ -158,8 +160,9 @@ def _indices(
         owned = set(map(id, part.parameters()))  # even if no call of it was seen
         yield from (index for index, leaf in built.leaves if id(leaf) in owned)
     elif isinstance(part, torch.Tensor):
-        if part.grad_fn in built.node_of:
-            yield built.node_of[part.grad_fn]
+        made_by = part.grad_fn
+        if made_by is not None and made_by in built.node_of:
+            yield built.node_of[made_by]
         yield from (index for index, leaf in built.leaves if leaf is part)
     elif not isinstance(part, str):
         raise _unknown(part, where)

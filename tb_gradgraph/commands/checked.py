@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
+State = Literal["ok", "note", "wrong"]
+
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
     """What one check found; ``cure`` says what to do where something is wrong."""
 
-    state: Literal["ok", "note", "wrong"]
+    state: State
     text: str
     cure: str = ""

@@ -10,7 +10,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 
-from tb_gradgraph.commands.checked import Checked
+from tb_gradgraph.commands.checked import Checked, State
 from tb_gradgraph.version import __version__
 
 PLUGIN_GROUP = "tensorboard_plugins"
@@ -33,7 +33,7 @@ def _versions() -> Iterator[Checked]:
     for name, least in (("torch", "2.6"), ("tensorboard", "2.16"), ("protobuf", "3.20")):
         version = _find_version(name)
         if version is None:
-            state = "note" if name == "torch" else "wrong"  # looking at logs needs no torch
+            state: State = "note" if name == "torch" else "wrong"  # looking at logs needs no torch
             yield Checked(state, f"{name} is not installed", f'pip install "{name}>={least}"')
         elif _parse(version) < _parse(least):
             cure = f'pip install --upgrade "{name}>={least}"'

@@ -40,7 +40,7 @@ _ROW_BYTES = 3 * 4 * len(STATISTICS) + 64 + 40
 
 MOST_SEARCHED = 1_000_000  # numbers of a series that the panel looks through
 
-Question = tuple[str, Route, dict[str, object]]
+Question = tuple[str, Route, Mapping[str, object]]
 
 
 def export_html(
@@ -99,7 +99,7 @@ class _Excerpt(Reader):
     """A reader that knows one run, and a part of its records."""
 
     def __init__(self, source: EventFiles, view: RunView) -> None:
-        super().__init__(source)  # type: ignore[arg-type]  # the methods that are needed
+        super().__init__(source)
         super().runs()
         self._view = view
 

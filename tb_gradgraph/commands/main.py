@@ -83,7 +83,7 @@ def _make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_demo(commands: argparse._SubParsersAction[_IntermixedParser]) -> None:
     text = "Train a net of one weight and one bias, log its graph and gradients, start TensorBoard."
     demo = commands.add_parser(
         "demo", help="train something small and look at it", description=text
@@ -97,7 +97,7 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     demo.set_defaults(run=_run_demo)
 
 
-def _add_summary(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_summary(commands: argparse._SubParsersAction[_IntermixedParser]) -> None:
     text = "Read event files, without TensorBoard, and list the graphs and steps recorded in them."
     summary = commands.add_parser("summary", help="list what was recorded", description=text)
     summary.add_argument("logdir", help="directory of a run, or of several")
@@ -109,7 +109,7 @@ def _add_summary(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     summary.set_defaults(run=_run_summary)
 
 
-def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_doctor(commands: argparse._SubParsersAction[_IntermixedParser]) -> None:
     text = (
         "Find out why the panel does not show. Checks this environment and, if one is given, what "
         "lies in a log directory, and says what to do."
@@ -123,7 +123,7 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     doctor.set_defaults(run=_run_doctor)
 
 
-def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_export(commands: argparse._SubParsersAction[_IntermixedParser]) -> None:
     text = (
         "Write the records of one graph: json (structure and all statistics), csv (one line "
         "for each record and tensor), dot (a drawing for Graphviz, with the norms of the last record), or "

@@ -53,7 +53,8 @@ class _Edges:
 
 
 def _differentiated(graph: Graph) -> _Edges:
-    edges, uses = _Edges(), {}
+    edges = _Edges()
+    uses: dict[tuple[int, int], int] = {}
     for edge, row in zip(graph.edges, graph.edge_rows.tolist()):
         target, source = graph.nodes[edge.target], graph.nodes[edge.source]
         if target.requires_grad and source.slots[edge.source_slot].requires_grad:

@@ -33,7 +33,7 @@ def _is_installed(name: str) -> bool:
     return importlib.util.find_spec(name.partition(".")[0]) is not None
 
 
-class GradGraphCallback(WatchingCallback, *_callbacks()):
+class GradGraphCallback(WatchingCallback, *_callbacks()):  # type: ignore[misc]  # known at run time
     """Records the gradients of ``fit`` through the Trainer's TensorBoardLogger.
 
     Arguments are those of ``tb_gradgraph.watch``. Steps are the Trainer's

@@ -55,8 +55,9 @@ def part_of_reduced(entries: Entries, reduced: Sequence[Reduced]) -> Part:
     """Join large tensors of one device."""
     sizes = np.array([len(found.sample) for found in reduced])
     tensors = [torch.cat([found.sample for found in reduced])]
-    if isinstance(reduced[0].moments, torch.Tensor):
-        tensors.append(torch.cat([found.moments for found in reduced]))
+    rows = _rows_of(reduced)
+    if rows:
+        tensors.append(torch.cat(rows))
 
     def read(arrays: Sequence[np.ndarray], divisor: float | None) -> tuple[np.ndarray, np.ndarray]:
         histograms = histograms_of(arrays[0], sizes, divisor=divisor)
@@ -65,12 +66,19 @@ def part_of_reduced(entries: Entries, reduced: Sequence[Reduced]) -> Part:
     return Part(entries.in_order(np.arange(len(reduced))), tensors, read)
 
 
+def _rows_of(reduced: Sequence[Reduced]) -> list[torch.Tensor]:
+    """Give the moments of tensors on a device; those of tensors on the host are no rows yet."""
+    return [found.moments for found in reduced if isinstance(found.moments, torch.Tensor)]
+
+
 def _moments_of_reduced(reduced: Sequence[Reduced], arrays: Sequence[np.ndarray]) -> np.ndarray:
     if arrays:
         rows = arrays[0].reshape(-1, len(COLUMNS)).astype(np.float64)
-        moments = merged_moments(rows, starts_of(np.array([len(t.moments) for t in reduced])))
+        moments = merged_moments(rows, starts_of(np.array(list(map(len, _rows_of(reduced))))))
     else:
-        moments = moments_of_blocks([found.moments for found in reduced])
+        moments = moments_of_blocks(
+            [found.moments for found in reduced if isinstance(found.moments, BlockSums)]
+        )
     repeats = np.array([found.repeats for found in reduced])
     moments[:, _EXTENSIVE] *= repeats[:, None]
     return moments

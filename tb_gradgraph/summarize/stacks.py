@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -97,7 +97,7 @@ class Stack:
             scratch.sum_wide(block, found)
             sums[places] = found
             is_wide[places] = True
-        for place in np.flatnonzero(self._is_doubtful(sums, sums) & is_wide):
+        for place in np.flatnonzero(self._is_doubtful(sums, sums) & is_wide).tolist():
             flat = as_array(real_floats(in_memory_order(self.held[place]).resolve_neg()))
             self._exact[self._reduced + place] = careful_segments(flat, np.array([self.numel]))[0]
         self._reduced += len(sums)
@@ -105,9 +105,10 @@ class Stack:
     def _is_doubtful(self, sums: np.ndarray, summed: np.ndarray) -> np.ndarray:
         """Return whether sums in the type of ``summed`` are not enough."""
         with np.errstate(all="ignore"):
-            return ~are_sound(*sums.T[:4], self.numel, limits_of(summed))
+            total, square, low, high = sums.T[:4]
+            return ~are_sound(total, square, low, high, self.numel, limits_of(summed))
 
-    def _in_order(self, tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    def _in_order(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         return tensors if self._reshape is None else list(map(self._reshape, tensors))
 
     def part(self) -> Part:
@@ -133,7 +134,7 @@ class _Scratch:
         self._is_nonzero = np.empty(BLOCK, bool)
         self._wide = torch.empty(BLOCK, dtype=torch.float64, device="cpu")  # if touched at all
 
-    def side_by_side(self, tensors: Sequence[torch.Tensor], shape: torch.Size) -> torch.Tensor:
+    def side_by_side(self, tensors: list[torch.Tensor], shape: torch.Size) -> torch.Tensor:
         """Copy tensors to the rows of a block of real floats."""
         block = self._elements[: len(tensors) * shape.numel()].view(-1, *shape)
         return real_floats(torch.stack(tensors, out=block).view(len(tensors), -1))
@@ -158,7 +159,8 @@ def _to_memory_order(like: torch.Tensor) -> Callable[[torch.Tensor], torch.Tenso
     """Return what lays out a tensor of this shape and memory order as it lies there, if anything."""
     if like.is_contiguous():
         return None
-    order = sorted(range(like.dim()), key=lambda dim: -like.stride(dim))
+    strides = like.stride()
+    order = sorted(range(like.dim()), key=lambda dim: -strides[dim])
     if like.permute(order).is_contiguous():
         return lambda tensor: tensor.permute(order)
     return lambda tensor: tensor.reshape(-1)

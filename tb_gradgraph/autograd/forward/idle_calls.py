@@ -12,7 +12,7 @@ import torch
 from tb_gradgraph.autograd.forward.forward import Forward
 from tb_gradgraph.autograd.forward.known import in_scopes
 from tb_gradgraph.autograd.torch_internals.trees import tree_leaves
-from tb_gradgraph.autograd.torch_internals.walk import Walk
+from tb_gradgraph.autograd.torch_internals.walk import Walk, metadata_of
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
 _KEY = "tb_gradgraph call"
@@ -57,7 +57,7 @@ def marks_of(output: Any) -> list[weakref.ref[_Mark]] | None:
     }
     marks = []
     for node in nodes:
-        mark = node.metadata.setdefault(_KEY, _Mark())
+        mark = metadata_of(node).setdefault(_KEY, _Mark())
         marks.append(weakref.ref(mark))
     return marks or None
 

@@ -42,11 +42,9 @@ def known_tensors(
     return {identity: KnownTensor(kind, tuple(names)) for identity, (kind, names) in owned.items()}
 
 
-def in_scopes(
-    known: Mapping[int, KnownTensor], scopes: Sequence[Scope]
-) -> Mapping[int, KnownTensor]:
+def in_scopes(known: Mapping[int, KnownTensor], scopes: Sequence[Scope]) -> dict[int, KnownTensor]:
     """Place each parameter and buffer in the first call of the module that owns it."""
-    first = {}
+    first: dict[str, int] = {}
     for index, scope in enumerate(scopes):
         first.setdefault(scope.path, index)
 

@@ -180,12 +180,13 @@ class ForwardTrace(DispatchMode):
     def _note_inputs(self, number: int, arguments: tuple[Any, ...]) -> None:
         untracked = []
         for position, tensor in enumerate(_tensors(arguments)):
-            if tensor.grad_fn is None and tensor.requires_grad:
+            node = tensor.grad_fn
+            if node is None and tensor.requires_grad:
                 self.origins.note_leaf(tensor)
             elif not tensor.requires_grad:
                 untracked.append((position, self.origins.of(tensor, self.spans.current)))
-            elif is_small(tensor):
-                key = (sequence_nr(tensor.grad_fn), tensor.output_nr)
+            elif node is not None and is_small(tensor):
+                key = (sequence_nr(node), tensor.output_nr)
                 if key not in self.made and key not in self.used:
                     self.used[key] = tensor.detach().clone()
         if untracked:

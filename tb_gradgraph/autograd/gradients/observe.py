@@ -104,8 +104,8 @@ class BackwardObserver:
                     self._hook(edges.values(), hook_of, node, EdgeHook(self, edges))
             leaves = list(rows_of_leaves(built, wanted))
             self._accumulated = leaves if accumulates else []
-            for leaf, rows in leaves:
-                self._hook(rows, _hook_of_leaf, leaf, LeafHook(self, rows), leaf)
+            for leaf, of_leaf in leaves:
+                self._hook(of_leaf, _hook_of_leaf, leaf, LeafHook(self, of_leaf), leaf)
         except BaseException:
             self.remove()
             raise

@@ -64,9 +64,11 @@ def reach(
         if not sources and (leaf := accumulated_leaf(node)) is not None:
             leaves.append(leaf)
         for source, slot in sources:
-            place = -1 if source is None else places.setdefault(source, len(order))
-            if place == len(order):
-                order.append(source)
+            place = -1
+            if source is not None:
+                place = places.setdefault(source, len(order))
+                if place == len(order):
+                    order.append(source)
             wiring.append(place << 8 | slot if slot else place)
     return order, leaves, wiring
 

@@ -62,7 +62,7 @@ def elements_kept(tensors: list[torch.Tensor]) -> Iterator[None]:
 
 def _is_uninitialised(module: torch.nn.Module) -> bool:
     own = (*module._parameters.values(), *module._buffers.values())
-    return any(is_lazy(tensor) for tensor in own)
+    return any(tensor is not None and is_lazy(tensor) for tensor in own)
 
 
 class _SavedModule:

@@ -65,7 +65,7 @@ def _by_slot(
     found: dict[SlotKey, NamedTensor] = {}
     for named in tensors:
         node = named.tensor.grad_fn
-        if node in place:
+        if node is not None and node in place:
             found.setdefault((place[node], named.tensor.output_nr), named)
     return found
 

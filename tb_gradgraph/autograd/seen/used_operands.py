@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
@@ -287,7 +287,7 @@ def _direct_caller(frame: FrameType | None) -> FrameType | None:
     return None
 
 
-def _global_hooks() -> Iterable[object]:
+def _global_hooks() -> Collection[object]:
     return getattr(torch_module, "_global_forward_hooks", ())
 
 

@@ -119,6 +119,7 @@ def _places() -> tuple[Replaced[None], ...] | None:
         Exception
     ):  # otherwise our code that compiled code calls is compiled too
         importlib.import_module(f"{_COMPILER}.trace_rules").add(__name__.partition(".")[0])
+    begins: list[Replaced[None]]
     begins = [Replaced(owner, "set_eval_frame", _told_begin)] * hasattr(owner, "set_eval_frame")
     return (
         *begins,

@@ -23,7 +23,7 @@ from tb_gradgraph.autograd.torch_internals.without_numbers import TaskOfThread
 try:
     from torch.utils import _python_dispatch as modes  # they see operations as they are executed
 except ImportError:
-    modes = None
+    _modes = None  # type: ignore[assignment]  # torch's modules are never None
 
 #: What sees operations as they are executed; if torch has no such modes, a block that sees none.
 DispatchMode: Any = getattr(modes, "TorchDispatchMode", contextlib.nullcontext)

@@ -14,6 +14,7 @@ from tb_gradgraph.graph import Graph
 
 _NAMED = 5  # nodes in one warning
 DefaultT = TypeVar("DefaultT")
+ReadT = TypeVar("ReadT")
 
 
 def warn_of_fault(what: str, error: Exception, consequence: str) -> None:

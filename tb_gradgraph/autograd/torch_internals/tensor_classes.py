@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
+from tb_gradgraph.graph import NodeKind
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import WHOLE_LIMIT
 
@@ -54,7 +55,10 @@ def is_module_wrapper(module: torch.nn.Module) -> bool:
 def unwrapped(module: torch.nn.Module) -> torch.nn.Module:
     """Return the module inside wrappers, however many."""
     while (name := _inner_name(module)) is not None:
-        module = module._modules[name]
+        inner = module._modules[name]
+        if inner is None:
+            break
+        module = inner
     return module
 
 
@@ -77,17 +81,20 @@ def owned_tensors(
     """Yield kind ("parameter", "buffer"), name and tensor of all that a model owns, repeats included."""
     for name, module in walk_modules(model):
         prefix = f"{name}." if name else ""
-        for kind, table in (("parameter", module._parameters), ("buffer", module._buffers)):
-            for part, tensor in table.items():
-                if tensor is not None:
-                    yield kind, prefix + part, tensor
+        for part, parameter in module._parameters.items():
+            if parameter is not None:
+                yield "parameter", prefix + part, parameter
+        for part, buffer in module._buffers.items():
+            if buffer is not None:
+                yield "buffer", prefix + part, buffer
 
 
 def _inner_name(module: torch.nn.Module) -> str | None:
     children = module._modules
     if COMPILED in children:
         return COMPILED
-    name = _inner_of_kind(type(module))
+    kind: Any = type(module)  # mypy takes the hash of a module's class for that of a module
+    name = _inner_of_kind(kind)
     return name if name in children else None
 
 
@@ -241,7 +248,7 @@ def stand_ins(modules: Iterable[torch.nn.Module]) -> dict[int, torch.nn.Paramete
     return found
 
 
-def _held_by(module: torch.nn.Module) -> list[Any]:
+def _held_by(module: Any) -> list[Any]:
     try:
         state = module._get_fsdp_state()
         groups = getattr(state, "_fsdp_param_groups", None)  # several from torch 2.12 on

@@ -6,6 +6,7 @@ import dataclasses
 import heapq
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 import torch
 from torch.autograd.graph import GradientEdge, get_gradient_edge
@@ -110,6 +111,11 @@ def _topological_order(
     return tuple(order)
 
 
+def metadata_of(node: AutogradNode) -> dict[str, Any]:
+    """Give what is kept with a node as long as it lives; torch's types take it for a method."""
+    return cast("dict[str, Any]", node.metadata)
+
+
 #: A path this long is cut into parts when it is freed. A level takes about 130 bytes of stack.
 PART = 500
 _KEY = "tb_gradgraph"
@@ -128,10 +134,10 @@ def free_in_parts(walked: Walk) -> None:
     for edge in walked.edges:
         incoming.setdefault(edge.target, []).append(edge.source)
     for node in walked.nodes:
-        sources = incoming.get(node, ())
+        sources = incoming.get(node, [])
         depths[node] = depth = 1 + max((depths[source] for source in sources), default=0)
         if any(depths[source] // PART != depth // PART for source in sources):
-            node.metadata[_KEY] = _Hold(sources)
+            metadata_of(node)[_KEY] = _Hold(sources)
 
 
 class _Pending(threading.local):

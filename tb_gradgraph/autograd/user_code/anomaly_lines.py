@@ -10,6 +10,7 @@ import torch
 from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.torch_internals.faults import warn_quietly
+from tb_gradgraph.autograd.torch_internals.walk import metadata_of
 from tb_gradgraph.autograd.user_code.stack_frames import is_users_file, shown_path
 
 _KEY = "traceback_"  # what autograd calls them in a node's metadata
@@ -85,4 +86,4 @@ def line_of(node: AutogradNode) -> str:
 def forget_stacks(nodes: Iterable[AutogradNode]) -> None:
     """Take away the stacks that were kept for us."""
     for node in nodes:
-        node.metadata.pop(_KEY, None)
+        metadata_of(node).pop(_KEY, None)

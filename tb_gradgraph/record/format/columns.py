@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from typing import cast
 
 import numpy as np
 

@@ -58,7 +58,7 @@ def decode_manifest(strings: Sequence[bytes]) -> Manifest:
 
 def _decode_process(message: pb.Manifest) -> Process:
     columns = message.mesh_name, message.mesh_size, message.mesh_place
-    lengths = set(map(len, columns))
+    lengths = {len(column) for column in columns}
     if len(lengths) != 1 or max(lengths) > limits.MAX_RANK:
         raise FormatError(f"manifest: expected mesh columns of one length, got {sorted(lengths)}.")
     mesh = tuple(zip(*columns))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from typing import TypeVar
 
 from google.protobuf.message import DecodeError, Message
 from tensorboard.compat.proto.summary_pb2 import (
@@ -24,7 +25,9 @@ from tb_gradgraph.record.format.tags import PLUGIN_NAME
 
 Strings = tuple[bytes, bytes]
 
-_KINDS: dict[type[Message], int] = {
+MessageT = TypeVar("MessageT", bound=Message)
+
+_KINDS: dict[type[Message], pb.Kind] = {
     pb.Manifest: pb.KIND_MANIFEST,
     pb.GraphRecord: pb.KIND_GRAPH,
     pb.StatisticsChunk: pb.KIND_STATISTICS,
@@ -55,7 +58,7 @@ def seal(message: Message) -> Strings:
     return header.SerializeToString(deterministic=True), payload
 
 
-def unseal(strings: Sequence[bytes], message_type: type[Message]) -> Message:
+def unseal(strings: Sequence[bytes], message_type: type[MessageT]) -> MessageT:
     """Check the header against the payload, then parse the payload.
 
     Raises:
@@ -104,7 +107,7 @@ def _check_payload(header: pb.Header, payload: bytes) -> None:
         raise FormatError("payload: expected the header's checksum, got another. Bytes changed.")
 
 
-def _parse(content: bytes, message_type: type[Message]) -> Message:
+def _parse(content: bytes, message_type: type[MessageT]) -> MessageT:
     try:
         return message_type.FromString(content)
     except DecodeError:

@@ -86,7 +86,7 @@ class StoredColumn:
 
     def record(self, index: int) -> np.ndarray:
         """Lay out one record: ``[rows, ...]``."""
-        if self.is_whole:
+        if self.values is not None and self.is_whole:
             found = self.values[index]
             if not self.is_count:
                 return found

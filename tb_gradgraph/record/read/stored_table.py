@@ -49,6 +49,10 @@ class LastColumns:
 class StoredTable(StatisticsTable):
     """A table that is laid out anew each time it is looked at, so that many take little memory."""
 
+    _columns: LastColumns
+    _segment: Segment
+    _index: int
+
     def __init__(self, columns: LastColumns, segment: Segment, index: int) -> None:
         vars(self).update(_columns=columns, _segment=segment, _index=index)
 

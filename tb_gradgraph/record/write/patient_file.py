@@ -106,9 +106,10 @@ class PatientFile:
         with self._lock:
             with contextlib.suppress(OSError):
                 self._resume()
-            if self._waiting and self._done and self._length() == self._size:
+            size = self._size
+            if self._waiting and self._done and size is not None and self._length() == size:
                 with contextlib.suppress(OSError):
-                    os.truncate(self._path, self._size - self._done)
+                    os.truncate(self._path, size - self._done)
             self._waiting.clear()
             self._file.close()
 

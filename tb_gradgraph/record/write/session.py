@@ -69,7 +69,7 @@ class Session:
         self._writer.process = process
 
     @property
-    def failure(self) -> Exception | None:
+    def failure(self) -> BaseException | None:
         """What ended the session early, if anything did."""
         return self._thread.failure
 

@@ -26,7 +26,7 @@ class SessionThread:
     """
 
     def __init__(self, writer: ChunkWriter, flush_writer: Callable[[], None]) -> None:
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
         self._writer = writer
         self._flush_writer = flush_writer
         self._jobs: queue.SimpleQueue[tuple[Job, int, threading.Event | None]] = queue.SimpleQueue()

@@ -118,11 +118,12 @@ def _csv_lines(run: str, graphs: Graphs, records: Tables) -> Iterator[bytes]:
     yield _csv_text([["run", *_RECORD_COLUMNS, "row", *_LABELS, *STATISTICS]])
     for entry, values in records:
         of_rows = labels.get(entry.graph_hash) or [("",) * len(_LABELS)] * entry.rows
-        numbers = np.where(np.isnan(values), None, values.astype(object)).tolist()
+        numbers = values.astype(object)
+        numbers[np.isnan(values)] = None
         head = [run, *_record_cells(entry)]
         yield _csv_text(
             [*head, row, *label, *cells]
-            for row, (label, cells) in enumerate(zip(of_rows, numbers))
+            for row, (label, cells) in enumerate(zip(of_rows, numbers.tolist()))
             if any(cell is not None for cell in cells)
         )
 

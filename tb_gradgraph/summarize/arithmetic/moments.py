@@ -22,7 +22,9 @@ _INF = float("inf")
 class Reduction(Protocol):
     """How elements are summed and compared, to one number or to one for each row."""
 
-    xp: Any  # numpy or torch
+    @property
+    def xp(self) -> Any:
+        """Give numpy or torch."""
 
     def total(self, terms: Any) -> Any:
         """Sum, as the widest float."""

@@ -37,7 +37,7 @@ def norms(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
         that lies on one, else on the CPU.
     """
     if are_alike(tensors):
-        return _norms_of_dense(tensors)
+        return _norms_of_dense(list(tensors))
     devices = [tensor.device for tensor in tensors if not tensor.is_cpu]
     target = devices[0] if devices else torch.device("cpu")
     result = torch.zeros(len(tensors), dtype=wide_dtype(target), device=target)
@@ -64,10 +64,10 @@ def _norms_of_dense(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     if (sizes <= _SMALL).all():
         return torch.from_numpy(_norms_of_small(tensors))
     result = np.empty(len(tensors))
-    small, large = np.flatnonzero(sizes <= _SMALL), np.flatnonzero(sizes > _SMALL)
-    if len(small):
+    small = np.flatnonzero(sizes <= _SMALL).tolist()
+    if small:
         result[small] = _norms_of_small([tensors[place] for place in small])
-    for place in large:
+    for place in np.flatnonzero(sizes > _SMALL).tolist():
         result[place] = norm_of_large(in_memory_order(tensors[place]))
     return torch.from_numpy(result)
 

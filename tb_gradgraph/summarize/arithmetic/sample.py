@@ -100,7 +100,7 @@ def _rows_of(flat: Any, counts: np.ndarray, limit: int) -> Iterator[tuple[int, A
 def _bins_of(samples: np.ndarray) -> np.ndarray:
     """Read each number's bin off the exponent in its bits: ten times faster than ``frexp``."""
     kind = np.finfo(samples.dtype)
-    bits = samples.view(np.uint32 if kind.bits == 32 else np.uint64)
+    bits: np.ndarray = samples.view(np.uint32 if kind.bits == 32 else np.uint64)
     exponents = (bits >> kind.nmant).astype(np.uint16) & (2**kind.nexp - 1)
     bins = _BINS[kind.bits][exponents]
     if not exponents.all():

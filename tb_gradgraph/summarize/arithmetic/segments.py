@@ -76,7 +76,8 @@ def _plain_or(otherwise: Careful, flat: np.ndarray, counts: np.ndarray) -> np.nd
         for rows, chunk in _chunks(flat, counts):
             _sums_of_chunk(chunk, starts_of(counts[rows]), scratch, sums[rows])
         found = moments_of_sums(sums, counts)
-        doubtful = ~are_sound(*sums.T[:4], counts, limits_of(flat))
+        total, square, low, high = sums.T[:4]
+        doubtful = ~are_sound(total, square, low, high, counts, limits_of(flat))
     if doubtful.any():
         found[doubtful] = otherwise(flat[np.repeat(doubtful, counts)], counts[doubtful])
     return found

@@ -11,9 +11,14 @@ enum { DL_CPU = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_MAJOR = 1, DL_MINOR = 3 };
 
 typedef struct {
     void *data;
-    struct { int32_t type, number; } device;
+    struct {
+        int32_t type, number;
+    } device;
     int32_t ndim;
-    struct { uint8_t code, bits; uint16_t lanes; } dtype;
+    struct {
+        uint8_t code, bits;
+        uint16_t lanes;
+    } dtype;
     int64_t *shape;
     int64_t *strides; /* in elements; NULL: row-major */
     uint64_t byte_offset;

@@ -106,12 +106,10 @@ static PyObject *reducer_add_many(Reducer *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &rows, &PyList_Type, &tensors))
         return NULL;
     PyObject *left = PyList_New(0);
-    for (Py_ssize_t place = 0; left && place < PyList_Size(rows) && place < PyList_Size(tensors);
-         place++) {
+    for (Py_ssize_t place = 0; left && place < PyList_Size(rows) && place < PyList_Size(tensors); place++) {
         Py_ssize_t row = PyLong_AsSsize_t(PyList_GetItem(rows, place));
-        int taken = row == -1 && PyErr_Occurred()
-                        ? -1
-                        : take_held(self, row, PyList_GetItem(tensors, place));
+        int taken =
+            row == -1 && PyErr_Occurred() ? -1 : take_held(self, row, PyList_GetItem(tensors, place));
         PyObject *number = taken ? NULL : PyLong_FromSsize_t(place);
         if (taken < 0 || (!taken && (!number || PyList_Append(left, number) < 0)))
             Py_CLEAR(left);
@@ -236,17 +234,25 @@ static PyMethodDef reducer_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot reducer_slots[] = {
-    {Py_tp_new, reducer_new}, {Py_tp_dealloc, reducer_dealloc}, {Py_tp_methods, reducer_methods}, {0, NULL},
+    {Py_tp_new, reducer_new},
+    {Py_tp_dealloc, reducer_dealloc},
+    {Py_tp_methods, reducer_methods},
+    {0, NULL},
 };
 static PyType_Spec reducer_spec = {
     "tb_gradgraph.summarize._native.Reducer", sizeof(Reducer), 0, Py_TPFLAGS_DEFAULT, reducer_slots,
 };
 static PyType_Slot hook_slots[] = {
-    {Py_tp_call, hook_call}, {Py_tp_dealloc, hook_dealloc}, {0, NULL},
+    {Py_tp_call, hook_call},
+    {Py_tp_dealloc, hook_dealloc},
+    {0, NULL},
 };
 static PyType_Spec hook_spec = {
-    "tb_gradgraph.summarize._native.Hook", sizeof(Hook), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, hook_slots,
+    "tb_gradgraph.summarize._native.Hook",
+    sizeof(Hook),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    hook_slots,
 };
 
 int add_reducer(PyObject *module)

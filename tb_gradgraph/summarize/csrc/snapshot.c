@@ -40,8 +40,8 @@ static int64_t step_of(const Elements *elements, int64_t exact, int64_t sample)
     return step;
 }
 
-static int take_weight(Snapshot *self, Weight *weight, PyObject *tensor, int64_t exact,
-                       int64_t sample, int64_t most)
+static int take_weight(Snapshot *self, Weight *weight, PyObject *tensor, int64_t exact, int64_t sample,
+                       int64_t most)
 {
     Elements elements;
     int is_read = describe(tensor, &elements);
@@ -86,8 +86,8 @@ static PyObject *snapshot_new(PyTypeObject *type, PyObject *args, PyObject *keyw
         || !(self->weights = PyMem_Calloc((size_t)count + 1, sizeof *self->weights)))
         goto failed;
     for (Py_ssize_t place = 0; place < count; place++)
-        if (take_weight(self, &self->weights[place], PyList_GetItem(self->tensors, place), exact,
-                        sample, most)
+        if (take_weight(self, &self->weights[place], PyList_GetItem(self->tensors, place), exact, sample,
+                        most)
             < 0)
             goto failed;
     return (PyObject *)self;
@@ -168,8 +168,7 @@ static PyType_Slot snapshot_slots[] = {
     {0, NULL},
 };
 static PyType_Spec snapshot_spec = {
-    "tb_gradgraph.summarize._native.Snapshot", sizeof(Snapshot), 0, Py_TPFLAGS_DEFAULT,
-    snapshot_slots,
+    "tb_gradgraph.summarize._native.Snapshot", sizeof(Snapshot), 0, Py_TPFLAGS_DEFAULT, snapshot_slots,
 };
 
 int add_snapshot(PyObject *module)

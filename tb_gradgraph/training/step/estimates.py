@@ -42,7 +42,7 @@ class EstimatedUpdate:
         rest = torch.ones_like(squares)
         if self._rows is not None and self._in_rows is not None:
             known = _squares(_rows_of(weight, self._rows), self._in_rows).sum()
-            rest = self._not_in_rows(weight, squares)
+            rest = self._not_in_rows(weight, squares, self._rows)
         return _estimate(squares, rest, known, self._left_out())
 
     def _left_out(self) -> int:
@@ -50,9 +50,11 @@ class EstimatedUpdate:
         count = math.prod(self._flat_shape)
         return count if self._rows is None else count - self._rows.numel() * self._columns
 
-    def _not_in_rows(self, weight: torch.Tensor, squares: torch.Tensor) -> torch.Tensor:
+    def _not_in_rows(
+        self, weight: torch.Tensor, squares: torch.Tensor, rows: torch.Tensor
+    ) -> torch.Tensor:
         taken = torch.zeros(weight.shape[0], dtype=squares.dtype, device=weight.device)
-        taken.index_fill_(0, self._rows, 1)
+        taken.index_fill_(0, rows, 1)
         places = torch.arange(0, weight.numel(), self._step, device=weight.device)
         return 1 - taken[places // self._columns]
 

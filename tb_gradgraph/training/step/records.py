@@ -192,8 +192,8 @@ class StepRecords:
             tables.append(only(table, rows))
             whole.update(only_rows(kept, rows))
             unread.update(only_rows(gradients.unread, rows))
-        rows = end.last.numbers.structure.graph.row_count
-        table = joined(tables) if tables else StatisticsTable.empty(rows)
+        count = end.last.numbers.structure.graph.row_count
+        table = joined(tables) if tables else StatisticsTable.empty(count)
         records = []
         if before is not None and any(part.was_read for part in parts):
             seen = {row for part in parts for row in part.rows if table.present[row]}
@@ -289,6 +289,6 @@ def _together(parts: Sequence[AppliedPart]) -> Iterable[tuple[Numbers, bool, lis
     found: dict[int, tuple[Numbers, bool, list[int]]] = {}
     for part in parts:
         if part.gradients is not None:
-            entry = (part.gradients, part.was_read, [])
+            entry: tuple[Numbers, bool, list[int]] = (part.gradients, part.was_read, [])
             found.setdefault(id(part.gradients), entry)[2].extend(part.rows)
     return found.values()

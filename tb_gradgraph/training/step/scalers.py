@@ -8,7 +8,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import torch
 
@@ -95,7 +95,7 @@ def _scalers_in(variables: Mapping[str, Any]) -> Iterator[Any]:
             yield from (part for part in held if isinstance(part, torch.amp.GradScaler))
 
 
-def _is_readable(scale: Any) -> bool:
+def _is_readable(scale: Any) -> TypeGuard[torch.Tensor]:
     return isinstance(scale, torch.Tensor) and has_memory(scale)
 
 

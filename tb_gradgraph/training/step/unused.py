@@ -113,7 +113,7 @@ def _all_zero(gradients: Sequence[torch.Tensor]) -> torch.Tensor:
 class Flag:
     """A number on a device that says yes if it is not 0; or what is already known."""
 
-    def __init__(self, number: torch.Tensor | bool) -> None:
+    def __init__(self, number: torch.Tensor | bool | None) -> None:
         """Begin the copy to the host."""
         self._transfer = None
         self._read = False

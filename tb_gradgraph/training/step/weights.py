@@ -43,10 +43,10 @@ class WeightReading:
         self._native, self._snapshot, left = _snapshot(local, exact)
         self._left = [place for place in left if _can_be_read(local[place])]
         large = [place for place in large if _can_be_read(local[place])]
-        self._others = _CopiedWeights([local[place] for place in self._left])
+        self._others = _CopiedWeights(_at(self._left, local))
         gradients = [_gradient_of(weights[place]) for place in large]
         self._large_places = large
-        self._large = _LargeWeights([local[place] for place in large], gradients)
+        self._large = _LargeWeights(_at(large, local), gradients)
 
     def finish(self, rows: Sequence[int | None]) -> None:
         """Read them after the step; ``rows`` are theirs, None for those without."""
@@ -70,12 +70,17 @@ class WeightReading:
         table.values[np.ix_(rows, _COLUMNS)] = np.stack([weight, moved, ratio, spread], 1)
 
 
+def _at(places: Sequence[int], local: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
+    """Give the weights at ``places``, where none is missing."""
+    return [weight for weight in map(local.__getitem__, places) if weight is not None]
+
+
 def _divide(local: Sequence[torch.Tensor | None], room: Room) -> tuple[list[int], list[int]]:
     """Return the places of the weights copied whole, and of the others."""
     sizes = {place: w.numel() for place, w in enumerate(local) if w is not None}
     exact, large = [], []
     for place in sorted(sizes, key=sizes.__getitem__):
-        weight = local[place]
+        weight = weights[place]
         width = max(
             weight.element_size(), 4 if weight.is_cpu else 1
         )  # compiled code copies as float32
@@ -91,13 +96,13 @@ def _snapshot(
     """Let compiled code read what it can; return the places of that, and of what is left."""
     if not exact or not is_available():
         return [], None, list(exact)
-    snapshot = NativeSnapshot([local[place] for place in exact], _EVERY, SAMPLE)
+    snapshot = NativeSnapshot(_at(exact, local), _EVERY, SAMPLE)
     left = set(snapshot.left)
     return list(exact), snapshot, [place for at, place in enumerate(exact) if at in left]
 
 
-def _can_be_read(weight: torch.Tensor) -> bool:
-    return has_memory(weight) and is_readable(weight.dtype)
+def _can_be_read(weight: torch.Tensor | None) -> bool:
+    return weight is not None and has_memory(weight) and is_readable(weight.dtype)
 
 
 def _gradient_of(weight: torch.Tensor) -> torch.Tensor | None:
