@@ -190,7 +190,7 @@ def _read_unread(message: pb.Segment, records: int) -> tuple[Mapping[int, str], 
 
 
 def _check_limits(message: pb.Segment, records: int) -> None:
-    columns = [message.wall_time, message.backward_pass, message.present_rows]
+    columns: list[Any] = [message.wall_time, message.backward_pass, message.present_rows]
     columns += [getattr(message, fact.name) for fact in FACTS if fact.is_always_stored]
     if any(len(column) != records for column in columns):
         raise FormatError(f"segment: expected {records} entries in every column, got others.")
