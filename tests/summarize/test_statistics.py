@@ -11,7 +11,7 @@ import torch
 from tb_gradgraph.statistics import HISTOGRAM_SAMPLE
 from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.summarize.batch import SMALL
-from tb_gradgraph.summarize.kept_tensors import whole_array
+from tb_gradgraph.summarize.kept_tensors import whole_arrays
 from tests.summarize.oracle import assert_equal_the_oracle, histogram_of
 from tests.summarize.tensors import NAN, TENSORS, random_tensor, sparse_tensor
 
@@ -89,7 +89,7 @@ def test_no_gradient_and_zero_gradient_differ() -> None:
     ],
 )
 def test_whole_tensors_are_kept_exactly(tensor: torch.Tensor, dtype: type) -> None:
-    array = whole_array(tensor)
+    array = whole_arrays({0: tensor})[0]
     assert array.dtype == dtype
     np.testing.assert_array_equal(array, np.array(tensor.to_dense().tolist(), dtype))
 

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Protocol
+from typing import Any
 
 from tensorboard.compat.proto.summary_pb2 import Summary
 
 from tb_gradgraph.errors import WriterError
 from tb_gradgraph.record.write.checksum import use_fast_checksum
 from tb_gradgraph.record.write.patient_file import PatientFile, make_patient
-
-
-class SummarySink(Protocol):
-    """Where a session puts its summaries."""
-
-    def add_summary(self, summary: Summary, step: int | None) -> None:
-        """Put a summary into the event file's queue."""
-
-    def flush(self) -> None:
-        """Wait until everything is in the file."""
 
 
 class WriterSink:
