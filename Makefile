@@ -2,7 +2,7 @@
 # make test   everything that CI runs
 # make bits   compare trainings watched and not, bit by bit, over all of torch's operators (an hour of computing)
 # make compat  run with other versions, some hours; see tests/compat/run.py
-# Also: slow, fuzz, sanitize, wheel, bench, bench-panel, screenshots, lint, clean.
+# Also: lint, coverage, slow, fuzz, sanitize, wheel, bench, bench-panel, screenshots, clean.
 #
 # Variables:
 #   PYTHON=python3.12    interpreter that .venv is made from
@@ -10,13 +10,14 @@
 #   LOGDIR=runs/demo     where make demo writes
 #   PORT=8000            where make demo serves; without it 6006 or the next free one
 #   ROWS="2.8 newest"    of tests/compat/versions.csv, for make compat; TESTS=all for more tests
+#   COVERED=tests/record  what make coverage runs, instead of all tests
 #   WORKERS=4            processes that make test runs tests in, for more than 2 cores
 #   TORCH_INDEX=URL      further package index to find torch in, as that of its CPU builds
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bits slow fuzz sanitize compat lint frontend browser bench bench-panel wheel screenshots clean
+.PHONY: demo test bits slow fuzz sanitize compat lint coverage frontend browser bench bench-panel wheel screenshots clean
 
 PYTHON ?= python3
 SERVE ?= 1
@@ -28,6 +29,7 @@ BITS ?=
 ROWS ?=
 TESTS ?=
 FUZZ_EXAMPLES ?= 1000
+COVERED ?= tests
 
 BIN := .venv/bin
 INPUTS := setup.cfg pyproject.toml constraints.txt setup.py $(wildcard tb_gradgraph/summarize/csrc/*)
@@ -64,6 +66,15 @@ lint: .venv/installed-test
 	$(BIN)/clang-format --dry-run --Werror tb_gradgraph/summarize/csrc/*.[ch]
 	$(BIN)/python -m tests.count_lines
 
+# What the tests reach in Python, processes that they start included, and in TypeScript. A test that
+# fails does not end it: a few look at the tracer that coverage itself is.
+coverage: .venv/installed-test browser
+	$(BIN)/coverage erase
+	-$(BIN)/coverage run -m pytest -q --numprocesses $(WORKERS) --dist loadfile $(COVERED)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+	.ci/check_frontend coverage
+
 frontend: browser
 	.ci/check_frontend
 
@@ -88,7 +99,7 @@ wheel: .venv/created
 	ls -l dist
 
 clean:
-	rm -rf .venv build dist runs *.egg-info frontend/node_modules .pytest_cache .ruff_cache .mypy_cache
+	rm -rf .venv build dist runs *.egg-info frontend/node_modules .pytest_cache .ruff_cache .mypy_cache .coverage* frontend/coverage
 
 .venv/created:
 	.ci/create_venv $(PYTHON)

@@ -17,6 +17,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
     testTimeout: 20_000 * patience,
     provide: { patience },
+    coverage: { provider: "v8", include: ["src/**"], reporter: ["text"] },
     browser: {
       enabled: true,
       headless: true,
