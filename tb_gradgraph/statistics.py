@@ -55,7 +55,7 @@ class Measure:
 
 
 def _of_gradient(name: str, label: str, meaning: str, **flags: bool) -> Measure:
-    return Measure(name, label, meaning, "gradient", **flags)
+    return Measure(name, label, meaning, "gradient", spread_of="", **flags)
 
 
 def _of_parameter(name: str, label: str, meaning: str, unit: Unit, spread_of: str = "") -> Measure:
