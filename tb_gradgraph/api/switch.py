@@ -38,7 +38,7 @@ def unless_off(
     return decorate
 
 
-def no_watch(*given: Any, **named: Any) -> IdleWatch:
+def no_watch(*given: Any, **named: Any) -> Watch:
     """Return a watch that attaches nothing; no argument is looked at except for its name."""
     model = named.get("model", given[1] if len(given) > 1 else None)
     return IdleWatch(named.get("tag") or type(model).__name__, named.get("every_n_steps", 50), _WHY)

@@ -83,7 +83,7 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
 
 def _running_trainer() -> Any:
     """Return the Trainer whose event this is: callbacks get its parts, but not the Trainer itself."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         this = local_variables(frame).get("self")
         if hasattr(this, "callback_handler"):

@@ -69,19 +69,12 @@ def _block_of(tensors: Mapping[int, torch.Tensor]) -> WholeBlock:
     return WholeBlock(_widened(flat), [rows[i] for i in order], [shapes[i] for i in order])
 
 
-def whole_array(tensor: torch.Tensor) -> np.ndarray:
-    """Copy ``tensor`` to the host; widen 16-bit floats to float32, integers to float64.
-
-    Waits for the device. A sparse tensor is made dense.
-    """
-    return whole_arrays({0: tensor})[0]
-
-
 def whole_arrays(tensors: Mapping[int, torch.Tensor]) -> dict[int, np.ndarray]:
-    """Do ``whole_array`` for many small tensors with one copy for each device and type.
+    """Copy small tensors to the host, with one copy for each device and type.
 
-    The arrays of one type share one block of memory. Tensors of a type that torch cannot read
-    are left out.
+    Waits for the devices. 16-bit floats are widened to float32, integers to float64, sparse
+    tensors made dense. The arrays of one type are parts of one block of memory. Tensors of a
+    type that torch cannot read are left out.
     """
     result: dict[int, np.ndarray] = {}
     tensors = {row: tensor for row, tensor in tensors.items() if is_readable(tensor.dtype)}

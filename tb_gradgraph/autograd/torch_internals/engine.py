@@ -21,10 +21,12 @@ from torch.utils.hooks import RemovableHandle
 from tb_gradgraph.autograd.torch_internals.without_numbers import TaskOfThread
 
 try:
-    from torch.utils import _python_dispatch as modes  # they see operations as they are executed
+    from torch.utils import _python_dispatch as _modes
 except ImportError:
     _modes = None  # type: ignore[assignment]  # torch's modules are never None
 
+#: Torch's module of what sees operations as they are executed; None if there is none.
+modes: Any = _modes
 #: What sees operations as they are executed; if torch has no such modes, a block that sees none.
 DispatchMode: Any = getattr(modes, "TorchDispatchMode", contextlib.nullcontext)
 

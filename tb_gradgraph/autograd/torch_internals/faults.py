@@ -44,8 +44,8 @@ class NodeFaults:
         self.reasons.setdefault(name, reason_of(error))
 
     def instead(
-        self, default: DefaultT, read: Callable[..., DefaultT], *given: Any, name: str = ""
-    ) -> DefaultT:
+        self, default: DefaultT, read: Callable[..., ReadT], *given: Any, name: str = ""
+    ) -> DefaultT | ReadT:
         """Return what ``read`` gives, or ``default`` if it raises, which is noted."""
         try:
             return read(*given)

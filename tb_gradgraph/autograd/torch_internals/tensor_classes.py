@@ -77,7 +77,7 @@ def walk_modules(model: torch.nn.Module, name: str = "") -> Iterator[tuple[str, 
 
 def owned_tensors(
     model: torch.nn.Module,
-) -> Iterator[tuple[str, str, torch.Tensor]]:
+) -> Iterator[tuple[NodeKind, str, torch.Tensor]]:
     """Yield kind ("parameter", "buffer"), name and tensor of all that a model owns, repeats included."""
     for name, module in walk_modules(model):
         prefix = f"{name}." if name else ""
@@ -186,7 +186,7 @@ def elements_of(gradient: torch.Tensor) -> torch.Tensor | None:
     if not is_tensor_wrapper(gradient):
         return gradient
     with torch.no_grad():  # otherwise it would join the user's graph
-        local = gradient.to_local() if hasattr(gradient, "to_local") else None
+        local: Any = gradient.to_local() if hasattr(gradient, "to_local") else None
     return local.wait() if hasattr(local, "wait") else local
 
 
@@ -195,7 +195,7 @@ def local_part(tensor: torch.Tensor) -> torch.Tensor | None:
     return tensor if type(tensor) in _PLAIN else elements_of(tensor)
 
 
-def is_distributed(tensor: torch.Tensor) -> bool:
+def is_distributed(tensor: torch.Tensor) -> TypeGuard[Any]:
     """Return whether a tensor is distributed by torch over more than one process."""
     mesh = getattr(tensor, "device_mesh", None)
     return mesh is not None and hasattr(tensor, "placements") and mesh.size() > 1

@@ -9,11 +9,11 @@ try:
     from torch.utils._pytree import tree_leaves, tree_map
 except ImportError:  # then only plain containers
 
-    def tree_leaves(tree: Any) -> list[Any]:
+    def tree_leaves(tree: Any) -> list[Any]:  # type: ignore[misc]  # torch's take more
         """Return what the containers in ``tree`` hold, in order."""
         return list(_leaves(tree))
 
-    def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:  # type: ignore[misc]  # likewise
         """Return ``tree`` with ``function`` applied to each leaf and to those of ``others``."""
         kind = type(tree)
         if kind is dict:

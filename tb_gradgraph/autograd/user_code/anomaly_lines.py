@@ -76,7 +76,7 @@ def _is_ours() -> bool:
 
 def line_of(node: AutogradNode) -> str:
     """Return where the user's innermost code was when ``node`` was made; "" if that is not kept."""
-    for entry in reversed(node.metadata.get(_KEY, ())):
+    for entry in reversed(metadata_of(node).get(_KEY, ())):
         found = _ENTRY.match(entry)
         if found is not None and is_users_file(found[1]):
             return f"{shown_path(found[1])}:{found[2]} in {found[3]}"

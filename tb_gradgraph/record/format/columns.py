@@ -28,9 +28,9 @@ _TYPES = {dtype: number for number, dtype in DTYPES.items()}
 _FLOAT32 = np.finfo(np.float32)
 
 
-def element_type(dtype: np.dtype) -> int:
+def element_type(dtype: np.dtype) -> pb.ElementType:
     """Return the number under which a little-endian dtype is stored."""
-    return _TYPES[dtype]
+    return cast("pb.ElementType", _TYPES[dtype])
 
 
 def dtype_of(number: int, where: str) -> np.dtype:

@@ -54,9 +54,9 @@ class EventFiles:
         self.problems = tuple(dict.fromkeys(told))
 
     def rename(self, run: str, name: str) -> None:
-        """Return a run another name."""
-        for found in (self._records, self._scalars):
-            found[name] = found.pop(run)
+        """Give a run another name."""
+        self._records[name] = self._records.pop(run)
+        self._scalars[name] = self._scalars.pop(run)
 
     def list_tensors(self, *_: Any, **__: Any) -> dict[str, dict[str, np.ndarray]]:
         """List our records' tags by run."""

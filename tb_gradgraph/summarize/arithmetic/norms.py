@@ -51,7 +51,7 @@ def norms(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     return result
 
 
-def _norms_of_dense(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+def _norms_of_dense(tensors: list[torch.Tensor]) -> torch.Tensor:
     """Return the norms of dense tensors of one type on their device."""
     device = tensors[0].device
     if not is_readable(tensors[0].dtype):
@@ -72,7 +72,7 @@ def _norms_of_dense(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     return torch.from_numpy(result)
 
 
-def _norms_of_small(tensors: Sequence[torch.Tensor]) -> np.ndarray:
+def _norms_of_small(tensors: list[torch.Tensor]) -> np.ndarray:
     """Sum squares in float32, ten times as fast, or in float64 if the range of float32 is not enough."""
     found = torch.stack(torch._foreach_norm(tensors)).to(torch.float64).numpy()
     least, greatest, _ = limits_of(tensors[0])

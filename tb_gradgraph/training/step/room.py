@@ -37,7 +37,7 @@ class Room:
 
 def _free_bytes(device: torch.device) -> int:
     """Return what an accelerator has free; 0 if it does not say, or may not be asked."""
-    accelerator = getattr(torch, device.type, None)
+    accelerator: Any = getattr(torch, device.type, None)
     capturing = getattr(accelerator, "is_current_stream_capturing", None)
     try:
         if capturing is not None and capturing():  # into a CUDA graph

@@ -95,7 +95,8 @@ def _are_cleared(parameters: Sequence[torch.Tensor], left: Mapping[int, GradStat
             continue
         if now[0] != before[0] or now == before:
             return None  # another tensor, put there by the user, or untouched
-        changed.append(parameter.grad)
+        if parameter.grad is not None:
+            changed.append(parameter.grad)
     if not had:
         return None
     read = [elements for elements in map(elements_of, changed) if elements is not None]

@@ -77,8 +77,10 @@ def _at(places: Sequence[int], local: Sequence[torch.Tensor | None]) -> list[tor
 
 def _divide(local: Sequence[torch.Tensor | None], room: Room) -> tuple[list[int], list[int]]:
     """Return the places of the weights copied whole, and of the others."""
-    sizes = {place: w.numel() for place, w in enumerate(local) if w is not None}
-    exact, large = [], []
+    weights = {place: w for place, w in enumerate(local) if w is not None}
+    sizes = {place: w.numel() for place, w in weights.items()}
+    exact: list[int] = []
+    large: list[int] = []
     for place in sorted(sizes, key=sizes.__getitem__):
         weight = weights[place]
         width = max(
