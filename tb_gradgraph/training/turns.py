@@ -21,7 +21,9 @@ class Turns:
 
     def __init__(self, optimizers: Iterable[torch.optim.Optimizer]) -> None:
         """Prepare for these optimizers."""
-        self._groups: dict[int, int | None] = {id(optimizer): id(optimizer) for optimizer in optimizers}
+        self._groups: dict[int, int | None] = {
+            id(optimizer): id(optimizer) for optimizer in optimizers
+        }
         self._done: list[int] = []  # by ``id``
         self._ended: list[int] = []  # those of the previous step
         self._first = 0  # the first to step since the last backward; 0: none
