@@ -73,7 +73,7 @@ def _is_root_bad(graph: Graph, values: Mapping[int, np.ndarray]) -> bool:
 def _read_states(table: StatisticsTable) -> dict[int, _State]:
     """Return the state of every row where a gradient arrived."""
     nan = table.values[:, _COUNTS["nan"]] > 0
-    nonfinite: np.ndarray = (table.values[:, NONFINITE_COLUMNS] > 0).any(axis=1)
+    nonfinite = np.asarray((table.values[:, NONFINITE_COLUMNS] > 0).any(axis=1))
     return {
         row: _State(bool(nan[row]), bool(nonfinite[row]))
         for row in np.flatnonzero(table.present).tolist()
