@@ -14,17 +14,17 @@ class WriterError(GradGraphError):
 
 
 class FormatError(GradGraphError):
-    """Bytes read are not what FORMAT.md says."""
+    """The bytes read are not what FORMAT.md says."""
 
 
 class NewerFormatError(FormatError):
-    """Bytes were written by a newer tb_gradgraph than this one can read."""
+    """A newer tb_gradgraph than this one wrote the bytes."""
 
 
-#: Begins the sentence of every node that was to be read and could not be.
+#: Begins the sentence of every node that could not be read although it was to be.
 NOT_READ = "not read: "
 
-#: Of what flows within a backward that is compiled, in which nothing of ours may be.
+#: Said of what flows within a compiled backward, where nothing of ours may be.
 COMPILED = NOT_READ + "the backward was compiled"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tb_gradgraph.statistics import StatisticsTable
 
-#: How the note of a node begins that a torch.autograd.Function of the user's made.
+#: How the note of a node begins that the user's torch.autograd.Function made.
 OF_FUNCTION = "torch.autograd.Function "
 #: operation: an autograd node (grad_fn), or a traced forward operation whose output needs no gradient.
 #: parameter: a leaf that the model owns. leaf: any other tensor that requires grad and has no grad_fn.
@@ -22,18 +22,18 @@ NodeKind = Literal["operation", "parameter", "leaf", "input", "buffer", "constan
 NODE_KINDS: tuple[NodeKind, ...] = (
     "operation", "parameter", "leaf", "input", "buffer", "constant", "root",
 )  # fmt: skip
-#: As people call a kind, where they have another word for it than autograd.
+#: What people call a kind, if their word differs from autograd's.
 KIND_LABELS: Mapping[NodeKind, str] = {"root": "loss or output"}
 
-#: Why no gradient can arrive at a node, where that is known; ``Node.note`` says it in a sentence.
-#: frozen: it does not require grad. unused: the forward did not use it. no_grad: used by operations
-#: without gradient alone. cut: detached from the loss at some place. not_in_loss: what was computed
+#: Why no gradient can arrive at a node, if that is known; ``Node.note`` says it in a sentence.
+#: frozen: it does not require grad. unused: the forward did not use it. no_grad: used only by operations
+#: without gradient. cut: detached from the loss at some place. not_in_loss: what was computed
 #: from it is not part of what is differentiated. "": a gradient can arrive, or nothing is known.
 NoGradientReason = Literal["", "frozen", "unused", "no_grad", "cut", "not_in_loss"]
 NO_GRADIENT_REASONS: tuple[NoGradientReason, ...] = (
     "", "frozen", "unused", "no_grad", "cut", "not_in_loss",
 )  # fmt: skip
-#: The same in the few words that a box of the panel has room for.
+#: The same in the few words that fit into a box of the panel.
 REASON_LABELS: Mapping[NoGradientReason, str] = {
     "frozen": "frozen",
     "unused": "unused",
@@ -49,16 +49,16 @@ NO_SCOPE = -1
 class Slot:
     """One output of a node: the tensor that a gradient belongs to."""
 
-    name: str  # variable or qualified name; "" where none was found
+    name: str  # variable or qualified name; "" if none was found
     shape: tuple[int, ...]
     dtype: str  # torch's name without "torch."
     requires_grad: bool = True
     retains_grad: bool = False
-    placement: str = ""  # where its gradient lies among processes; "" where this one has all of it
+    placement: str = ""  # where its gradient lies among processes; "" if this one has all of it
 
     @property
     def is_part(self) -> bool:
-        """Return whether the numbers are of a part of its gradient, that which this process has."""
+        """Return whether the numbers cover only the part of its gradient that this process has."""
         return any(how.rpartition(":")[2] != "R" for how in self.placement.split(",") if how)
 
 
@@ -73,7 +73,9 @@ class Node:
     key: str
     name: str
     kind: NodeKind
-    operation: str  # autograd's name, as "MulBackward0", or the forward operation's; "" for tensors
+    operation: (
+        str  # autograd's name, such as "MulBackward0", or the forward operation's; "" for tensors
+    )
     scope: int  # index into Graph.scopes, or NO_SCOPE
     slots: tuple[Slot, ...]
     is_leaf: bool
@@ -111,11 +113,11 @@ class Scope:
 
 @dataclasses.dataclass(frozen=True)
 class Graph:
-    """Structure of what one forward made, nodes in forward order.
+    """The structure of what one forward made, nodes in forward order.
 
     Numbers live in *rows*: row k is the k-th slot, counted through all nodes in
     order; after the slots comes one row for each edge whose slot has several
-    consumers, for there an edge carries only its own share of the slot's gradient.
+    users, because there an edge carries only its own share of the slot's gradient.
     """
 
     nodes: tuple[Node, ...]
@@ -124,18 +126,18 @@ class Graph:
 
     @functools.cached_property
     def slot_offsets(self) -> np.ndarray:
-        """First row of each node; one more entry gives the number of slots."""
+        """The first row of each node; one more entry gives the number of slots."""
         counts = [len(node.slots) for node in self.nodes]
         return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
 
     @functools.cached_property
     def slot_count(self) -> int:
-        """Number of slots of all nodes."""
+        """The number of slots of all nodes."""
         return int(self.slot_offsets[-1])
 
     @functools.cached_property
     def edge_rows(self) -> np.ndarray:
-        """Row of each edge: its slot's where it is the only consumer, else its own."""
+        """The row of each edge: its slot's if the edge is the slot's only use, else its own."""
         offsets = self.slot_offsets
         slot_of = np.array(
             [offsets[edge.source] + edge.source_slot for edge in self.edges], np.int64
@@ -147,7 +149,7 @@ class Graph:
 
     @functools.cached_property
     def row_count(self) -> int:
-        """Number of rows: slots, then edges with a share of their own."""
+        """The number of rows: slots, then edges with their own share."""
         rows = self.edge_rows
         return max(self.slot_count, int(rows.max()) + 1 if len(rows) else 0)
 
@@ -175,13 +177,13 @@ class Graph:
 
     @functools.cached_property
     def part_rows(self) -> frozenset[int]:
-        """Rows of slots of whose gradient this process has a part."""
+        """Rows of slots whose gradient this process has only a part of."""
         slots = (slot for node in self.nodes for slot in node.slots)
         return frozenset(row for row, slot in enumerate(slots) if slot.is_part)
 
     @functools.cached_property
     def row_keys(self) -> tuple[str, ...]:
-        """Stable name of each row, to join series of graphs that differ."""
+        """The stable name of each row, which joins series of different graphs."""
         keys = [f"{node.key}:{nr}" for node in self.nodes for nr in range(len(node.slots))]
         keys += [""] * (self.row_count - len(keys))
         for edge, row in zip(self.edges, self.edge_rows.tolist()):
@@ -192,7 +194,7 @@ class Graph:
 
     @functools.cached_property
     def hash(self) -> str:
-        """16 hexadecimal digits over the structure alone, values and source lines left out."""
+        """16 hexadecimal digits over only the structure, without values and source lines."""
         digest = hashlib.sha256()
         for node in self.nodes:
             slots = [(slot.shape, slot.dtype, slot.requires_grad) for slot in node.slots]
@@ -211,9 +213,9 @@ def is_step(step: int) -> bool:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class StepFacts:
-    """What a record says of its step beside its numbers.
+    """What a record says about its step besides its numbers.
 
-    A field here is all that the code needs to know of a fact: :data:`FACTS` is what writes
+    A field here is all that the code needs to know about a fact: :data:`FACTS` is what writes
     and reads it, by name, as the column of that name in ``gradgraph.proto``, and what serves
     and exports it. The texts of a record are stored in this order.
     """
@@ -235,13 +237,13 @@ class StepFacts:
 
 
 class Fact(NamedTuple):
-    """A field of :class:`StepFacts`, as those see it who loop over all."""
+    """A field of :class:`StepFacts`, as loops over all facts see it."""
 
     name: str
     plural: str  # the column of many records in ``runs``
     is_text: bool  # stored as an index into a table of texts
-    is_always_stored: bool  # else not where no record of a segment has another than the default
-    default: Any  # what a record says whose writer did not know the fact
+    is_always_stored: bool  # otherwise only if some record of a segment differs from the default
+    default: Any  # the value for records whose writer did not know the fact
 
 
 def _fact(field: dataclasses.Field[Any]) -> Fact:
@@ -258,7 +260,7 @@ class Record(StepFacts):
     """One backward pass over one graph at one step, or one stage of its optimizer's step.
 
     ``gradients`` and ``values`` hold whole tensors by row (float32, float64,
-    complex64 or complex128; 16-bit floats widened): the small ones, and those
+    complex64 or complex128; 16-bit floats are widened): the small ones, and those
     that the user asked to retain. ``table`` has no row present when the
     structure was written and no backward ran.
     """
@@ -267,9 +269,9 @@ class Record(StepFacts):
     graph_hash: str
     step: int
     wall_time: float  # seconds since the epoch
-    backward_pass: int  # 0, 1, ... of this graph at this step
+    backward_pass: int  # 0, 1, ... for this graph at this step
     table: StatisticsTable
     gradients: Mapping[int, np.ndarray] = dataclasses.field(default_factory=dict)
     values: Mapping[int, np.ndarray] = dataclasses.field(default_factory=dict)
-    #: Rows that were to be read and could not be, and why.
+    #: Rows that could not be read although they were to be, and why.
     unread: Mapping[int, str] = dataclasses.field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Whether there is anything to read behind a tensor."""
+"""Is there anything to read behind a tensor?"""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import torch
 
-#: Whether a tensor stands for what is computed later; a torch without the question has no such ones.
+#: Whether a tensor stands for what is computed later; a torch without the question has no such tensors.
 _is_functional = getattr(torch, "_is_functional_tensor", lambda _: False)
 
 
 def has_memory(tensor: torch.Tensor) -> bool:
     """Return whether the elements of a tensor can be read; asked before any are.
 
-    They cannot be where the memory was given back (who shards a model does that
-    with what stands in the place of parameters), nor those of tensors that only
-    pass for one: on the device "meta", fake, or functionalized.
+    They cannot be if the memory was given back (sharding a model does that
+    with the stand-ins of parameters), nor can those of tensors that only
+    look like tensors: on the device "meta", fake, or functionalized.
     """
     if tensor.is_meta or _is_functional(tensor):
         return False
@@ -31,12 +31,12 @@ def has_memory(tensor: torch.Tensor) -> bool:
 
 
 def is_freed(tensor: torch.Tensor) -> bool:
-    """Return whether a dense tensor that has elements has no memory any more."""
+    """Return whether a dense tensor with elements no longer has memory."""
     if tensor.layout != torch.strided or not tensor.numel() or tensor._is_zerotensor():
         return False
     try:
         return tensor.untyped_storage().nbytes() == 0
-    except (NotImplementedError, RuntimeError):  # within vmap, or of a device without storages
+    except (NotImplementedError, RuntimeError):  # within vmap, or on a device without storages
         return False
 
 
@@ -49,12 +49,14 @@ def _is_pretended(tensor: torch.Tensor) -> bool:
 
 
 def _parts(tensor: torch.Tensor) -> Sequence[torch.Tensor] | None:
-    """Return the tensors that hold the elements of one that does not itself; None of one that does."""
+    """Return the tensors that hold another's elements; None if that tensor holds them itself."""
     if tensor.layout == torch.sparse_coo:
         return (tensor._values(),)
     if tensor.layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc):
         return (tensor.values(),)
-    flatten = getattr(tensor, "__tensor_flatten__", None)  # of a distributed one, a jagged one, ...
+    flatten = getattr(
+        tensor, "__tensor_flatten__", None
+    )  # a distributed one has it, a jagged one, ...
     if flatten is None:
         return None
     held = (getattr(tensor, name, None) for name in flatten()[0])

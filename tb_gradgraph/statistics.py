@@ -1,4 +1,4 @@
-"""The numbers kept of one tensor, and of all tensors of one backward pass."""
+"""The numbers kept for one tensor, and for all tensors of one backward pass."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Measure:
     Attributes:
         name: Its column in memory, on disk and on the wire.
         label: What the panel calls it.
-        meaning: What the panel says of it, without a period.
+        meaning: What the panel says about it, without a period.
         unit: What its numbers are in.
-        is_signed: Negative numbers occur, so that colors tell of magnitudes.
+        is_signed: Negative numbers occur, so colors show magnitudes.
         is_element: The number of a tensor of one element is that element, up to its sign.
-        of_magnitudes: Taken over the magnitudes ``|g|`` where the tensor is complex.
-        of_parameters: Tells of a parameter at an optimizer's step, not of its gradient.
+        of_magnitudes: Taken over the magnitudes ``|g|`` if the tensor is complex.
+        of_parameters: About a parameter at an optimizer's step, not about its gradient.
         is_drawn: A graph can be colored by it.
         is_nonfinite: Counts elements that are not finite.
-        spread_of: The statistic whose standard error it is; "" of every other one.
+        spread_of: The statistic whose standard error it is; "" for all others.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Measure:
 
     @property
     def is_count(self) -> bool:
-        """Return whether it is a whole number that is there wherever a gradient is."""
+        """Return whether it is a whole number that exists wherever a gradient does."""
         return self.unit == "count"
 
     @property
     def is_linear(self) -> bool:
-        """Return whether a factor on all elements of the gradient multiplies it too."""
+        """Return whether a factor on all elements of the gradient also multiplies it."""
         return self.unit == "gradient"
 
 
@@ -117,7 +117,7 @@ COUNTS = frozenset(each.name for each in MEASURES if each.is_count)
 #: Statistics by which a graph can be colored.
 DRAWN = tuple(each.name for each in MEASURES if each.is_drawn)
 
-#: Numbers of a parameter beside its gradient; only records of an optimizer's step have them.
+#: Numbers of a parameter besides its gradient; only records of an optimizer's step have them.
 OF_PARAMETERS = tuple(each.name for each in MEASURES if each.of_parameters and not each.spread_of)
 
 #: Counts of elements that are not finite.
@@ -134,16 +134,16 @@ LINEAR_COLUMNS = columns_of(each.name for each in MEASURES if each.is_linear)
 NONFINITE_COLUMNS = columns_of(NONFINITE)
 
 #: Bin i counts sampled elements with HISTOGRAM_LOW + 2*i <= log2|g| < HISTOGRAM_LOW + 2*(i+1);
-#: the first and last bin also hold what lies beyond them, zeros are in none.
+#: the first and last bin also hold what lies beyond them; zeros are in none.
 HISTOGRAM_BINS = 32
 HISTOGRAM_LOW = -48
 HISTOGRAM_WIDTH = 2
-#: So many elements of a tensor are sampled at most; fewer where many tensors share a budget.
+#: At most this many elements of a tensor are sampled; fewer if many tensors share a budget.
 HISTOGRAM_SAMPLE = 4096
 
 #: A tensor of at most this many elements is kept whole, value and gradient.
 WHOLE_LIMIT = 16
-#: One that ``retain`` names is kept whole up to this many elements.
+#: A tensor that ``retain`` names is kept whole up to this many elements.
 RETAIN_LIMIT = 65_536
 
 #: Where in a step gradients were read, in the order in which they change: as one backward gave
@@ -157,14 +157,14 @@ class Statistics:
 
     ``None`` means that there is no such number: no finite element, or for
     ``std`` (with Bessel's correction, as ``torch.std``) fewer than two.
-    Of a complex tensor ``mean``, ``std``, ``min`` and ``max`` are those of the magnitudes ``|g|``.
-    ``nan``, ``posinf`` and ``neginf`` count elements, ``zero_fraction`` is of all
+    For a complex tensor ``mean``, ``std``, ``min`` and ``max`` are those of the magnitudes ``|g|``.
+    ``nan``, ``posinf`` and ``neginf`` count elements, ``zero_fraction`` is a share of all
     elements; ``histogram`` counts a sample by log2 of the magnitude.
 
-    Of a parameter at an optimizer's step there are also the l2 norms of the weight
-    before the step and of what the step added, and their ratio (``None`` where the
-    weight is zero). Where what it added is an estimate, ``update_spread`` is the
-    standard error of its norm, else ``None``.
+    For a parameter at an optimizer's step there are also the l2 norms of the weight
+    before the step and of what the step added, and their ratio (``None`` if the
+    weight is zero). If what it added is an estimate, ``update_spread`` is the
+    standard error of its norm, otherwise ``None``.
     """
 
     numel: int
@@ -216,7 +216,7 @@ class StatisticsTable:
         )
 
     def row(self, row: int) -> Statistics | None:
-        """Read one row; ``None`` where no gradient arrived."""
+        """Read one row; ``None`` if no gradient arrived."""
         if not self.present[row]:
             return None
         numbers = dict(zip(STATISTICS, self.values[row].tolist()))

@@ -56,7 +56,7 @@ def names_inputs(name: str, most: int) -> Callable[[Callable[P, ResultT]], Calla
             unknown = next((each for each in kwargs if each not in own), None)
             if unknown is not None:
                 raise CaptureError(
-                    f"{name}(): expected an argument of its own, got {unknown}=. Keyword arguments of "
+                    f"{name}(): expected one of its own arguments, got {unknown}=. Keyword arguments of "
                     f"the model go in a dict: kwargs={{{unknown!r}: ...}}."
                 )
             if len(args) > most:

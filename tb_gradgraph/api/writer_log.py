@@ -163,7 +163,7 @@ class _Place:
         self._step = step
 
     def name(self, graph: Graph) -> str:
-        """Return the tag; another model of the same class gets a tag of its own."""
+        """Return the tag; another model of the same class gets its own tag."""
         tags = self._log._tags
         name = self._tag or default_tag(self._model, graph)
         if self._tag is None and self._model is not None:

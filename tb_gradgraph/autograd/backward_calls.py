@@ -30,7 +30,7 @@ class BackwardCall(NamedTuple):
     seeds: Sequence[torch.Tensor | None]
     keeps_graph: bool
     creates_graph: bool
-    inputs: Sequence[Any]  # of autograd.grad and backward(inputs=...); empty: all leaves
+    inputs: Sequence[Any]  # for autograd.grad and backward(inputs=...); empty: all leaves
     accumulates: bool  # into .grad
 
 

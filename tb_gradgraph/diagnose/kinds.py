@@ -1,4 +1,4 @@
-"""What kinds of findings there are: how bad each is, what it means, and what to do."""
+"""The kinds of findings: how bad each is, what it means, and what to do."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
-    """All that is the same of every finding of one kind.
+    """What all findings of one kind share.
 
     Attributes:
         name: Stable, for filters and tests.
         severity: How bad it is.
-        meaning: What it says of the training, in a sentence.
+        meaning: What it says about the training, in a sentence.
         advice: What to do, in a sentence or two.
-        milder: How bad it is where the rule calls it mild; ``None``: it never does.
+        milder: How bad it is if the rule calls it mild; ``None``: it never does.
         is_of_node: Each node that has it counts by itself, so that another node with it is news;
-            else it is of the step, whichever node it names.
-        is_of_nonfinite: It tells of NaN or infinity.
+            otherwise it concerns the step, whichever node it names.
+        is_of_nonfinite: It is about NaN or infinity.
     """
 
     name: str

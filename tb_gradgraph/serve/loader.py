@@ -31,7 +31,7 @@ class GradGraphLoader(base_plugin.TBLoader):
             return GradGraphPlugin(context)
         except Exception as error:
             _logger.warning(
-                "tb_gradgraph: the Grad Graph tab is missing, for its plugin does not load here: "
+                "tb_gradgraph: the Grad Graph tab is missing because its plugin does not load here: "
                 "%s: %s. %s",
                 type(error).__name__,
                 error,

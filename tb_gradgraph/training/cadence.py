@@ -8,8 +8,8 @@ import statistics
 import time
 from collections.abc import Callable
 
-_BARE = 32  # the median of so many bare steps is the measure
-_RECORDED = 5  # the median excess of so many is the cost: one may hold an evaluation
+_BARE = 32  # the median of this many bare steps is the measure
+_RECORDED = 5  # the median excess of this many is the cost: one may hold an evaluation
 
 
 class Cadence:

@@ -18,7 +18,7 @@ class Seen:
     backwards: int = 0  # that ran at all, over any graph
     due: int = 0  # those in steps due to be recorded
     passes: int = 0  # those that reached a parameter in steps due to be recorded
-    steps: int = 0  # of its optimizers
+    steps: int = 0  # steps of its optimizers
     recorded: int = 0  # steps
     shared: int = 0  # passes left out because another thread ran over the same parameters
     first: int | None = None  # the step in which the first backward ran

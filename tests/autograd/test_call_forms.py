@@ -80,7 +80,7 @@ def test_what_was_given_is_left_as_it_was() -> None:
     ("call", "message"),
     [
         (lambda m, w: tb_gradgraph.capture(m, X, mask=MASK), "kwargs={'mask': ...}"),
-        (lambda m, w: w.add_grad_graph(m, X, mask=MASK), "add_grad_graph(): expected an argument"),
+        (lambda m, w: w.add_grad_graph(m, X, mask=MASK), "add_grad_graph(): expected one of its own"),
         (lambda m, w: tb_gradgraph.capture(m, X, Y), "go in a tuple: (model, (x, y))"),
         (lambda m, w: tb_gradgraph.capture(m, X, kwargs=[MASK]), "kwargs to be a dict"),
         (lambda m, w: tb_gradgraph.capture(m, X, kwargs={1: MASK}), "kwargs to be a dict"),

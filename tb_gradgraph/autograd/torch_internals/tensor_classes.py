@@ -1,6 +1,6 @@
-"""Modules, tensors and optimizers that stand for others: what is within, and where it lies.
+"""Modules, tensors and optimizers that stand for others: what is inside, and where it lies.
 
-What a new kind of wrapper needs is said here alone; all others ask.
+Only this file knows what a new kind of wrapper needs; all others ask it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _INNER = {
 
 #: Modules that spread parameters over processes, by the names of their classes: what that is called,
 #: and where the gradients of plain parameters then lie, as ``Slot.placement`` says it ("": as each
-#: tensor says). FSDP1's are parts of flat tensors, DeepSpeed's ZeRO sums this process's own over the
-#: others later.
+#: tensor says). FSDP1's are parts of flat tensors; DeepSpeed's ZeRO later sums this process's own
+#: with the others'.
 _SHARDING = {
     "FSDPModule": ("fully_shard", ""),
     "FullyShardedDataParallel": ("FullyShardedDataParallel", "fsdp:?"),
@@ -112,7 +112,7 @@ def _kinds_of(module: torch.nn.Module) -> set[str]:
 
 
 def sharded_by(module: torch.nn.Module) -> str:
-    """Name what gathers a module's parameters for its forward; "" where nothing does."""
+    """Name what gathers a module's parameters for its forward; "" if nothing does."""
     kinds = _kinds_of(module)
     return next((called for kind, (called, _) in _SHARDING.items() if kind in kinds), "")
 
@@ -129,20 +129,20 @@ def is_fully_sharded(module: torch.nn.Module) -> bool:
 
 
 def reducers(model: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
-    """List each wrapper in a model that has processes sum their gradients, with what it calls."""
+    """List each wrapper in a model that makes processes sum their gradients, with what it calls."""
     kind = torch.nn.parallel.DistributedDataParallel
     return [(module, module.module) for module in model.modules() if isinstance(module, kind)]
 
 
 def inner_optimizer(optimizer: Any) -> torch.optim.Optimizer | None:
-    """Return what a wrapper holds, by its attributes or by whose step it has; ``None`` if nothing."""
+    """Return what a wrapper holds, by its attributes or by the owner of its step; ``None`` if nothing."""
     held = [attribute_of(optimizer, name) for name in _INNER_OPTIMIZER]
     held.append(getattr(attribute_of(optimizer, "step"), "__self__", None))
     return next((one for one in held if isinstance(one, torch.optim.Optimizer)), None)
 
 
 def attribute_of(value: Any, name: str) -> Any:
-    """Read an attribute of the user's object; ``None`` where there is none, or it raises."""
+    """Read an attribute of the user's object; ``None`` if there is none, or it raises."""
     try:
         return getattr(value, name, None)
     except Exception:  # the user's property may raise
@@ -191,7 +191,7 @@ def elements_of(gradient: torch.Tensor) -> torch.Tensor | None:
 
 
 def local_part(tensor: torch.Tensor) -> torch.Tensor | None:
-    """Return a plain tensor itself, whether it has memory or not; of others their elements."""
+    """Return a plain tensor itself, with or without memory; for other tensors return their elements."""
     return tensor if type(tensor) in _PLAIN else elements_of(tensor)
 
 

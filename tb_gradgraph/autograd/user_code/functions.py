@@ -79,7 +79,7 @@ class RunningFunction:
 
     number: int  # its node's; below -1 if it makes none, because no input requires a gradient
     arguments: tuple[Any, ...]  # ctx among them, if the forward takes it
-    frame: FrameType  # of the forward
+    frame: FrameType  # the forward's frame
     caller: FrameType | None  # the user's frame that called apply
 
     def is_running_in(self, frame: FrameType | None) -> bool:

@@ -20,7 +20,7 @@ _LEAST_EXAMINED = 8
 #: How many are listed at most, the earliest ones.
 MOST_LISTED = 12
 
-#: For so many records of the shown step, findings are not repeated for other steps.
+#: For this many records of the shown step, findings are not repeated for other steps.
 _MOST_STAGES = 8
 
 Found = dict[str, Any]  # a finding as it is sent

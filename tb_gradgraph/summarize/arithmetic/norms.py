@@ -19,7 +19,7 @@ from tb_gradgraph.summarize.arithmetic.large import norm_of_large
 from tb_gradgraph.summarize.arithmetic.moments import limits_of
 from tb_gradgraph.summarize.arithmetic.transfer import send
 
-_SMALL = 4096  # up to so many elements float32 sums err by less than 2e-6
+_SMALL = 4096  # up to this many elements float32 sums err by less than 2e-6
 
 
 @torch.no_grad()

@@ -21,7 +21,7 @@ from tb_gradgraph.summarize.arithmetic.segments import starts_of
 _LEAST_SAMPLE = 16  # from each tensor, however many share the budget
 _SPARE = HISTOGRAM_BINS  # the bin for what is not counted
 _WIDTH = HISTOGRAM_BINS + 1
-_CHUNK = 32_768  # for so many sampled elements all temporary arrays fit into cache
+_CHUNK = 32_768  # for this many sampled elements all temporary arrays fit into cache
 
 
 def sample_limit(tensors: int, budget: int | None) -> int:

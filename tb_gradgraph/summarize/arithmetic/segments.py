@@ -16,7 +16,7 @@ from tb_gradgraph.summarize.arithmetic.moments import (
 
 Careful = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-_CHUNK = 65_536  # for so many elements all passes but the first find their data in cache
+_CHUNK = 65_536  # for this many elements all passes but the first find their data in cache
 
 
 class _Segments:

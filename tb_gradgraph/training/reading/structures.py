@@ -32,7 +32,7 @@ class Structure:
     replay: Replay
     parameter_rows: Mapping[int, int]  # those to read, by ``id``
     root_rows: tuple[int, ...]
-    whole_rows: frozenset[int]  # of tensors kept whole
+    whole_rows: frozenset[int]  # rows of tensors kept whole
     is_noted: bool
     tries: int  # how often it was built
 

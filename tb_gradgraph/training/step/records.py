@@ -96,7 +96,7 @@ class StepRecords:
     scale: LossScale  # for passes that ran before a scaler was known
     hidden: HiddenChanges
     last: Pass | None = None
-    count: int = 0  # of backward passes
+    count: int = 0  # how many backward passes
     ends: list[StepEnd] = dataclasses.field(default_factory=list)
     cleared: list[Cleared] = dataclasses.field(default_factory=list)
     wall_time: float = dataclasses.field(default_factory=time.time)

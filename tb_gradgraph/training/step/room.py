@@ -9,7 +9,7 @@ import torch
 #: Bytes on the host, and the most on an accelerator.
 UPDATE_MEMORY = 256 * 2**20
 
-_OF_FREE = 0.05  # of an accelerator's memory
+_OF_FREE = 0.05  # share of an accelerator's free memory
 
 
 class Room:
