@@ -33,7 +33,7 @@ def read_one_run(logdir: str | os.PathLike[str]) -> LoggedRun:
 def read_record(
     run: LoggedRun, tag: str | None = None, step: int | None = None, stage: str = "backward"
 ) -> Record:
-    """Give the one record of a tag (default: of any) at a step (default: at any), of a stage."""
+    """Return the one record of a tag (default: of any) at a step (default: at any), of a stage."""
     (record,) = (
         record
         for record in run.records
@@ -43,7 +43,7 @@ def read_record(
 
 
 def read_tensor(run: LoggedRun, record: Record, name: str) -> LoggedTensor:
-    """Give the tensor called ``name``: a node's name, else that of a slot."""
+    """Return the tensor called ``name``: a node's name, else that of a slot."""
     graph = run.graphs[record.graph_hash]
     rows = _named_rows(graph)
     assert name in rows, f"{name!r} is none of {sorted(rows)}"
@@ -64,7 +64,7 @@ def _named_rows(graph: Graph) -> dict[str, tuple[Node, Slot, int]]:
 
 
 def read_shares(run: LoggedRun, record: Record, name: str) -> dict[str, np.ndarray | None]:
-    """Give the gradient that each use of a tensor contributes, by the name of the user."""
+    """Return the gradient that each use of a tensor contributes, by the name of the user."""
     graph = run.graphs[record.graph_hash]
     return {
         graph.nodes[edge.target].slots[0].name: record.gradients.get(int(row))

@@ -40,7 +40,7 @@ def group_of(nodeid: str) -> str:
 
 
 def place_of(nodeid: str) -> int:
-    """Give the place of a test's group among those that begin."""
+    """Return the place of a test's group among those that begin."""
     group = group_of(nodeid)
     found = (place for place, beginning in enumerate(LONG) if group.startswith(beginning))
     return next(found, len(LONG))

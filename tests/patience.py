@@ -42,12 +42,12 @@ def factor() -> float:
 
 
 def patient(seconds: float) -> float:
-    """Give a limit for this machine now, of one for the idle reference machine."""
+    """Return a limit for this machine now, of one for the idle reference machine."""
     return seconds * factor()
 
 
 def patient_ms(seconds: float) -> float:
-    """Give ``patient(seconds)`` in the milliseconds that Playwright counts in."""
+    """Return ``patient(seconds)`` in the milliseconds that Playwright counts in."""
     return 1e3 * patient(seconds)
 
 
@@ -59,7 +59,7 @@ class Limit:
         self._seen = time.monotonic()
 
     def is_over(self) -> bool:
-        """Whether an idle machine would have had that long."""
+        """Return whether an idle machine would have had that long."""
         now = time.monotonic()
         self._left_s -= (now - self._seen) / factor()
         self._seen = now
@@ -95,7 +95,7 @@ def _work() -> float:
 
 
 def _waiting() -> tuple[float, float]:
-    """Give how many want to run per core: in this moment, and in the last minute on the average."""
+    """Return how many want to run per core: in this moment, and in the last minute on the average."""
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )

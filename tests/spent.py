@@ -56,7 +56,7 @@ _PROC = pathlib.Path("/proc")
 
 
 def area_of(nodeid: str) -> str:
-    """Give the area that a test counts to: mostly its directory."""
+    """Return the area that a test counts to: mostly its directory."""
     path = nodeid.partition("::")[0].removeprefix("tests/")
     for beginning, area in APART.items():
         if path.startswith(beginning):
@@ -66,7 +66,7 @@ def area_of(nodeid: str) -> str:
 
 
 def processor_s() -> float:
-    """Give what this process and all below it have had of processors, ended ones included."""
+    """Return what this process and all below it have had of processors, ended ones included."""
     own = os.times()
     total = own.user + own.system + own.children_user + own.children_system
     return total + sum(_list_spent(os.getpid()))

@@ -40,7 +40,7 @@ class Process:
         self.pid = self._read_number()
 
     def fileno(self) -> int:
-        """Give what ``select`` finds readable when it has ended."""
+        """Return what ``select`` finds readable when it has ended."""
         return self._answers.fileno()
 
     def wait(self, limit_s: float = LIMIT_S) -> int:
@@ -105,7 +105,7 @@ class Talk:
         self.stdin, self.stdout = os.fdopen(told, "w"), os.fdopen(heard)
 
     def say(self, line: str) -> None:
-        """Give it a line."""
+        """Send it a line."""
         self.stdin.write(line + "\n")
         self.stdin.flush()
 

@@ -43,7 +43,7 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def numbers_of(gradient: torch.Tensor | None) -> str | None:
-    """Give the statistics of a gradient in the form that ``describe`` has them in."""
+    """Return the statistics of a gradient in the form that ``describe`` has them in."""
     if gradient is None:
         return None
     batch = StatisticsBatch(1)

@@ -31,13 +31,13 @@ def made(case: Case) -> torch.nn.Module:
 
 
 def named_parameters(model: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
-    """Give parameters by their names without wrappers."""
+    """Return parameters by their names without wrappers."""
     inner = model.module if isinstance(model, torch.nn.DataParallel) else model
     return {name.replace("_orig_mod.", ""): owned for name, owned in inner.named_parameters()}
 
 
 def inputs_of(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Copy the input of a case, for a model may change it in place."""
+    """Copy the input of a case, because a model may change it in place."""
     return split_input(copy.deepcopy(case.input))
 
 

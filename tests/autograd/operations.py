@@ -153,7 +153,7 @@ def coroutines(lin: nn.Module, x: torch.Tensor) -> torch.Tensor:
         return y.sin()
 
     running, results = [part(1), part(2)], []
-    while running:  # in turns; no event loop, for a browser's may be running in this process
+    while running:  # in turns; no event loop, because a browser's may be running in this process
         coroutine = running.pop(0)
         try:
             coroutine.send(None)

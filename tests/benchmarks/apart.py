@@ -26,7 +26,7 @@ _REASON_LENGTH = 60
 def measure_apart(
     peer: str, training: str, rounds: int, seconds: float
 ) -> tuple[list[float], str | None]:
-    """Give ratios to a bare step of the same process, or why there are none.
+    """Return ratios to a bare step of the same process, or why there are none.
 
     Each round is of steps for about ``seconds``; a peer for which one step takes
     as long as all rounds should is given one step, after one that is not counted.

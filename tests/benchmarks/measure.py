@@ -21,7 +21,7 @@ class Figure:
 
     @property
     def kept(self) -> bool:
-        """Whether the promise, if any, is kept."""
+        """Return whether the promise, if any, is kept."""
         return self.limit is None or self.value <= self.limit
 
     def format(self) -> str:
@@ -64,5 +64,5 @@ def measure_in_turn(
 
 
 def median_excess(times: list[float], over: list[float]) -> float:
-    """Give the median of what one contender took beyond another in the same turn."""
+    """Return the median of what one contender took beyond another in the same turn."""
     return statistics.median(time - base for time, base in zip(times, over))

@@ -56,7 +56,7 @@ def count(graph: Graph) -> Known:
 
 
 def inputs_of_operations(graph: Graph) -> dict[str, list[int]]:
-    """Give the sources without gradient of each operation with gradient, by its key."""
+    """Return the sources without gradient of each operation with gradient, by its key."""
     found: dict[str, list[int]] = {}
     for edge in graph.edges:
         target, source = graph.nodes[edge.target], graph.nodes[edge.source]
@@ -232,7 +232,7 @@ KINDS: Mapping[str, Iterable[Callable[[], Case] | Case]] = {
 
 
 def measure(cases: Iterable[Case]) -> tuple[Known, Known, int]:
-    """Give what is known by capture and by watch, and how many models could not be compared."""
+    """Return what is known by capture and by watch, and how many models could not be compared."""
     before, after, left = Known(), Known(), 0
     for case in cases:
         with contextlib.redirect_stdout(None), warnings.catch_warnings():

@@ -31,7 +31,7 @@ Tensors = Sequence[torch.Tensor]
 
 
 def resnet_sizes() -> list[int]:
-    """Give the sizes of ResNet-18's 62 parameters."""
+    """Return the sizes of ResNet-18's 62 parameters."""
     sizes = [64 * 3 * 9, 64, 64]
     for width, before in ((64, 64), (128, 64), (256, 128), (512, 256)):
         for place in range(4):
@@ -42,7 +42,7 @@ def resnet_sizes() -> list[int]:
 
 
 def transformer_sizes() -> list[int]:
-    """Give the sizes of the 148 parameters of a GPT-2 shape: 12 layers, 256 wide."""
+    """Return the sizes of the 148 parameters of a GPT-2 shape: 12 layers, 256 wide."""
     layer = [256, 256, 256 * 768, 768, 256 * 256, 256, 256, 256, 256 * 1024, 1024, 256 * 1024, 256]
     return [50_257 * 256, 128 * 256, *(layer * 12), 256, 256]
 
@@ -81,7 +81,7 @@ def norms_alone(tensors: Tensors) -> object:
 
 
 def earlier_batch(commit: str, directory: str) -> Callable[[int], Any]:
-    """Give ``StatisticsBatch`` as it was at a commit, from a copy under another name."""
+    """Return ``StatisticsBatch`` as it was at a commit, from a copy under another name."""
     archive = subprocess.run(
         ["git", "archive", commit, "tb_gradgraph/summarize", "tb_gradgraph/statistics.py"],
         cwd=ROOT,
@@ -100,7 +100,7 @@ def earlier_batch(commit: str, directory: str) -> Callable[[int], Any]:
 def measure(
     sizes: Sequence[int], contenders: dict[str, Callable[[Tensors], object]], repetitions: int
 ) -> dict[str, float]:
-    """Give the median milliseconds of each contender, each time over other tensors."""
+    """Return the median milliseconds of each contender, each time over other tensors."""
     generator = torch.Generator().manual_seed(0)
     copies = max(2, _CACHE // sum(sizes)) if len(sizes) < 5000 else 2
     made = [

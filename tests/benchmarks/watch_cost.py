@@ -70,7 +70,7 @@ OURS: Mapping[str, Attach] = {
 
 @dataclasses.dataclass
 class Cost:
-    """Of one contender over one training."""
+    """What was measured of one contender over one training."""
 
     ratios: list[float] = dataclasses.field(default_factory=list)
     bytes_a_step: float = 0.0
@@ -139,7 +139,7 @@ def _every_50(training: Training, cycles: int) -> Cost:
 
 
 def _run(training: Training, attach: Attach, steps: int) -> tuple[float, float]:
-    """Give seconds of processor time and bytes written, of a step."""
+    """Return seconds of processor time and bytes written, of a step."""
     with tempfile.TemporaryDirectory() as logdir:
         with attach(training, logdir) as (step, flush):
             for _ in range(2):

@@ -35,7 +35,7 @@ class Result:
 
 
 class Checker:
-    """Compares samples, each with a watch of its own, for then its graph is new."""
+    """Compares samples, each with its own watch, because then its graph is new."""
 
     def __init__(self, writer: Any, level: str) -> None:
         self._writer, self._level = writer, level

@@ -54,7 +54,7 @@ WITHIN: dict[str, Call] = {
 
 
 def compositions(dtypes: list[str]) -> Iterator[Source]:
-    """Give the sources; they are always run whole."""
+    """Yield the sources; they are always run whole."""
     for name, kind in itertools.product(dtypes, ("matmul", "norm", "within")):
         dtype = getattr(torch, name)
         if kind == "matmul" or dtype != torch.bfloat16:

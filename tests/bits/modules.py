@@ -19,7 +19,7 @@ Make = Callable[[], nn.Module]
 
 
 def modules(dtypes: list[str]) -> Iterator[Source]:
-    """Give every module of torch's list in each of the types that it takes."""
+    """Yield every module of torch's list in each of the types that it takes."""
     from torch.testing._internal.common_modules import module_db
 
     for name in dtypes:
@@ -30,7 +30,7 @@ def modules(dtypes: list[str]) -> Iterator[Source]:
 
 
 def _draw(listed: Any, dtype: torch.dtype) -> Iterator[list[Way]]:
-    """Give training and evaluation by turns, for their samples may be others."""
+    """Yield training and evaluation by turns, for their samples may be others."""
     for training in (True, False):
         given = listed.module_inputs_func(
             listed, device="cpu", dtype=dtype, requires_grad=True, training=training
@@ -43,7 +43,7 @@ def _draw(listed: Any, dtype: torch.dtype) -> Iterator[list[Way]]:
 
 
 def padded(dtypes: list[str]) -> Iterator[Source]:
-    """Give attention with padding masks, of which torch has a fast path without gradient."""
+    """Yield attention with padding masks, of which torch has a fast path without gradient."""
     for name in dtypes:
         dtype = getattr(torch, name)
         if dtype.is_floating_point:
@@ -84,7 +84,7 @@ def _encoder(make_layer: Make) -> nn.Module:
 
 
 def ways_of(make: Make, inputs: Inputs, dtype: torch.dtype, training: bool) -> Iterator[Way]:
-    """Give the modes that a module can be in."""
+    """Yield the modes that a module can be in."""
     new = functools.partial(_new, make, dtype, training)
     mode = "train" if training else "eval"
     yield _way(mode, new, inputs, inputs.need_gradient)

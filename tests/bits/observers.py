@@ -28,11 +28,11 @@ class Observer:
         """End it."""
 
     def is_on(self) -> bool:
-        """Whether torch, or Python, says that it is on."""
+        """Return whether torch, or Python, says that it is on."""
         return True
 
     def saw(self) -> Any:
-        """Give what was seen, the same for the same training."""
+        """Return what was seen, the same for the same training."""
 
 
 class Dispatched(Observer):
@@ -178,7 +178,7 @@ class Counted(Observer):
 
 
 def _is_of_training(frame: FrameType) -> bool:
-    """Whether a frame is of a model, or of torch's layers: not of the watch, nor of a test."""
+    """Return whether a frame is of a model, or of torch's layers: not of the watch, nor of a test."""
     name = frame.f_code.co_filename
     is_model = name.startswith(HERE) and frame.f_code.co_name in ("forward", "train")
     return is_model or name.startswith(f"{_TORCH}/nn/modules/") and "module.py" not in name

@@ -28,12 +28,12 @@ class Outcome:
 
 
 def differing(found: Outcome, expected: Outcome) -> list[str]:
-    """Give the names of the parts that differ."""
+    """Return the names of the parts that differ."""
     return [name for name in PARTS if getattr(found, name) != getattr(expected, name)]
 
 
 def bits_of(tree: Any) -> Any:
-    """Give something that is equal for equal bits alone; NaN equals NaN of the same bits."""
+    """Return something that is equal for equal bits alone; NaN equals NaN of the same bits."""
     leaves, spec = _pytree.tree_flatten(tree)
     return str(spec), [_bits_of_leaf(leaf) for leaf in leaves]
 
@@ -75,7 +75,7 @@ def _parts_of_sparse(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 
 def names_of(roots: Iterable[torch.Tensor]) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
-    """Give name and edges of every node behind ``roots``, in the order of a walk."""
+    """Return name and edges of every node behind ``roots``, in the order of a walk."""
     numbers: dict[Any, int] = {}
     waiting = [root.grad_fn for root in roots if root.grad_fn is not None]
     for node in waiting:
@@ -93,7 +93,7 @@ def names_of(roots: Iterable[torch.Tensor]) -> list[tuple[str, tuple[tuple[int, 
 
 
 def randomness() -> Any:
-    """Give the state of torch's, Python's and numpy's generator."""
+    """Return the state of torch's, Python's and numpy's generator."""
     legacy = np.random.get_state()
     return (
         torch.get_rng_state().numpy().tobytes(),

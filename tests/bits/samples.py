@@ -34,7 +34,7 @@ class Sample:
         return f"{self.operator} {self.dtype} sample {self.index}{only}"
 
     def split(self) -> list[Sample]:
-        """Give each way as a sample of its own."""
+        """Return each way as a separate sample."""
         return [dataclasses.replace(self, ways=(way,)) for way in self.ways]
 
 
@@ -59,7 +59,7 @@ class Source:
 
 
 def operators(dtypes: list[str]) -> Iterator[Source]:
-    """Give every operator of torch's list in each of the types that it takes."""
+    """Yield every operator of torch's list in each of the types that it takes."""
     from torch.testing._internal.common_methods_invocations import op_db
 
     for name in dtypes:
@@ -89,7 +89,7 @@ def _draw(operator: Any, dtype: torch.dtype) -> Iterator[list[Way]]:
 
 
 def needs_of(places: list[int]) -> dict[str, list[int]]:
-    """Give which inputs need a gradient: none, all, the first, the rest."""
+    """Return which inputs need a gradient: none, all, the first, the rest."""
     needs = {"gradient of none": []}
     if places:
         needs["gradient of all"] = places

@@ -76,7 +76,7 @@ class Part(nn.Module):
         self.zero_grad()
 
     def forward(self) -> tuple[Any, list[torch.Tensor]]:
-        """Give what the sample gives, and what a backward may begin with."""
+        """Return what the sample gives, and what a backward may begin with."""
         args, kwargs = self._way.inputs.arguments(self._tensors)
         with self._way.context():
             output = self.call(*args, **kwargs)
@@ -94,7 +94,7 @@ class Shell(nn.Module):
         self.parts = nn.ModuleDict({f"way{n}": Part(way) for n, way in enumerate(ways)})
 
     def forward(self) -> tuple[list[Any], list[list[torch.Tensor]]]:
-        """Give outputs and roots by part; the last roots are of no part."""
+        """Return outputs and roots by part; the last roots are of no part."""
         found = [part() for part in self.parts.values()]
         return [output for output, _ in found], [*(r for _, r in found), [self.anchor * 2]]
 

@@ -94,7 +94,7 @@ def train(schedule: Schedule, logdir: pathlib.Path | None) -> Any:
 
 
 def run(kind: str, begin: str, end: str, logdir: pathlib.Path | None) -> tuple[Any, Any, Any]:
-    """Give what the training left, when the observer was on, and what it saw."""
+    """Return what the training left, when the observer was on, and what it saw."""
     observer = OBSERVERS[kind]()
     schedule = Schedule(observer, begin, end)
     with put_back(), warnings.catch_warnings():
@@ -121,6 +121,6 @@ def test_nested_and_out_of_order(kind: str, tmp_path: pathlib.Path) -> None:
 
 
 def is_part_of(expected: list[Any], found: list[Any]) -> bool:
-    """Whether all of ``expected`` is in ``found``, in the same order."""
+    """Return whether all of ``expected`` is in ``found``, in the same order."""
     rest = iter(found)
     return all(any(own == each for own in rest) for each in expected)

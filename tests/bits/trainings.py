@@ -135,7 +135,7 @@ def series(watch: Watchers) -> Any:
 
 
 def state_of(net: nn.Module, *others: Any) -> Any:
-    """Give all that a training leaves, random state included."""
+    """Return all that a training leaves, random state included."""
     gradients = {name: parameter.grad for name, parameter in net.named_parameters()}
     legacy = np.random.get_state()
     return (

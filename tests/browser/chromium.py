@@ -58,7 +58,7 @@ class SharedPage:
 
     @contextlib.contextmanager
     def lend(self) -> Iterator[Page]:
-        """Give the page, blank; what it complains of while it is lent fails the test."""
+        """Return the page, blank; what it complains of while it is lent fails the test."""
         page = self._page or self._open()
         limit_ms = patient_ms(PAGE_LIMIT_S)
         page.context.set_default_timeout(limit_ms)

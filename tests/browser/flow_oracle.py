@@ -18,7 +18,7 @@ YL_GN_BU = "ffffd9edf8b1c7e9b47fcdbb41b6c41d91c0225ea8253494081d58"
 
 
 def ramp_color(position: float) -> Color:
-    """Give YlGnBu's color: a cubic basis spline through its nine colors, without its palest tenth."""
+    """Return YlGnBu's color: a cubic basis spline through its nine colors, without its palest tenth."""
     colors = np.array(
         [[int(YL_GN_BU[i + j : i + j + 2], 16) for j in (0, 2, 4)] for i in range(0, 54, 6)], float
     )
@@ -54,7 +54,7 @@ class Logged:
         self._columns: dict[tuple[str, str], np.ndarray] = {}
 
     def column(self, key: str, name: str) -> np.ndarray:
-        """Give one statistic of a node of one tensor over the recorded steps, in whichever graph."""
+        """Return one statistic of a node of one tensor over the recorded steps, in whichever graph."""
         if (key, name) not in self._columns:
             self._columns[key, name] = self._read_column(key, name)
         return self._columns[key, name]
@@ -70,7 +70,7 @@ class Logged:
 
 
 def expected_color(logged: Logged, key: str, column: int, low: float, high: float) -> set[Color]:
-    """Give which colors a cell may have."""
+    """Return which colors a cell may have."""
     counts = [logged.column(key, name)[column] for name in ("nan", "posinf", "neginf")]
     value = logged.column(key, "l2_norm")[column]
     if np.nansum(counts) > 0:

@@ -79,7 +79,7 @@ class FlowView:
         )
 
     def middles(self, cells: list[tuple[int, int]]) -> list[tuple[float, float]]:
-        """Give the middles of cells on the canvas, each a column and a row."""
+        """Return the middles of cells on the canvas, each a column and a row."""
         across, down = self.axis("columns"), self.axis("rows")
         top = float((self.canvas.get_attribute("data-map") or "").split(",")[1])
         return [
@@ -91,11 +91,11 @@ class FlowView:
         ]
 
     def middle(self, column: int, row: int) -> tuple[float, float]:
-        """Give the middle of a cell on the canvas."""
+        """Return the middle of a cell on the canvas."""
         return self.middles([(column, row)])[0]
 
     def place(self, key: str) -> int:
-        """Give the number of a row among all rows."""
+        """Return the number of a row among all rows."""
         return int(self.row(key).get_attribute("data-row") or -1)
 
     def pixels(self, cells: list[tuple[int, int]]) -> list[Color]:

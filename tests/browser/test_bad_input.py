@@ -62,7 +62,7 @@ def show_chart(panel: Panel, *searched: str) -> Locator:
 
 
 def is_on_top(locator: Locator) -> bool:
-    """Whether nothing covers the middle of an element."""
+    """Return whether nothing covers the middle of an element."""
     return locator.evaluate("""element => {
       const {left, top, width, height} = element.getBoundingClientRect();
       return element.contains(document.elementFromPoint(left + width / 2, top + height / 2));

@@ -108,7 +108,7 @@ def parts_open_one_in_another_as_far_as_fits(panel: Panel) -> None:
     assert f"Opened as many groups as fit in {MOST:,} boxes;" in notice.inner_text()
     assert "stay closed" in notice.inner_text()
     panel.wait_until(lambda: MOST / 2 < count_boxes(panel) <= MOST)
-    # Of thousands the tree holds those around the selection.
+    # The tree holds only those of the thousands that are around the selection.
     assert len(panel.items()) < MOST / 10
     panel.control("collapse-all").click()
     panel.wait_until(lambda: len(panel.items()) < 10)

@@ -21,7 +21,7 @@ X = torch.ones(3, 2)
 
 @pytest.fixture
 def diagnose(monkeypatch, capsys):
-    """Give the exit status and what is said of a directory, the environment left out."""
+    """Return the exit status and what is said of a directory, the environment left out."""
     monkeypatch.setattr(doctor, "CHECKS", ())
 
     def run(logdir: pathlib.Path) -> tuple[int, str]:

@@ -116,7 +116,7 @@ def read_rows() -> list[Row]:
 
 
 def with_newest_torch(rows: Sequence[Row]) -> list[Row]:
-    """Give the rows, the row "newest" with the newest torch of the index, and write that down."""
+    """Return the rows, the row "newest" with the newest torch of the index, and write that down."""
     asked = subprocess.run(
         [uv(), "pip", "compile", "--quiet", "--no-deps", "--no-header", "--no-annotate", "-"],
         input="torch",
@@ -142,12 +142,12 @@ def with_newest_torch(rows: Sequence[Row]) -> list[Row]:
 
 
 def minor(version: str) -> tuple[int, ...]:
-    """Give the first two numbers of a version."""
+    """Return the first two numbers of a version."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
 def run_row(row: Row, tests: str, keeps: bool) -> tuple[str, str, str, str]:
-    """Give what import and doctor, README's programs, the demo and the tests came to."""
+    """Return what import and doctor, README's programs, the demo and the tests came to."""
     folder = WHERE / row.name
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     WHERE.mkdir(parents=True, exist_ok=True)
@@ -261,13 +261,13 @@ def read_table() -> tuple[list[str], dict[str, tuple[str, ...]], list[str]]:
 
 
 def interpreter(version: str) -> str:
-    """Give pyenv's newest Python of a version, where it has one; else what uv is to look for."""
+    """Return pyenv's newest Python of a version, where it has one; else what uv is to look for."""
     found = pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
     return str(max(found, default=version, key=lambda path: minor(path.parts[-3])))
 
 
 def uv() -> str:
-    """Give where uv is: make compat installs it beside this Python."""
+    """Return where uv is: make compat installs it beside this Python."""
     found = shutil.which("uv", path=os.path.dirname(sys.executable)) or shutil.which("uv")
     if found is None:
         sys.exit(f"tests.compat.run: expected uv on the PATH. {sys.executable} -m pip install uv")

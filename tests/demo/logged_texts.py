@@ -24,7 +24,7 @@ def read_texts(logdir: pathlib.Path) -> dict[str, str]:
 
 
 def error_of(call: Callable[[], object]) -> str:
-    """Give the message of the error that ``call()`` raises, here and without the tool."""
+    """Return the message of the error that ``call()`` raises, here and without the tool."""
     try:
         call()
     except RuntimeError as error:

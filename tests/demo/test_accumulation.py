@@ -33,7 +33,7 @@ def read_gradient(run: LoggedRun, tag: str, step: int, stage: str, number: int =
 
 
 def train(batches: int, zero_grad: bool = True) -> Iterator[tuple[list[np.ndarray], np.ndarray]]:
-    """Give each step's gradients, one a batch, and what is in ``.grad`` after the last."""
+    """Yield each step's gradients, one a batch, and what is in ``.grad`` after the last."""
     w, held = np.zeros(4), np.zeros(4)
     for samples in X:
         held = np.zeros(4) if zero_grad else held

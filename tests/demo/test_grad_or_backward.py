@@ -18,7 +18,7 @@ def run(demo_logdir):
 
 
 def read_parameters(run, tag: str, step: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Give value and gradient of both kernels, the first first."""
+    """Return value and gradient of both kernels, the first first."""
     record = read_record(run, tag, step)
     graph = run.graphs[record.graph_hash]
     leaves = [row for row, node in _rows_of_leaves(graph)]

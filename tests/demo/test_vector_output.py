@@ -18,7 +18,7 @@ def run(demo_logdir):
 
 
 def read_seeds(run, tag: str) -> dict[str, list]:
-    """Give the gradient at each root, by name."""
+    """Return the gradient at each root, by name."""
     record = read_record(run, tag)
     graph = run.graphs[record.graph_hash]
     return {

@@ -19,7 +19,7 @@ def run(demo_logdir):
 
 
 def train(zeroes_pref_vec: bool) -> Iterator[dict[str, tuple[np.ndarray, np.ndarray]]]:
-    """Give by name, of each step, what its backward gave and what ``.grad`` then is."""
+    """Yield by name, of each step, what its backward gave and what ``.grad`` then is."""
     weight, pref_vec, held = np.eye(2), np.array([1.0, -1.0]), np.zeros(2)
     for _ in range(3):
         scores = X @ weight.T

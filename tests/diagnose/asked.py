@@ -1,4 +1,4 @@
-"""Ask what TensorBoard's panel is told of a training that a test has logged."""
+"""Ask what TensorBoard tells its panel about a training that a test has logged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tb_gradgraph.serve.runs.reader import Reader
 
 
 def ask(logdir: pathlib.Path, step: int, stage: str | None = None) -> dict[str, Any]:
-    """Give the answer of the route ``findings``; of the only run and tag."""
+    """Return the answer of the route ``findings``; of the only run and tag."""
     reader = Reader(EventFiles(logdir))
     ((name, run),) = reader.runs().items()
     (tag,) = run.records
@@ -26,12 +26,12 @@ def ask(logdir: pathlib.Path, step: int, stage: str | None = None) -> dict[str, 
 
 
 def texts(answer: dict[str, Any], kind: str) -> list[str]:
-    """Give the sentences of one kind."""
+    """Return the sentences of one kind."""
     return [finding["text"] for finding in answer["findings"] if finding["kind"] == kind]
 
 
 def read_header(answer: Answer) -> dict[str, Any]:
-    """Give the header of a binary frame."""
+    """Return the header of a binary frame."""
     content = answer.content
     assert isinstance(content, bytes)
     (length,) = struct.unpack_from("<I", content)

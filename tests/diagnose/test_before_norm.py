@@ -27,7 +27,7 @@ def _linears(norm: Callable[[int], nn.Module]) -> nn.Sequential:
 
 
 def _kinds(net: nn.Module, x: torch.Tensor, level: str) -> dict[str, set[str]]:
-    """Give the names of the nodes that each kind of finding is of."""
+    """Return the names of the nodes that each kind of finding is of."""
     graph = tb_gradgraph.capture(net, x, level=level, loss_fn=lambda y: (y**2).mean() * 7)
     found: dict[str, set[str]] = {}
     for finding in graph.findings():
@@ -36,7 +36,7 @@ def _kinds(net: nn.Module, x: torch.Tensor, level: str) -> dict[str, set[str]]:
 
 
 def _sizes(net: nn.Module, x: torch.Tensor) -> dict[str, float]:
-    """Give the root mean square of each gradient, by plain torch."""
+    """Return the root mean square of each gradient, by plain torch."""
     named = dict(net.named_parameters())
     gradients = torch.autograd.grad((net(x) ** 2).mean() * 7, list(named.values()))
     return {name: g.square().mean().sqrt().item() for name, g in zip(named, gradients)}

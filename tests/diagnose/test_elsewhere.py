@@ -1,4 +1,4 @@
-"""What was wrong at other steps is told of at the one that is shown."""
+"""The shown step reports what was wrong at other steps."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Pair:
                 self._processes.append(warm.Talk(*program, stderr=errors, env=environment))
 
     def _wait(self) -> dict[int, str]:
-        """Give what each rank answers, "" where all is well, as far as they do in time."""
+        """Return what each rank answers, "" where all is well, as far as they do in time."""
         answers: dict[int, str] = {}
         limit = Limit(LIMIT_S)
         with selectors.DefaultSelector() as selector:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def _checks() -> Iterator[str]:
-    """Give every public function of the files ``of_*.py``."""
+    """Yield every public function of the files ``of_*.py``."""
     for path in sorted(DIRECTORY.glob("of_*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):

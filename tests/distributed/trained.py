@@ -58,7 +58,7 @@ def local(tensor: torch.Tensor | None) -> torch.Tensor | None:
 
 
 def parameters_of(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Give parameters by their names without wrappers."""
+    """Return parameters by their names without wrappers."""
     return {name: tensor for kind, name, tensor in owned_tensors(model) if kind == "parameter"}
 
 

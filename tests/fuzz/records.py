@@ -121,7 +121,7 @@ def sealed(message: Message, kind: int, is_packed: bool) -> Strings:
 
 
 def read_corpus() -> dict[str, Strings]:
-    """Give the kept records: a length of four bytes, the header, the payload."""
+    """Return the kept records: a length of four bytes, the header, the payload."""
     found = {}
     for path in sorted(CORPUS.glob("*.bin")):
         content = path.read_bytes()

@@ -27,7 +27,7 @@ _LENGTHS = struct.Struct("<II")
 
 
 def make_first_records() -> list[Record]:
-    """Give two tags, two stages, a structure without gradients, float64, whole tensors of all types."""
+    """Return two tags, two stages, a structure without gradients, float64, whole tensors of all types."""
     graph = make_graph()
     whole = {
         0: np.array([[1.5, np.nan], [np.inf, -np.inf]], np.float32),
@@ -53,7 +53,7 @@ def make_first_records() -> list[Record]:
 
 
 def make_golden_records() -> list[Record]:
-    """Give the first records, and an optimizer's step of which only one row has numbers."""
+    """Return the first records, and an optimizer's step of which only one row has numbers."""
     graph = make_graph()
     others = tuple(range(1, graph.row_count))
     table = make_table(graph, 5, absent=others)
@@ -67,7 +67,7 @@ def make_golden_records() -> list[Record]:
 
 
 def make_golden_graph() -> Graph:
-    """Give a graph with a reason why no gradient arrives."""
+    """Return a graph with a reason why no gradient arrives."""
     graph = make_graph()
     note = "Cut off from the loss by detach (net.py:7 in forward)."
     first = dataclasses.replace(graph.nodes[0], reason="cut", note=note)
@@ -75,12 +75,12 @@ def make_golden_graph() -> Graph:
 
 
 def make_placed_graph() -> Graph:
-    """Give the same, of some of whose gradients a process has a part."""
+    """Return the same, of some of whose gradients a process has a part."""
     return make_golden_graph().placed({0: "fsdp:S0,tp:R", 1: "tp:R"})
 
 
 def make_golden_messages() -> dict[str, pb.Manifest | pb.GraphRecord | pb.StatisticsChunk]:
-    """Give one message of each kind."""
+    """Return one message of each kind."""
     session = "00000000000000abcdef"
     manifest = pb.Manifest(
         session=session, writer_version="0.1.0", torch_version="2.13.0", start_time=1.7e9,

@@ -19,7 +19,7 @@ MOST_NORM = 0.5
 
 
 def make_net() -> nn.Sequential:
-    """Give a net whose weights are the same under every torch."""
+    """Return a net whose weights are the same under every torch."""
     net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
     with torch.no_grad():
         for parameter in net.parameters():
@@ -29,7 +29,7 @@ def make_net() -> nn.Sequential:
 
 
 def make_input() -> torch.Tensor:
-    """Give two rows of input."""
+    """Return two rows of input."""
     return torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]])
 
 

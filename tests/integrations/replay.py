@@ -38,18 +38,18 @@ class Net(nn.Module):
 
 
 def new_net() -> Net:
-    """Give the same net at every call."""
+    """Return the same net at every call."""
     torch.manual_seed(3)
     return Net()
 
 
 def sgd(net: nn.Module) -> torch.optim.SGD:
-    """Give the optimizer of all trainings here."""
+    """Return the optimizer of all trainings here."""
     return torch.optim.SGD(net.parameters(), lr=LEARNING_RATE, momentum=0.5)
 
 
 def new_data(count: int) -> torch.utils.data.TensorDataset:
-    """Give ``count`` samples, the same at every call."""
+    """Return ``count`` samples, the same at every call."""
     generator = torch.Generator().manual_seed(5)
     x = torch.randn(count, 4, generator=generator)
     return torch.utils.data.TensorDataset(x, x.sum(1, keepdim=True).sin())

@@ -34,7 +34,7 @@ CLIP = 0.05
 
 
 def new_module(pl: Any, **changes: Any) -> Any:
-    """Give a LightningModule of the package ``pl``; ``changes`` are attributes of its class."""
+    """Return a LightningModule of the package ``pl``; ``changes`` are attributes of its class."""
 
     class Fit(pl.LightningModule):
         def __init__(self) -> None:

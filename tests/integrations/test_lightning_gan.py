@@ -65,7 +65,7 @@ class Gan(lightning.pytorch.LightningModule):
 
 
 def replay(batches: list[torch.Tensor]) -> list[list[dict[str, torch.Tensor]]]:
-    """Give the gradients of each step: the generator's, then the discriminator's."""
+    """Return the gradients of each step: the generator's, then the discriminator's."""
     parts = new_parts()
     steps = []
     for x in batches:

@@ -35,7 +35,7 @@ class Model(Net):
 
 
 def new_trainer(logdir: pathlib.Path, callbacks: list[Any], **options: Any) -> Trainer:
-    """Give a Trainer of 24 samples in batches of 4."""
+    """Return a Trainer of 24 samples in batches of 4."""
     model = Model()
     model.load_state_dict(new_net().state_dict())
     optimizer = sgd(model)

@@ -26,7 +26,7 @@ def check_nothing_left(model: torch.nn.Module, optimizers: Iterable[torch.optim.
 
 
 def state_of(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-    """Give what must be bit-equal with and without the tool."""
+    """Return what must be bit-equal with and without the tool."""
     return {
         "model": {name: tensor.clone() for name, tensor in model.state_dict().items()},
         "optimizer": optimizer.state_dict()["state"],

@@ -20,7 +20,7 @@ REQUIREMENTS = ("grpcio-tools==1.62.3", "setuptools<70")
 
 
 def install_generator() -> pathlib.Path:
-    """Give the Python of an environment with the generator; built once under ``build/``."""
+    """Return the Python of an environment with the generator; built once under ``build/``."""
     home = ROOT / "build" / "grpcio-tools-1.62.3"
     python = home / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     installed = home / "installed"

@@ -64,7 +64,7 @@ def make_graph() -> Graph:
 
 
 def make_table(graph: Graph, seed: int = 0, absent: tuple[int, ...] = (1,)) -> StatisticsTable:
-    """Give mixed numbers that float32 can hold; rows in ``absent`` have no gradient."""
+    """Return mixed numbers that float32 can hold; rows in ``absent`` have no gradient."""
     index = np.arange(graph.row_count * HISTOGRAM_BINS).reshape(graph.row_count, HISTOGRAM_BINS)
     mixed = (7919 * index + 104_729 * seed) % 4096
     values = (mixed[:, : len(STATISTICS)] - 2048) / 64
@@ -84,7 +84,7 @@ def make_record(graph: Graph, step: int = 0, **changes: object) -> Record:
 
 
 def with_count(record: Record, row: int, name: str, count: int) -> Record:
-    """Give the record with a count changed in one row, as of NaN."""
+    """Return the record with a count changed in one row, as of NaN."""
     values = record.table.values.copy()
     values[row, STATISTICS.index(name)] = count
     return dataclasses.replace(record, table=dataclasses.replace(record.table, values=values))

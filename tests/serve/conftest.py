@@ -69,7 +69,7 @@ class Client:
             return Reply(answer.status, dict(answer.headers), answer.read())
 
     def runs(self) -> dict[str, dict[str, Any]]:
-        """Give runs by name, their tags by name."""
+        """Return runs by name, their tags by name."""
         runs = self.get("runs").json()["runs"]
         return {
             run["run"]: run | {"tags": {tag["tag"]: tag for tag in run["tags"]}} for run in runs

@@ -41,7 +41,7 @@ def put_good(fake: FakeProvider, run: str) -> None:
 
 
 def _peak(action: Callable[[], object]) -> int:
-    """Give the bytes that an action holds at most."""
+    """Return the bytes that an action holds at most."""
     tracemalloc.start()
     try:
         action()

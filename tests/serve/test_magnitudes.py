@@ -28,7 +28,7 @@ def _fences(*parts: np.ndarray) -> tuple[float, float] | None:
 
 
 def _expected(numbers: np.ndarray) -> tuple[float, float]:
-    """Give the 2nd and 98th percentile in octaves, moved apart by half of what is between."""
+    """Return the 2nd and 98th percentile in octaves, moved apart by half of what is between."""
     logs = np.sort(np.log2(np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])))
     left = 0 if len(logs) < 10 else math.ceil(0.02 * len(logs))
     low, high = logs[left], logs[-1 - left]

@@ -54,7 +54,7 @@ def stages_of(step: int) -> list[str]:
 
 
 def inputs_of(step: int, number: int) -> torch.Tensor:
-    """Give the inputs of a pass: at one step too large for float16, at another very large."""
+    """Return the inputs of a pass: at one step too large for float16, at another very large."""
     x = torch.randn(8, 6, generator=torch.Generator().manual_seed(10 * step + number))
     return x * (torch.inf if step == SKIPPED else 1)
 
@@ -106,7 +106,7 @@ def _loss_at(step: int) -> Callable[[torch.Tensor], torch.Tensor]:
 def _step(
     model: Net, optimizer: torch.optim.Optimizer, step: int
 ) -> Iterator[tuple[str, dict[str, Numbers]]]:
-    """Give the gradients at each stage after the passes; a step that is skipped ends before clipping."""
+    """Yield the gradients at each stage after the passes; a step that is skipped ends before clipping."""
     yield "accumulated", _gradients(model)
     yield "unscaled", _gradients(model)
     if step == SKIPPED:

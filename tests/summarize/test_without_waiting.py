@@ -40,7 +40,7 @@ def test_nothing_is_read_of_tensors_on_the_cpu() -> None:
 
 
 def test_all_that_is_read_of_another_device_is_one_copy() -> None:
-    # Of the meta device there is nothing to read: each attempt raises.
+    # The meta device has nothing to read: each attempt raises.
     tensors = [torch.empty_like(tensor, device="meta") for tensor in DENSE]
     batch = StatisticsBatch(len(tensors), sample_budget=1000)
     with ForbidWaiting():

@@ -47,7 +47,7 @@ def _process() -> object:
 
 
 def _is_compiler_heard() -> bool:
-    """Whether a function of torch's compiler is replaced; it may be loaded in the test."""
+    """Return whether a function of torch's compiler is replaced; it may be loaded in the test."""
     compiler = sys.modules.get("torch._dynamo.eval_frame")
     if compiler is None:
         return False

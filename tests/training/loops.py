@@ -112,7 +112,7 @@ class Log:
         return [(record.step, record.stage, record.backward_pass) for record in self.records]
 
     def record(self, step: int, stage: str, number: int | None = None) -> Record:
-        """Give one record."""
+        """Return one record."""
         (found,) = (
             record
             for record in self.records
@@ -122,11 +122,11 @@ class Log:
         return found
 
     def graph(self, record: Record) -> Graph:
-        """Give the graph of a record."""
+        """Return the graph of a record."""
         return self.run.graphs[record.graph_hash]
 
     def tensor(self, step: int, stage: str, name: str, number: int | None = None) -> LoggedTensor:
-        """Give what is known of one tensor."""
+        """Return what is known of one tensor."""
         return read_tensor(self.run, self.record(step, stage, number), name)
 
     def compare(self, bare: Bare, tag: str) -> None:
@@ -207,7 +207,7 @@ def assert_bit_equal(found: Any, expected: Any) -> None:
 
 
 def state_of(net: nn.Module, *optimizers: torch.optim.Optimizer) -> Any:
-    """Give all that a training leaves: parameters, buffers, gradients, optimizer state."""
+    """Return all that a training leaves: parameters, buffers, gradients, optimizer state."""
     grads = {name: parameter.grad for name, parameter in net.named_parameters()}
     return dict(net.state_dict()), grads, [optimizer.state_dict() for optimizer in optimizers]
 

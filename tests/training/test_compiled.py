@@ -96,7 +96,7 @@ def _function_within_before(net: nn.Sequential, watch: Callable[[nn.Module], Any
     return net
 
 
-# Of a compiled function that is given a tensor with history torch warns in any case.
+# torch warns in any case of a compiled function that gets a tensor with history.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 @pytest.mark.parametrize(
     ("level", "every_n_steps"),
@@ -208,7 +208,7 @@ def test_a_step_with_its_backward_is_compiled_once(tmp_path: pathlib.Path) -> No
 
 
 def test_a_compiler_that_is_loaded_in_the_first_step(tmp_path: pathlib.Path) -> None:
-    """Then torch.compile is heard itself, for the compiler is not there to be heard when the step begins."""
+    """Then torch.compile itself is heard, because the compiler is not loaded when the step begins."""
     done = warm.run_cold("-m", "tests.training.late_compiler_process", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["1", "0"]

@@ -16,7 +16,7 @@ import tb_gradgraph
 from tests.logged import read_one_run
 from tests.training.loops import Bare, Log, run_both, small_net
 
-# Of a compiled function that is given a tensor with history torch warns in any case.
+# torch warns in any case of a compiled function that gets a tensor with history.
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 
 
@@ -66,7 +66,7 @@ def _cond() -> nn.Module:
 def test_what_is_compiled_within_a_module_runs_as_without(
     make: Callable[[], nn.Module], tmp_path: pathlib.Path
 ) -> None:
-    """The trace is off before torch notes, for the whole of the call, which modes are on."""
+    """The trace is off before torch notes which modes are on for the whole call."""
 
     def loop(run: Bare) -> Any:
         torch._dynamo.reset()

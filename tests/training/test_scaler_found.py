@@ -18,7 +18,7 @@ FACTOR = 1024.0
 
 @pytest.fixture(params=[True, False], ids=["told", "noted"])
 def tells_packed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether torch tells what a multiplication saved, as it does from 2.9 on."""
+    """Return whether torch tells what a multiplication saved, as it does from 2.9 on."""
     if not request.param:
         monkeypatch.setattr(scalers, "TELLS_PACKED", False)
     return scalers.TELLS_PACKED

@@ -32,7 +32,7 @@ def _capture(function: Callable[[torch.Tensor, torch.Tensor], Any]) -> GradGraph
 
 
 def _names(function: Callable[[torch.Tensor, torch.Tensor], Any]) -> dict[str, str]:
-    """Give operation and variable of each operation that has one."""
+    """Return operation and variable of each operation that has one."""
     graph = _capture(function)
     return {
         slot.name: node.name

@@ -18,7 +18,7 @@ STATM = pathlib.Path("/proc/self/statm")  # sizes in pages, the second is the re
 
 
 def resident_mib() -> float:
-    """Give the resident memory of this process; 0 where the system does not tell it so."""
+    """Return the resident memory of this process; 0 where the system does not tell it so."""
     if not STATM.exists():
         return 0.0
     pages = int(STATM.read_text(encoding="ascii").split()[1])
@@ -26,7 +26,7 @@ def resident_mib() -> float:
 
 
 def is_ours(value: object) -> bool:
-    """Whether the class of an object is of the package."""
+    """Return whether the class of an object is of the package."""
     return str(type(value).__module__).startswith("tb_gradgraph")
 
 

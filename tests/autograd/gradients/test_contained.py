@@ -27,7 +27,7 @@ class Fault(Exception):
 
 
 def _unless(is_it: Callable[..., bool], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give ``function``, but for arguments of which ``is_it`` holds, for which it raises."""
+    """Return ``function``, but for arguments of which ``is_it`` holds, for which it raises."""
 
     def odd(*args: Any, **kwargs: Any) -> Any:
         if is_it(*args):

@@ -1,4 +1,4 @@
-"""Case 26: a restarted script that does not set watch.step: what it hides is told of, and can be shown."""
+"""Case 26: a restarted script that does not set watch.step: what it hides is reported, and can be shown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SESSIONS = {
 
 
 def _train(logdir: pathlib.Path, sessions: list[tuple[int, int]]) -> list[list[float]]:
-    """Give the norm of the weight's gradient at each step of each session, by plain torch."""
+    """Return the norm of the weight's gradient at each step of each session, by plain torch."""
     net = torch.nn.Linear(3, 1)
     norms = []
     for first, count in sessions:

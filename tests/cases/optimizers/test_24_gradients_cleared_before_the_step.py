@@ -41,7 +41,7 @@ def _loop(set_to_none: bool, passes: int = 1, some: bool = False, clips: bool = 
 
 
 def _findings(logdir: pathlib.Path, step: int) -> dict[str, str]:
-    """Give what is said at the step's last record, by kind."""
+    """Return what is said at the step's last record, by kind."""
     reader = Reader(EventFiles(str(logdir)))
     ((name, view),) = reader.runs().items()
     ((tag, entries),) = view.records.items()

@@ -23,7 +23,7 @@ AT = 3  # update whose loss is multiplied by zero, and so is its gradient
 
 
 def _least(logdir: pathlib.Path, scalar: str) -> tuple[int, int, list[int], list[int]]:
-    """Give the step of the loss that is zero, that of the gradient that is, and all steps of both."""
+    """Return the step of the loss that is zero, that of the gradient that is, and all steps of both."""
     losses: dict[int, float] = {}
     for path in logdir.rglob("*tfevents*"):
         events = EventAccumulator(str(path))

@@ -20,7 +20,7 @@ Input = tuple[tuple[int, ...], str]  # shape, and the name of what a model owns
 
 
 def _behind(graph: Graph, node: int) -> Iterator[int]:
-    """Give a source and all that it was made of: a watch may tell of what a view is of."""
+    """Yield a source and all that it was made of: a watch may tell of what a view is of."""
     pending, seen = [node], set()
     while pending:
         index = pending.pop()
@@ -37,7 +37,7 @@ def _told(graph: Graph, node: int) -> set[Input]:
 
 
 def wrong_inputs(watched: Graph, captured: Graph) -> list[str]:
-    """Give the operations with an input that is none of theirs."""
+    """Return the operations with an input that is none of theirs."""
     expected = inputs_of_operations(captured)
     wrong = []
     for key, sources in inputs_of_operations(watched).items():

@@ -48,7 +48,7 @@ def _watched(model: nn.Module, logdir: pathlib.Path) -> Graph:
 
 
 def _stacked(model: nn.Module) -> list[str]:
-    """Give the line of each node in order, from the stacks that autograd keeps when it is told to."""
+    """Return the line of each node in order, from the stacks that autograd keeps when it is told to."""
     torch.autograd.set_detect_anomaly(True, check_nan=False)
     try:
         roots = model()
@@ -83,7 +83,7 @@ class Of(nn.Module):
 
 
 def _has(graph: Graph, *edges: tuple[str, str]) -> bool:
-    """Whether there are these edges; from torch 2.9 on it tells what operations kept."""
+    """Return whether there are these edges; from torch 2.9 on it tells what operations kept."""
     found = {(graph.nodes[e.source].name, graph.nodes[e.target].name) for e in graph.edges}
     return found.issuperset(edges) == TELLS_PACKED
 

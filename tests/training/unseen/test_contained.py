@@ -1,4 +1,4 @@
-"""A fault of ours at one node of a training costs that node alone, and is told of once, by name."""
+"""Our fault at one node of a training costs only that node, and is reported once, by name."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class _nothing:  # noqa: N801  stands for pytest.warns where none is expected
 
 
 def test_within_the_hook_too(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of what is read while the backward runs: by Python where compiled code does not take it."""
+    """What is read while the backward runs: Python reads it if compiled code does not take it."""
     monkeypatch.setattr(reading, "add_now", _unless(_is_hidden, reading.add_now))
 
     def loop(run: Bare) -> Any:

@@ -32,7 +32,7 @@ def _step(net: torch.nn.Module, optimizer: torch.optim.Optimizer | None = None) 
 
 @contextlib.contextmanager
 def _calls() -> Iterator[list[str]]:
-    """Give the names of our functions that are called in the block."""
+    """Return the names of our functions that are called in the block."""
     found: list[str] = []
 
     def note(frame: FrameType, event: str, _argument: object) -> None:

@@ -16,7 +16,7 @@ reduced_by = pytest.mark.parametrize("native", ["1", "0"], ids=["compiled", "tor
 
 
 def _shard(optimizer: torch.optim.Optimizer, weight: torch.Tensor) -> None:
-    """Give the memory of a weight back whenever the optimizer has stepped, and take it again before."""
+    """Give back a weight's memory whenever the optimizer has stepped, and take it again before."""
     kept: list[torch.Tensor] = []
 
     def give(*_: Any) -> None:

@@ -57,7 +57,7 @@ def _backward(net: nn.Module) -> None:
 
 
 def _twice(net: nn.Module) -> list[torch.Tensor | None]:
-    """Give the sum of the gradients of both passes."""
+    """Return the sum of the gradients of both passes."""
     net.zero_grad()
     (net(torch.ones(4, 3)).sum() + net(torch.ones(2, 3)).sum()).backward()
     return [parameter.grad for parameter in net.parameters()]

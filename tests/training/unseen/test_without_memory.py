@@ -132,7 +132,7 @@ def test_statistics_leave_it_out(
 def test_weights_leave_it_out(
     make: Callable[[int], torch.Tensor], native: str, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether it has none before the step, or none after it."""
+    """A weight has none before the step, or none after it."""
     monkeypatch.setenv(SWITCH, native)
     plain, gone = torch.ones(count), torch.ones(count)
     reading = WeightReading([make(count).detach(), plain, gone])

@@ -37,7 +37,7 @@ def test_recorded_steps_wait_for_nothing(level: str, tmp_path: pathlib.Path) -> 
 
 
 def test_nor_where_gradients_are_cleared_to_zero(tmp_path: pathlib.Path) -> None:
-    """Whether a gradient that another net's loss left is zero by now, is read where records are made."""
+    """The place that makes records reads whether a gradient left by another net's loss is zero by now."""
     net, generator = nn.Linear(3, 1), nn.Linear(2, 3)
     optimizer, other = (torch.optim.SGD(part.parameters(), 0.1) for part in (net, generator))
 
