@@ -67,7 +67,7 @@ def part_of_reduced(entries: Entries, reduced: Sequence[Reduced]) -> Part:
 
 
 def _rows_of(reduced: Sequence[Reduced]) -> list[torch.Tensor]:
-    """Give the moments of tensors on a device; those of tensors on the host are no rows yet."""
+    """Return the moments of tensors on a device; those of tensors on the host are not rows yet."""
     return [found.moments for found in reduced if isinstance(found.moments, torch.Tensor)]
 
 

@@ -112,7 +112,7 @@ def _topological_order(
 
 
 def metadata_of(node: AutogradNode) -> dict[str, Any]:
-    """Give what is kept with a node as long as it lives; torch's types take it for a method."""
+    """Return what is kept with a node as long as it lives; torch's types take it for a method."""
     return cast("dict[str, Any]", node.metadata)
 
 

@@ -32,7 +32,7 @@ class _Heard:
 
 
 def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
-    """Tell ``tell`` of frames entered from now on on this thread; return whether that works."""
+    """Call ``tell`` for frames that this thread enters from now on; return whether that works."""
     with _heard.lock:
         if _heard.tool is None and not _begin_tool():
             return False

@@ -26,7 +26,7 @@ _here = _Here()
 
 
 def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
-    """Tell ``tell`` of frames entered from now on on this thread; return whether that works."""
+    """Call ``tell`` for frames that this thread enters from now on; return whether that works."""
     if sys.gettrace() not in (None, _at_call):
         return False
     _here.tell, _here.is_heard = tell, is_heard

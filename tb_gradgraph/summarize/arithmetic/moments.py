@@ -24,7 +24,7 @@ class Reduction(Protocol):
 
     @property
     def xp(self) -> Any:
-        """Give numpy or torch."""
+        """Return numpy or torch."""
 
     def total(self, terms: Any) -> Any:
         """Sum, as the widest float."""

@@ -71,7 +71,7 @@ class WeightReading:
 
 
 def _at(places: Sequence[int], local: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
-    """Give the weights at ``places``, where none is missing."""
+    """Return the weights at ``places``, where none is missing."""
     return [weight for weight in map(local.__getitem__, places) if weight is not None]
 
 
