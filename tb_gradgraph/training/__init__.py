@@ -6,7 +6,7 @@ from tb_gradgraph.training.reading.followed import followed, why_not_followed
 from tb_gradgraph.training.reading.parameter_rows import Parameters
 from tb_gradgraph.training.reading.structures import Structures
 from tb_gradgraph.training.step.room import UPDATE_MEMORY
-from tb_gradgraph.training.step.step import Setting
+from tb_gradgraph.training.step.setting import Setting
 from tb_gradgraph.training.watch import Watch
 
 __all__ = [

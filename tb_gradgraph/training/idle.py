@@ -17,8 +17,6 @@ class IdleWatch(Watch):
         self._asked = every_n_steps
         self._why = why
         self._step = 0
-        self._strict = False
-        self.failure = None
 
     @property
     def tag(self) -> str:
@@ -48,6 +46,11 @@ class IdleWatch(Watch):
     def cost(self) -> float:
         """Nothing."""
         return 0.0
+
+    @property
+    def failure(self) -> None:
+        """Nothing: there is nothing that could fail."""
+        return None
 
     @property
     def closed(self) -> bool:

@@ -28,6 +28,7 @@ class Turns:
         self._ended: list[int] = []  # those of the previous step
         self._first = 0  # the first to step since the last backward; 0: none
         self._closing = 0  # the one that ends each step; 0: all of them
+        self.has_optimizers = bool(self._groups)
         #: Whether ``end_with_backward`` has to be asked: a single optimizer's step always ends the step.
         self.wants_backwards = len(self._groups) > 1
 

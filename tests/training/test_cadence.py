@@ -73,7 +73,7 @@ def test_the_cadence_and_its_cost_are_recorded(tmp_path: pathlib.Path) -> None:
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
         watch = writer.watch(net, every_n_steps=4, level="op")
         now = 0.0
-        watch._cadence = Cadence(4, clock=lambda: now)
+        watch._steps.cadence = Cadence(4, clock=lambda: now)
         for step in range(13):
             now += BARE if step % 4 else RECORDED
             net(torch.randn(2, 3)).sum().backward()

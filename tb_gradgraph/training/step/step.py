@@ -22,39 +22,17 @@ from tb_gradgraph.autograd import (
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.training.reading.backward_pass import PassNumbers, PassReading
 from tb_gradgraph.training.reading.numbers import differing
-from tb_gradgraph.training.reading.parameter_rows import Parameters
-from tb_gradgraph.training.reading.structures import Met, Structures
-from tb_gradgraph.training.step.applied import HiddenChanges, OptimizerReading
+from tb_gradgraph.training.reading.structures import Met
+from tb_gradgraph.training.step.applied import OptimizerReading
 from tb_gradgraph.training.step.records import LossScale, Pass, StepPlace, StepRecords
-from tb_gradgraph.training.step.room import UPDATE_MEMORY
 from tb_gradgraph.training.step.scalers import loss_scale, scaler_of
+from tb_gradgraph.training.step.setting import Progress, Setting
 from tb_gradgraph.training.step.unused import UnusedPasses
 from tb_gradgraph.training.step.within import WithinBackward
 
 #: How many backward passes of a step get their own record; from further ones (a great many
 #: micro-batches) only what they accumulated to is kept.
 MOST_PASSES = 8
-
-
-@dataclasses.dataclass(slots=True)
-class Setting:
-    """What the steps of one watch share."""
-
-    tag: str
-    parameters: Parameters
-    structures: Structures
-    follows_modules: bool  # whether module calls are followed until the graph is settled
-    scaler: Any  # torch.amp.GradScaler or None
-    is_open: Callable[[], bool]  # whether records are still taken
-    tell_end: Callable[[int, Exception], None]  # a fault ends the recording at a step; never raises
-    write_graph: Callable[[str, Graph], None]
-    write_later: Callable[[Callable[[], Sequence[Record]], int], None]
-    hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)
-    is_opaque: bool = False  # whether the model computes with other tensors than its parameters
-    recorded: int = 0  # steps
-    shared: int = 0  # passes left out because another thread ran over the same graph
-    update_memory: int = UPDATE_MEMORY  # bytes that copies of weights may take in a step
-    told: set[str] = dataclasses.field(default_factory=set)  # nodes already reported as not read
 
 
 class _Held(NamedTuple):
@@ -72,11 +50,12 @@ class RecordedStep:
     is a scaler, that a pass belonged to the next step, or that it was another training's.
     """
 
-    def __init__(self, setting: Setting, place: StepPlace) -> None:
+    def __init__(self, setting: Setting, progress: Progress, place: StepPlace) -> None:
         """Begin to follow the forward."""
         self._setting = setting
-        setting.hidden.begin_step()
-        self._records = StepRecords(place, LossScale(), setting.hidden, told=setting.told)
+        self._progress = progress
+        progress.hidden.begin_step()
+        self._records = StepRecords(place, LossScale(), progress.hidden, told=progress.told)
         self._held: list[_Held] = []
         self._unused = UnusedPasses()
         self._reached: list[int] = []  # leaves behind the running backward, by ``id``
@@ -112,8 +91,9 @@ class RecordedStep:
         if met is None:
             return None
         frame = user_frame()
-        if setting.scaler is None and not setting.recorded:
-            setting.scaler = scaler_of(call.roots, variables_of(frame))
+        progress = self._progress
+        if progress.scaler is None and not progress.recorded:
+            progress.scaler = scaler_of(call.roots, variables_of(frame))
         self._look_for_cleared()
         self._reached = [id(setting.parameters.own(leaf)) for leaf in met.leaves]
         if self._records.own_count >= MOST_PASSES:
@@ -139,9 +119,9 @@ class RecordedStep:
     def end_pass(self, reading: PassReading, well: bool) -> bool:
         """Take the hooks away; return whether a pass over our model was recorded."""
         within, self._within = self._within, None
-        scale = loss_scale(self._setting.scaler)
+        scale = loss_scale(self._progress.scaler)
         numbers = reading.finish(well, scale)
-        self._setting.shared += reading.is_shared
+        self._progress.shared += reading.is_shared
         if numbers is None:
             return False
         records = self._records
@@ -166,8 +146,7 @@ class RecordedStep:
         if within is None:
             self._look_for_cleared()
         before = None if within is not None or last is None else last.numbers
-        setting = self._setting
-        reads, memory = setting.hidden.are_sought, setting.update_memory
+        reads, memory = self._progress.hidden.are_sought, self._setting.update_memory
         reading = OptimizerReading(optimizer, before, reads, memory)
         if within is not None:
             within.read(reading.parameters)
@@ -214,8 +193,8 @@ class RecordedStep:
 
     def follow_scaler(self, scaler: Any) -> None:
         """Note which scaler steps our optimizers: the numbers so far are of losses times its factor."""
-        if self._setting.scaler is not scaler:
-            self._setting.scaler = scaler
+        if self._progress.scaler is not scaler:
+            self._progress.scaler = scaler
             self._records.scale.find_late(loss_scale(scaler))
 
     def skip_optimizer(self) -> None:
@@ -237,7 +216,7 @@ class RecordedStep:
             records.end()
         if records.ends:
             self._hold(None, records.of_step)
-        self._setting.recorded += 1
+        self._progress.recorded += 1
         if not waits:
             self.hand_over()
         return True

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.modules import module as torch_module
 
 import tb_gradgraph
-from tb_gradgraph.training.step import step as training_step
+from tb_gradgraph.training import step_counter
 
 
 def _net() -> tuple[nn.Module, torch.optim.Optimizer]:
@@ -33,7 +33,7 @@ def test_on_other_steps_nothing_is_read_and_nothing_hooked(
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
         watch = writer.watch(net, optimizer=optimizer, every_n_steps=100, level=level)
         _step(net, optimizer)
-        monkeypatch.setattr(training_step, "RecordedStep", None)  # cannot be made
+        monkeypatch.setattr(step_counter, "RecordedStep", None)  # cannot be made
         for _ in range(50):
             assert not torch_module._global_forward_hooks
             assert not torch_module._global_forward_pre_hooks

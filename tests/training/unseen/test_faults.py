@@ -17,9 +17,9 @@ from tb_gradgraph.autograd.seen import outermost_spans
 from tb_gradgraph.autograd.seen.forward_notes import ForwardNotes
 from tb_gradgraph.record.read.read_logdir import read_logdir
 from tb_gradgraph.record.write.chunk_writer import ChunkWriter
-from tb_gradgraph.training import watch
+from tb_gradgraph.training import cadence, step_counter, training_events
 from tb_gradgraph.training.reading import backward_pass as reading
-from tb_gradgraph.training.reading import batches, structures
+from tb_gradgraph.training.reading import batches, parameter_rows, structures
 from tb_gradgraph.training.step import applied, records, step
 from tests.logged import read_one_run
 from tests.training.loops import Log, assert_bit_equal, small_net, state_of
@@ -61,9 +61,9 @@ PLACES = {
     "a line is noted": (ForwardNotes, "_note"),
     "a module call is noted": (ForwardNotes, "note_call"),
     "the output of a call is noted": (ForwardNotes, "note_output"),
-    "names of modules are read": (step.Parameters, "read_modules"),
-    "parameters are read": (step.Parameters, "refresh"),
-    "the backward is asked for": (watch, "recorded"),
+    "names of modules are read": (parameter_rows.Parameters, "read_modules"),
+    "parameters are read": (parameter_rows.Parameters, "refresh"),
+    "the backward is asked for": (training_events, "recorded"),
     "the structure is met": (structures.Structures, "meet"),
     "the structure is built": (structures.Structures, "_structure"),
     "hooks are put on": (structures.Replay, "attach"),
@@ -78,8 +78,8 @@ PLACES = {
     "gradients before the optimizer": (applied, "read_grads"),
     "after the optimizer": (step.OptimizerReading, "finish"),
     "the step ends": (step.RecordedStep, "finish"),
-    "the next step begins": (watch.Watch, "_begin_step"),
-    "the cadence is measured": (watch.Cadence, "end_step"),
+    "the next step begins": (step_counter.StepCounter, "begin"),
+    "the cadence is measured": (cadence.Cadence, "end_step"),
     "records are made": (records.StepRecords, "of_step"),
     "numbers are collected": (batches.Numbers, "collect"),
     "a chunk is written": (ChunkWriter, "write_record"),

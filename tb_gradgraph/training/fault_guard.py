@@ -1,0 +1,37 @@
+"""Faults of ours end a recording, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tb_gradgraph.autograd import warn_of_fault
+from tb_gradgraph.training.listener import Attachment
+from tb_gradgraph.training.step.setting import Setting
+from tb_gradgraph.training.step_counter import StepCounter
+
+
+class FaultGuard:
+    """Runs code of ours; a fault ends the recording, not the training.
+
+    Attributes:
+        failure: The fault that ended it.
+    """
+
+    def __init__(self, setting: Setting, steps: StepCounter, attachment: Attachment) -> None:
+        self.failure: Exception | None = None
+        self._setting = setting
+        self._steps = steps
+        self._attachment = attachment
+
+    def __call__(self, action: Callable[..., Any], *args: Any) -> Any:
+        """Return what ``action`` returns; if it raises, warn and return ``None``."""
+        try:
+            return action(*args)
+        except Exception as error:
+            self.failure = error
+            self._attachment.remove()
+            self._steps.give_up()
+            self._setting.tell_end(self._steps.step, error)
+            warn_of_fault("stopped recording this training", error, "The training goes on.")
+            return None

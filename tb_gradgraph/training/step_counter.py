@@ -1,0 +1,138 @@
+"""Which step of a training is running, and its record where it is due."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tb_gradgraph.training.cadence import Cadence
+from tb_gradgraph.training.listener import Attachment
+from tb_gradgraph.training.step.records import StepPlace
+from tb_gradgraph.training.step.setting import Progress, Setting
+from tb_gradgraph.training.step.step import RecordedStep
+from tb_gradgraph.training.turns import Turns
+from tb_gradgraph.training.why_nothing import Seen
+
+
+class StepCounter:
+    """Begins and ends the steps of a training, and has those that are due recorded.
+
+    Attributes:
+        step: Number of the running step.
+        current: What records that step; ``None`` if it is not recorded.
+        turns: Whose optimizer's step ends it.
+        cadence: Which steps are due.
+        progress: What the recorded ones have found out.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        cadence: Cadence,
+        turns: Turns,
+        seen: Seen,
+        attachment: Attachment,
+    ) -> None:
+        """Prepare for step 0, which ``begin`` begins."""
+        self.step = 0
+        self.current: RecordedStep | None = None
+        self.turns = turns
+        self.cadence = cadence
+        self.progress = Progress(setting.scaler)
+        self._last: RecordedStep | None = None  # it has ended, but an optimizer may go on with it
+        self._setting = setting
+        self._seen = seen
+        self._attachment = attachment
+
+    def begin(self) -> None:
+        """Begin the step whose number is ``step``."""
+        self.drop_current()
+        if not self._attachment.is_removed and self.cadence.is_due(self.step):
+            self._begin_recorded()
+        only_counts = self.turns.has_optimizers and not self.turns.wants_backwards
+        is_bare = self.current is None and only_counts and bool(self._seen.recorded)
+        self._attachment.wake(not is_bare)
+
+    def _begin_recorded(self) -> None:
+        if not self._setting.is_open():  # the log directory is gone, or the writer closed
+            self._attachment.remove()
+            return
+        place = StepPlace(
+            self._setting.tag, self.step, self.cadence.every_n_steps, self.cadence.cost
+        )
+        self.current = RecordedStep(self._setting, self.progress, place)
+
+    def jump_to(self, step: int) -> None:
+        """Change the number of the running step."""
+        self.step = step
+        if self.current is not None and self.cadence.is_due(step):
+            self.current.move_to(step)
+        else:
+            self.begin()
+
+    def see_backward(self) -> None:
+        """See whether a backward that begins is the next step's, which some optimizers then missed."""
+        self._hand_over_last()
+        if self.turns.end_with_backward():
+            self.end()
+
+    def end(self, has_begun: bool = False) -> None:
+        """End the step and begin the next; ``has_begun`` says that its backwards have already run."""
+        current = self.current
+        self.turns.begin()
+        ahead = current.take_unused() if current is not None and has_begun else []
+        self._hand_over_last()
+        recorded = current is not None and current.finish(self.turns.wants_backwards)
+        self._last = current if recorded else None
+        self._seen.recorded += recorded
+        self.cadence.end_step(self.step, recorded)
+        self.step += 1
+        self.begin()
+        if self.current is not None:
+            self.current.add_passes(ahead)
+
+    def of(self, optimizer: torch.optim.Optimizer) -> RecordedStep | None:
+        """Return what records the step to which a step of ``optimizer`` belongs now."""
+        if self.current is None and self._last is None:
+            return None
+        return self._last if self.turns.goes_on(optimizer) else self.current
+
+    def follow_scaler(self, scaler: Any) -> None:
+        """Note which scaler steps an optimizer."""
+        if self.current is not None:
+            self.current.follow_scaler(scaler)
+        else:
+            self.progress.scaler = scaler
+
+    def hand_over(self) -> None:
+        """Write what is recorded so far."""
+        self._hand_over_last()
+        if self.current is not None:
+            self.current.hand_over()
+
+    def finish(self) -> None:
+        """End the running step without beginning another."""
+        self._hand_over_last()
+        current, self.current = self.current, None
+        if current is not None:
+            try:
+                self._seen.recorded += current.finish()
+            finally:
+                current.drop()
+
+    def give_up(self) -> None:
+        """Drop everything that is still being recorded."""
+        self._last = None
+        self.drop_current()
+
+    def drop_current(self) -> None:
+        """Stop following the running step."""
+        current, self.current = self.current, None
+        if current is not None:
+            current.drop()
+
+    def _hand_over_last(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            last.hand_over()
