@@ -29,7 +29,7 @@ BUDGETS = {
     "api": 4,
     "autograd": 90,
     "bits": 45,
-    "browser": 300,
+    "browser": 290,
     "cases": 70,
     "compat": 2,
     "commands": 20,
@@ -40,12 +40,12 @@ BUDGETS = {
     "fuzz": 10,
     "golden": 15,
     "integrations": 45,
-    "lint": 40,
+    "lint": 30,
     "record": 25,
     "serve": 50,
     "suite": 14,
     "summarize": 25,
-    "training": 160,
+    "training": 150,
 }
 #: How many tests are named, each with all that it is parametrized by.
 DEAREST = 25
