@@ -18,12 +18,8 @@ class Running:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self.is_held: Callable[[], bool] = self._lock.locked  # asked at every optimizer step
         self._was_collecting = False
-
-    @property
-    def is_held(self) -> bool:
-        """Return whether a backward is being recorded."""
-        return self._lock.locked()
 
     def take(self) -> bool:
         """Begin, unless another thread's backward is being recorded."""

@@ -21,6 +21,7 @@ class StepCounter:
     Attributes:
         step: Number of the running step.
         current: What records that step; ``None`` if it is not recorded.
+        last: What recorded the step before, while an optimizer may still go on with it.
         turns: Whose optimizer's step ends it.
         cadence: Which steps are due.
         progress: What the recorded ones have found out.
@@ -40,14 +41,15 @@ class StepCounter:
         self.turns = turns
         self.cadence = cadence
         self.progress = Progress(setting.scaler)
-        self._last: RecordedStep | None = None  # it has ended, but an optimizer may go on with it
+        self.last: RecordedStep | None = None
         self._setting = setting
         self._seen = seen
         self._attachment = attachment
 
     def begin(self) -> None:
         """Begin the step whose number is ``step``."""
-        self.drop_current()
+        if self.current is not None:
+            self.drop_current()
         if not self._attachment.is_removed and self.cadence.is_due(self.step):
             self._begin_recorded()
         only_counts = self.turns.has_optimizers and not self.turns.wants_backwards
@@ -82,9 +84,10 @@ class StepCounter:
         current = self.current
         self.turns.begin()
         ahead = current.take_unused() if current is not None and has_begun else []
-        self._hand_over_last()
+        if self.last is not None:
+            self._hand_over_last()
         recorded = current is not None and current.finish(self.turns.wants_backwards)
-        self._last = current if recorded else None
+        self.last = current if recorded else None
         self._seen.recorded += recorded
         self.cadence.end_step(self.step, recorded)
         self.step += 1
@@ -94,9 +97,9 @@ class StepCounter:
 
     def of(self, optimizer: torch.optim.Optimizer) -> RecordedStep | None:
         """Return what records the step to which a step of ``optimizer`` belongs now."""
-        if self.current is None and self._last is None:
+        if self.current is None and self.last is None:
             return None
-        return self._last if self.turns.goes_on(optimizer) else self.current
+        return self.last if self.turns.goes_on(optimizer) else self.current
 
     def follow_scaler(self, scaler: Any) -> None:
         """Note which scaler steps an optimizer."""
@@ -123,7 +126,7 @@ class StepCounter:
 
     def give_up(self) -> None:
         """Drop everything that is still being recorded."""
-        self._last = None
+        self.last = None
         self.drop_current()
 
     def drop_current(self) -> None:
@@ -133,6 +136,6 @@ class StepCounter:
             current.drop()
 
     def _hand_over_last(self) -> None:
-        last, self._last = self._last, None
+        last, self.last = self.last, None
         if last is not None:
             last.hand_over()

@@ -73,7 +73,7 @@ class TrainingEvents:
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Hear that an optimizer is about to step."""
-        if self._turns.has_stepped(optimizer) and not self._running.is_held:
+        if self._turns.has_stepped(optimizer) and not self._running.is_held():
             self._turns.close_with_last()
             self._guard(self._steps.end, True)
         if (of := self._steps.of(optimizer)) is not None:
@@ -81,8 +81,10 @@ class TrainingEvents:
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Hear that an optimizer has stepped."""
-        if (of := self._steps.of(optimizer)) is not None:
-            self._guard(of.after_optimizer, optimizer)
+        steps = self._steps
+        if steps.current is not None or steps.last is not None:  # all other steps save the call
+            if (of := steps.of(optimizer)) is not None:
+                self._guard(of.after_optimizer, optimizer)
         self._has_stepped(optimizer)
 
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
@@ -108,7 +110,7 @@ class TrainingEvents:
             return
         if not self._turns.take(optimizer):
             return
-        if self._running.is_held:
+        if self._running.is_held():
             self._ends_with_backward = True
         else:
             self._guard(self._steps.end)

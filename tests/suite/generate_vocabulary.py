@@ -43,6 +43,7 @@ _FLAGS = {
     "isSigned": "is_signed",
     "isElement": "is_element",
     "ofMagnitudes": "of_magnitudes",
+    "ofParameters": "of_parameters",
     "isDrawn": "is_drawn",
 }
 

@@ -63,7 +63,7 @@ def test_a_scaler_of_which_torch_does_not_tell_is_named(
     loss = scaler.scale(net(torch.ones(4, 3)).square().mean())  # before anybody notes it
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
         writer.watch(net, every_n_steps=1)
-        with pytest.warns(UserWarning, match="whether _ScalesItself multiplied this loss"):
+        with pytest.warns(UserWarning, match="whether _ScalesItself has multiplied this loss"):
             loss.backward()
 
 

@@ -10,6 +10,7 @@ export interface Measure {
   readonly isSigned?: true;
   readonly isElement?: true;
   readonly ofMagnitudes?: true;
+  readonly ofParameters?: true;
   readonly isDrawn?: true;
 }
 
@@ -25,10 +26,10 @@ export const MEASURES: readonly Measure[] = [
   { name: "posinf", label: "+inf", meaning: "Elements that are +infinity", unit: "count", isDrawn: true },
   { name: "neginf", label: "−inf", meaning: "Elements that are −infinity", unit: "count", isDrawn: true },
   { name: "numel", label: "elements", meaning: "How many elements there are", unit: "count" },
-  { name: "weight_norm", label: "weight norm", meaning: "L2 norm of the parameter before the optimizer's step", unit: "weight" },
-  { name: "update_norm", label: "update norm", meaning: "L2 norm of what the step added to it", unit: "weight" },
-  { name: "update_ratio", label: "update / weight", meaning: "update norm divided by weight norm: about 0.001 is usual; far more is unstable, far less learns nothing", unit: "ratio" },
-  { name: "update_spread", label: "update_spread", meaning: "Standard error of the update norm, where that is an estimate", unit: "weight" },
+  { name: "weight_norm", label: "weight norm", meaning: "L2 norm of the parameter before the optimizer's step", unit: "weight", ofParameters: true },
+  { name: "update_norm", label: "update norm", meaning: "L2 norm of what the step added to it", unit: "weight", ofParameters: true },
+  { name: "update_ratio", label: "update / weight", meaning: "update norm divided by weight norm: about 0.001 is usual; far more is unstable, far less learns nothing", unit: "ratio", ofParameters: true },
+  { name: "update_spread", label: "update_spread", meaning: "Standard error of the update norm, where that is an estimate", unit: "weight", ofParameters: true },
 ];
 
 // Whole numbers; counts of elements that are not finite; numbers of a parameter at the stage "applied".

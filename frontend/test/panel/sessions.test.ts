@@ -89,4 +89,7 @@ test("an update that is an estimate says so, with its spread", async () => {
   await drawn("parameter:w");
   item("parameter:w").click();
   await waitFor(() => expect(one("estimate")?.textContent).toBe("≈ 0.5 ± 0.0125"));
+  const listed = [...(one("statistics")?.querySelectorAll<HTMLElement>("[data-statistic]") ?? [])].map(({ dataset }) => dataset["statistic"]);
+  expect(listed).toContain("l2_norm");
+  expect(listed).not.toContain("update_spread"); // it is no number of the gradient
 });

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { formatCount, formatNumber, plainNumber } from "../../../base/format";
-import { COUNTS, NONFINITE, OF_PARAMETERS } from "../../../base/vocabulary";
+import { COUNTS, NONFINITE } from "../../../base/vocabulary";
 import { labelOf } from "../../../model/recorded/complex";
 import { isOfParameters, numberAt, type RecordedStep } from "../../../model/recorded/record";
 import { measureOf, type Statistic } from "../../../model/recorded/statistics";
@@ -45,7 +45,7 @@ export function StatisticsTable(props: TableProps): JSX.Element {
 }
 
 function listed(record: RecordedStep): readonly string[] {
-  return record.statistics.filter((name) => !OF_PARAMETERS.includes(name));
+  return record.statistics.filter((name) => measureOf(name)?.ofParameters !== true);
 }
 
 function titleOf(name: string, complex: boolean): string {
