@@ -150,7 +150,9 @@ def test_findings_tell_of_clipping_whichever_stage_is_asked_for(
 def test_findings_tell_of_a_skipped_step_calmly(client: Client):
     finding = kinds(client, step=SKIPPED)["step_skipped"]
     assert finding["severity"] == "note"
-    assert "at a loss scale of 1024 because 4 of 4 parameters' gradients held NaN" in finding["text"]
+    assert (
+        "at a loss scale of 1024 because 4 of 4 parameters' gradients held NaN" in finding["text"]
+    )
     assert "clipped" not in kinds(client, step=SKIPPED)
     later = kinds(client, step=SKIPPED, stage="unscaled")
     assert (
