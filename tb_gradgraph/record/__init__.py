@@ -9,11 +9,11 @@ from tb_gradgraph.record.format.decode import (
     decode_graph,
     decode_manifest,
 )
+from tb_gradgraph.record.format.envelope import PLUGIN_NAME, RecordTag, parse_tag
 from tb_gradgraph.record.format.limits import MAX_RUN_RECORDS, MAX_TAG_BYTES
 from tb_gradgraph.record.format.process import Process, tell_part
 from tb_gradgraph.record.format.segment import Segment
 from tb_gradgraph.record.format.stored import Presence, StoredColumn
-from tb_gradgraph.record.format.tags import PLUGIN_NAME, RecordTag, parse_tag
 from tb_gradgraph.record.read.event_file import Told, list_event_files, list_run_directories
 from tb_gradgraph.record.read.event_file_provider import EventFiles
 from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir

@@ -12,7 +12,7 @@ from torch.utils.tensorboard import SummaryWriter as TorchWriter
 from tb_gradgraph import SummaryWriter
 from tb_gradgraph.commands import doctor
 from tb_gradgraph.commands import main as cli
-from tb_gradgraph.record.format.tags import parse_tag
+from tb_gradgraph.record.format.envelope import parse_tag
 from tb_gradgraph.record.read.event_file import read_event_file
 
 LINEAR = torch.nn.Linear(2, 1)

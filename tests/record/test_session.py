@@ -14,7 +14,7 @@ import pytest
 
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.record.format.decode import decode_chunk, decode_manifest
-from tb_gradgraph.record.format.tags import parse_tag
+from tb_gradgraph.record.format.envelope import parse_tag
 from tb_gradgraph.record.write import chunk_writer, session_thread
 from tb_gradgraph.record.write.session import Session
 from tests.record.samples import Caught, make_graph, make_record, with_count

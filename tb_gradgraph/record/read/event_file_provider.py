@@ -12,7 +12,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.util import tensor_util
 
 from tb_gradgraph.errors import FormatError
-from tb_gradgraph.record.format.tags import PLUGIN_NAME, parse_tag
+from tb_gradgraph.record.format.envelope import PLUGIN_NAME, parse_tag
 from tb_gradgraph.record.read.event_file import Told, list_run_directories, read_events, run_name
 
 _SCALARS = "scalars"

@@ -14,10 +14,10 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record.format.decode import Manifest, decode_chunk, decode_graph, decode_manifest
+from tb_gradgraph.record.format.envelope import PLUGIN_NAME, RecordTag, parse_tag
 from tb_gradgraph.record.format.gap import Gap
 from tb_gradgraph.record.format.limits import MAX_RUN_RECORDS, MAX_RUN_WHOLE_BYTES
 from tb_gradgraph.record.format.segment import Segment
-from tb_gradgraph.record.format.tags import PLUGIN_NAME, RecordTag, parse_tag
 from tb_gradgraph.record.read.event_file import list_run_directories, read_events, run_name
 from tb_gradgraph.record.read.sessions import HiddenRecords, find_hidden, join_sessions, session_run
 from tb_gradgraph.record.read.stored_table import LastColumns, StoredTable
