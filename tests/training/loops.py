@@ -212,6 +212,33 @@ def state_of(net: nn.Module, *optimizers: torch.optim.Optimizer) -> Any:
     return dict(net.state_dict()), grads, [optimizer.state_dict() for optimizer in optimizers]
 
 
+def training(
+    steps: int,
+    step_of: Callable[[Bare, int, Any, torch.optim.Optimizer], None],
+    weighs: bool = False,
+) -> Loop:
+    """Return a loop of SGD over ``small_net`` with ``step_of`` between ``zero_grad`` and the step.
+
+    Args:
+        steps: How many.
+        step_of: Runs the backwards; given what the loop is given, the step, net and optimizer.
+        weighs: Whether weights and updates are noted for comparison too.
+    """
+
+    def loop(run: Bare) -> Any:
+        net = small_net()
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        run.watch(net, optimizer=optimizer)
+        for step in range(steps):
+            optimizer.zero_grad()
+            step_of(run, step, net, optimizer)
+            with run.stepping(step, net) if weighs else contextlib.nullcontext():
+                optimizer.step()
+        return state_of(net, optimizer)
+
+    return loop
+
+
 def small_net() -> nn.Module:
     """Make a net of two layers, one of whose weights has more elements than are kept whole."""
     return nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2))

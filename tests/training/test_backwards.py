@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.training.loops import Bare, run_both, small_net, state_of
+from tests.training.loops import Bare, run_both, small_net, state_of, training
 
 LEVELS = ("param", "module", "op")
 
@@ -100,38 +100,24 @@ def test_two_backwards_over_one_graph(create: bool, level: str, tmp_path: pathli
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_backward_of_chosen_inputs(level: str, tmp_path: pathlib.Path) -> None:
-    def loop(run: Bare) -> Any:
-        net = small_net()
-        optimizer = torch.optim.SGD(net.parameters(), 0.1)
-        run.watch(net, optimizer=optimizer)
-        for step in range(3):
-            optimizer.zero_grad()
-            net(torch.randn(4, 3)).square().mean().backward(inputs=[net[0].weight, net[2].bias])
-            run.note(step, "backward", net)
-            run.note(step, "applied", net)
-            optimizer.step()
-        return state_of(net, optimizer)
+    def step_of(run: Bare, step: int, net: Any, _: Any) -> None:
+        net(torch.randn(4, 3)).square().mean().backward(inputs=[net[0].weight, net[2].bias])
+        run.note(step, "backward", net)
+        run.note(step, "applied", net)
 
-    run_both(loop, tmp_path, level=level)
+    run_both(training(3, step_of), tmp_path, level=level)
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_roots_that_are_edges(level: str, tmp_path: pathlib.Path) -> None:
-    def loop(run: Bare) -> Any:
-        net = small_net()
-        optimizer = torch.optim.SGD(net.parameters(), 0.1)
-        run.watch(net, optimizer=optimizer)
-        for step in range(3):
-            optimizer.zero_grad()
-            loss = net(torch.randn(4, 3)).square().mean()
-            edge = torch.autograd.graph.get_gradient_edge(loss)
-            torch.autograd.backward([edge if step else loss], [torch.ones(())])
-            run.note(step, "backward", net)
-            run.note(step, "applied", net)
-            optimizer.step()
-        return state_of(net, optimizer)
+    def step_of(run: Bare, step: int, net: Any, _: Any) -> None:
+        loss = net(torch.randn(4, 3)).square().mean()
+        edge = torch.autograd.graph.get_gradient_edge(loss)
+        torch.autograd.backward([edge if step else loss], [torch.ones(())])
+        run.note(step, "backward", net)
+        run.note(step, "applied", net)
 
-    run_both(loop, tmp_path, level=level)
+    run_both(training(3, step_of), tmp_path, level=level)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -150,19 +136,12 @@ def test_a_backward_within_a_backward(level: str, tmp_path: pathlib.Path) -> Non
                 (given * 2).backward(gradient)
             return given.grad
 
-    def loop(run: Bare) -> Any:
-        net = small_net()
-        optimizer = torch.optim.SGD(net.parameters(), 0.1)
-        run.watch(net, optimizer=optimizer)
-        for step in range(3):
-            optimizer.zero_grad()
-            Nested.apply(net(torch.randn(4, 3))).square().mean().backward()
-            run.note(step, "backward", net)
-            run.note(step, "applied", net)
-            optimizer.step()
-        return state_of(net, optimizer)
+    def step_of(run: Bare, step: int, net: Any, _: Any) -> None:
+        Nested.apply(net(torch.randn(4, 3))).square().mean().backward()
+        run.note(step, "backward", net)
+        run.note(step, "applied", net)
 
-    log = run_both(loop, tmp_path, level=level)
+    log = run_both(training(3, step_of), tmp_path, level=level)
     assert log.places == [(s, stage, 0) for s in range(3) for stage in ("backward", "applied")]
 
 

@@ -10,26 +10,18 @@ import pytest
 import torch
 from torch import nn
 
-from tests.training.loops import Bare, run_both, small_net, state_of
+from tests.training.loops import Bare, run_both, small_net, state_of, training
 
 
 def _clipped(clip: Callable[[Any], Any], factor: float = 1.0) -> Any:
-    def loop(run: Bare) -> Any:
-        net = small_net()
-        optimizer = torch.optim.SGD(net.parameters(), 0.1)
-        run.watch(net, optimizer=optimizer)
-        for step in range(2):
-            optimizer.zero_grad()
-            (net(torch.randn(4, 3)).square().mean() * factor).backward()
-            run.note(step, "backward", net)
-            clip(net.parameters())
-            run.note(step, "clipped", net)
-            run.note(step, "applied", net)
-            with run.stepping(step, net):
-                optimizer.step()
-        return state_of(net, optimizer)
+    def step_of(run: Bare, step: int, net: nn.Module, _: Any) -> None:
+        (net(torch.randn(4, 3)).square().mean() * factor).backward()
+        run.note(step, "backward", net)
+        clip(net.parameters())
+        run.note(step, "clipped", net)
+        run.note(step, "applied", net)
 
-    return loop
+    return training(2, step_of, weighs=True)
 
 
 def _by_norm(parameters: Any) -> None:

@@ -14,30 +14,22 @@ from tb_gradgraph.serve.request.parameters import Parameters
 from tb_gradgraph.serve.routes.findings_route import answer_findings
 from tb_gradgraph.serve.runs.reader import Reader
 from tb_gradgraph.training.step.records import CLEARED
-from tests.training.loops import Bare, run_both, small_net, state_of
+from tests.training.loops import Bare, run_both, training
 
 CLEARED_AT = 1
 
 
 def _loop(set_to_none: bool, passes: int = 1, some: bool = False, clips: bool = False) -> Any:
-    def loop(run: Bare) -> Any:
-        net = small_net()
-        optimizer = torch.optim.SGD(net.parameters(), 0.1)
-        run.watch(net, optimizer=optimizer)
-        for step in range(3):
-            optimizer.zero_grad()
-            for _ in range(passes):
-                net(torch.randn(4, 3)).square().mean().backward()
-            if clips:
-                torch.nn.utils.clip_grad_norm_(net.parameters(), 1e-3)
-            if step == CLEARED_AT:
-                (net[0] if some else optimizer).zero_grad(set_to_none)
-            run.note(step, "applied", net, passes - 1)
-            with run.stepping(step, net):
-                optimizer.step()
-        return state_of(net, optimizer)
+    def step_of(run: Bare, step: int, net: Any, optimizer: torch.optim.Optimizer) -> None:
+        for _ in range(passes):
+            net(torch.randn(4, 3)).square().mean().backward()
+        if clips:
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 1e-3)
+        if step == CLEARED_AT:
+            (net[0] if some else optimizer).zero_grad(set_to_none)
+        run.note(step, "applied", net, passes - 1)
 
-    return loop
+    return training(3, step_of, weighs=True)
 
 
 def _findings(logdir: pathlib.Path, step: int) -> dict[str, str]:
