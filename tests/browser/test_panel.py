@@ -41,19 +41,25 @@ def test_edges_into_x_carry_their_own_shares(address, page):
     assert shares == {"/AddBackward0.0": -4, "/MulBackward0.0": 8}
 
 
+def numbers_of(panel: Panel) -> dict[str, str]:
+    """Return what is written on the boxes: they follow the record, and colors follow the scale too."""
+    return {key: item.value for key, item in panel.items().items()}
+
+
 @pytest.mark.parametrize("load_fast", [True, False])
 def test_slider_changes_the_colors_and_not_the_layout(load_fast, tensorboard_server, logdir, page):
     panel = Panel.open(page, tensorboard_server(logdir, load_fast=load_fast), run="digits")
     steps = [record.step for record in read_one_run(logdir / "digits").records]
+    panel.wait_until(lambda: "number" in {item.state for item in panel.items().values()})
+    numbers = numbers_of(panel)  # of the last step, at which it opens
     panel.move_slider(0)
     panel.wait_until(lambda: panel.control("step").input_value() == "0")
-    panel.wait_until(lambda: "number" in {item.state for item in panel.items().values()})
-    page.wait_for_timeout(300)  # the numbers of step 0 may still be on their way
+    panel.wait_until(lambda: numbers_of(panel) != numbers)
     first, places = panel.colors(), panel.places()
     panel.move_slider(len(steps) - 1)
     panel.wait_until(lambda: panel.control("step").input_value() == str(steps[-1]))
+    panel.wait_until(lambda: numbers_of(panel) == numbers)
     panel.wait_until(lambda: panel.colors() != first)
-    page.wait_for_timeout(300)
     last = panel.colors()
     assert panel.places() == places
     changed = {key for key in last if last[key] != first[key]}

@@ -25,6 +25,7 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault
 from tb_gradgraph.autograd.user_code.anomaly_lines import AnomalyLines
 from tb_gradgraph.autograd.user_code.functions import running_function
+from tb_gradgraph.autograd.user_code.line_reading import read_line
 from tb_gradgraph.autograd.user_code.stack_frames import (
     Place,
     Snapshots,
@@ -230,7 +231,7 @@ class ForwardNotes:
         """Read the variables of ``frame`` if they can tell something new."""
         key, operands = id(frame), self.operands
         unread = self._read_at.get(key) != self._next or event == "return"
-        reading = operands.reading(frame) if event == "line" else None
+        reading = read_line(frame.f_code, frame.f_lasti) if event == "line" else None
         variables: Mapping[str, Any] = {}
         if unread or (reading is not None and reading.early):
             variables = self._snapshots.read(frame)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import torch
@@ -19,14 +19,12 @@ from tb_gradgraph.autograd.torch_internals.engine import (
     node_name,
     sequence_nr,
 )
-from tb_gradgraph.autograd.user_code.line_reading import read_line
 from tb_gradgraph.autograd.user_code.line_values import ONE_INPUT, Reading, Value
 from tb_gradgraph.autograd.user_code.module_attributes import attribute_of, looks_up_plainly
 from tb_gradgraph.autograd.user_code.stack_frames import is_users, local_variables
 
 #: An operand: its place among the node's inputs, and the tensor or its maker.
 Operand = tuple[int, "SeenTensor | Origin"]
-_UNREAD: Any = object()
 #: What each operator makes of plain tensors.
 _NODES = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "@": "Mm"}
 _PLAIN = (torch.Tensor, torch.nn.Parameter, getattr(torch.nn, "Buffer", torch.Tensor))
@@ -63,20 +61,7 @@ class UsedOperands:
         """Prepare; ``made_by`` returns a tensor's node where asking is safe."""
         self.found: dict[int, list[Operand]] = {}  # by the node's number
         self._seen, self._made_by = seen, made_by
-        self._readings: dict[
-            tuple[int, int], Reading | None
-        ] = {}  # by the code's ``id``, and offset
-        self._codes: dict[int, CodeType] = {}
         self._pending: dict[int, _Pending] = {}  # by the frame's ``id``
-
-    def reading(self, frame: FrameType) -> Reading | None:
-        """Return the useful part of the line that ``frame`` is about to run."""
-        key = (id(frame.f_code), frame.f_lasti)
-        reading = self._readings.get(key, _UNREAD)
-        if reading is _UNREAD:
-            self._codes[key[0]] = frame.f_code  # keeps its identity taken
-            reading = self._readings[key] = read_line(frame.f_code, frame.f_lasti)
-        return reading
 
     def end_line(
         self, frame: FrameType, variables: Mapping[str, Any], returned: Any, returns: bool
