@@ -38,6 +38,11 @@ class Findings:
     ways: dict[str, int] = dataclasses.field(default_factory=dict)
     results: list[Result] = dataclasses.field(default_factory=list)  # the noteworthy ones
 
+    def differing(self) -> str:
+        """Return the count and the first of the differences, so that a long run tells early."""
+        places = [result.place for result in self.results if result.differs]
+        return f"{len(places)} ({', '.join(places[:5])})" if places else "0"
+
     def add(self, other: Findings) -> None:
         """Take in those of another process."""
         self.results += other.results
@@ -59,8 +64,10 @@ def run_chunks(sources: Sequence[Source], plan: Plan) -> Findings:
                 running.append(_Chunk(waiting.pop(), plan, pathlib.Path(directory)))
             for chunk in [chunk for chunk in running if chunk.has_ended()]:
                 running.remove(chunk)
-                found.add(chunk.findings())
-                _tell(f"{total - len(waiting) - len(running)} of {total} chunks")
+                its = chunk.findings()
+                found.add(its)
+                ended = total - len(waiting) - len(running)
+                _tell(f"{ended} of {total} chunks; in this one differ: {its.differing()}")
             time.sleep(0.05)
     gc.unfreeze()
     return found
