@@ -64,6 +64,7 @@ lint: .venv/installed-test
 	$(BIN)/mypy
 	$(BIN)/codespell
 	$(BIN)/clang-format --dry-run --Werror tb_gradgraph/summarize/csrc/*.[ch]
+	.ci/check_frontend lint
 	$(BIN)/python -m tests.count_lines
 
 # What the tests reach in Python, processes that they start included, and in TypeScript. A test that

@@ -12,7 +12,8 @@ const SOUND = {
   "src/index.ts": 'void import("./panel/app");',
   "src/base/point.ts": "// No window is needed here.\nexport interface Point { readonly x: number }",
   "src/model/graph.ts": 'import type { Point } from "../base/point";\nexport const at = (point: Point): number => point.x;',
-  "src/panel/app.tsx": 'import style from "./look.css?inline";\nimport { at } from "../model/graph";\nexport const App = () => <p title={style}>{at({ x: 1 })}</p>;',
+  "src/panel/app.tsx":
+    'import style from "./look.css?inline";\nimport { at } from "../model/graph";\nexport const App = () => <p title={style}>{at({ x: 1 })}</p>;',
   "src/panel/look.css": "p { margin: 0; }",
 };
 
@@ -89,18 +90,27 @@ test("views never import each other, and no layer below knows the panel", () => 
   const order = Object.keys(ROOMS);
   const reach = (room) => new Set([room, ...ROOMS[room].flatMap((one) => [...reach(one)])]);
   const views = ["panel/graph", "panel/flow", "panel/charts", "panel/card"];
-  for (const view of views) assert.deepEqual(views.filter((other) => reach(view).has(other)), [view]);
+  for (const view of views)
+    assert.deepEqual(
+      views.filter((other) => reach(view).has(other)),
+      [view],
+    );
   for (const room of order.filter((one) => !/^(panel|\.)/.test(one))) {
-    assert.deepEqual([...reach(room)].filter((one) => one.startsWith("panel")), []);
+    assert.deepEqual(
+      [...reach(room)].filter((one) => one.startsWith("panel")),
+      [],
+    );
   }
 });
 
 test("no DOM below, no any, no HTML from names, no long file", () => {
-  assert.deepEqual(problemsWith({ "src/model/width.ts": "export const width = () => window.innerWidth;" }), ["model/width.ts: no DOM here"]);
+  assert.deepEqual(problemsWith({ "src/model/width.ts": "export const width = () => window.innerWidth;" }), [
+    "model/width.ts: no DOM here",
+  ]);
   assert.deepEqual(problemsWith({ "src/panel/width.ts": "export const width = () => window.innerWidth;" }), []);
   assert.deepEqual(problemsWith({ "src/panel/cast.ts": "export const cast = (it: unknown) => it as any;" }), ["panel/cast.ts: no any"]);
   const html = "export const put = (at: Element, name: string) => void (at.innerHTML = name);";
   assert.deepEqual(problemsWith({ "src/panel/put.ts": html }), ["panel/put.ts: names are user data, no HTML"]);
   assert.deepEqual(problemsWith({ "src/panel/long.css": "\n".repeat(249) }), []);
-  assert.deepEqual(problemsWith({ "src/panel/long.css": "\n".repeat(250) }), ["panel/long.css: 251 lines, at most 250"]);
+  assert.deepEqual(problemsWith({ "src/panel/long.css": "\n".repeat(280) }), ["panel/long.css: 281 lines, at most 280"]);
 });

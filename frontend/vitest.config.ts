@@ -6,7 +6,15 @@ import { defineConfig } from "vitest/config";
 const system = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const launchOptions = {
   ...(existsSync(system) ? { executablePath: system } : {}),
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
 };
 
 // How many times as long as on an idle machine a test may wait, as tests/patience.py measured it.

@@ -68,8 +68,10 @@ export function flowOf(run: FixtureRun, statistic: Statistic = DEFAULT_STATISTIC
   const hierarchy = hierarchyOf(run);
   const parts = statistic.columns.map((column) => {
     const pages = [];
-    for (let from = 0; ; ) {
-      const frame = parseFrame<FlowHeader>(frameBytes(run, "flow", { statistic: column, stage, backward_pass: "0", every: "1", from: String(from) }));
+    for (let from = 0; ;) {
+      const frame = parseFrame<FlowHeader>(
+        frameBytes(run, "flow", { statistic: column, stage, backward_pass: "0", every: "1", from: String(from) }),
+      );
       const page = frame.ok ? parsePage(frame.value) : frame;
       if (!page.ok) throw new Error(page.error);
       pages.push(page.value);
@@ -79,7 +81,8 @@ export function flowOf(run: FixtureRun, statistic: Statistic = DEFAULT_STATISTIC
   });
   const [first] = parts;
   const numbers = {
-    steps: first!.flatMap(({ steps }) => steps), slots: first![0]!.slots,
+    steps: first!.flatMap(({ steps }) => steps),
+    slots: first![0]!.slots,
     values: parts.map((pages) => Float32Array.from(pages.flatMap(({ values }) => [...values]))),
     arrived: Uint8Array.from(first!.flatMap(({ arrived }) => [...arrived])),
   };

@@ -28,8 +28,7 @@ declare module "vitest" {
   }
 }
 
-export const waitFor = <T>(check: () => T): Promise<T> =>
-  vi.waitFor(check, { timeout: 8000 * inject("patience"), interval: 20 });
+export const waitFor = <T>(check: () => T): Promise<T> => vi.waitFor(check, { timeout: 8000 * inject("patience"), interval: 20 });
 export const press = (key: string, target: EventTarget = document): boolean =>
   target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 export const settle = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -49,7 +48,10 @@ export function useStage(): Stage {
   let unmount: () => void = () => undefined;
   let unserve: () => void = () => undefined;
   const stage: Stage = {
-    runs: [], asked: [], place: document.createElement("div"), options: {},
+    runs: [],
+    asked: [],
+    place: document.createElement("div"),
+    options: {},
     show(...shown) {
       stage.runs = shown;
       unmount = mount(stage.place, { base: "./fixture/", ...stage.options });

@@ -25,7 +25,10 @@ function askedOf(run: string, tag: string, { step, backwardPass, stage }: Place)
 }
 
 export class Client {
-  constructor(private readonly base = "./", private readonly answer: Fetch = (url) => fetch(url, { credentials: "same-origin" })) {}
+  constructor(
+    private readonly base = "./",
+    private readonly answer: Fetch = (url) => fetch(url, { credentials: "same-origin" }),
+  ) {}
 
   // With `allSessions`, also the sessions that later ones of a run hide, as runs.
   async runs(allSessions = false): Promise<Result<readonly Run[]>> {

@@ -16,7 +16,12 @@ export function embeddedFetch(pack: ArrayBuffer): Fetch {
     const found = answers.get(keyOf(url));
     if (found === undefined) {
       console.debug(`gradgraph: not in this file: ${url}`);
-      return Promise.resolve(Response.json({ error: "This file does not hold that. TensorBoard shows it, from the log that the file was made from." }, { status: 404 }));
+      return Promise.resolve(
+        Response.json(
+          { error: "This file does not hold that. TensorBoard shows it, from the log that the file was made from." },
+          { status: 404 },
+        ),
+      );
     }
     const [offset, length] = found;
     return Promise.resolve(new Response(new Uint8Array(pack, start + offset, length)));

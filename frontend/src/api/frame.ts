@@ -26,11 +26,7 @@ export function parseFrame<H>(buffer: ArrayBuffer): Result<Frame<H>> {
   return parseArrays(buffer, headerEnd, header);
 }
 
-function parseArrays<H>(
-  buffer: ArrayBuffer,
-  start: number,
-  header: H & { readonly arrays?: readonly ArrayHeader[] },
-): Result<Frame<H>> {
+function parseArrays<H>(buffer: ArrayBuffer, start: number, header: H & { readonly arrays?: readonly ArrayHeader[] }): Result<Frame<H>> {
   const arrays = new Map<string, FrameArray>();
   let offset = start;
   for (const { name, dtype, shape } of header.arrays ?? []) {

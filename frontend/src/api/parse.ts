@@ -85,9 +85,12 @@ export function parseNodeSeries({ header, arrays }: Frame<NodeHeader>): Result<N
   const histogram = arrays.get("histogram");
   const records = header.steps.length;
   const fits =
-    values instanceof Float32Array && values.length === header.statistics.length * records &&
-    present instanceof Uint8Array && present.length === records &&
-    histogram instanceof Uint16Array && histogram.length === records * HISTOGRAM_BINS;
+    values instanceof Float32Array &&
+    values.length === header.statistics.length * records &&
+    present instanceof Uint8Array &&
+    present.length === records &&
+    histogram instanceof Uint16Array &&
+    histogram.length === records * HISTOGRAM_BINS;
   if (!fits) return failure(`node: the arrays do not fit ${records} records.`);
   return success({
     key: header.key,
@@ -95,7 +98,9 @@ export function parseNodeSeries({ header, arrays }: Frame<NodeHeader>): Result<N
     steps: header.steps,
     backwardPasses: header.backward_passes,
     stages: header.stages,
-    values, present, histogram,
+    values,
+    present,
+    histogram,
     histogramLow: header.histogram_low,
     histogramWidth: header.histogram_width,
     whole: new Map(header.whole.map((entry) => [entry.record, parseWhole(entry)])),
@@ -104,8 +109,9 @@ export function parseNodeSeries({ header, arrays }: Frame<NodeHeader>): Result<N
 
 // Which record of a series is the one at a step, pass and stage; -1: none.
 export function recordIn(series: NodeSeries, place: Pick<RecordRef, "step" | "backwardPass" | "stage"> | undefined): number {
-  return series.steps.findIndex((step, i) =>
-    step === place?.step && series.backwardPasses[i] === place.backwardPass && series.stages[i] === place.stage);
+  return series.steps.findIndex(
+    (step, i) => step === place?.step && series.backwardPasses[i] === place.backwardPass && series.stages[i] === place.stage,
+  );
 }
 
 // Steps of a series at which any row is above a limit.
@@ -120,7 +126,9 @@ export function readingsAbove({ header, arrays }: Frame<SeriesHeader>, limit: nu
 // All elements of one tensor, row-major; complex ones as real and imaginary part in turn.
 export function parseTensor({ header, arrays }: Frame<TensorHeader>): Result<readonly number[]> {
   const elements = arrays.get("elements");
-  return elements === undefined ? failure(`tensor: the ${header.what} of row ${header.row} has no elements.`) : success(Array.from(elements));
+  return elements === undefined
+    ? failure(`tensor: the ${header.what} of row ${header.row} has no elements.`)
+    : success(Array.from(elements));
 }
 
 function parseWhole({ gradient, value }: WholeReply): Whole {

@@ -33,13 +33,14 @@ export async function readFlow(client: Client, query: FlowQuery, from = 0): Prom
   if (failed !== undefined && !failed.ok) return failed;
   const columns = parts.flatMap((part) => (part.ok ? [part.value] : []));
   const [first] = columns;
-  if (first === undefined || columns.some(({ steps }) => steps.length !== first.steps.length)) return failure("flow: steps were added while it was read.");
+  if (first === undefined || columns.some(({ steps }) => steps.length !== first.steps.length))
+    return failure("flow: steps were added while it was read.");
   return success({ steps: first.steps, slots: first.slots, values: columns.map(({ values }) => values), arrived: first.arrived });
 }
 
 async function readColumn(client: Client, query: FlowQuery, statistic: string, start: number): Promise<Result<Page>> {
   const pages: Page[] = [];
-  for (let from = start; ; ) {
+  for (let from = start; ;) {
     const page = await readPage(client, query, statistic, from);
     if (!page.ok) return page;
     pages.push(page.value);
@@ -58,8 +59,10 @@ export function parsePage({ header, arrays }: Frame<FlowHeader>): Result<Page> {
   const { steps, slots, total } = header;
   const [values, arrived] = [arrays.get("values"), arrays.get("arrived")];
   const expected = steps.length * slots;
-  if (!(values instanceof Float32Array) || values.length !== expected) return failure(`flow: expected ${expected} values, got ${values?.length ?? "none"}.`);
-  if (!(arrived instanceof Uint8Array) || arrived.length !== expected) return failure(`flow: expected ${expected} marks, got ${arrived?.length ?? "none"}.`);
+  if (!(values instanceof Float32Array) || values.length !== expected)
+    return failure(`flow: expected ${expected} values, got ${values?.length ?? "none"}.`);
+  if (!(arrived instanceof Uint8Array) || arrived.length !== expected)
+    return failure(`flow: expected ${expected} marks, got ${arrived?.length ?? "none"}.`);
   return success({ steps, slots, total, values, arrived });
 }
 

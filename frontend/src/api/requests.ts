@@ -37,7 +37,8 @@ export interface FrameRequests {
   readonly step: { readonly asks: OfRecord; readonly gives: StepHeader };
   readonly series: { readonly asks: OfGraph & Part & { readonly statistic: string }; readonly gives: SeriesHeader };
   readonly flow: {
-    readonly asks: OfGraph & Part & { readonly statistic: string; readonly stage: string; readonly backward_pass: number; readonly every: number };
+    readonly asks: OfGraph &
+      Part & { readonly statistic: string; readonly stage: string; readonly backward_pass: number; readonly every: number };
     readonly gives: FlowHeader;
   };
   readonly scalar: { readonly asks: OfTag; readonly gives: ScalarHeader };
@@ -78,5 +79,11 @@ export function keyOf(url: string): string {
   const { pathname, searchParams } = new URL(url, "http://file/");
   const route = pathname.slice(pathname.lastIndexOf("/") + 1);
   const names: readonly string[] = Object.hasOwn(PARAMETERS, route) ? PARAMETERS[route as Route] : [];
-  return [route, ...names.filter((name) => searchParams.has(name)).map((name) => `${name}=${searchParams.get(name)}`).sort()].join("\n");
+  return [
+    route,
+    ...names
+      .filter((name) => searchParams.has(name))
+      .map((name) => `${name}=${searchParams.get(name)}`)
+      .sort(),
+  ].join("\n");
 }

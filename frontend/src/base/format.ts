@@ -40,7 +40,11 @@ export function formatCount(value: number): string {
 
 // 12345678 -> "12.3M", for numbers of parameters.
 export function formatAmount(value: number): string {
-  const units: readonly [number, string][] = [[1e9, "B"], [1e6, "M"], [1e3, "k"]];
+  const units: readonly [number, string][] = [
+    [1e9, "B"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ];
   for (const [size, unit] of units) {
     if (value >= size) return trimZeros((value / size).toFixed(value >= 100 * size ? 0 : 1)) + unit;
   }

@@ -18,12 +18,7 @@ export interface Size {
 }
 
 export function contains(rect: Rect, point: Point): boolean {
-  return (
-    point.x >= rect.x &&
-    point.y >= rect.y &&
-    point.x <= rect.x + rect.width &&
-    point.y <= rect.y + rect.height
-  );
+  return point.x >= rect.x && point.y >= rect.y && point.x <= rect.x + rect.width && point.y <= rect.y + rect.height;
 }
 
 export function encloses(outer: Rect, { x, y, width, height }: Rect): boolean {

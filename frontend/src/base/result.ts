@@ -1,8 +1,6 @@
 // A value or the sentence that says why there is none.
 
-export type Result<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly error: string };
+export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
 
 export function success<T>(value: T): Result<T> {
   return { ok: true, value };

@@ -75,7 +75,10 @@ function columnsOf({ rects, paths, size }: Tall, cuts: readonly number[], top: n
   const columns: Column[] = [];
   for (let column = 0; column <= cuts.length; column++) {
     const [low, high] = [cuts[column - 1] ?? -Infinity, cuts[column] ?? Infinity];
-    const within = paths.flat().filter(({ y }) => y > low && y <= high).map(({ x }) => x);
+    const within = paths
+      .flat()
+      .filter(({ y }) => y > low && y <= high)
+      .map(({ x }) => x);
     const own = rects.filter(({ y }) => y > low && y <= high);
     const xs = [...within, ...(crossings[column] ?? []), ...(crossings[column - 1] ?? [])];
     const left = xs.concat(own.map(({ x }) => x)).reduce((least, x) => Math.min(least, x), Infinity);
@@ -92,7 +95,12 @@ function crossingsAt(path: readonly Point[], cut: number): readonly number[] {
   return path.flatMap(({ x, y }, i) => (i > 0 && path[i - 1]!.y > cut !== y > cut ? [x] : []));
 }
 
-function moved(path: readonly Point[], cuts: readonly number[], columns: readonly Column[], lower: (y: number) => number): readonly Point[] {
+function moved(
+  path: readonly Point[],
+  cuts: readonly number[],
+  columns: readonly Column[],
+  lower: (y: number) => number,
+): readonly Point[] {
   return path.flatMap(({ x, y }, i) => {
     const now = columnAt(cuts, y);
     const points: Point[] = [];
@@ -112,7 +120,9 @@ function detourBetween(columns: readonly Column[], cuts: readonly number[], colu
   const outer = LANE * (from.crossings.length - order);
   const [below, beside, above] = [from.bottom + outer, from.right + outer, cuts[column]! + to.dy - LANE * (order + 1)];
   return [
-    { x: x + from.dx, y: below }, { x: beside, y: below },
-    { x: beside, y: above }, { x: x + to.dx, y: above },
+    { x: x + from.dx, y: below },
+    { x: beside, y: below },
+    { x: beside, y: above },
+    { x: x + to.dx, y: above },
   ];
 }

@@ -12,7 +12,10 @@ export const MARK_RADIUS = 7;
 // First it tries the middle of the piece that stays visible most under the label
 // (a short bend would be hidden whole), then other pieces and places on them, first clear of other edges, then across them. An edge with no
 // free place has no label. A folded chain has its mark there, and the label to the right of the mark.
-export function placeLabels({ boxes, edges }: Laid, { open, marked }: Pick<LayoutRequest, "open" | "marked">): readonly (Point | undefined)[] {
+export function placeLabels(
+  { boxes, edges }: Laid,
+  { open, marked }: Pick<LayoutRequest, "open" | "marked">,
+): readonly (Point | undefined)[] {
   const taken = new Cells();
   boxes.forEach((rect, box) => taken.add(open[box] === 1 ? { ...rect, height: TITLE_HEIGHT + 4 } : rect, -1));
   const lines = new Cells();

@@ -50,7 +50,11 @@ export function toElk({ parent, open, width, height, source, target }: LayoutReq
     const siblings = around === -1 ? top : (nodes[around]!.children ??= []);
     siblings.push(nodes[box]!);
   });
-  const edges = Array.from(source, (from, edge): ElkExtendedEdge => ({ id: `e${edge}`, sources: [String(from)], targets: [String(target[edge])] }));
+  const edges = Array.from(source, (from, edge): ElkExtendedEdge => ({
+    id: `e${edge}`,
+    sources: [String(from)],
+    targets: [String(target[edge])],
+  }));
   nodes.forEach((node) => wrapLong(node));
   return wrapLong({ id: "root", layoutOptions: ROOT, children: top, edges });
 }
@@ -92,5 +96,6 @@ export function rectOf({ x = 0, y = 0, width = 0, height = 0 }: ElkNode): Rect {
 // An edge that ELK did not route has no points.
 export function pathsOf({ edges = [] }: ElkNode): (id: string) => readonly Point[] {
   const byId = new Map(edges.map((edge) => [edge.id, edge]));
-  return (id) => (byId.get(id)?.sections ?? []).flatMap(({ startPoint, bendPoints, endPoint }) => [startPoint, ...(bendPoints ?? []), endPoint]);
+  return (id) =>
+    (byId.get(id)?.sections ?? []).flatMap(({ startPoint, bendPoints, endPoint }) => [startPoint, ...(bendPoints ?? []), endPoint]);
 }

@@ -25,15 +25,22 @@ export class LayoutEngine {
 
   // `key` names the visible graph: equal keys give the same layout, without a new run. A long run
   // gives way to the next one. `onPart`: how much of it is done, 0..1.
-  layOut(key: string, visible: VisibleGraph, sizes: () => readonly Size[], onPart: (part: number) => void = () => {}): Promise<Result<LaidOut>> {
+  layOut(
+    key: string,
+    visible: VisibleGraph,
+    sizes: () => readonly Size[],
+    onPart: (part: number) => void = () => {},
+  ): Promise<Result<LaidOut>> {
     this.wanted = key;
     const known = this.known.get(key);
     if (known !== undefined) return known;
     if ((this.running?.boxes ?? 0) > LONG_FROM) this.cancel();
-    const run = this.last.then(() => (this.wanted === key ? this.run(visible, sizes(), onPart) : STOPPED)).then((reply) => {
-      if (!reply.ok) this.known.delete(key);
-      return reply;
-    });
+    const run = this.last
+      .then(() => (this.wanted === key ? this.run(visible, sizes(), onPart) : STOPPED))
+      .then((reply) => {
+        if (!reply.ok) this.known.delete(key);
+        return reply;
+      });
     this.last = run;
     this.known.set(key, run);
     const oldest = this.known.keys().next().value;
@@ -68,7 +75,9 @@ export class LayoutEngine {
 
   private start(): Worker {
     // Written literally, because only then does the bundler give the worker its own file.
-    return this.workerUrl !== undefined ? new Worker(this.workerUrl) : new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
+    return this.workerUrl !== undefined
+      ? new Worker(this.workerUrl)
+      : new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
   }
 
   close(): void {

@@ -52,8 +52,20 @@ export function packLaid({ boxes, edges, bounds, labels }: LaidOut): Packed {
 
 export function unpackLaid({ rects, starts, points, labels }: Packed): LaidOut {
   const pointAt = (from: Float64Array, at: number): Point => ({ x: from[2 * at]!, y: from[2 * at + 1]! });
-  const all = Array.from({ length: rects.length / 4 }, (_, i): Rect => ({ x: rects[4 * i]!, y: rects[4 * i + 1]!, width: rects[4 * i + 2]!, height: rects[4 * i + 3]! }));
+  const all = Array.from({ length: rects.length / 4 }, (_, i): Rect => ({
+    x: rects[4 * i]!,
+    y: rects[4 * i + 1]!,
+    width: rects[4 * i + 2]!,
+    height: rects[4 * i + 3]!,
+  }));
   const bounds = all.pop()!;
-  const edges = Array.from({ length: starts.length - 1 }, (_, edge) => Array.from({ length: starts[edge + 1]! - starts[edge]! }, (_, i) => pointAt(points, starts[edge]! + i)));
-  return { boxes: all, bounds, edges, labels: edges.map((_, edge) => (Number.isNaN(labels[2 * edge]) ? undefined : pointAt(labels, edge))) };
+  const edges = Array.from({ length: starts.length - 1 }, (_, edge) =>
+    Array.from({ length: starts[edge + 1]! - starts[edge]! }, (_, i) => pointAt(points, starts[edge]! + i)),
+  );
+  return {
+    boxes: all,
+    bounds,
+    edges,
+    labels: edges.map((_, edge) => (Number.isNaN(labels[2 * edge]) ? undefined : pointAt(labels, edge))),
+  };
 }

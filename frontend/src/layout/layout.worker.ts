@@ -24,11 +24,14 @@ function layOut(request: LayoutRequest): readonly [Laid, string] {
   let told = performance.now();
   try {
     if (request.parent.length <= TOGETHER) return [fromElk(runElk(toElk(request)), request), ""];
-    return [layOutLevels(request, (part) => {
-      if (performance.now() - told < TELL_MS) return;
-      told = performance.now();
-      post({ kind: "part", part });
-    }), ""];
+    return [
+      layOutLevels(request, (part) => {
+        if (performance.now() - told < TELL_MS) return;
+        told = performance.now();
+        post({ kind: "part", part });
+      }),
+      "",
+    ];
   } catch (error) {
     // ELK has known failures on some graphs; a plain stack is still readable.
     return [stackBoxes(request), String(error)];

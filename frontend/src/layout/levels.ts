@@ -110,10 +110,14 @@ export function layOutLevels(request: LayoutRequest, onPart: (part: number) => v
     const rect = laid.get(around)!.rects.get(box)!;
     boxes.push({ ...rect, x: x + rect.x, y: y + rect.y });
   });
-  const edges = routes.map((pieces) => straighten(pieces.flatMap(({ level, index }) => {
-    const { x, y } = offset(level);
-    return laid.get(level)!.paths[index]!.map((point) => ({ x: x + point.x, y: y + point.y }));
-  })));
+  const edges = routes.map((pieces) =>
+    straighten(
+      pieces.flatMap(({ level, index }) => {
+        const { x, y } = offset(level);
+        return laid.get(level)!.paths[index]!.map((point) => ({ x: x + point.x, y: y + point.y }));
+      }),
+    ),
+  );
   return { boxes, edges, bounds: boundsAround(boxes, edges) };
 }
 

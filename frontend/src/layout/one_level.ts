@@ -33,7 +33,13 @@ const WORTH = 0.8;
 
 const FIXED: LayoutOptions = { "elk.portConstraints": "FIXED_POS" };
 
-export function layOutLevel(request: LayoutRequest, level: number, content: Level, inside: ReadonlyMap<number, LevelLayout>, known: Map<string, Tall>): LevelLayout {
+export function layOutLevel(
+  request: LayoutRequest,
+  level: number,
+  content: Level,
+  inside: ReadonlyMap<number, LevelLayout>,
+  known: Map<string, Tall>,
+): LevelLayout {
   const graph = toGraph(request, level, content, inside);
   const key = JSON.stringify(graph);
   let laid = known.get(key);
@@ -70,7 +76,12 @@ function read(done: ElkNode, { pieces }: Level): Tall {
 }
 
 // Named by places in the level, so that equal levels have equal names.
-function toGraph(request: LayoutRequest, level: number, { children, ports, pieces }: Level, inside: ReadonlyMap<number, LevelLayout>): ElkNode {
+function toGraph(
+  request: LayoutRequest,
+  level: number,
+  { children, ports, pieces }: Level,
+  inside: ReadonlyMap<number, LevelLayout>,
+): ElkNode {
   const placeOf = new Map(children.map((box, i) => [box, i]));
   const idOf = ({ box, port }: End): string => {
     const own = box === -1 ? "" : placeOf.get(box)!;
@@ -80,12 +91,22 @@ function toGraph(request: LayoutRequest, level: number, { children, ports, piece
     const within = inside.get(box);
     if (within === undefined) return { id: String(i), width: request.width[box]!, height: request.height[box]! };
     const { size, ports: at } = within;
-    return { id: String(i), ...size, layoutOptions: FIXED, ports: at.map((point, port) => ({ id: `${i}p${port}`, width: 0, height: 0, ...point })) };
+    return {
+      id: String(i),
+      ...size,
+      layoutOptions: FIXED,
+      ports: at.map((point, port) => ({ id: `${i}p${port}`, width: 0, height: 0, ...point })),
+    };
   });
   return {
     id: "level",
     layoutOptions: { ...SPACING, ...(level === -1 ? {} : groupOptions(request, level)) },
-    ports: ports.map((enters, port) => ({ id: `p${port}`, width: 0, height: 0, layoutOptions: { "elk.port.side": enters ? "NORTH" : "SOUTH" } })),
+    ports: ports.map((enters, port) => ({
+      id: `p${port}`,
+      width: 0,
+      height: 0,
+      layoutOptions: { "elk.port.side": enters ? "NORTH" : "SOUTH" },
+    })),
     children: nodes,
     edges: pieces.map(({ from, to }, i) => ({ id: `e${i}`, sources: [idOf(from)], targets: [idOf(to)] })),
   };

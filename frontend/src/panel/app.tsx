@@ -18,7 +18,11 @@ interface AppProps {
 
 export function App(props: AppProps): JSX.Element {
   const theme = props.session.store.look.dark.value ? "dark" : "light";
-  return <div class={`panel ${theme}`} data-testid="panel" data-theme={theme}>{content(props)}</div>;
+  return (
+    <div class={`panel ${theme}`} data-testid="panel" data-theme={theme}>
+      {content(props)}
+    </div>
+  );
 }
 
 function content({ session, drawing, views }: AppProps): JSX.Element {
@@ -27,7 +31,13 @@ function content({ session, drawing, views }: AppProps): JSX.Element {
   const failure = phase.kind === "error" && <Failure sentence={phase.sentence} retry={() => void session.retry()} />;
   if (failure && store.recorded.runs.value.length === 0) return failure;
   if (phase.kind === "loading") return <Loading what="Loading…" />;
-  if (!store.recorded.runs.value.some(({ tags }) => tags.length > 0)) return <><Warnings store={store} /><Empty /></>;
+  if (!store.recorded.runs.value.some(({ tags }) => tags.length > 0))
+    return (
+      <>
+        <Warnings store={store} />
+        <Empty />
+      </>
+    );
   const { Body, hasCard, compares } = views.shown.value;
   return (
     <>
@@ -35,12 +45,17 @@ function content({ session, drawing, views }: AppProps): JSX.Element {
       <Waiting store={store} />
       <Warnings store={store} />
       <HiddenSessions store={store} />
-      {failure || (store.place.ref.value === undefined ? <NothingRecorded run={store.place.run.value?.run ?? ""} /> : !hasCard ? <Body /> : (
-        <div class="middle">
+      {failure ||
+        (store.place.ref.value === undefined ? (
+          <NothingRecorded run={store.place.run.value?.run ?? ""} />
+        ) : !hasCard ? (
           <Body />
-          <Card session={session} drawing={drawing} select={views.select} ofViews={views.inCard} />
-        </div>
-      ))}
+        ) : (
+          <div class="middle">
+            <Body />
+            <Card session={session} drawing={drawing} select={views.select} ofViews={views.inCard} />
+          </div>
+        ))}
       {compares && <CompareBar store={store} />}
       <Steps store={store} />
       <Notice store={store} />

@@ -14,7 +14,12 @@ const OWN_KEYS = "input, select, textarea, [contenteditable]";
 // Keys that press a control on the screen, by selector. A control that is not there has no key. A view has the number of its place.
 const byId = (id: string): string => `[data-testid=${id}]`;
 const PRESSED: ReadonlyMap<string, string> = new Map([
-  ["?", byId("help")], ["n", byId("findings")], ["o", byId("colors")], ["s", byId("take-away")], ["e", byId("expand-all")], ["E", byId("collapse-all")],
+  ["?", byId("help")],
+  ["n", byId("findings")],
+  ["o", byId("colors")],
+  ["s", byId("take-away")],
+  ["e", byId("expand-all")],
+  ["E", byId("collapse-all")],
   ["d", `${byId("direction")} [aria-checked=false]`],
 ]);
 
@@ -34,21 +39,35 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, vi
   const stride = event.shiftKey ? 10 : 1;
   const item = target?.closest<HTMLElement>("[role=treeitem]") ?? undefined;
   switch (event.key) {
-    case "ArrowLeft": moveSteps(store, -stride); return true;
-    case "ArrowRight": moveSteps(store, stride); return true;
-    case "Home": moveSteps(store, -Infinity); return true;
-    case "End": moveSteps(store, Infinity); return true;
-    case "t": return nextStage(store);
-    case "c": return views.shown.value.compares && toggleComparing(store);
-    case "l": if (!store.alone) setFollow(store, !store.live.follow.value); return !store.alone;
-    case "Enter": return enter(store, item, target);
+    case "ArrowLeft":
+      moveSteps(store, -stride);
+      return true;
+    case "ArrowRight":
+      moveSteps(store, stride);
+      return true;
+    case "Home":
+      moveSteps(store, -Infinity);
+      return true;
+    case "End":
+      moveSteps(store, Infinity);
+      return true;
+    case "t":
+      return nextStage(store);
+    case "c":
+      return views.shown.value.compares && toggleComparing(store);
+    case "l":
+      if (!store.alone) setFollow(store, !store.live.follow.value);
+      return !store.alone;
+    case "Enter":
+      return enter(store, item, target);
     case " ":
       if (target?.closest("button") != null) return false;
       // In a tree, Space selects.
       if (item === undefined) togglePlay(store);
       else store.shown.selected.value = item.dataset.key;
       return true;
-    default: return lead(views, event.key);
+    default:
+      return lead(views, event.key);
   }
 }
 

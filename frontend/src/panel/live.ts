@@ -32,7 +32,7 @@ export function watchGrowth(session: Session, soonestMs = SOONEST_MS): Dispose {
     asking = true;
     const reply = await session.client.pulse();
     store.live.unreachable.value = !reply.ok;
-    if (reply.ok && reply.value !== pulse && !closed && await session.reload()) {
+    if (reply.ok && reply.value !== pulse && !closed && (await session.reload())) {
       if (pulse !== undefined) changedAt = performance.now();
       pulse = reply.value;
     }
@@ -44,11 +44,13 @@ export function watchGrowth(session: Session, soonestMs = SOONEST_MS): Dispose {
   };
   disposer.add(listen(document, "visibilitychange", back));
   let height = window.innerHeight;
-  disposer.add(listen(window, "resize", () => {
-    const shown = height === 0;
-    height = window.innerHeight;
-    if (shown) back();
-  }));
+  disposer.add(
+    listen(window, "resize", () => {
+      const shown = height === 0;
+      height = window.innerHeight;
+      if (shown) back();
+    }),
+  );
   disposer.add(() => {
     closed = true;
     clearTimeout(timer);

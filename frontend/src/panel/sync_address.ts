@@ -43,38 +43,42 @@ export function syncAddress(store: Store, views: Views): Dispose {
   const disposer = new Disposer();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let written = "";
-  disposer.add(effect(() => {
-    const [address, ofViews] = [addressOf(store), views.writeLink()];
-    if (address.run === undefined) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      written = formatAddress(readHash(), address, ofViews);
-      writeHash(written);
-    }, SETTLED_MS);
-  }));
+  disposer.add(
+    effect(() => {
+      const [address, ofViews] = [addressOf(store), views.writeLink()];
+      if (address.run === undefined) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        written = formatAddress(readHash(), address, ofViews);
+        writeHash(written);
+      }, SETTLED_MS);
+    }),
+  );
   disposer.add(() => clearTimeout(timer));
-  disposer.add(watchHash(() => {
-    const hash = readHash().replace(/^#/, "");
-    if (hash === written) return;
-    // After a visit to another tab of TensorBoard the address has lost our keys, so they are written again.
-    if (!hash.includes(PREFIX)) {
-      if (hash.startsWith("gradgraph")) writeHash((written = formatAddress(hash, addressOf(store), views.writeLink())));
-      return;
-    }
-    const before = store.place.tag.peek();
-    const address = parseAddress(hash);
-    const { step, pass, sel } = address;
-    batch(() => {
-      views.readLink(address.view, readValues(hash));
-      applyLook(store, address);
-    });
-    if (awaitRun(store, address)) return;
-    applyPlace(store, address);
-    if (store.live.follow.peek()) moveSteps(store, Infinity);
-    else if (step !== undefined) goToStep(store, step, pass);
-    else if (store.place.tag.peek() !== before) moveSteps(store, Infinity);
-    // If the graph is still to come, it reveals the selection when it is there.
-    if (sel !== undefined && store.recorded.hierarchy.peek()?.graph.hash === store.place.hash.peek()) reveal(store, sel);
-  }));
+  disposer.add(
+    watchHash(() => {
+      const hash = readHash().replace(/^#/, "");
+      if (hash === written) return;
+      // After a visit to another tab of TensorBoard the address has lost our keys, so they are written again.
+      if (!hash.includes(PREFIX)) {
+        if (hash.startsWith("gradgraph")) writeHash((written = formatAddress(hash, addressOf(store), views.writeLink())));
+        return;
+      }
+      const before = store.place.tag.peek();
+      const address = parseAddress(hash);
+      const { step, pass, sel } = address;
+      batch(() => {
+        views.readLink(address.view, readValues(hash));
+        applyLook(store, address);
+      });
+      if (awaitRun(store, address)) return;
+      applyPlace(store, address);
+      if (store.live.follow.peek()) moveSteps(store, Infinity);
+      else if (step !== undefined) goToStep(store, step, pass);
+      else if (store.place.tag.peek() !== before) moveSteps(store, Infinity);
+      // If the graph is still to come, it reveals the selection when it is there.
+      if (sel !== undefined && store.recorded.hierarchy.peek()?.graph.hash === store.place.hash.peek()) reveal(store, sel);
+    }),
+  );
   return () => disposer.dispose();
 }

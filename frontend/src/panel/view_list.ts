@@ -5,8 +5,4 @@ import { flowView } from "./flow/flow_view";
 import { graphView } from "./graph/graph_view";
 import type { View } from "./view/view";
 
-export const VIEWS: readonly View[] = [
-  graphView,
-  flowView,
-  chartsView,
-];
+export const VIEWS: readonly View[] = [graphView, flowView, chartsView];

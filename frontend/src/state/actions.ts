@@ -4,7 +4,17 @@ import { batch } from "@preact/signals";
 import { formatCount } from "../base/format";
 import { distinctSteps, nearestRecord, samePlace, standingAt } from "../model/recorded/run";
 import { chainAround, foldedAround, soleFrame, type Hierarchy } from "../model/tree/hierarchy";
-import { countBoxes, countLongLines, fits, groupsAround, isReached, MOST_BOXES, MOST_LONG_LINES, openAtStart, openUpTo } from "../model/visible/opening";
+import {
+  countBoxes,
+  countLongLines,
+  fits,
+  groupsAround,
+  isReached,
+  MOST_BOXES,
+  MOST_LONG_LINES,
+  openAtStart,
+  openUpTo,
+} from "../model/visible/opening";
 import type { Store } from "./store";
 
 export function chooseRun(store: Store, run: string): void {
@@ -133,8 +143,7 @@ export function openChains(store: Store, chains: readonly number[]): void {
 function showOpen(store: Store, hierarchy: Hierarchy, open: ReadonlySet<number>, title: string): boolean {
   const boxes = countBoxes(hierarchy, open);
   if (boxes > MOST_BOXES && boxes > countBoxes(hierarchy, store.graph.openGroups.value)) {
-    store.shown.notice.value =
-      `Opening "${title}" would show ${formatCount(boxes)} boxes; ${formatCount(MOST_BOXES)} is the limit. Close another group first.`;
+    store.shown.notice.value = `Opening "${title}" would show ${formatCount(boxes)} boxes; ${formatCount(MOST_BOXES)} is the limit. Close another group first.`;
     return false;
   }
   if (tooManyLines(store, hierarchy, open, `Opening "${title}"`)) return false;

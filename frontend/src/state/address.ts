@@ -66,7 +66,10 @@ export function parseAddress(hash: string): Address {
     dir: dir === "forward" || dir === "backward" ? dir : undefined,
     sel: values.get("sel"),
     open: open === undefined ? undefined : open.split("\n").filter((id) => id !== ""),
-    turned: values.get("turned")?.split("\n").filter((key) => key !== ""),
+    turned: values
+      .get("turned")
+      ?.split("\n")
+      .filter((key) => key !== ""),
     colors: values.get("colors"),
     follow: values.get("follow") === "1" ? true : undefined,
     sessions: values.get("sessions") === "all" ? true : undefined,
@@ -97,9 +100,7 @@ export function formatAddress(hash: string, address: Address, ofViews: readonly 
     ...versusEntries(address.vs),
     ...ofViews,
   ];
-  const own = entries.flatMap(([name, value]) =>
-    value === undefined ? [] : [`${PREFIX}${name}=${encodeURIComponent(value)}`],
-  );
+  const own = entries.flatMap(([name, value]) => (value === undefined ? [] : [`${PREFIX}${name}=${encodeURIComponent(value)}`]));
   return [...kept, ...own].join("&");
 }
 
@@ -111,7 +112,14 @@ function versusOf(values: ReadonlyMap<string, string>): Versus | undefined {
 }
 
 function versusEntries(vs: Versus | undefined): readonly LinkEntry[] {
-  return vs === undefined ? [] : [["vs.run", vs.run], ["vs.tag", vs.tag], ["vs.step", vs.step ?? "same"], ["vs.reach", vs.reach]];
+  return vs === undefined
+    ? []
+    : [
+        ["vs.run", vs.run],
+        ["vs.tag", vs.tag],
+        ["vs.step", vs.step ?? "same"],
+        ["vs.reach", vs.reach],
+      ];
 }
 
 // A list as one value; a long one is left out.
@@ -121,7 +129,10 @@ export function listed(names: readonly string[]): string | undefined {
 }
 
 function splitHash(hash: string): readonly string[] {
-  return hash.replace(/^#/, "").split("&").filter((part) => part !== "");
+  return hash
+    .replace(/^#/, "")
+    .split("&")
+    .filter((part) => part !== "");
 }
 
 // A hand-made link may hold a stray "%"; then the text is taken as it is.

@@ -42,7 +42,9 @@ export function arrive(store: Store): boolean {
     leaveGraph(store);
     applyPlace(store, address);
     const records = store.place.tag.value?.records ?? [];
-    store.place.recordIndex.value = store.live.follow.peek() ? lastRecord(records, store.place.stage.peek()) : firstShown(records, address, store.place.stage.peek());
+    store.place.recordIndex.value = store.live.follow.peek()
+      ? lastRecord(records, store.place.stage.peek())
+      : firstShown(records, address, store.place.stage.peek());
     store.graph.refits.value++;
   });
   return true;

@@ -63,7 +63,11 @@ export function createCompare(store: Shown): CompareState {
     return here === undefined || there === undefined ? undefined : joinGraphs(here, there);
   });
   return {
-    choice, other, hierarchy, joined, reach: signal(START_REACH),
+    choice,
+    other,
+    hierarchy,
+    joined,
+    reach: signal(START_REACH),
     place: computed(() => choice.value && placeOf(store, choice.value)),
     comparison: computed(() => {
       const [shown, here, fetched, values, pairs] = [store.hierarchy.value, store.values.value, other.value, there.value, joined.value];

@@ -46,7 +46,13 @@ function otherStep(store: Store): number | undefined {
 
 // Here becomes there and there becomes here, so that what only the other graph has can be seen.
 export function swapSides(store: Store): void {
-  const [place, choice, run, tag, ref] = [store.compare.place.peek(), store.compare.choice.peek(), store.place.run.peek(), store.place.tag.peek(), store.place.ref.peek()];
+  const [place, choice, run, tag, ref] = [
+    store.compare.place.peek(),
+    store.compare.choice.peek(),
+    store.place.run.peek(),
+    store.place.tag.peek(),
+    store.place.ref.peek(),
+  ];
   if (place === undefined || choice === undefined || run === undefined || tag === undefined || ref === undefined) return;
   batch(() => {
     store.place.awaited.value = undefined;

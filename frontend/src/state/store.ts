@@ -12,10 +12,7 @@ import { computeValues, type StepValues } from "../model/visible/values";
 import type { Address, Direction } from "./address";
 import { createCompare, type CompareState } from "./compare";
 
-export type Phase =
-  | { readonly kind: "loading" }
-  | { readonly kind: "ready" }
-  | { readonly kind: "error"; readonly sentence: string };
+export type Phase = { readonly kind: "loading" } | { readonly kind: "ready" } | { readonly kind: "error"; readonly sentence: string };
 
 export interface Store {
   readonly alone: boolean; // the panel is a standalone file, without TensorBoard around it
@@ -93,7 +90,10 @@ export function createStore(alone = false): Store {
   const place = createPlace(recorded);
   const shown = createShown(recorded);
   return {
-    alone, recorded, place, shown,
+    alone,
+    recorded,
+    place,
+    shown,
     graph: createGraph(recorded),
     look: { dark: signal(false), ramp: signal("") },
     live: { playing: signal(false), follow: signal(false), unseen: signal(0), unreachable: signal(false) },
@@ -124,7 +124,12 @@ function createPlace({ runs }: RecordedState): PlaceState {
     return records[Math.min(recordIndex.value, records.length - 1)];
   });
   return {
-    runName, tagName, recordIndex, run, tag, ref,
+    runName,
+    tagName,
+    recordIndex,
+    run,
+    tag,
+    ref,
     allSessions: signal(false),
     stage: signal(BACKWARD),
     awaited: signal<Address | undefined>(undefined),
@@ -142,7 +147,8 @@ function createShown({ hierarchy, record }: RecordedState): ShownState {
     return numbers.rows === shown.graph.rows ? computeValues(shown, numbers, statistic.value) : undefined;
   });
   return {
-    statistic, values,
+    statistic,
+    values,
     phase: signal<Phase>({ kind: "loading" }),
     notice: signal<string | undefined>(undefined),
     view: signal<string | undefined>(undefined),
@@ -155,7 +161,8 @@ function createGraph({ hierarchy }: RecordedState): GraphState {
   const open = signal<ReadonlySet<string> | undefined>(undefined);
   const openGroups = computed(() => groupNumbers(hierarchy.value, open.value));
   return {
-    open, openGroups,
+    open,
+    openGroups,
     turned: signal<ReadonlySet<string>>(new Set()),
     direction: signal<Direction>("backward"),
     hovered: signal<string | undefined>(undefined),

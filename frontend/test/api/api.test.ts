@@ -49,7 +49,14 @@ describe("frames", () => {
 
 describe("address", () => {
   const view = {
-    run: "a/b & c", tag: "loss=1", step: 120, pass: 1, stat: "mean", dir: "forward", sel: "lin#2/Mm|x", open: ["#0", "a|b#1"],
+    run: "a/b & c",
+    tag: "loss=1",
+    step: 120,
+    pass: 1,
+    stat: "mean",
+    dir: "forward",
+    sel: "lin#2/Mm|x",
+    open: ["#0", "a|b#1"],
   } as const;
 
   test("a view survives the way into a link and back", () => {
@@ -63,7 +70,9 @@ describe("address", () => {
 
   test("nonsense in a link is left out", () => {
     expect(parseAddress("#gradgraph&p.gradgraph.step=abc&p.gradgraph.dir=up&p.gradgraph.run=%E0%A4%A")).toMatchObject({
-      step: undefined, dir: undefined, run: "%E0%A4%A",
+      step: undefined,
+      dir: undefined,
+      run: "%E0%A4%A",
     });
   });
 
@@ -75,7 +84,18 @@ describe("address", () => {
 
 test("numbers are spelt in one way", () => {
   expect([0, 4, -4, 0.25, 28, 1234.5678, 1e-5, 123456, NaN, Infinity, -Infinity, 0.1 + 0.2].map(formatNumber)).toEqual([
-    "0", "4", "−4", "0.25", "28", "1235", "1e−5", "1.23e5", "NaN", "+∞", "−∞", "0.3",
+    "0",
+    "4",
+    "−4",
+    "0.25",
+    "28",
+    "1235",
+    "1e−5",
+    "1.23e5",
+    "NaN",
+    "+∞",
+    "−∞",
+    "0.3",
   ]);
   expect([0.1 + 0.2, -4, NaN].map(plainNumber)).toEqual(["0.3", "-4", "NaN"]);
 });

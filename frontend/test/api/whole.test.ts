@@ -23,7 +23,15 @@ test("it is drawn as a picture when its box is selected, and not fetched before"
   await stage.drawn("parameter:w");
   expect(asked()).toEqual([]);
   stage.item("parameter:w").click();
-  await waitFor(() => expect(stage.one("whole-gradient")?.dataset).toMatchObject({ elements: "2000", columns: "50", rows: "40", reach: "666", nonfinite: "1" }));
+  await waitFor(() =>
+    expect(stage.one("whole-gradient")?.dataset).toMatchObject({
+      elements: "2000",
+      columns: "50",
+      rows: "40",
+      reach: "666",
+      nonfinite: "1",
+    }),
+  );
   expect(asked()).toEqual(["./fixture/tensor?run=retained&tag=net&step=0&backward_pass=0&stage=backward&row=0&what=gradient"]);
 });
 

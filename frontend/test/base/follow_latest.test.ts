@@ -11,12 +11,16 @@ function followed() {
   const step = signal(0);
   const asked: { readonly of: number; readonly answer: (reply: Result<string>) => void; readonly fail: (error: Error) => void }[] = [];
   const put: (readonly [number, string])[] = [];
-  const end = followLatest(() => {
-    void step.value; // what it depends on without being of it
-    return chosen.value === undefined ? undefined : [chosen.value] as const;
-  }, ([of]) => new Promise<Result<string>>((answer, fail) => asked.push({ of, answer, fail })), (reply, [of]) => {
-    put.push([of, reply.ok ? reply.value : `failed: ${reply.error}`]);
-  });
+  const end = followLatest(
+    () => {
+      void step.value; // what it depends on without being of it
+      return chosen.value === undefined ? undefined : ([chosen.value] as const);
+    },
+    ([of]) => new Promise<Result<string>>((answer, fail) => asked.push({ of, answer, fail })),
+    (reply, [of]) => {
+      put.push([of, reply.ok ? reply.value : `failed: ${reply.error}`]);
+    },
+  );
   const answer = async (at: number, reply: Result<string>): Promise<void> => {
     asked[at]!.answer(reply);
     await new Promise((resolve) => setTimeout(resolve, 0));
@@ -33,7 +37,10 @@ test("an answer to what is no longer chosen is dropped, whichever comes first", 
   chosen.value = 4;
   await answer(3, success("four"));
   await answer(2, success("three, late"));
-  expect(put).toEqual([[2, "two"], [4, "four"]]);
+  expect(put).toEqual([
+    [2, "two"],
+    [4, "four"],
+  ]);
 });
 
 test("what is chosen again is asked again, and the first answer to it is still too late", async () => {
@@ -56,7 +63,10 @@ test("the same choice is not asked for twice, unless it failed", async () => {
   await answer(1, success("back"));
   step.value++;
   expect(asked.length).toBe(2);
-  expect(put).toEqual([[1, "failed: away"], [1, "back"]]);
+  expect(put).toEqual([
+    [1, "failed: away"],
+    [1, "back"],
+  ]);
 });
 
 test("what throws is put as a failure", async () => {

@@ -32,7 +32,9 @@ function inColumn(step: number, color: string): { readonly first: number; readon
   const [top, height] = [Math.round((plot.top - whole.top) * ratio), Math.round(plot.height * ratio)];
   const { data } = canvas.getContext("2d")!.getImageData(x - 1, top, 2, height);
   const [r, g, b] = rgbOf(color);
-  const rows = Array.from({ length: 2 * height }, (_, i) => i).filter((i) => Math.abs(data[4 * i]! - r) + Math.abs(data[4 * i + 1]! - g) + Math.abs(data[4 * i + 2]! - b) < 12).map((i) => Math.floor(i / 2) / ratio);
+  const rows = Array.from({ length: 2 * height }, (_, i) => i)
+    .filter((i) => Math.abs(data[4 * i]! - r) + Math.abs(data[4 * i + 1]! - g) + Math.abs(data[4 * i + 2]! - b) < 12)
+    .map((i) => Math.floor(i / 2) / ratio);
   return rows.length === 0 ? undefined : { first: rows[0]!, last: rows.at(-1)!, above: height / ratio - rows.at(-1)! };
 }
 
@@ -71,7 +73,12 @@ test("on a linear scale zero has its place on the axis, and is no mark", async (
 });
 
 test.each([
-  [0, "1", "1"], [2, "0", "0"], [3, "NaN", "NaN"], [4, "-Infinity", "−∞"], [5, "4", "4 NaN"], [6, "none", "–"],
+  [0, "1", "1"],
+  [2, "0", "0"],
+  [3, "NaN", "NaN"],
+  [4, "-Infinity", "−∞"],
+  [5, "4", "4 NaN"],
+  [6, "none", "–"],
 ])("at step %d under the pointer the number is told as %s", async (step, value, text) => {
   openCharts();
   await waitFor(() => expect(one("chart")?.querySelector(".u-over")).not.toBeNull());
@@ -99,13 +106,18 @@ test("a card's chart has the same marks; of the weight there are none for a grad
 });
 
 test.each([
-  [3, "NaN", "NaN", "bad"], [4, "-Infinity", "−∞", "bad"], [5, "4", "4", ""], [2, "0", "0", ""],
+  [3, "NaN", "NaN", "bad"],
+  [4, "-Infinity", "−∞", "bad"],
+  [5, "4", "4", ""],
+  [2, "0", "0", ""],
 ])("the table of stages at step %d tells what no element is finite of from what was not recorded", async (step, value, text, look) => {
   writeHash(`p.gradgraph.step=${step}&p.gradgraph.sel=parameter%3Aw`);
   stage.show(died());
   await waitFor(() => expect(one("stages")).not.toBeNull());
   const cells = [...one("stages")!.querySelectorAll<HTMLElement>("[data-statistic=l2_norm]")];
-  expect(cells.map(({ dataset, textContent, className }) => [dataset.value, textContent, className])).toEqual(Array(2).fill([value, text, look]));
+  expect(cells.map(({ dataset, textContent, className }) => [dataset.value, textContent, className])).toEqual(
+    Array(2).fill([value, text, look]),
+  );
 });
 
 const LINE = { id: "w", label: "w", color: "#123456", steps: [0, 1, 2, 3], values: [1, 0, null, 100], nonfinite: new Map([[2, NaN]]) };
@@ -121,13 +133,20 @@ test("a saved chart has the marks, a floor that is labelled 0, and what they mea
   const svg = painted(chartOf(true));
   const texts = [...svg.querySelectorAll("text")];
   const rects = (color: string): readonly { x: number; y: number }[] =>
-    [...svg.querySelectorAll("rect")].filter((rect) => rect.getAttribute("fill") === color).map((rect) => ({ x: Number(rect.getAttribute("x")) + Number(rect.getAttribute("width")) / 2, y: Number(rect.getAttribute("y")) + Number(rect.getAttribute("height")) / 2 }));
+    [...svg.querySelectorAll("rect")]
+      .filter((rect) => rect.getAttribute("fill") === color)
+      .map((rect) => ({
+        x: Number(rect.getAttribute("x")) + Number(rect.getAttribute("width")) / 2,
+        y: Number(rect.getAttribute("y")) + Number(rect.getAttribute("height")) / 2,
+      }));
   const [zero, ...others] = rects("#123456");
   const [bad] = rects(LIGHT.nonfinite);
   expect(others).toEqual([]);
   expect(bad!.y).toBeLessThan(zero!.y - 300);
   expect(bad!.x - zero!.x).toBeCloseTo((960 - 72 - 24) / 3, 6); // one of three steps
-  const floor = texts.filter(({ textContent, attributes }) => textContent === "0" && Number(attributes.getNamedItem("y")!.value) === zero!.y);
+  const floor = texts.filter(
+    ({ textContent, attributes }) => textContent === "0" && Number(attributes.getNamedItem("y")!.value) === zero!.y,
+  );
   expect(floor).toHaveLength(1);
   expect(texts.map(({ textContent }) => textContent)).toEqual(expect.arrayContaining(["zero, at the bottom", "NaN / inf, at the top"]));
   expect(texts.map(({ textContent }) => textContent)).not.toContain("gap: no gradient");
@@ -138,11 +157,17 @@ test("a saved chart has the marks, a floor that is labelled 0, and what they mea
 test("zeros of several lines do not hide each other, and a line smoothed over them stays in the plot", () => {
   const lines = ["#111111", "#222222", "#333333"].map((color) => ({ ...LINE, id: color, color, values: [1, 0, 0, 0] }));
   const svg = painted({ ...chartOf(true), lines, smoothing: 0.5 });
-  const at = lines.map(({ color }) => [...svg.querySelectorAll(`rect[fill="${color}"]`)].map((rect) => [Number(rect.getAttribute("y")), Number(rect.getAttribute("height"))] as const));
+  const at = lines.map(({ color }) =>
+    [...svg.querySelectorAll(`rect[fill="${color}"]`)].map(
+      (rect) => [Number(rect.getAttribute("y")), Number(rect.getAttribute("height"))] as const,
+    ),
+  );
   at.forEach((rects) => expect(rects).toHaveLength(3));
   expect(at[0]![0]![0] + at[0]![0]![1]).toBeLessThanOrEqual(at[1]![0]![0]);
   expect(at[1]![0]![0] + at[1]![0]![1]).toBeLessThanOrEqual(at[2]![0]![0]);
-  const smoothed = [...svg.querySelectorAll('path[stroke="#111111"][stroke-width="1.5"]')].flatMap((path) => [...path.getAttribute("d")!.matchAll(/[ML] ?[\d.]+[ ,]([\d.]+)/g)].map(([, y]) => Number(y)));
+  const smoothed = [...svg.querySelectorAll('path[stroke="#111111"][stroke-width="1.5"]')].flatMap((path) =>
+    [...path.getAttribute("d")!.matchAll(/[ML] ?[\d.]+[ ,]([\d.]+)/g)].map(([, y]) => Number(y)),
+  );
   expect(smoothed).toHaveLength(4);
   expect(Math.max(...smoothed)).toBeLessThan(at[0]![0]![0]);
 });

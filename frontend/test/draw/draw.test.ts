@@ -22,7 +22,10 @@ import { hierarchyOf, recordAt, spread, type FixtureRun } from "../fixture";
 
 const norm = statisticOf("l2_norm")!;
 
-describe.each([["light", LIGHT], ["dark", DARK]] as const)("colors, %s", (_, theme) => {
+describe.each([
+  ["light", LIGHT],
+  ["dark", DARK],
+] as const)("colors, %s", (_, theme) => {
   const scale = makeScale(norm, spread(1e-4, 1), theme);
 
   test("lightness goes one way along the ramp, away from the background", () => {
@@ -47,7 +50,10 @@ describe.each([["light", LIGHT], ["dark", DARK]] as const)("colors, %s", (_, the
   });
 });
 
-test.each([["light", LIGHT], ["dark", DARK]] as const)("elements: two hues part at zero, full at the reach; NaN is neither, %s", (_, theme) => {
+test.each([
+  ["light", LIGHT],
+  ["dark", DARK],
+] as const)("elements: two hues part at zero, full at the reach; NaN is neither, %s", (_, theme) => {
   const [below, zero, above] = theme.elements.map(rgbOf);
   expect([-2, 0, 2].map((value) => elementColor(value, 2, theme))).toEqual([below, zero, above]);
   expect(elementColor(0, 0, theme)).toEqual(zero);
@@ -68,7 +74,13 @@ test("equal numbers have equal colors at every step; a narrow domain is widened"
   const scale = makeScale(norm, spread(1, 1), LIGHT);
   expect(scale.domain[1] / scale.domain[0]).toBeCloseTo(10);
   expect(makeScale(norm, spread(1e-45, 1), LIGHT).domain[0]).toBeCloseTo(1e-10);
-  expect([[1e-45, 1], [1e-9, 1], [1, 1]].map(([low, high]) => makeScale(norm, spread(low!, high!), LIGHT).below)).toEqual([true, false, false]);
+  expect(
+    [
+      [1e-45, 1],
+      [1e-9, 1],
+      [1, 1],
+    ].map(([low, high]) => makeScale(norm, spread(low!, high!), LIGHT).below),
+  ).toEqual([true, false, false]);
   expect(makeScale(statisticOf("zero_fraction")!, spread(0.2, 0.3), LIGHT).domain).toEqual([0, 1]);
   expect(makeScale(norm, undefined, LIGHT).fill(5, State.number)).toMatch(/^#[0-9a-f]{6}$/);
 });
@@ -81,7 +93,10 @@ interface Set {
 function setOf(run: FixtureRun, step: number, theme: Theme): Set {
   const hierarchy = hierarchyOf(run);
   const visible = showGraph(hierarchy, openUpTo(hierarchy, 100));
-  const request = requestOf(visible, visible.boxes.map((box) => sizeOf(hierarchy, box)));
+  const request = requestOf(
+    visible,
+    visible.boxes.map((box) => sizeOf(hierarchy, box)),
+  );
   const laid = stackBoxes(request);
   const layout = { ...laid, labels: placeLabels(laid, request) };
   const record = recordAt(run, step);
@@ -187,8 +202,17 @@ test("text is cut to fit, in the middle", () => {
 });
 
 test("a label leaves a short bend to be seen, and lies on a long one", () => {
-  const turn = (across: number) => [{ x: 0, y: 0 }, { x: 0, y: 24 }, { x: across, y: 24 }, { x: across, y: 46 }];
-  const place = (across: number) => placeLabels({ boxes: [], edges: [turn(across)], bounds: { x: 0, y: 0, width: 1, height: 1 } }, { open: new Uint8Array(), marked: new Uint8Array(1) })[0]!;
+  const turn = (across: number) => [
+    { x: 0, y: 0 },
+    { x: 0, y: 24 },
+    { x: across, y: 24 },
+    { x: across, y: 46 },
+  ];
+  const place = (across: number) =>
+    placeLabels(
+      { boxes: [], edges: [turn(across)], bounds: { x: 0, y: 0, width: 1, height: 1 } },
+      { open: new Uint8Array(), marked: new Uint8Array(1) },
+    )[0]!;
   expect(place(36)).toEqual({ x: 0, y: 12 });
   expect(place(120)).toEqual({ x: 60, y: 24 });
   expect(labelRect(place(36)).y + labelRect(place(36)).height).toBeLessThan(24);

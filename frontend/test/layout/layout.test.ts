@@ -35,8 +35,7 @@ function checkLayout({ visible, layout }: { visible: VisibleGraph; layout: Laid 
 
 const inside = (inner: Rect, outer: Rect): boolean =>
   contains(outer, inner) && contains(outer, { x: inner.x + inner.width, y: inner.y + inner.height });
-const apart = (a: Rect, b: Rect): boolean =>
-  a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
+const apart = (a: Rect, b: Rect): boolean => a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
 
 test("boxes lie inside their groups, apart from each other; data runs downward", async () => {
   const laid = await layOut(states(), 100, "states");
@@ -74,5 +73,13 @@ test("a chain of 5,000 operations with one weight is laid out, folded", async ()
 test("the layout of last resort keeps boxes inside their groups", () => {
   const hierarchy = hierarchyOf(states());
   const visible = showGraph(hierarchy, openUpTo(hierarchy, 100));
-  checkLayout({ visible, layout: stackBoxes(requestOf(visible, visible.boxes.map((box) => sizeOf(hierarchy, box)))) });
+  checkLayout({
+    visible,
+    layout: stackBoxes(
+      requestOf(
+        visible,
+        visible.boxes.map((box) => sizeOf(hierarchy, box)),
+      ),
+    ),
+  });
 });

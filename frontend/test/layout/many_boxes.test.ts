@@ -42,11 +42,18 @@ async function laidOut(run: FixtureRun, most: number, onPart?: (part: number) =>
   return { hierarchy, visible, layout: reply.value };
 }
 
-const corners = ({ x, y, width, height }: Rect): readonly Point[] => [{ x, y }, { x: x + width, y: y + height }];
+const corners = ({ x, y, width, height }: Rect): readonly Point[] => [
+  { x, y },
+  { x: x + width, y: y + height },
+];
 const grown = ({ x, y, width, height }: Rect): Rect => ({ x: x - 1, y: y - 1, width: width + 2, height: height + 2 });
 const apart = (a: Rect, b: Rect): boolean => a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
 
-test.each([["transformer", transformer(150, 1)], ["loop", recurrent(300, 1)], ["chain", chain(2500)]])("a %s of thousands of boxes: inside their groups, apart, edges from border to border", async (_, run) => {
+test.each([
+  ["transformer", transformer(150, 1)],
+  ["loop", recurrent(300, 1)],
+  ["chain", chain(2500)],
+])("a %s of thousands of boxes: inside their groups, apart, edges from border to border", async (_, run) => {
   const { visible, layout } = await laidOut(run, 10_000);
   expect(visible.boxes.length).toBeGreaterThan(1000);
   const siblings = new Map<number, number[]>();
@@ -73,7 +80,9 @@ test("layers that are alike are laid out alike", async () => {
   const shapeOf = (block: number): string => {
     const group = visible.boxes.findIndex(({ id }) => id === `h.${block}#0`);
     const { x, y } = layout.boxes[group]!;
-    return visible.boxes.flatMap(({ parent }, i) => (parent === group ? [`${layout.boxes[i]!.x - x},${layout.boxes[i]!.y - y}`] : [])).join(" ");
+    return visible.boxes
+      .flatMap(({ parent }, i) => (parent === group ? [`${layout.boxes[i]!.x - x},${layout.boxes[i]!.y - y}`] : []))
+      .join(" ");
   };
   expect(shapeOf(21).length).toBeGreaterThan(0);
   expect(shapeOf(22)).toBe(shapeOf(21));
@@ -93,9 +102,23 @@ test("a long layout tells how far it is, and gives way to the next", async () =>
 
 test("a column is broken where no box is, and its edges lead around without crossing a box", () => {
   const rects = Array.from({ length: 30 }, (_, i) => ({ x: 20, y: 40 + 140 * i, width: 100, height: 100 }));
-  const skip = [{ x: 10, y: 0 }, { x: 10, y: 4240 }];
-  const paths = [...rects.slice(1).map(({ y }) => [{ x: 70, y: y - 40 }, { x: 70, y }]), skip];
-  const { rects: moved, paths: led, size, ports } = intoColumns({ size: { width: 140, height: 4240 }, ports: [skip[0]!, skip[1]!], rects, paths }, 30);
+  const skip = [
+    { x: 10, y: 0 },
+    { x: 10, y: 4240 },
+  ];
+  const paths = [
+    ...rects.slice(1).map(({ y }) => [
+      { x: 70, y: y - 40 },
+      { x: 70, y },
+    ]),
+    skip,
+  ];
+  const {
+    rects: moved,
+    paths: led,
+    size,
+    ports,
+  } = intoColumns({ size: { width: 140, height: 4240 }, ports: [skip[0]!, skip[1]!], rects, paths }, 30);
   expect(new Set(moved.map(({ x }) => x)).size).toBeGreaterThan(2);
   expect(size.height).toBeLessThan(2000);
   for (const rect of moved) for (const corner of corners(rect)) expect(contains({ x: 0, y: 0, ...size }, corner)).toBe(true);
@@ -114,18 +137,45 @@ function sceneOf({ hierarchy, visible, layout }: Opened, run: FixtureRun): { sce
   const norm = statisticOf("l2_norm")!;
   const scene = buildScene(hierarchy, visible, layout);
   const record = recordAt(run, 0);
-  return { scene, paints: paintScene(hierarchy, visible, scene, makeScale(norm, spread(1e-3, 1), LIGHT), norm, LIGHT, computeValues(hierarchy, record, norm), record) };
+  return {
+    scene,
+    paints: paintScene(
+      hierarchy,
+      visible,
+      scene,
+      makeScale(norm, spread(1e-3, 1), LIGHT),
+      norm,
+      LIGHT,
+      computeValues(hierarchy, record, norm),
+      record,
+    ),
+  };
 }
 
 test.each([0.05, 0.15, 0.4, 1])("shifting what is painted gives the picture that painting it anew gives, at zoom %d", async (k) => {
   const run = transformer(40, 1);
   const { scene, paints } = sceneOf(await laidOut(run, 10_000), run);
   const size = { width: 500, height: 400 };
-  const canvasOf = (): CanvasRenderingContext2D => Object.assign(document.createElement("canvas"), size).getContext("2d", { alpha: false, willReadFrequently: true })!;
-  const view = (x: number, y: number): View => ({ camera: { x, y, k }, size, pixelRatio: 1, backward: true, selected: 3, hovered: -1, edge: -1 });
+  const canvasOf = (): CanvasRenderingContext2D =>
+    Object.assign(document.createElement("canvas"), size).getContext("2d", { alpha: false, willReadFrequently: true })!;
+  const view = (x: number, y: number): View => ({
+    camera: { x, y, k },
+    size,
+    pixelRatio: 1,
+    backward: true,
+    selected: 3,
+    hovered: -1,
+    edge: -1,
+  });
   const [shifted, anew] = [canvasOf(), canvasOf()];
   const panning = new Panning();
-  const places = [[0, 0], [-13, -7], [-40, 25], [-39, 25], [-700, -650]] as const;
+  const places = [
+    [0, 0],
+    [-13, -7],
+    [-40, 25],
+    [-39, 25],
+    [-700, -650],
+  ] as const;
   for (const [x, y] of places) {
     panning.paint(shifted, scene, paints, LIGHT, view(x, y));
     paint(anew, scene, paints, LIGHT, view(x, y));

@@ -9,7 +9,17 @@ import { headRoom } from "../../src/draw/graph/caption";
 import { luminance } from "../../src/draw/style/color_scale";
 import { DETAIL_FONT, widthOf } from "../../src/draw/style/text";
 import { DARK, LIGHT } from "../../src/draw/style/theme";
-import { compare, joinGraphs, relate, relateCells, relateGroup, relateLine, relateNode, Relation, type Related } from "../../src/model/compare/comparison";
+import {
+  compare,
+  joinGraphs,
+  relate,
+  relateCells,
+  relateGroup,
+  relateLine,
+  relateNode,
+  Relation,
+  type Related,
+} from "../../src/model/compare/comparison";
 import { DEFAULT_STATISTIC, statisticOf } from "../../src/model/recorded/statistics";
 import type { VisibleEdge } from "../../src/model/visible/collapse";
 import { stripOf } from "../../src/model/visible/strip";
@@ -27,13 +37,28 @@ function compared(here: FixtureRun, hereStep: number, there: FixtureRun, thereSt
   const [shown, other] = [hierarchyOf(here), hierarchyOf(there)];
   const record = recordAt(there, thereStep);
   const values = computeValues(shown, recordAt(here, hereStep), statistic);
-  return { shown, other, comparison: compare(shown, values, { hierarchy: other, record }, computeValues(other, record, statistic), joinGraphs(shown, other), statistic) };
+  return {
+    shown,
+    other,
+    comparison: compare(
+      shown,
+      values,
+      { hierarchy: other, record },
+      computeValues(other, record, statistic),
+      joinGraphs(shown, other),
+      statistic,
+    ),
+  };
 }
 
 const nodeOf = (run: FixtureRun, key: string): number => run.graph.nodes.key.indexOf(key);
 
 test("nodes, rows, edges and groups are joined by key", () => {
-  const { shown, other, comparison: { joined } } = compared(one(), 0, two(), 0);
+  const {
+    shown,
+    other,
+    comparison: { joined },
+  } = compared(one(), 0, two(), 0);
   one().graph.nodes.key.forEach((key, node) => expect(joined.nodes[node]).toBe(two().graph.nodes.key.indexOf(key)));
   expect(joined.onlyHere).toBe(2);
   expect(joined.onlyThere.map((node) => two().graph.nodes.key[node])).toEqual(["parameter:mid.weight", "mid#0/MmBackward0.0"]);
@@ -44,7 +69,9 @@ test("nodes, rows, edges and groups are joined by key", () => {
   expect(joined.missing[shown.groupOf.get("up#0")!]).toBe(0);
   one().graph.edges.source.forEach((source, edge) => {
     const [from, to] = [source, one().graph.edges.target[edge]!].map((node) => one().graph.nodes.key[node]);
-    const same = two().graph.edges.source.findIndex((it, e) => two().graph.nodes.key[it] === from && two().graph.nodes.key[two().graph.edges.target[e]!] === to);
+    const same = two().graph.edges.source.findIndex(
+      (it, e) => two().graph.nodes.key[it] === from && two().graph.nodes.key[two().graph.edges.target[e]!] === to,
+    );
     expect(joined.edges[edge]).toBe(same);
   });
 });
@@ -66,8 +93,15 @@ test("each node's ratio is of its own numbers in both; a module's of all that is
 
 test("edges compare what flows back along them; those that only one has are not compared", () => {
   const { shown, comparison } = compared(one(), 3, two(), 4);
-  const edgeOf = (from: string, to: string): number => one().graph.edges.source.findIndex((source, e) => source === nodeOf(one(), from) && one().graph.edges.target[e] === nodeOf(one(), to));
-  const line = (from: string, to: string): VisibleEdge => ({ source: 0, target: 1, edges: [edgeOf(from, to)], ends: [edgeOf(from, to)], chains: [] });
+  const edgeOf = (from: string, to: string): number =>
+    one().graph.edges.source.findIndex((source, e) => source === nodeOf(one(), from) && one().graph.edges.target[e] === nodeOf(one(), to));
+  const line = (from: string, to: string): VisibleEdge => ({
+    source: 0,
+    target: 1,
+    edges: [edgeOf(from, to)],
+    ends: [edgeOf(from, to)],
+    chains: [],
+  });
   expect(relateLine(comparison, shown.graph, line("parameter:up.weight", "up#0/MmBackward0.0"))).toMatchObject({ here: 12, there: 120 });
   expect(relateLine(comparison, shown.graph, line("up#0/MmBackward0.0", "gate#0/MmBackward0.0")).relation).toBe(Relation.onlyHere);
 });
@@ -117,13 +151,39 @@ test("both ends of the scale are equally light at equal distance, and stop at it
 
 test("boxes say the ratio as far as there is room; NaN, zero and what only one has look different", () => {
   const { shown, comparison } = compared(one(), 2, two(), 2);
-  const boxOf = (node: number) => ({ id: "", kind: "node", item: node, node, group: -1, module: -1, open: false, parent: -1, depth: 0 }) as const;
+  const boxOf = (node: number) =>
+    ({ id: "", kind: "node", item: node, node, group: -1, module: -1, open: false, parent: -1, depth: 0 }) as const;
   const keys = ["parameter:up.weight", "parameter:down.weight", "parameter:gate.weight", "down#0/MmBackward0.0"];
   const boxes = keys.map((key) => boxOf(nodeOf(one(), key)));
   const rect = { x: 0, y: 0, width: 200, height: 40 };
-  const scene = { boxes: keys.map((id) => ({ id, rectWorld: rect, shape: "operation" as const, depth: 0, title: id, subtitle: "", order: 1, copied: false, retains: false, strip: undefined })), edges: [], boundsWorld: rect, indexOf: new Map() };
+  const scene = {
+    boxes: keys.map((id) => ({
+      id,
+      rectWorld: rect,
+      shape: "operation" as const,
+      depth: 0,
+      title: id,
+      subtitle: "",
+      order: 1,
+      copied: false,
+      retains: false,
+      strip: undefined,
+    })),
+    edges: [],
+    boundsWorld: rect,
+    indexOf: new Map(),
+  };
   const scale = { domain: [1, 10] as const, below: false, above: false, position: () => 0.5, fill: () => "" };
-  const paints = paintCompared(shown, { boxes, edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() }, scene, comparison, undefined, scale, 4, LIGHT);
+  const paints = paintCompared(
+    shown,
+    { boxes, edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() },
+    scene,
+    comparison,
+    undefined,
+    scale,
+    4,
+    LIGHT,
+  );
   expect(paints.boxes.map(({ detail }) => detail)).toEqual(["NaN/inf", "×∞ · 18", "only here", "×4 · 6"]);
   expect(paints.boxes.map(({ zero }) => zero)).toEqual([false, true, false, false]);
   expect(paints.boxes.map(({ only }) => only)).toEqual([false, false, true, false]);
@@ -136,9 +196,36 @@ test("an open module keeps its name: only what has room beside it is said of it"
   const box = { id: "#0", kind: "group", item: -1, node: -1, group, module: -1, open: true, parent: -1, depth: 0 } as const;
   const detailAt = (width: number): string => {
     const rectWorld = { x: 0, y: 0, width, height: 90 };
-    const scene = { boxes: [{ id: "#0", rectWorld, shape: "frame" as const, depth: 0, title: "TheNameOfTheNet", subtitle: "Net", order: 1, copied: false, retains: false, strip: undefined }], edges: [], boundsWorld: rectWorld, indexOf: new Map() };
+    const scene = {
+      boxes: [
+        {
+          id: "#0",
+          rectWorld,
+          shape: "frame" as const,
+          depth: 0,
+          title: "TheNameOfTheNet",
+          subtitle: "Net",
+          order: 1,
+          copied: false,
+          retains: false,
+          strip: undefined,
+        },
+      ],
+      edges: [],
+      boundsWorld: rectWorld,
+      indexOf: new Map(),
+    };
     const scale = { domain: [1, 10] as const, below: false, above: false, position: () => 0.5, fill: () => "" };
-    return paintCompared(shown, { boxes: [box], edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() }, scene, comparison, undefined, scale, 4, LIGHT).boxes[0]!.detail;
+    return paintCompared(
+      shown,
+      { boxes: [box], edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() },
+      scene,
+      comparison,
+      undefined,
+      scale,
+      4,
+      LIGHT,
+    ).boxes[0]!.detail;
   };
   const [wide, narrow] = [detailAt(500), detailAt(190)];
   expect(wide).toBe("NaN/inf · 2 only there");
@@ -176,7 +263,12 @@ test("two runs at the same step: ratios on the boxes, differences listed, a swap
   expect(item("parameter:gate.weight").dataset).toMatchObject({ only: "true", detail: "only here", ratio: "none" });
   expect(find("differences")?.textContent).toBe("2 only here, 2 only there");
   find("differences")!.click();
-  await waitFor(() => expect([...find("only-there")!.querySelectorAll("button")].map(({ dataset }) => dataset.key)).toEqual(["parameter:mid.weight", "mid#0/MmBackward0.0"]));
+  await waitFor(() =>
+    expect([...find("only-there")!.querySelectorAll("button")].map(({ dataset }) => dataset.key)).toEqual([
+      "parameter:mid.weight",
+      "mid#0/MmBackward0.0",
+    ]),
+  );
   press("Escape");
   choose("vs-run", "one");
   await waitFor(() => expect(find("compare-bar")?.dataset.there).toBe("one\nnet\n0\nbackward"));

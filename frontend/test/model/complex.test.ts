@@ -21,8 +21,14 @@ function complexRun(which: (row: number) => boolean): FixtureRun {
 const named = (id: string): Statistic => statisticOf(id)!;
 
 test("only what differs for complex numbers is labelled", () => {
-  expect(["mean", "std", "min", "max", "l2_norm", "numel"].map((id) => labelOf(id, id, true)))
-    .toEqual(["mean |g|", "std |g|", "min |g|", "max |g|", "l2_norm", "numel"]);
+  expect(["mean", "std", "min", "max", "l2_norm", "numel"].map((id) => labelOf(id, id, true))).toEqual([
+    "mean |g|",
+    "std |g|",
+    "min |g|",
+    "max |g|",
+    "l2_norm",
+    "numel",
+  ]);
   expect(labelOf("mean", "mean", false)).toBe("mean");
   expect(spoken(named("mean"), false)).toBe(named("mean"));
   expect(spoken(named("l2_norm"), true)).toBe(named("l2_norm"));
@@ -47,6 +53,9 @@ test("the card of a complex tensor says so", async () => {
 
 test("a row that was to be read and could not be says why", () => {
   const { graph } = hierarchyOf(complexRun(() => false));
-  const record = { present: new Uint8Array(graph.columns.slots.dtype.length), unread: new Map([[0, "not read: the backward was compiled"]]) };
+  const record = {
+    present: new Uint8Array(graph.columns.slots.dtype.length),
+    unread: new Map([[0, "not read: the backward was compiled"]]),
+  };
   expect(whyNone(graph, 0, 0, record as never)).toBe("Not read: the backward was compiled.");
 });

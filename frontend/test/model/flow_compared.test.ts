@@ -37,8 +37,20 @@ test("cells are joined by node and step; what only one has is told from what has
   const flow = compared(one(), two());
   expect(flow.steps).toEqual([0, 1, 2, 3, 4]);
   // Here 3, 6, 9 and 12, there 24, NaN and 120 at the steps 0, 2 and 4.
-  expect(cells(flow, "parameter:up.weight")).toEqual([[both, -3], [onlyHere, NaN], [nonfinite, NaN], [onlyHere, NaN], [onlyThere, NaN]]);
-  expect(cells(flow, "parameter:down.weight")).toEqual([[both, 2], [onlyHere, NaN], [both, Infinity], [onlyHere, NaN], [onlyThere, NaN]]);
+  expect(cells(flow, "parameter:up.weight")).toEqual([
+    [both, -3],
+    [onlyHere, NaN],
+    [nonfinite, NaN],
+    [onlyHere, NaN],
+    [onlyThere, NaN],
+  ]);
+  expect(cells(flow, "parameter:down.weight")).toEqual([
+    [both, 2],
+    [onlyHere, NaN],
+    [both, Infinity],
+    [onlyHere, NaN],
+    [onlyThere, NaN],
+  ]);
   expect(cells(flow, "gate#0").map(([relation]) => relation)).toEqual([onlyHere, onlyHere, onlyHere, onlyHere, none]);
   // The greatest in the model: 6 here (down), 24 there (up).
   expect(cells(flow, "#0")[0]).toEqual([both, -2]);
@@ -62,9 +74,22 @@ test("every cell of a run compared with itself is equal or has no ratio, in whic
 });
 
 test("of cells that share a pixel the one that differs most is seen, in the colors of the graph", () => {
-  const flow = { relation: Uint8Array.of(both, both, both, onlyHere, onlyThere, nonfinite, none, both, both), log2: Float32Array.of(0, -1, 4, NaN, NaN, NaN, NaN, -Infinity, Infinity) } as unknown as ComparedFlow;
+  const flow = {
+    relation: Uint8Array.of(both, both, both, onlyHere, onlyThere, nonfinite, none, both, both),
+    log2: Float32Array.of(0, -1, 4, NaN, NaN, NaN, NaN, -Infinity, Infinity),
+  } as unknown as ComparedFlow;
   const codes = [...comparedCodesOf(flow, 4)];
-  const [equal, half, much, here, there, bad, nothing, dead, deadThere] = codes as [number, number, number, number, number, number, number, number, number];
+  const [equal, half, much, here, there, bad, nothing, dead, deadThere] = codes as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   expect([...codes].sort((a, b) => a - b)).toEqual([nothing, here, there, equal, half, much, deadThere, dead, bad]);
   const { colors, lean } = ratioPaletteOf(LIGHT);
   const hex = (code: number): readonly number[] => [0, 8, 16].map((shift) => (colors[code]! >> shift) & 255);

@@ -12,7 +12,17 @@ import { fencesOf } from "../../src/model/charts/bulk";
 import { cellAt, MOST_CELLS, thinning, type Flow } from "../../src/model/flow/flow";
 import { entityCount, entityOf, everyGroup, listRows, openedFor, pathTo, rowShowing, type FlowRow } from "../../src/model/flow/flow_rows";
 import {
-  brushSpan, columnAxis, fromPx, panSpan, rowAxis, rowsWithNames, seekSpan, toPx, unitAt, zoomSpan, type Axis,
+  brushSpan,
+  columnAxis,
+  fromPx,
+  panSpan,
+  rowAxis,
+  rowsWithNames,
+  seekSpan,
+  toPx,
+  unitAt,
+  zoomSpan,
+  type Axis,
 } from "../../src/model/flow/flow_window";
 import { lossTag, valueAt, valueScale } from "../../src/model/flow/scalar_line";
 import { DEFAULT_STATISTIC, statisticOf } from "../../src/model/recorded/statistics";
@@ -20,7 +30,8 @@ import { columnTicks, positionOf } from "../../src/model/recorded/step_axis";
 import { computeValues, State } from "../../src/model/visible/values";
 import { flowOf, hierarchyOf, recordAt, spread } from "../fixture";
 
-const rowsOf = (flow: Flow, open: ReadonlySet<string> = everyGroup(flow.hierarchy)): readonly FlowRow[] => listRows(flow.hierarchy, open, flow.shown);
+const rowsOf = (flow: Flow, open: ReadonlySet<string> = everyGroup(flow.hierarchy)): readonly FlowRow[] =>
+  listRows(flow.hierarchy, open, flow.shown);
 const ids = (rows: readonly FlowRow[]): readonly string[] => rows.map(({ id }) => id);
 const cell = (flow: Flow, id: string, column: number): { value: number; state: State } => {
   const row = rowsOf(flow).find((one) => one.id === id);
@@ -32,8 +43,13 @@ test("rows are modules and nodes in forward order, parameters under their module
   const flow = flowOf(flowRun());
   expect(rowsOf(flow).map(({ id, depth }) => [id, depth])).toEqual([
     ["#0", 0],
-    ["up#0", 1], ["parameter:up.weight", 2], ["parameter:up.bias", 2], ["up#0/AddmmBackward0.0", 2],
-    ["down#0", 1], ["parameter:down.weight", 2], ["down#0/AddmmBackward0.0", 2],
+    ["up#0", 1],
+    ["parameter:up.weight", 2],
+    ["parameter:up.bias", 2],
+    ["up#0/AddmmBackward0.0", 2],
+    ["down#0", 1],
+    ["parameter:down.weight", 2],
+    ["down#0/AddmmBackward0.0", 2],
     ["root:loss", 0],
   ]);
 });
@@ -70,7 +86,10 @@ test("numbers and states are those of the graph at every step, of nodes and grou
       const flow = flowOf(run, statistic);
       flow.steps.forEach((step, column) => {
         const expected = computeValues(flow.hierarchy, recordAt(run, step), statistic);
-        for (const [values, offset] of [[expected.nodes, 0], [expected.groups, flow.hierarchy.graph.nodeCount]] as const) {
+        for (const [values, offset] of [
+          [expected.nodes, 0],
+          [expected.groups, flow.hierarchy.graph.nodeCount],
+        ] as const) {
           values.state.forEach((state, i) => {
             const at = (offset + i) * flow.steps.length + column;
             expect([flow.state[at], flow.value[at]]).toEqual([state, values.value[i]]);
@@ -145,7 +164,9 @@ test("panning stops at the ends; a drag chooses whole units; the cursor is broug
   expect(seekSpan(zoomed, 150)).toBeUndefined();
   expect(seekSpan(zoomed, 200)).toEqual([101, 201]);
   expect(seekSpan(zoomed, 7)).toEqual([7, 107]);
-  expect([unitAt(zoomed, 0), unitAt(zoomed, 899), unitAt(zoomed, -1), unitAt(columnAxis(undefined, 2, 900), 500)]).toEqual([100, 199, -1, -1]);
+  expect([unitAt(zoomed, 0), unitAt(zoomed, 899), unitAt(zoomed, -1), unitAt(columnAxis(undefined, 2, 900), 500)]).toEqual([
+    100, 199, -1, -1,
+  ]);
 });
 
 test("names have room: all rows, or the outermost of those in sight, the chosen one before others", () => {
@@ -235,7 +256,13 @@ test("a thousand rows of two thousand steps lose no single cell", () => {
 
 test("an answer cut short is said, not drawn", () => {
   const header = { statistic: "l2_norm", slots: 3, from: 0, total: 2, steps: [0, 1] };
-  const page = parsePage({ header, arrays: new Map<string, FrameArray>([["values", new Float32Array(5)], ["arrived", new Uint8Array(6)]]) });
+  const page = parsePage({
+    header,
+    arrays: new Map<string, FrameArray>([
+      ["values", new Float32Array(5)],
+      ["arrived", new Uint8Array(6)],
+    ]),
+  });
   expect(page).toEqual({ ok: false, error: "flow: expected 6 values, got 5." });
   expect(parsePage({ header, arrays: new Map([["values", new Float32Array(6)]]) }).ok).toBe(false);
   expect(FLOW_STEPS).toBe(flowRun().records.length);

@@ -34,22 +34,29 @@ describe("runs of equal blocks", () => {
     const parted = ["h.0 … h.4 ×5", "h.6 … h.11 ×6"];
     const weight = transformer(12, 1).graph.nodes.key.indexOf("parameter:h.5.mlp.0.bias");
     const wider = changed(transformer(12, 1), (graph) => ({
-      ...graph, slots: { ...graph.slots, shape: graph.slots.shape.map((shape, row) => (row === weight ? [64] : shape)) },
+      ...graph,
+      slots: { ...graph.slots, shape: graph.slots.shape.map((shape, row) => (row === weight ? [64] : shape)) },
     }));
     expect(titles(hierarchyOf(wider), "repeat")).toEqual(parted);
     const rewired = changed(transformer(12, 1), (graph) => {
       const at = (key: string): number => graph.nodes.key.indexOf(key);
       const [from, to] = [at("h.5#0/AddBackward0.0"), at("h.5#0/GeluBackward0.0")];
-      return { ...graph, edges: { ...graph.edges, source: graph.edges.source.map((source, edge) => (graph.edges.target[edge] === to ? from : source)) } };
+      return {
+        ...graph,
+        edges: { ...graph.edges, source: graph.edges.source.map((source, edge) => (graph.edges.target[edge] === to ? from : source)) },
+      };
     });
     expect(titles(hierarchyOf(rewired), "repeat")).toEqual(parted);
   });
 
   test("where not all of a level can open, runs do, before what stands before them", () => {
     const weight = transformer(12, 1).graph.nodes.key.indexOf("parameter:h.0.mlp.0.bias");
-    const hierarchy = hierarchyOf(changed(transformer(12, 1), (graph) => ({
-      ...graph, slots: { ...graph.slots, shape: graph.slots.shape.map((shape, row) => (row === weight ? [64] : shape)) },
-    })));
+    const hierarchy = hierarchyOf(
+      changed(transformer(12, 1), (graph) => ({
+        ...graph,
+        slots: { ...graph.slots, shape: graph.slots.shape.map((shape, row) => (row === weight ? [64] : shape)) },
+      })),
+    );
     const closed = countBoxes(hierarchy, new Set([groupNamed(hierarchy, "#0")]));
     const opened = [...openUpTo(hierarchy, closed + 11)].map((group) => hierarchy.groups[group]!.title);
     expect(opened).toContain("h.1 … h.11");
@@ -77,13 +84,20 @@ describe("runs of equal blocks", () => {
   test("a long run opens in parts that are runs themselves, so that a hundred boxes are never passed", () => {
     const hierarchy = hierarchyOf(recurrent(160));
     const parts = hierarchy.groups[groupNamed(hierarchy, "#0~repeat:cell#0")]!.children.map((child) => hierarchy.groups[child]!);
-    expect(parts.map(({ title, run }) => [title, run?.count])).toEqual(Array.from({ length: 8 }, (_, i) => [`${20 * i + 1}–${20 * i + 20}`, 20]));
-    for (const { kind, children } of hierarchyOf(recurrent(30_000)).groups) if (kind !== "module") expect(children.length).toBeLessThanOrEqual(100);
+    expect(parts.map(({ title, run }) => [title, run?.count])).toEqual(
+      Array.from({ length: 8 }, (_, i) => [`${20 * i + 1}–${20 * i + 20}`, 20]),
+    );
+    for (const { kind, children } of hierarchyOf(recurrent(30_000)).groups)
+      if (kind !== "module") expect(children.length).toBeLessThanOrEqual(100);
   });
 
   test("what is one run from end to end says so itself", () => {
     const alone = changed(recurrent(100), (graph) => ({
-      ...graph, nodes: { ...graph.nodes, scope: graph.nodes.scope.map((scope, node) => (graph.nodes.operation[node] === "SumBackward0" ? -1 : scope)) },
+      ...graph,
+      nodes: {
+        ...graph.nodes,
+        scope: graph.nodes.scope.map((scope, node) => (graph.nodes.operation[node] === "SumBackward0" ? -1 : scope)),
+      },
     }));
     const hierarchy = hierarchyOf(alone);
     expect(hierarchy.groups[groupNamed(hierarchy, "#0")]).toMatchObject({ subtitle: "×100", run: { period: 1, count: 100 } });
@@ -105,7 +119,9 @@ describe("the strip", () => {
     const strip = stripOf(hierarchy, groupNamed(hierarchy, "#0~repeat:h.0#0"))!;
     const { value, state } = cellValues(hierarchy, strip, 12, values, norm);
     const expected = Array.from({ length: 12 }, (_, block) => {
-      const inside = run.graph.nodes.key.flatMap((key, node) => (key.replace("parameter:", "").match(/^h\.(\d+)[.#]/)?.[1] === String(block) ? [values.nodes.value[node]!] : []));
+      const inside = run.graph.nodes.key.flatMap((key, node) =>
+        key.replace("parameter:", "").match(/^h\.(\d+)[.#]/)?.[1] === String(block) ? [values.nodes.value[node]!] : [],
+      );
       expect(inside).toHaveLength(19);
       return Math.max(...inside);
     });
@@ -135,7 +151,10 @@ describe("the strip", () => {
     const run = chain(100);
     const hierarchy = hierarchyOf(run);
     const values = computeValues(hierarchy, recordAt(run, 0), norm);
-    const strip = stripOf(hierarchy, hierarchy.groups.findIndex(({ kind }) => kind === "repeat"))!;
+    const strip = stripOf(
+      hierarchy,
+      hierarchy.groups.findIndex(({ kind }) => kind === "repeat"),
+    )!;
     const { value } = cellValues(hierarchy, strip, strip.count, values, norm);
     expect(strip).toMatchObject({ period: 2, count: 99 }); // the first one multiplies nothing that was made before
     expect([...value]).toEqual([...values.nodes.value].slice(2));
@@ -156,18 +175,26 @@ describe("the strip", () => {
 describe("chains of operations that only change the shape", () => {
   const hierarchy = hierarchyOf(reshaped());
   const everything = new Set(hierarchy.groups.flatMap(({ kind }, group) => (kind === "chain" ? [] : [group])));
-  const lines = ({ boxes, edges }: VisibleGraph): readonly string[] => edges.map(({ source, target, chains }) =>
-    `${boxes[source]!.id} > ${boxes[target]!.id}${chains.map((one) => ` (${hierarchy.groups[one]!.title})`).join("")}`);
+  const lines = ({ boxes, edges }: VisibleGraph): readonly string[] =>
+    edges.map(
+      ({ source, target, chains }) =>
+        `${boxes[source]!.id} > ${boxes[target]!.id}${chains.map((one) => ` (${hierarchy.groups[one]!.title})`).join("")}`,
+    );
 
   test("lie in the line; what stands alone, is used twice or retained does not", () => {
     expect(titles(hierarchy, "chain")).toEqual(["t", "view → transpose", "clone → unsafe_view"]);
     const visible = showGraph(hierarchy, everything);
     expect(lines(visible)).toEqual([
-      "input:x > lin#0/MmBackward0.0", "parameter:lin.weight > lin#0/MmBackward0.0 (t)",
+      "input:x > lin#0/MmBackward0.0",
+      "parameter:lin.weight > lin#0/MmBackward0.0 (t)",
       "lin#0/MmBackward0.0 > #0/SoftmaxBackward0.0 (view → transpose)",
       "#0/SoftmaxBackward0.0 > #0/TanhBackward0.0 (clone → unsafe_view)",
-      "#0/TanhBackward0.0 > flatten#0/ViewBackward0.0", "flatten#0/ViewBackward0.0 > #0/ViewBackward0.1", "#0/ViewBackward0.1 > #0/ViewBackward0.2",
-      "#0/ViewBackward0.2 > #0/MulBackward0.0", "#0/ViewBackward0.2 > #0/MulBackward0.0", "#0/MulBackward0.0 > root:out",
+      "#0/TanhBackward0.0 > flatten#0/ViewBackward0.0",
+      "flatten#0/ViewBackward0.0 > #0/ViewBackward0.1",
+      "#0/ViewBackward0.1 > #0/ViewBackward0.2",
+      "#0/ViewBackward0.2 > #0/MulBackward0.0",
+      "#0/ViewBackward0.2 > #0/MulBackward0.0",
+      "#0/MulBackward0.0 > root:out",
     ]);
     expect(visible.boxes).toHaveLength(countBoxes(hierarchy, everything));
   });
@@ -184,7 +211,9 @@ describe("chains of operations that only change the shape", () => {
 
   test("inside a closed module they are part of that", () => {
     const { boxes, edges } = showGraph(hierarchy, new Set([groupNamed(hierarchy, "#0")]));
-    expect(edges.filter(({ source, target }) => [source, target].some((box) => boxes[box]!.id === "lin#0")).map(({ chains }) => chains.length)).toEqual([0, 1]);
+    expect(
+      edges.filter(({ source, target }) => [source, target].some((box) => boxes[box]!.id === "lin#0")).map(({ chains }) => chains.length),
+    ).toEqual([0, 1]);
   });
 
   test("a share that a watch did not read is that of an operation that hands its gradient on, unless elements are summed up", () => {
@@ -195,25 +224,34 @@ describe("chains of operations that only change the shape", () => {
       const found = rowBehind(graph, edge, (one) => !unread || one !== own);
       return found === own ? "own" : graph.columns.nodes.key[found]!;
     };
-    const as = (key: string, operation: string) => (graph: GraphColumns): GraphColumns => ({
-      ...graph, nodes: { ...graph.nodes, operation: graph.nodes.operation.map((one, node) => (graph.nodes.key[node] === key ? operation : one)) },
-    });
+    const as =
+      (key: string, operation: string) =>
+      (graph: GraphColumns): GraphColumns => ({
+        ...graph,
+        nodes: { ...graph.nodes, operation: graph.nodes.operation.map((one, node) => (graph.nodes.key[node] === key ? operation : one)) },
+      });
     const same = (graph: GraphColumns): GraphColumns => graph;
     expect(row(same, "#0/ViewBackward0.0")).toBe("#0/ViewBackward0.0");
     expect(row(same, "#0/ViewBackward0.0", false)).toBe("own");
     expect(row(same, "#0/SoftmaxBackward0.0")).toBe("own");
     expect(row(as("#0/SoftmaxBackward0.0", "AddBackward0"), "#0/SoftmaxBackward0.0")).toBe("#0/SoftmaxBackward0.0");
-    const wider = (graph: GraphColumns): GraphColumns => ({ ...graph, slots: { ...graph.slots, shape: graph.slots.shape.map((shape, slot) => (slot === 4 ? [8, 2, 3] : shape)) } });
+    const wider = (graph: GraphColumns): GraphColumns => ({
+      ...graph,
+      slots: { ...graph.slots, shape: graph.slots.shape.map((shape, slot) => (slot === 4 ? [8, 2, 3] : shape)) },
+    });
     expect(row(wider, "#0/ViewBackward0.0")).toBe("own");
     // The second summand may have been multiplied by alpha.
-    const second = (graph: GraphColumns): GraphColumns => ({ ...as("#0/SoftmaxBackward0.0", "AddBackward0")(graph), edges: { ...graph.edges, target_input: graph.edges.target_input.map(() => 1) } });
+    const second = (graph: GraphColumns): GraphColumns => ({
+      ...as("#0/SoftmaxBackward0.0", "AddBackward0")(graph),
+      edges: { ...graph.edges, target_input: graph.edges.target_input.map(() => 1) },
+    });
     expect(row(second, "#0/SoftmaxBackward0.0")).toBe("own");
   });
 
   test("a line that holds all uses of a tensor carries its whole gradient", () => {
     const closed = hierarchyOf(transformer(12, 1));
     const visible = showGraph(closed, new Set([groupNamed(closed, "#0"), groupNamed(closed, "#0~repeat:h.0#0")]));
-    const into = visible.edges.find(({ target }) => visible.boxes[target]!.id === "h.3#0" )!;
+    const into = visible.edges.find(({ target }) => visible.boxes[target]!.id === "h.3#0")!;
     expect(into.edges).toHaveLength(2);
     expect(rowsOf(closed.graph, into, () => true)).toEqual([closed.graph.columns.nodes.key.indexOf("h.2#0/AddBackward0.1")]);
   });

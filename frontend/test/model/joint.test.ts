@@ -23,10 +23,16 @@ test("what only the other has comes after its own nodes, with its edges, in its 
   const joint = joinWith(here, there);
   expect(joint.columns.nodes.key.slice(joint.ownNodes)).toEqual(GHOSTS);
   expect([joint.hash, joint.rows, joint.ownNodes, joint.joint]).toEqual([here.hash, here.rows, here.nodeCount, there.hash]);
-  const edges = Array.from({ length: joint.edgeCount }, (_, edge) => [joint.edgeSource[edge]!, joint.edgeTarget[edge]!].map((node) => joint.columns.nodes.key[node]));
-  expect(edges.slice(joint.ownEdges).sort()).toEqual([
-    ["mid#0/MmBackward0.0", "down#0/MmBackward0.0"], ["parameter:mid.weight", "mid#0/MmBackward0.0"], ["up#0/MmBackward0.0", "mid#0/MmBackward0.0"],
-  ].sort());
+  const edges = Array.from({ length: joint.edgeCount }, (_, edge) =>
+    [joint.edgeSource[edge]!, joint.edgeTarget[edge]!].map((node) => joint.columns.nodes.key[node]),
+  );
+  expect(edges.slice(joint.ownEdges).sort()).toEqual(
+    [
+      ["mid#0/MmBackward0.0", "down#0/MmBackward0.0"],
+      ["parameter:mid.weight", "mid#0/MmBackward0.0"],
+      ["up#0/MmBackward0.0", "mid#0/MmBackward0.0"],
+    ].sort(),
+  );
   const hierarchy = buildHierarchy(joint);
   const mid = hierarchy.groups[hierarchy.groupOf.get("mid#0")!]!;
   expect([mid.title, mid.subtitle, hierarchy.groups[mid.parent]!.id]).toEqual(["mid", "Linear", "#0"]);
@@ -49,14 +55,24 @@ test("numbers of what is shown are as without them; those of ghosts are the othe
   const [record, other] = [recordAt(one(), 0), recordAt(two(), 0)];
   const [before, values] = [plain, joint].map((hierarchy) => computeValues(hierarchy, record, DEFAULT_STATISTIC));
   expect([...values!.nodes.value.slice(0, plain.graph.nodeCount)]).toEqual([...before!.nodes.value]);
-  for (const id of ["#0", "up#0", "gate#0", "down#0"]) expect(values!.groups.value[joint.groupOf.get(id)!]).toBe(before!.groups.value[plain.groupOf.get(id)!]);
+  for (const id of ["#0", "up#0", "gate#0", "down#0"])
+    expect(values!.groups.value[joint.groupOf.get(id)!]).toBe(before!.groups.value[plain.groupOf.get(id)!]);
   const all = new Set(joint.groups.keys());
   const visible = showGraph(joint, all);
-  const comparison = compare(joint, values!, { hierarchy: there, record: other }, computeValues(there, other, DEFAULT_STATISTIC), joinGraphs(joint, there), DEFAULT_STATISTIC);
+  const comparison = compare(
+    joint,
+    values!,
+    { hierarchy: there, record: other },
+    computeValues(there, other, DEFAULT_STATISTIC),
+    joinGraphs(joint, there),
+    DEFAULT_STATISTIC,
+  );
   expect(comparison.joined.onlyThere.map((node) => there.graph.columns.nodes.key[node])).toEqual(GHOSTS);
   // At step 0 the other has 3 * 8 of the weight, and 8 of what it makes.
   const nodeOf = (key: string): number => joint.graph.columns.nodes.key.indexOf(key);
-  expect(GHOSTS.map((key) => relateNode(comparison, nodeOf(key)))).toEqual([24, 8].map((there) => ({ relation: Relation.onlyThere, here: NaN, there, log2: NaN })));
+  expect(GHOSTS.map((key) => relateNode(comparison, nodeOf(key)))).toEqual(
+    [24, 8].map((there) => ({ relation: Relation.onlyThere, here: NaN, there, log2: NaN })),
+  );
   expect(relateGroup(comparison, joint.groupOf.get("mid#0")!)).toMatchObject({ relation: Relation.onlyThere, there: 24 });
   expect(relateGroup(comparison, joint.groupOf.get("up#0")!)).toMatchObject({ relation: Relation.both, log2: -3 });
   const lines = visible.edges.filter(({ edges }) => edges.every((edge) => edge >= joint.graph.ownEdges));
@@ -72,7 +88,14 @@ const compared = "p.gradgraph.run=one&p.gradgraph.step=0&p.gradgraph.vs.run=two&
 test("ghosts are drawn while two runs are compared, and go with the comparison", async () => {
   writeHash(compared);
   stage.show(one(), two());
-  await waitFor(() => expect(stage.item("parameter:mid.weight").dataset).toMatchObject({ ghost: "true", only: "false", there: "24", detail: "only there · 24" }));
+  await waitFor(() =>
+    expect(stage.item("parameter:mid.weight").dataset).toMatchObject({
+      ghost: "true",
+      only: "false",
+      there: "24",
+      detail: "only there · 24",
+    }),
+  );
   expect(stage.item("parameter:gate.weight").dataset).toMatchObject({ ghost: "false", only: "true" });
   expect(stage.item("parameter:up.weight").dataset).toMatchObject({ ratio: "0.125" });
   expect(stage.one("legend")!.textContent).toContain("only there");

@@ -37,7 +37,10 @@ describe("pictures of arrays", () => {
 
 test.each([
   ["/home/me/net/src/net.py:12 in forward", "src/net.py:12 in forward"],
-  ["Cut off from the loss by detach (/home/me/my nets/net.py:7 in forward).", "Cut off from the loss by detach (my nets/net.py:7 in forward)."],
+  [
+    "Cut off from the loss by detach (/home/me/my nets/net.py:7 in forward).",
+    "Cut off from the loss by detach (my nets/net.py:7 in forward).",
+  ],
   ["torch.autograd.Function MyReLU, C:\\Users\\me\\net.py:7", "torch.autograd.Function MyReLU, me\\net.py:7"],
   ["net.py:7 in forward", "net.py:7 in forward"],
   ["demo/net.py:7 in forward", "demo/net.py:7 in forward"],
@@ -166,9 +169,7 @@ describe("values", () => {
     const hierarchy = hierarchyOf(run);
     const values = computeValues(hierarchy, recordAt(run, 0), norm);
     const all = [...values.nodes.value].filter((value) => !Number.isNaN(value));
-    expect(values.groups.value[hierarchy.groupOf.get("#0")!]).toBe(
-      Math.max(...all.slice(0, hierarchy.graph.nodeCount - 2)),
-    );
+    expect(values.groups.value[hierarchy.groupOf.get("#0")!]).toBe(Math.max(...all.slice(0, hierarchy.graph.nodeCount - 2)));
   });
 
   test("NaN, zero, missing and plain are four states; NaN wins in groups", () => {
@@ -176,7 +177,12 @@ describe("values", () => {
     const hierarchy = hierarchyOf(run);
     const values = computeValues(hierarchy, recordAt(run, 10), norm);
     expect([...values.nodes.state.subarray(0, 6)]).toEqual([
-      State.none, State.number, State.nonfinite, State.zero, State.none, State.nonfinite,
+      State.none,
+      State.number,
+      State.nonfinite,
+      State.zero,
+      State.none,
+      State.nonfinite,
     ]);
     expect(values.nodes.value[2]).toBe(1);
     expect(values.nodes.value[5]).toBeNaN();
@@ -209,12 +215,24 @@ describe("values", () => {
 });
 
 test("operations are named as people write them", () => {
-  expect(["AddmmBackward0", "NativeLayerNormBackward0", "TBackward0", "MyReLUBackward", "CopyBackwards", "AccumulateGrad", ""].map(operationLabel))
-    .toEqual(["addmm", "native_layer_norm", "t", "MyReLU", "copy", "AccumulateGrad", ""]);
+  expect(
+    ["AddmmBackward0", "NativeLayerNormBackward0", "TBackward0", "MyReLUBackward", "CopyBackwards", "AccumulateGrad", ""].map(
+      operationLabel,
+    ),
+  ).toEqual(["addmm", "native_layer_norm", "t", "MyReLU", "copy", "AccumulateGrad", ""]);
 });
 
 test("a step that was not recorded leads to the nearest one, the earlier of two", () => {
   const records = [0, 10, 10, 20].map((step, i) => ({ step, backwardPass: i === 2 ? 1 : 0 }) as RecordRef);
-  expect([[-5, 0], [10, 0], [10, 1], [16, 0], [14, 1], [15, 1], [99, 0]].map(([step, pass]) => nearestRecord(records, step!, pass!)))
-    .toEqual([0, 1, 2, 3, 2, 2, 3]);
+  expect(
+    [
+      [-5, 0],
+      [10, 0],
+      [10, 1],
+      [16, 0],
+      [14, 1],
+      [15, 1],
+      [99, 0],
+    ].map(([step, pass]) => nearestRecord(records, step!, pass!)),
+  ).toEqual([0, 1, 2, 3, 2, 2, 3]);
 });

@@ -10,7 +10,11 @@ const all = (hierarchy: Hierarchy): ReadonlySet<number> => new Set(hierarchy.gro
 
 function litFrom(hierarchy: Hierarchy, open: ReadonlySet<number>, id: string): ReadonlySet<string> {
   const visible = showGraph(hierarchy, open);
-  const lit = lightPath(hierarchy, visible, visible.boxes.findIndex((box) => box.id === id))!;
+  const lit = lightPath(
+    hierarchy,
+    visible,
+    visible.boxes.findIndex((box) => box.id === id),
+  )!;
   return new Set(visible.boxes.filter((_, box) => lit.boxes[box] === 1).map((box) => box.id));
 }
 
@@ -18,8 +22,15 @@ function litFrom(hierarchy: Hierarchy, open: ReadonlySet<number>, id: string): R
 function random(count: number): FixtureRun {
   let seed = 7;
   const next = (end: number): number => (seed = (seed * 48271) % 2147483647) % end;
-  const nodes = Array.from({ length: count }, (_, i) => ({ key: `/n.${i}`, kind: i === count - 1 ? "root" : "operation", operation: i === count - 1 ? "" : "MulBackward0", shape: [i] }));
-  const edges = nodes.flatMap((_, i) => (i < 50 ? [] : [...new Set([next(i), next(i), Math.max(0, i - 1 - next(40))])].map((from) => [from, i])));
+  const nodes = Array.from({ length: count }, (_, i) => ({
+    key: `/n.${i}`,
+    kind: i === count - 1 ? "root" : "operation",
+    operation: i === count - 1 ? "" : "MulBackward0",
+    shape: [i],
+  }));
+  const edges = nodes.flatMap((_, i) =>
+    i < 50 ? [] : [...new Set([next(i), next(i), Math.max(0, i - 1 - next(40))])].map((from) => [from, i]),
+  );
   return runOf("random", "random", graphOf({ hash: "4a4d", nodes, edges } as never), []) as unknown as FixtureRun;
 }
 
@@ -48,9 +59,21 @@ test("of 10,000 nodes lights what an independent search finds, and no way that l
 test("a closed module lights what enters and leaves it; the loss and the leaves are on the way", () => {
   const hierarchy = hierarchyOf(reshaped());
   const open = new Set([hierarchy.groupOf.get("#0")!]);
-  expect(litFrom(hierarchy, open, "lin#0")).toEqual(new Set(showGraph(hierarchy, open).boxes.filter((box) => !box.open).map(({ id }) => id)));
+  expect(litFrom(hierarchy, open, "lin#0")).toEqual(
+    new Set(
+      showGraph(hierarchy, open)
+        .boxes.filter((box) => !box.open)
+        .map(({ id }) => id),
+    ),
+  );
   const visible = showGraph(hierarchy, open);
-  expect(lightPath(hierarchy, visible, visible.boxes.findIndex((box) => box.open))).toBeUndefined(); // an open one is no place on a way
+  expect(
+    lightPath(
+      hierarchy,
+      visible,
+      visible.boxes.findIndex((box) => box.open),
+    ),
+  ).toBeUndefined(); // an open one is no place on a way
 });
 
 test("beside a chain that is folded into a line the way goes on", () => {

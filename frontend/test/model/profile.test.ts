@@ -20,7 +20,12 @@ const profile = (run: FixtureRun, found: Loop | undefined): readonly (number | n
 test("a call's number is the greatest of its operations; the weight, which all calls share, is in none of them", () => {
   const run = loop(5);
   const found = loopOfCalls(hierarchyOf(run), "cell")!;
-  expect(found).toMatchObject({ what: "calls", name: "cell", indices: [0, 1, 2, 3, 4], ids: ["cell#0", "cell#1", "cell#2", "cell#3", "cell#4"] });
+  expect(found).toMatchObject({
+    what: "calls",
+    name: "cell",
+    indices: [0, 1, 2, 3, 4],
+    ids: ["cell#0", "cell#1", "cell#2", "cell#3", "cell#4"],
+  });
   expect(profile(run, found)).toEqual([1 / 16, 1 / 8, 1 / 4, 1 / 2, 1]);
 });
 
@@ -55,11 +60,14 @@ test("of a fold, what it repeats: the calls of a module, or blocks", () => {
   expect(found).toMatchObject({ what: "blocks", name: "Block", ids: Array.from({ length: 20 }, (_, i) => `h.${i}#0`) });
   const record = recordAt(blocks, 0);
   const { key, kind } = tall.graph.columns.nodes;
-  const greatest = (prefix: string): number => Math.max(...key.flatMap((one, node) => (one.startsWith(prefix) && kind[node] === "operation" ? [record.values[node]!] : [])));
+  const greatest = (prefix: string): number =>
+    Math.max(...key.flatMap((one, node) => (one.startsWith(prefix) && kind[node] === "operation" ? [record.values[node]!] : [])));
   // Of a fold of operations, also of one that is cut into chunks, the repetitions of its first.
   const long = hierarchyOf(chain(5000));
   expect(loopOfGroup(long, 0)?.indices).toHaveLength(5000);
-  expect(profile(blocks, found)).toEqual(found.ids.map((_, i) => greatest(`h.${i}#`) > greatest(`h.${i}.`) ? greatest(`h.${i}#`) : greatest(`h.${i}.`)));
+  expect(profile(blocks, found)).toEqual(
+    found.ids.map((_, i) => (greatest(`h.${i}#`) > greatest(`h.${i}.`) ? greatest(`h.${i}#`) : greatest(`h.${i}.`))),
+  );
 });
 
 test("two calls are no loop, and a number that is missing is a gap", () => {
@@ -78,7 +86,10 @@ test("two calls are no loop, and a number that is missing is a gap", () => {
 test("on the card, with the loop that is compared with; a click goes to the call", async () => {
   writeHash("p.gradgraph.run=loop&p.gradgraph.sel=cell%235&p.gradgraph.vs.run=longer&p.gradgraph.vs.step=same");
   stage.show(loop(), loop(8, 2, "longer", "100c"));
-  const key = (): readonly string[] => [...(stage.one("profile-key")?.querySelectorAll<HTMLElement>("[data-line]") ?? [])].map(({ dataset }) => `${dataset.line} ${dataset.value}`);
+  const key = (): readonly string[] =>
+    [...(stage.one("profile-key")?.querySelectorAll<HTMLElement>("[data-line]") ?? [])].map(
+      ({ dataset }) => `${dataset.line} ${dataset.value}`,
+    );
   await waitFor(() => expect(key()).toEqual(["here 1", "there 4"]));
   expect(stage.one("profile-chart")?.dataset).toMatchObject({ points: "14", log: "true", step: "5" });
   await waitFor(() => {

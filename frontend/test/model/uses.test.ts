@@ -24,7 +24,10 @@ test("a tensor that many use is drawn once where it is turned, with a line to ea
     const own = boxes.flatMap(({ node }, box) => (node === 0 ? [box] : []));
     return [own.length, edges.filter(({ source }) => own.includes(source)).length];
   };
-  expect([shown(usual), shown(turned)]).toEqual([[12, 12], [1, 12]]);
+  expect([shown(usual), shown(turned)]).toEqual([
+    [12, 12],
+    [1, 12],
+  ]);
   expect([countLongLines(usual, all), countLongLines(turned, all)]).toEqual([0, 12]);
   expect([usesOf(usual.graph, 0), usesOf(usual.graph, 1), usesOf(usual.graph, 2)]).toEqual([12, 1, 0]);
 });

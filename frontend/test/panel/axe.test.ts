@@ -18,7 +18,9 @@ async function faults(): Promise<readonly string[]> {
   await settle(350); // what fades in is then there
   const rules = Object.fromEntries(OF_THE_PAGE.map((id) => [id, { enabled: false }]));
   const { violations } = await axe.run(stage.place, { rules });
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary?.replace(/\s+/g, " ") ?? ""}`));
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary?.replace(/\s+/g, " ") ?? ""}`),
+  );
 }
 
 async function open(id: string, shown: string): Promise<void> {
@@ -56,7 +58,11 @@ describe.each(["light", "dark"])("%s", (theme) => {
     expect(await faults()).toEqual([]);
   });
 
-  test.each([["help", "help-text"], ["take-away", "take-away-list"], ["colors", "colors-list"]])("%s", async (id, shown) => {
+  test.each([
+    ["help", "help-text"],
+    ["take-away", "take-away-list"],
+    ["colors", "colors-list"],
+  ])("%s", async (id, shown) => {
     start();
     stage.show(flow());
     await stage.drawn("up#0");
@@ -85,7 +91,9 @@ describe.each(["light", "dark"])("%s", (theme) => {
 
   test("charts", async () => {
     start();
-    writeHash("p.gradgraph.view=charts&p.gradgraph.run=one&p.gradgraph.chart.runs=two&p.gradgraph.chart.pins=parameter%3Aup.weight%3A0%0Aparameter%3Agate.weight%3A0");
+    writeHash(
+      "p.gradgraph.view=charts&p.gradgraph.run=one&p.gradgraph.chart.runs=two&p.gradgraph.chart.pins=parameter%3Aup.weight%3A0%0Aparameter%3Agate.weight%3A0",
+    );
     stage.show(one(), two());
     await waitFor(() => expect(stage.one("charts-lines")?.querySelectorAll("[data-line]")).toHaveLength(4));
     expect(await faults()).toEqual([]);

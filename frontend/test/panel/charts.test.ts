@@ -31,9 +31,13 @@ test("smoothing is the weighted mean of what came before, each step back countin
 });
 
 test.each([
-  [1e-6, 1, 5, [1e-6, 1e-4, 1e-2, 1]], [0.02, 3, 8, [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]], [1e-3, 1, 5, [1e-3, 1e-2, 1e-1, 1]],
-  [0.26, 0.36, 5, [0.26, 0.28, 0.3, 0.32, 0.34, 0.36]], [2, 60, 4, [10, 20, 30, 40, 50, 60].filter((tick) => tick % 20 === 0)],
-  [0, 1, 5, []], [1, 1, 5, []],
+  [1e-6, 1, 5, [1e-6, 1e-4, 1e-2, 1]],
+  [0.02, 3, 8, [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]],
+  [1e-3, 1, 5, [1e-3, 1e-2, 1e-1, 1]],
+  [0.26, 0.36, 5, [0.26, 0.28, 0.3, 0.32, 0.34, 0.36]],
+  [2, 60, 4, [10, 20, 30, 40, 50, 60].filter((tick) => tick % 20 === 0)],
+  [0, 1, 5, []],
+  [1, 1, 5, []],
 ])("a logarithmic axis from %d to %d", (low, high, most, expected) => {
   expect(logTicks(low, high, most)).toEqual(expected);
 });
@@ -64,7 +68,10 @@ test("a pin is a node's output; of a module all of its parameters", () => {
 // A link with the part of this view.
 const formatAddress = (hash: string, { charts, ...address }: Address & { readonly charts?: Charted }): string =>
   formatOwn(hash, address, charts && chartedEntries(charts));
-const parseAddress = (hash: string): Address & { readonly charts: Charted } => ({ ...parseOwn(hash), charts: readCharted(readValues(hash)) });
+const parseAddress = (hash: string): Address & { readonly charts: Charted } => ({
+  ...parseOwn(hash),
+  charts: readCharted(readValues(hash)),
+});
 
 test("charts are in the address", () => {
   const charts = { pins: ["a:0", "b & c:1"], runs: ["x=1"], of: "update_ratio", log: false, smoothing: 0.6 };
@@ -74,7 +81,10 @@ test("charts are in the address", () => {
   expect(parseAddress("p.gradgraph.chart.smooth=7").charts).toEqual(none);
 });
 
-const lines = (): readonly string[] => [...(find("charts-lines")?.querySelectorAll<HTMLElement>("[data-line]") ?? [])].map(({ dataset }) => `${dataset.line!.replace("\n", " ")} ${dataset.value}`);
+const lines = (): readonly string[] =>
+  [...(find("charts-lines")?.querySelectorAll<HTMLElement>("[data-line]") ?? [])].map(
+    ({ dataset }) => `${dataset.line!.replace("\n", " ")} ${dataset.value}`,
+  );
 const plotted = (): DOMStringMap => find("charts")!.querySelector<HTMLElement>("[data-testid=chart]")!.dataset;
 
 test("several nodes and several runs over each other, with their numbers at the step", async () => {
@@ -89,9 +99,14 @@ test("several nodes and several runs over each other, with their numbers at the 
   expect(plotted()).toMatchObject({ points: "8", log: "true", step: "3" });
   find("over-run")!.click();
   // Of "two" there is no gate, and no step 3.
-  await waitFor(() => expect(lines()).toEqual([
-    "one parameter:up.weight:0 12", "two parameter:up.weight:0 none", "one parameter:gate.weight:0 12", "two parameter:gate.weight:0 none",
-  ]));
+  await waitFor(() =>
+    expect(lines()).toEqual([
+      "one parameter:up.weight:0 12",
+      "two parameter:up.weight:0 none",
+      "one parameter:gate.weight:0 12",
+      "two parameter:gate.weight:0 none",
+    ]),
+  );
   expect(find("charts-lines")!.textContent).toContain("not here");
   expect(plotted().points).toBe("11"); // what is finite beside the NaN of "two" is zero
   choose("statistic", "zero_fraction");
@@ -139,7 +154,9 @@ test("while nothing is pinned the selected node is charted; what is found is add
 });
 
 test("a line of zeros says so on a logarithmic scale; without any number there are words for a chart", async () => {
-  writeHash("p.gradgraph.view=charts&p.gradgraph.chart.pins=parameter%3Aup.weight%3A0%0Aparameter%3Amid.weight%3A0&p.gradgraph.stat=nonfinite");
+  writeHash(
+    "p.gradgraph.view=charts&p.gradgraph.chart.pins=parameter%3Aup.weight%3A0%0Aparameter%3Amid.weight%3A0&p.gradgraph.stat=nonfinite",
+  );
   show(two());
   await waitFor(() => expect(lines()).toHaveLength(2));
   expect(find("all-zero")).toBeNull();
@@ -177,11 +194,20 @@ test("of a parameter: gradient, weight, update and their ratio in one chart, and
   item("parameter:w").click();
   await waitFor(() => expect(find("chart-of")).not.toBeNull());
   choose("chart-of", "norms");
-  const key = (): readonly string[] => [...find("chart-key")!.querySelectorAll<HTMLElement>("[data-line]")].map(({ dataset }) => `${dataset.line} ${dataset.value}`);
+  const key = (): readonly string[] =>
+    [...find("chart-key")!.querySelectorAll<HTMLElement>("[data-line]")].map(({ dataset }) => `${dataset.line} ${dataset.value}`);
   await waitFor(() => expect(key()).toEqual(["gradient_norm 1", "weight_norm 22", "update_norm 0.5", "update_ratio 0.0227273"]));
   choose("chart-of", "every_stage");
   const sum = Number(Math.hypot(100, 8).toPrecision(6));
-  await waitFor(() => expect(key()).toEqual([`backward ${Number(Math.hypot(50, 4).toPrecision(6))}`, `accumulated ${sum}`, `unscaled ${sum}`, "clipped 1", "applied 1"]));
+  await waitFor(() =>
+    expect(key()).toEqual([
+      `backward ${Number(Math.hypot(50, 4).toPrecision(6))}`,
+      `accumulated ${sum}`,
+      `unscaled ${sum}`,
+      "clipped 1",
+      "applied 1",
+    ]),
+  );
 });
 
 test("histograms of a node over the steps", async () => {
@@ -205,7 +231,12 @@ test("the part of each share at the step and over the steps", async () => {
   expect(parts.map((row) => row.querySelector("th")!.textContent)).toEqual(["from mul 0", "from mul 1"]);
   expect(find("shares-chart")?.dataset.points).toBe("6");
   stage.one("previous")!.click();
-  await waitFor(() => expect([...find("shares-key")!.querySelectorAll<HTMLElement>("[data-line]")].map(({ dataset }) => dataset.value)).toEqual(["0.6", "0.4"]));
+  await waitFor(() =>
+    expect([...find("shares-key")!.querySelectorAll<HTMLElement>("[data-line]")].map(({ dataset }) => dataset.value)).toEqual([
+      "0.6",
+      "0.4",
+    ]),
+  );
 });
 
 test("where no share was read there is no table of them", async () => {

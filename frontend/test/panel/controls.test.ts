@@ -40,9 +40,16 @@ test("findings: the worst first, many of a kind behind a button, arrow keys move
   show(withFindings());
   await drawn("parameter:0.weight");
   await openFindings();
-  await waitFor(() => expect(inList().map(({ textContent }) => textContent)).toEqual(
-    ["NaN begins here.", "Unit 0 is dead.", "Unit 1 is dead.", "Unit 2 is dead.", "3 more like these", "It is cut."],
-  ));
+  await waitFor(() =>
+    expect(inList().map(({ textContent }) => textContent)).toEqual([
+      "NaN begins here.",
+      "Unit 0 is dead.",
+      "Unit 1 is dead.",
+      "Unit 2 is dead.",
+      "3 more like these",
+      "It is cut.",
+    ]),
+  );
   // Opened as by a key: a click of no pointer.
   await waitFor(() => expect(document.activeElement).toBe(inList()[0]));
   press("ArrowDown", document.activeElement!);
@@ -93,10 +100,11 @@ test("Find goes on from one to the next, round and round", async () => {
   find.value = "softmax";
   find.dispatchEvent(new Event("input", { bubbles: true }));
   await waitFor(() => expect(one("found")).not.toBeNull());
-  const there = (block: number): Promise<void> => waitFor(() => {
-    expect(one("card")?.dataset.key).toBe(`h.${block}.attn#0/SoftmaxBackward0.0`);
-    expect(one("find-place")?.textContent).toBe(`${block + 1} of 3`);
-  });
+  const there = (block: number): Promise<void> =>
+    waitFor(() => {
+      expect(one("card")?.dataset.key).toBe(`h.${block}.attn#0/SoftmaxBackward0.0`);
+      expect(one("find-place")?.textContent).toBe(`${block + 1} of 3`);
+    });
   press("Enter", find);
   await there(0);
   press("Enter", find);
@@ -154,8 +162,10 @@ test("a tooltip goes when the drawing moves under the pointer", async () => {
 });
 
 test("edges show the chosen statistic of their own row; of a single element the element with its sign", async () => {
-  const labels = (source: string): (string | undefined)[] => [...stage.place.querySelectorAll<HTMLElement>("[data-testid=edges] li")]
-    .filter((li) => li.dataset.source === source).map((li) => li.dataset.label);
+  const labels = (source: string): (string | undefined)[] =>
+    [...stage.place.querySelectorAll<HTMLElement>("[data-testid=edges] li")]
+      .filter((li) => li.dataset.source === source)
+      .map((li) => li.dataset.label);
   show(chainRule(), activations());
   await drawn("leaf:x");
   expect(labels("leaf:x")).toEqual(["−4", "8"]);
@@ -168,8 +178,10 @@ test("edges show the chosen statistic of their own row; of a single element the 
 });
 
 test("the list of lines tells what was not recorded from what is none", async () => {
-  const said = (source: string): readonly string[] => [...stage.place.querySelectorAll<HTMLElement>("[data-testid=edges] li")]
-    .filter((li) => li.dataset.source === source).map(({ textContent }) => textContent);
+  const said = (source: string): readonly string[] =>
+    [...stage.place.querySelectorAll<HTMLElement>("[data-testid=edges] li")]
+      .filter((li) => li.dataset.source === source)
+      .map(({ textContent }) => textContent);
   show({ ...flow(), records: flow().records.map((record) => ({ ...record, everyNSteps: 10 })) });
   await drawn("parameter:down.weight");
   one("expand-all")?.click();

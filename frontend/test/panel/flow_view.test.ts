@@ -2,7 +2,17 @@
 
 import { expect, test } from "vitest";
 import { spiked } from "../../fixtures/compared.mjs";
-import { chainRule, flow, FLOW_STEPS, hostile, HOSTILE, onePassBad, training, transformer, withoutGradients } from "../../fixtures/examples.mjs";
+import {
+  chainRule,
+  flow,
+  FLOW_STEPS,
+  hostile,
+  HOSTILE,
+  onePassBad,
+  training,
+  transformer,
+  withoutGradients,
+} from "../../fixtures/examples.mjs";
 import { rgbOf } from "../../src/draw/style/element_colors";
 import { LIGHT } from "../../src/draw/style/theme";
 import { readHash, writeHash } from "../../src/panel/session/host";
@@ -18,10 +28,11 @@ const row = (key: string): HTMLElement => {
 };
 const canvas = (): HTMLCanvasElement => stage.one("flow-canvas") as HTMLCanvasElement;
 const numbers = (name: "columns" | "rows" | "map"): readonly number[] => canvas().dataset[name]!.split(",").map(Number);
-const shown = (): Promise<void> => waitFor(() => {
-  expect(rows().length).toBeGreaterThan(0);
-  expect(numbers("columns")[3]).toBeGreaterThan(0);
-});
+const shown = (): Promise<void> =>
+  waitFor(() => {
+    expect(rows().length).toBeGreaterThan(0);
+    expect(numbers("columns")[3]).toBeGreaterThan(0);
+  });
 
 // Middle of a cell, on the canvas.
 function middle(column: number, at: number): { x: number; y: number } {
@@ -47,7 +58,9 @@ function drag(from: { x: number; y: number }, to: { x: number; y: number }, more
 
 function wheel(point: { x: number; y: number }, deltaY: number, more: WheelEventInit = {}): void {
   const { left, top } = canvas().getBoundingClientRect();
-  canvas().dispatchEvent(new WheelEvent("wheel", { clientX: left + point.x, clientY: top + point.y, deltaY, bubbles: true, cancelable: true, ...more }));
+  canvas().dispatchEvent(
+    new WheelEvent("wheel", { clientX: left + point.x, clientY: top + point.y, deltaY, bubbles: true, cancelable: true, ...more }),
+  );
 }
 
 const show = async (run = flow(), hash = "p.gradgraph.view=flow"): Promise<void> => {
@@ -98,7 +111,12 @@ test("NaN and zero have their colors on the canvas", async () => {
   const at = Number(row("parameter:up.weight").dataset.row);
   const pixel = (column: number): number[] => {
     const { x, y } = middle(column, at);
-    return [...canvas().getContext("2d")!.getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data.subarray(0, 3)];
+    return [
+      ...canvas()
+        .getContext("2d")!
+        .getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1)
+        .data.subarray(0, 3),
+    ];
   };
   await waitFor(() => expect(pixel(3)).toEqual([...rgbOf(LIGHT.nonfinite)]));
   expect(pixel(4)).toEqual([...rgbOf(LIGHT.zero)]);
@@ -110,7 +128,12 @@ test("a step is marked at the head of its column also where the pass that is sho
   const pixel = (column: number): number[] => {
     const { x, y } = middle(column, 0);
     const head = y - numbers("rows")[2]! / 2 - 3;
-    return [...canvas().getContext("2d")!.getImageData(x * devicePixelRatio, head * devicePixelRatio, 1, 1).data.subarray(0, 3)];
+    return [
+      ...canvas()
+        .getContext("2d")!
+        .getImageData(x * devicePixelRatio, head * devicePixelRatio, 1, 1)
+        .data.subarray(0, 3),
+    ];
   };
   await waitFor(() => expect(pixel(1)).toEqual([...rgbOf(LIGHT.nonfinite)]));
   expect(pixel(0)).not.toEqual([...rgbOf(LIGHT.nonfinite)]);

@@ -16,7 +16,10 @@ function cellPoint(key: string, block: number, count: number): { x: number; y: n
   const [x, y, width, height] = item(key).dataset.rect!.split(",").map(Number);
   const strip = stripRect({ x: x!, y: y!, width: width!, height: height! - 6 });
   const camera = stage.camera();
-  return { x: camera.x + (strip.x + ((block + 0.5) / count) * strip.width) * camera.k, y: camera.y + (strip.y + strip.height / 2) * camera.k };
+  return {
+    x: camera.x + (strip.x + ((block + 0.5) / count) * strip.width) * camera.k,
+    y: camera.y + (strip.y + strip.height / 2) * camera.k,
+  };
 }
 
 const line = (folded: string): HTMLElement | undefined =>
@@ -123,7 +126,10 @@ test("a point of the small drawing is one of the drawing", () => {
   const view = { width: 900, height: 600 };
   expect(smallFor(bounds, { x: 450, y: 0, k: 0.1 }, view)).toBeUndefined();
   const small = smallFor(bounds, { x: 0, y: 0, k: 1 }, view)!;
-  expect(worldAt(small, { x: small.x + 150 * small.k, y: small.y + 1234 * small.k })).toEqual({ x: expect.closeTo(150), y: expect.closeTo(1234) });
+  expect(worldAt(small, { x: small.x + 150 * small.k, y: small.y + 1234 * small.k })).toEqual({
+    x: expect.closeTo(150),
+    y: expect.closeTo(1234),
+  });
   expect(small.size.height).toBeLessThanOrEqual(190);
 });
 
@@ -141,6 +147,16 @@ test("titles of open groups from afar do not lie on each other, outer ones go fi
   context.fillText = (text) => void written.push(text);
   const frame = (title: string, x: number, y: number, width: number, height: number): SceneBox =>
     ({ id: title, title, rectWorld: { x, y, width, height }, shape: "frame", depth: 0 }) as unknown as SceneBox;
-  paintFarTitles(context, [frame("Net", 0, 0, 4000, 4000), frame("hidden", 20, 20, 3900, 1800), frame("below", 20, 2000, 3900, 1800), frame("tiny", 20, 3000, 60, 40)], LIGHT, 0.1);
+  paintFarTitles(
+    context,
+    [
+      frame("Net", 0, 0, 4000, 4000),
+      frame("hidden", 20, 20, 3900, 1800),
+      frame("below", 20, 2000, 3900, 1800),
+      frame("tiny", 20, 3000, 60, 40),
+    ],
+    LIGHT,
+    0.1,
+  );
   expect(written).toEqual(["Net", "below"]);
 });

@@ -9,7 +9,12 @@ const { one, item, show, drawn } = stage;
 const lit = (): readonly string[] => (one("canvas")!.dataset.lit ?? "").split("\n");
 const hasFocus = (key: string): Promise<void> => waitFor(() => expect((document.activeElement as HTMLElement).dataset.key).toBe(key));
 
-test.each([["?", "help-text"], ["n", "finding-list"], ["o", "colors-list"], ["s", "take-away-list"]])("%s opens %s, and closes it", async (key, opened) => {
+test.each([
+  ["?", "help-text"],
+  ["n", "finding-list"],
+  ["o", "colors-list"],
+  ["s", "take-away-list"],
+])("%s opens %s, and closes it", async (key, opened) => {
   show(withFindings());
   await drawn("parameter:0.weight");
   await waitFor(() => expect(one("findings")).not.toBeNull());
@@ -28,7 +33,11 @@ test("keys choose the view, the direction and the stage, and lead to Find", asyn
   await waitFor(() => expect(one("direction")?.dataset.value).toBe("backward"));
   press("t");
   await waitFor(() => expect((one("stage") as HTMLSelectElement).value).toBe("accumulated"));
-  for (const [key, view] of [["3", "charts"], ["2", "flow"], ["1", "graph"]] as const) {
+  for (const [key, view] of [
+    ["3", "charts"],
+    ["2", "flow"],
+    ["1", "graph"],
+  ] as const) {
     press(key);
     await waitFor(() => expect(one("view")?.dataset.value).toBe(view));
   }

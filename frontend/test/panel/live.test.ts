@@ -154,7 +154,18 @@ test("the heat map asks only for new columns", async () => {
 });
 
 const ref = (step: number, more: Partial<RecordRef> = {}): RecordRef => ({
-  step, backwardPass: 0, stage: "backward", wallTime: step, hash: "h", objective: "", hasGradients: true, lossScale: 1, skipped: false, everyNSteps: 10, cost: 0, ...more,
+  step,
+  backwardPass: 0,
+  stage: "backward",
+  wallTime: step,
+  hash: "h",
+  objective: "",
+  hasGradients: true,
+  lossScale: 1,
+  skipped: false,
+  everyNSteps: 10,
+  cost: 0,
+  ...more,
 });
 
 test("columns hold up to the first step that was recorded anew or got another record", () => {
@@ -166,7 +177,12 @@ test("columns hold up to the first step that was recorded anew or got another re
   expect(intactColumns([0, 10, 20], before, before.slice(0, 1))).toBe(1);
   const first = { steps: [0, 10], slots: 2, values: [Float32Array.of(1, 2, 3, 4)], arrived: Uint8Array.of(1, 1, 1, 1) };
   const second = { steps: [20], slots: 2, values: [Float32Array.of(5, 6)], arrived: Uint8Array.of(0, 2) };
-  expect(joinColumns(first, 1, second)).toEqual({ steps: [0, 20], slots: 2, values: [Float32Array.of(1, 2, 5, 6)], arrived: Uint8Array.of(1, 1, 0, 2) });
+  expect(joinColumns(first, 1, second)).toEqual({
+    steps: [0, 20],
+    slots: 2,
+    values: [Float32Array.of(1, 2, 5, 6)],
+    arrived: Uint8Array.of(1, 1, 0, 2),
+  });
 });
 
 test("a cadence that changed says how it was", () => {

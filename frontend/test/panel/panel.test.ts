@@ -15,7 +15,10 @@ let unserve: () => void = () => undefined;
 
 beforeEach(() => {
   failing = undefined;
-  unserve = serveFixtures(() => runs, () => failing);
+  unserve = serveFixtures(
+    () => runs,
+    () => failing,
+  );
   place = document.createElement("div");
   place.style.height = "700px";
   document.body.append(place);
@@ -95,13 +98,17 @@ test("the card says why there is no gradient, and draws a large array as a pictu
     await waitFor(() => expect([one("card")?.dataset.key, one(id)?.textContent]).toEqual([key, sentence]));
   }
   item("parameter:b").click();
-  await waitFor(() => expect(one("whole-gradient")?.dataset).toMatchObject({ elements: "48", columns: "8", rows: "6", reach: "2.6", nonfinite: "1" }));
+  await waitFor(() =>
+    expect(one("whole-gradient")?.dataset).toMatchObject({ elements: "48", columns: "8", rows: "6", reach: "2.6", nonfinite: "1" }),
+  );
   const canvas = one("whole-gradient")!.querySelector("canvas")!;
   await waitFor(() => expect(pixelOf(canvas, 7, 5)).toEqual(rgbOf(LIGHT.nonfinite)));
   expect(pixelOf(canvas, 4, 2)).toEqual(rgbOf(LIGHT.elements[1])); // element 20 is zero
   expect(pixelOf(canvas, 6, 5)).toEqual(rgbOf(LIGHT.elements[2])); // and 46 the greatest
   const { left, top, width, height } = canvas.getBoundingClientRect();
-  canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: left + 1 + (width - 2) / 16, clientY: top + 1 + (height - 2) / 12, bubbles: true }));
+  canvas.dispatchEvent(
+    new PointerEvent("pointermove", { clientX: left + 1 + (width - 2) / 16, clientY: top + 1 + (height - 2) / 12, bubbles: true }),
+  );
   await waitFor(() => expect(one("whole-gradient-pointed")?.textContent).toBe("[0, 0] = −2"));
 });
 
@@ -161,7 +168,9 @@ test("NaN, zero, missing: three colors of their own; the run's warning is shown"
   await drawn("parameter:lin.weight");
   press("ArrowLeft");
   await waitFor(() => expect(item("lin#0/MmBackward0.0").dataset.state).toBe("nonfinite"));
-  const colors = ["lin#0/MmBackward0.0", "#0/ReluBackward0.0", "lin#1/MmBackward0.0", "parameter:lin.weight"].map((key) => item(key).dataset.color);
+  const colors = ["lin#0/MmBackward0.0", "#0/ReluBackward0.0", "lin#1/MmBackward0.0", "parameter:lin.weight"].map(
+    (key) => item(key).dataset.color,
+  );
   expect(new Set(colors).size).toBe(4);
   expect(one("warnings")?.textContent).toContain("A chunk could not be read.");
 });

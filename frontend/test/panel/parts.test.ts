@@ -36,7 +36,10 @@ const one = (id: string): HTMLElement | null => place.querySelector(`[data-testi
 
 test("a card says of which part its numbers are, with its own count of elements", async () => {
   const run = sharded(retained(), "parameter:w");
-  unserve = serveFixtures(() => [run], () => undefined);
+  unserve = serveFixtures(
+    () => [run],
+    () => undefined,
+  );
   unmount = mount(place, { base: "./fixture/" });
   const item = (key: string): HTMLElement | undefined =>
     [...place.querySelectorAll<HTMLElement>("[role=treeitem]")].find((li) => li.dataset.key === key);

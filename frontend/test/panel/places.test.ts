@@ -108,7 +108,11 @@ test("without a wish, a run that has records is shown first", async () => {
 
 test("another run is shown at the same step, else the nearest, and at the end if that is where one stood", async () => {
   const every = transformer(2, 40);
-  show(renamed(every, "every"), renamed(every, "fourth", (at) => at % 4 === 0), renamed(every, "few", (at) => at < 12));
+  show(
+    renamed(every, "every"),
+    renamed(every, "fourth", (at) => at % 4 === 0),
+    renamed(every, "few", (at) => at < 12),
+  );
   await drawn("h.0#0");
   choose("run", "few");
   await waitFor(() => expect(step()).toBe("11"));

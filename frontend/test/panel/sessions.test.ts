@@ -53,7 +53,15 @@ test("a run without hidden records says nothing", async () => {
 function unused(modules: number): FixtureRun {
   const names = Array.from({ length: modules }, (_, i) => [`experts.${i}.weight`, `experts.${i}.bias`]).flat();
   const graph = graphOf({
-    hash: "ca11", scopes: [["", 0, "Net", -1], ["used", 0, "Linear", 0]] as never[], edges: [[0, 1], [1, 2]],
+    hash: "ca11",
+    scopes: [
+      ["", 0, "Net", -1],
+      ["used", 0, "Linear", 0],
+    ] as never[],
+    edges: [
+      [0, 1],
+      [1, 2],
+    ],
     nodes: [
       { key: "parameter:used.weight", name: "used.weight", kind: "parameter", scope: 1, shape: [2] },
       { key: "used#0/MulBackward0.0", kind: "operation", operation: "MulBackward0", scope: 1, shape: [2] },
@@ -89,7 +97,9 @@ test("an update that is an estimate says so, with its spread", async () => {
   await drawn("parameter:w");
   item("parameter:w").click();
   await waitFor(() => expect(one("estimate")?.textContent).toBe("≈ 0.5 ± 0.0125"));
-  const listed = [...(one("statistics")?.querySelectorAll<HTMLElement>("[data-statistic]") ?? [])].map(({ dataset }) => dataset["statistic"]);
+  const listed = [...(one("statistics")?.querySelectorAll<HTMLElement>("[data-statistic]") ?? [])].map(
+    ({ dataset }) => dataset["statistic"],
+  );
   expect(listed).toContain("l2_norm");
   expect(listed).not.toContain("update_spread"); // it is no number of the gradient
 });

@@ -19,8 +19,14 @@ const refs = ["0 backward 0", "0 backward 1", "0 applied 0", "10 backward 0", "1
 });
 
 test.each([
-  [[0, 1, "backward"], 1], [[0, 0, "applied"], 2], [[0, 9, "applied"], 2], [[10, 0, "applied"], 5],
-  [[10, 0, "accumulated"], 3], [[10, 1, "accumulated"], 4], [[4, 0, "clipped"], 2], [[99, 1, "backward"], 4],
+  [[0, 1, "backward"], 1],
+  [[0, 0, "applied"], 2],
+  [[0, 9, "applied"], 2],
+  [[10, 0, "applied"], 5],
+  [[10, 0, "accumulated"], 3],
+  [[10, 1, "accumulated"], 4],
+  [[4, 0, "clipped"], 2],
+  [[99, 1, "backward"], 4],
 ] as const)("nearest to %j is record %i", ([step, pass, name], index) => {
   expect(nearestRecord(refs, step, pass, name)).toBe(index);
 });
@@ -29,7 +35,11 @@ test("the end is the last pass of the stage that is looked at", () => {
   expect([lastRecord(refs), lastRecord(refs, "applied"), lastRecord([])]).toEqual([4, 5, 0]);
   const standing = standingAt(refs, refs[4], "backward");
   expect(standing).toMatchObject({ atLastRecord: true });
-  const more = [...refs, { step: 20, stage: "backward", backwardPass: 0 } as RecordRef, { step: 20, stage: "applied", backwardPass: 0 } as RecordRef];
+  const more = [
+    ...refs,
+    { step: 20, stage: "backward", backwardPass: 0 } as RecordRef,
+    { step: 20, stage: "applied", backwardPass: 0 } as RecordRef,
+  ];
   expect(samePlace(more, standing)).toBe(6);
   expect(stagesAt(refs, 0)).toEqual(["backward", "applied"]);
 });
@@ -76,17 +86,33 @@ test("a parameter's card has its gradient at each stage, its weight and its upda
   item("parameter:w").click();
   await waitFor(() => expect(one("stages")).not.toBeNull());
   const rows = [...one("stages")!.querySelectorAll<HTMLElement>("tr[data-stage]")];
-  const norms = rows.map((row) => [row.textContent!.match(/^[a-z]+( \d)?/)![0], row.querySelector<HTMLElement>("[data-statistic=l2_norm]")!.dataset.value]);
+  const norms = rows.map((row) => [
+    row.textContent!.match(/^[a-z]+( \d)?/)![0],
+    row.querySelector<HTMLElement>("[data-statistic=l2_norm]")!.dataset.value,
+  ]);
   const whole = String(Number(Math.hypot(50, 4).toPrecision(6)));
   const sum = String(Number(Math.hypot(100, 8).toPrecision(6)));
-  expect(norms).toEqual([["backward 1", whole], ["backward 2", whole], ["accumulated", sum], ["unscaled", sum], ["clipped", "1"], ["applied", "1"]]);
-  expect([...one("weight")!.querySelectorAll<HTMLElement>("[data-value]")].map(({ dataset }) => dataset.value)).toEqual(["22", "0.5", "0.0227273"]);
+  expect(norms).toEqual([
+    ["backward 1", whole],
+    ["backward 2", whole],
+    ["accumulated", sum],
+    ["unscaled", sum],
+    ["clipped", "1"],
+    ["applied", "1"],
+  ]);
+  expect([...one("weight")!.querySelectorAll<HTMLElement>("[data-value]")].map(({ dataset }) => dataset.value)).toEqual([
+    "22",
+    "0.5",
+    "0.0227273",
+  ]);
   expect(rows.map((row) => row.className)).toEqual(["", "marked", "", "", "", ""]);
   rows[0]!.querySelector("button")!.click();
   await at("20", "backward", "0");
   rows[4]!.querySelector("button")!.click();
   await at("20", "clipped", "");
-  expect([...one("statistics")!.querySelectorAll<HTMLElement>("[data-statistic]")].map(({ dataset }) => dataset.statistic)).not.toContain("weight_norm");
+  expect([...one("statistics")!.querySelectorAll<HTMLElement>("[data-statistic]")].map(({ dataset }) => dataset.statistic)).not.toContain(
+    "weight_norm",
+  );
 });
 
 test("over the steps: the gradient of each stage, weight, update and their ratio", async () => {
@@ -95,8 +121,26 @@ test("over the steps: the gradient of each stage, weight, update and their ratio
   item("parameter:w").click();
   await waitFor(() => expect(one("chart")).not.toBeNull());
   expect(one("history")?.querySelector("h3")?.textContent).toBe("L2 norm of the gradient over steps, backward, pass 2");
-  expect(optionsOf("chart-of")).toEqual(["backward", "accumulated", "unscaled", "clipped", "applied", "weight_norm", "update_norm", "update_ratio", "every_stage", "norms"]);
-  const points: Readonly<Record<string, string>> = { accumulated: "3", applied: "2", weight_norm: "2", every_stage: "13", norms: "8", update_ratio: "2" };
+  expect(optionsOf("chart-of")).toEqual([
+    "backward",
+    "accumulated",
+    "unscaled",
+    "clipped",
+    "applied",
+    "weight_norm",
+    "update_norm",
+    "update_ratio",
+    "every_stage",
+    "norms",
+  ]);
+  const points: Readonly<Record<string, string>> = {
+    accumulated: "3",
+    applied: "2",
+    weight_norm: "2",
+    every_stage: "13",
+    norms: "8",
+    update_ratio: "2",
+  };
   for (const [id, count] of Object.entries(points)) {
     choose("chart-of", id);
     await waitFor(() => expect(one("chart")?.dataset.points).toBe(count));
@@ -110,7 +154,9 @@ test("loss scale, cadence, cost and a skipped step are said beside the step", as
   show(training());
   await drawn("parameter:w");
   expect(one("told")?.textContent).toBe("loss scale 1024every 10 steps, cost 1.3 %");
-  expect(one("cadence")?.title).toBe("Every 10th step was recorded then. Recording took 1.3 % of the time since the previous recorded step.");
+  expect(one("cadence")?.title).toBe(
+    "Every 10th step was recorded then. Recording took 1.3 % of the time since the previous recorded step.",
+  );
   press("ArrowLeft");
   await waitFor(() => expect(one("skipped")?.textContent).toBe("skipped"));
   expect(one("bad-steps")?.dataset.steps).toBe("10");

@@ -154,7 +154,13 @@ test("a chart's numbers are a table, exactly", async () => {
 });
 
 test("tables are quoted where they have to be", () => {
-  expect(csvOf([["a", 'b "c", d'], [1.5, null], [Infinity, "x\ny"]])).toBe('a,"b ""c"", d"\r\n1.5,\r\nInfinity,"x\ny"\r\n');
+  expect(
+    csvOf([
+      ["a", 'b "c", d'],
+      [1.5, null],
+      [Infinity, "x\ny"],
+    ]),
+  ).toBe('a,"b ""c"", d"\r\n1.5,\r\nInfinity,"x\ny"\r\n');
 });
 
 test("a text that a spreadsheet would compute has an apostrophe before it, a number never", () => {
@@ -173,12 +179,20 @@ test("a chart is taken away as paths and text, each point where its number is, a
   expect(name).toBe("gradgraph-one-net-2-backward.svg");
   const svg = await svgOf(blob);
   const texts = [...svg.querySelectorAll("text")].map(({ textContent }) => textContent);
-  for (const expected of ["Gradient, backward: L2 norm (log)", "step", "one · net", "up.weight", "down.weight", "0", "3", "5", "10"]) expect(texts).toContain(expected);
+  for (const expected of ["Gradient, backward: L2 norm (log)", "step", "one · net", "up.weight", "down.weight", "0", "3", "5", "10"])
+    expect(texts).toContain(expected);
   // The weight of "up" has 3, 6, 9 and 12.
-  const path = [...svg.querySelectorAll("path")].find((one) => one.getAttribute("stroke") === lineColor(0, LIGHT) && one.getAttribute("stroke-width") === "1.5")!;
+  const path = [...svg.querySelectorAll("path")].find(
+    (one) => one.getAttribute("stroke") === lineColor(0, LIGHT) && one.getAttribute("stroke-width") === "1.5",
+  )!;
   const points = [...path.getAttribute("d")!.matchAll(/[ML] ?([\d.]+)[ ,]([\d.]+)/g)].map(([, x, y]) => [Number(x), Number(y)] as const);
   expect(points).toHaveLength(4);
-  const [[x0, y0], , [x2, y2], [x3, y3]] = points as unknown as readonly (readonly [number, number])[] as [readonly [number, number], readonly [number, number], readonly [number, number], readonly [number, number]];
+  const [[x0, y0], , [x2, y2], [x3, y3]] = points as unknown as readonly (readonly [number, number])[] as [
+    readonly [number, number],
+    readonly [number, number],
+    readonly [number, number],
+    readonly [number, number],
+  ];
   expect((x2 - x0) / (x3 - x0)).toBeCloseTo(2 / 3, 3);
   expect((y2 - y0) / (y3 - y0)).toBeCloseTo(Math.log(3) / Math.log(4), 3);
   expect((await createImageBitmap((await take("chart-png")).blob)).width).toBe(2 * 960);
@@ -188,14 +202,20 @@ test("a chart is taken away as paths and text, each point where its number is, a
 test("a line is interrupted where there is no number; one number alone is a point", async () => {
   const line = { id: "a", label: HOSTILE, color: "#123456", steps: [0, 1, 2, 3, 4, 5], values: [1, 2, null, 4, 0, 8] };
   const context = new Context({ width: 960, height: 600 });
-  paintChart(context as unknown as CanvasRenderingContext2D, { title: "t", of: "o", lines: [line], log: true, step: 9, smoothing: 0 }, LIGHT);
+  paintChart(
+    context as unknown as CanvasRenderingContext2D,
+    { title: "t", of: "o", lines: [line], log: true, step: 9, smoothing: 0 },
+    LIGHT,
+  );
   const svg = await svgOf(new Blob([context.getSerializedSvg(true)]));
   const paths = [...svg.querySelectorAll("path")];
   const drawn = paths.filter((path) => path.getAttribute("stroke") === "#123456" && path.getAttribute("stroke-width") === "1.5");
   expect(drawn.map((path) => path.getAttribute("d")!.match(/[ML]/g)!.join(""))).toEqual(["ML"]);
   expect(paths.filter((path) => path.getAttribute("fill") === "#123456")).toHaveLength(4);
   expect([...svg.querySelectorAll("text")].map(({ textContent }) => textContent)).toContain(HOSTILE);
-  expect(chartSize({ title: "", of: "", lines: [line, line], log: false, step: undefined, smoothing: 0 }).height).toBeGreaterThan(chartSize({ title: "", of: "", lines: [line], log: false, step: undefined, smoothing: 0 }).height);
+  expect(chartSize({ title: "", of: "", lines: [line, line], log: false, step: undefined, smoothing: 0 }).height).toBeGreaterThan(
+    chartSize({ title: "", of: "", lines: [line], log: false, step: undefined, smoothing: 0 }).height,
+  );
 });
 
 test("the link is the address of the view", async () => {
@@ -211,7 +231,10 @@ test("each color scale goes one way in lightness, away from the background", () 
   for (const { id } of RAMPS) {
     for (const dark of [false, true]) {
       const lights = rampOf(dark, id).map(luminance);
-      expect(lights.every((light, i) => i === 0 || (dark ? light >= lights[i - 1]! - 1e-3 : light <= lights[i - 1]! + 1e-3)), `${id} ${dark}`).toBe(true);
+      expect(
+        lights.every((light, i) => i === 0 || (dark ? light >= lights[i - 1]! - 1e-3 : light <= lights[i - 1]! + 1e-3)),
+        `${id} ${dark}`,
+      ).toBe(true);
       expect(Math.abs(lights.at(-1)! - lights[0]!)).toBeGreaterThan(0.5);
     }
   }
@@ -254,5 +277,8 @@ test("what a file holds is asked for as the server is", async () => {
   const ask = embeddedFetch(pack.buffer);
   expect(await (await ask("./step?run=%3C%2Fscript%3E+x&step=3&tag=a%26b")).json()).toEqual({ a: 1 });
   const missing = await ask("./tensor?run=x");
-  expect([missing.status, (await missing.json()).error]).toEqual([404, "This file does not hold that. TensorBoard shows it, from the log that the file was made from."]);
+  expect([missing.status, (await missing.json()).error]).toEqual([
+    404,
+    "This file does not hold that. TensorBoard shows it, from the log that the file was made from.",
+  ]);
 });

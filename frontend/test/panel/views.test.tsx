@@ -14,7 +14,13 @@ const told: string[] = [];
 
 function made(id: string, more: (around: Around) => Partial<Shown> = () => ({}), key?: string): View {
   return {
-    id, text: id, title: id, hasCard: false, compares: false, help: { keys: [], meanings: [] }, ...(key === undefined ? {} : { key }),
+    id,
+    text: id,
+    title: id,
+    hasCard: false,
+    compares: false,
+    help: { keys: [], meanings: [] },
+    ...(key === undefined ? {} : { key }),
     create: (around) => ({ Body: () => <p>{id}</p>, close: () => void told.push(`${id} ends`), ...more(around) }),
   };
 }
@@ -44,17 +50,33 @@ test("each view reads and writes its own part of a link; an unknown name is the 
     return { link: { read: (values) => void (now = values.get(name)), write: (): readonly LinkEntry[] => [[name, now]] } };
   };
   const { store, views } = open(made("a"), made("b", part("b.x")), made("c", part("c.y")));
-  views.readLink("c", new Map([["b.x", "1"], ["c.y", "2"], ["d", "3"]]));
-  expect([views.shown.value.id, views.writeLink()]).toEqual(["c", [["b.x", "1"], ["c.y", "2"]]]);
+  views.readLink(
+    "c",
+    new Map([
+      ["b.x", "1"],
+      ["c.y", "2"],
+      ["d", "3"],
+    ]),
+  );
+  expect([views.shown.value.id, views.writeLink()]).toEqual([
+    "c",
+    [
+      ["b.x", "1"],
+      ["c.y", "2"],
+    ],
+  ]);
   views.readLink("gone", new Map());
   expect([views.shown.value.id, store.shown.view.value]).toEqual(["a", undefined]);
 });
 
 test("a view learns that it is looked at, and of what is selected when it is", () => {
-  const { store, views } = open(made("a"), made("b", ({ isShown }) => ({
-    enter: (selected) => void told.push(`enter ${selected} ${isShown.value}`),
-    select: (id) => void told.push(`select ${id}`),
-  })));
+  const { store, views } = open(
+    made("a"),
+    made("b", ({ isShown }) => ({
+      enter: (selected) => void told.push(`enter ${selected} ${isShown.value}`),
+      select: (id) => void told.push(`select ${id}`),
+    })),
+  );
   views.show("b");
   expect(told).toEqual([]);
   views.show("a");

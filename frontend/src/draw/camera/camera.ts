@@ -18,7 +18,10 @@ export class CameraControl {
   private readonly behavior = zoom<HTMLCanvasElement, unknown>();
   private readonly selection;
 
-  constructor(private readonly canvas: HTMLCanvasElement, onMove: (camera: Camera) => void) {
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    onMove: (camera: Camera) => void,
+  ) {
     this.selection = select(canvas);
     this.behavior
       .scaleExtent([FARTHEST, CLOSEST])
@@ -77,11 +80,7 @@ export function startCamera(boundsWorld: Rect, size: Size): Camera {
   const fit = fitCamera(boundsWorld, size);
   if (fit.k >= READABLE || boundsWorld.width * READABLE > WIDE * size.width) return fit;
   const k = Math.max(fit.k, Math.min(0.8, Math.max(READABLE, (size.width - 2 * MARGIN) / boundsWorld.width)));
-  return {
-    k,
-    x: size.width / 2 - (boundsWorld.x + boundsWorld.width / 2) * k,
-    y: MARGIN - boundsWorld.y * k,
-  };
+  return { k, x: size.width / 2 - (boundsWorld.x + boundsWorld.width / 2) * k, y: MARGIN - boundsWorld.y * k };
 }
 
 export function toWorld({ x, y, k }: Camera, pointScreen: Point): Point {

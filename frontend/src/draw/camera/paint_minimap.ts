@@ -26,7 +26,8 @@ export function smallFor(boundsWorld: Rect, camera: Camera, viewSize: Size): Sma
     height: Math.max(LEAST_PX, Math.ceil(boundsWorld.height * k) + 2 * MARGIN),
   };
   return {
-    size, k,
+    size,
+    k,
     x: (size.width - boundsWorld.width * k) / 2 - boundsWorld.x * k,
     y: (size.height - boundsWorld.height * k) / 2 - boundsWorld.y * k,
   };
@@ -36,12 +37,22 @@ export function worldAt({ k, x, y }: Small, point: Point): Point {
   return { x: (point.x - x) / k, y: (point.y - y) / k };
 }
 
-export function paintSmall(context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, small: Small, pixelRatio: number): void {
+export function paintSmall(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  paints: Paints,
+  theme: Theme,
+  small: Small,
+  pixelRatio: number,
+): void {
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
   context.fillStyle = theme.surface;
   context.fillRect(0, 0, small.size.width, small.size.height);
   const rectOf = ({ x, y, width, height }: Rect): readonly [number, number, number, number] => [
-    x * small.k + small.x, y * small.k + small.y, Math.max(1, width * small.k), Math.max(1, height * small.k),
+    x * small.k + small.x,
+    y * small.k + small.y,
+    Math.max(1, width * small.k),
+    Math.max(1, height * small.k),
   ];
   scene.boxes.forEach(({ shape, rectWorld, depth }, i) => {
     context.fillStyle = shape === "frame" ? theme.groupFill[(depth + 1) % 2]! : paints.boxes[i]!.fill;

@@ -31,7 +31,13 @@ export interface MarkPlaces {
 }
 
 // A zero has the color of its line. Each line with zeros has its own row, because they would hide each other.
-export function paintMarks(context: CanvasRenderingContext2D, lines: readonly ChartLine[], log: boolean, { x, top, floor, pixel }: MarkPlaces, theme: Theme): void {
+export function paintMarks(
+  context: CanvasRenderingContext2D,
+  lines: readonly ChartLine[],
+  log: boolean,
+  { x, top, floor, pixel }: MarkPlaces,
+  theme: Theme,
+): void {
   const rows = lines.map((line) => ({ color: line.color, zeros: markedSteps([line], log).zeros })).filter(({ zeros }) => zeros.length > 0);
   const [side, row] = [ZERO_PX * pixel, Math.min(ZERO_PX, ZEROS_PX / rows.length) * pixel];
   rows.forEach(({ color, zeros }, i) => {

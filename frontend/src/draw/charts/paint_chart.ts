@@ -52,7 +52,17 @@ export function paintChart(context: CanvasRenderingContext2D, chart: DrawnChart,
   write(context, of, DETAIL_FONT, theme.inkSoft, width - 24 - widthOf(of, DETAIL_FONT), 20);
   const axes = axesOf(chart);
   paintAxes(context, axes, theme);
-  if (chart.step !== undefined) stroke(context, [[axes.x(chart.step), PLOT.y], [axes.x(chart.step), PLOT.y + PLOT.height]], theme.root, 1, []);
+  if (chart.step !== undefined)
+    stroke(
+      context,
+      [
+        [axes.x(chart.step), PLOT.y],
+        [axes.x(chart.step), PLOT.y + PLOT.height],
+      ],
+      theme.root,
+      1,
+      [],
+    );
   for (const line of chart.lines) paintLine(context, chart, line, axes);
   paintMarks(context, chart.lines, chart.log, { x: axes.x, top: PLOT.y, floor: axes.floor ?? 0, pixel: 1 }, theme);
   chart.lines.forEach((line, i) => paintName(context, line, PLOT.y + PLOT.height + 44 + KEY_PX * i, theme));
@@ -87,19 +97,39 @@ function axesOf({ lines, log, step, smoothing }: DrawnChart): Axes {
 }
 
 function endsOf(numbers: readonly number[], low: number, high: number): readonly [number, number] {
-  return numbers.length === 0 ? [low, high] : numbers.reduce<readonly [number, number]>(([a, b], one) => [Math.min(a, one), Math.max(b, one)], [Infinity, -Infinity]);
+  return numbers.length === 0
+    ? [low, high]
+    : numbers.reduce<readonly [number, number]>(([a, b], one) => [Math.min(a, one), Math.max(b, one)], [Infinity, -Infinity]);
 }
 
 function paintAxes(context: CanvasRenderingContext2D, { x, y, steps, values, floor }: Axes, theme: Theme): void {
   const bottom = PLOT.y + PLOT.height;
   for (const step of steps) {
-    stroke(context, [[x(step), PLOT.y], [x(step), bottom]], theme.groupBorder, 1, []);
+    stroke(
+      context,
+      [
+        [x(step), PLOT.y],
+        [x(step), bottom],
+      ],
+      theme.groupBorder,
+      1,
+      [],
+    );
     context.textAlign = "center";
     write(context, String(step), DETAIL_FONT, theme.inkSoft, x(step), bottom + 14);
   }
   const levels = values.map((value) => [value, y(value)] as const);
   for (const [value, at] of floor === undefined ? levels : [[0, floor] as const, ...levels]) {
-    stroke(context, [[PLOT.x, at], [PLOT.x + PLOT.width, at]], theme.groupBorder, 1, []);
+    stroke(
+      context,
+      [
+        [PLOT.x, at],
+        [PLOT.x + PLOT.width, at],
+      ],
+      theme.groupBorder,
+      1,
+      [],
+    );
     context.textAlign = "right";
     write(context, formatNumber(value), DETAIL_FONT, theme.inkSoft, PLOT.x - 8, at);
   }
@@ -112,12 +142,28 @@ function paintAxes(context: CanvasRenderingContext2D, { x, y, steps, values, flo
 function paintLine(context: CanvasRenderingContext2D, { log, smoothing }: DrawnChart, line: ChartLine, { x, y }: Axes): void {
   const { color, dash = [], width = THIN_PX, steps } = line;
   const raw = placed(line, log);
-  const layers = smoothing > 0 ? [[raw, `${color}48`], [placed({ ...line, values: smooth(line.values, smoothing) }, log), color]] as const : [[raw, color]] as const;
+  const layers =
+    smoothing > 0
+      ? ([
+          [raw, `${color}48`],
+          [placed({ ...line, values: smooth(line.values, smoothing) }, log), color],
+        ] as const)
+      : ([[raw, color]] as const);
   for (const [values, ink] of layers) {
-    for (const part of partsOf(steps, values)) stroke(context, part.map(([step, value]) => [x(step), y(value)]), ink, width, dash);
+    for (const part of partsOf(steps, values))
+      stroke(
+        context,
+        part.map(([step, value]) => [x(step), y(value)]),
+        ink,
+        width,
+        dash,
+      );
   }
   if (smoothing > 0 || width > THIN_PX) return;
-  const alone = steps.length <= FEW_POINTS ? [...steps.keys()] : [...steps.keys()].filter((i) => (raw[i - 1] ?? null) === null && (raw[i + 1] ?? null) === null);
+  const alone =
+    steps.length <= FEW_POINTS
+      ? [...steps.keys()]
+      : [...steps.keys()].filter((i) => (raw[i - 1] ?? null) === null && (raw[i + 1] ?? null) === null);
   context.fillStyle = color;
   for (const i of alone) {
     const value = raw[i];
@@ -139,7 +185,16 @@ function partsOf(steps: readonly number[], values: readonly (number | null)[]): 
 }
 
 function paintName(context: CanvasRenderingContext2D, { label, color, dash = [] }: ChartLine, y: number, theme: Theme): void {
-  stroke(context, [[16, y], [34, y]], color, 2.5, dash);
+  stroke(
+    context,
+    [
+      [16, y],
+      [34, y],
+    ],
+    color,
+    2.5,
+    dash,
+  );
   write(context, fitText(label, DETAIL_FONT, NAME_PX), DETAIL_FONT, theme.ink, 42, y);
 }
 
@@ -161,7 +216,13 @@ function paintMarksKey(context: CanvasRenderingContext2D, { lines, log }: DrawnC
   if (gaps && x > 16) put("gap: no gradient", undefined);
 }
 
-function stroke(context: CanvasRenderingContext2D, points: readonly (readonly [number, number])[], color: string, width: number, dash: readonly number[]): void {
+function stroke(
+  context: CanvasRenderingContext2D,
+  points: readonly (readonly [number, number])[],
+  color: string,
+  width: number,
+  dash: readonly number[],
+): void {
   context.strokeStyle = color;
   context.lineWidth = width;
   context.setLineDash([...dash]);

@@ -62,8 +62,15 @@ function place(width: number, footer: Footer, theme: Theme): readonly Placed[] {
 }
 
 function partsOf({ what, scale, ramp, chips }: Footer, theme: Theme): readonly Part[] {
-  const [low, high] = [`${scale.below ? "≤ " : ""}${formatNumber(scale.domain[0])}`, `${scale.above ? "≥ " : ""}${formatNumber(scale.domain[1])}`];
-  return [textPart(what, TITLE_FONT, theme.ink), rampPart(low, high, ramp, theme), ...chips.map(([fill, frame, word]) => chipPart(fill, frame, word, theme))];
+  const [low, high] = [
+    `${scale.below ? "≤ " : ""}${formatNumber(scale.domain[0])}`,
+    `${scale.above ? "≥ " : ""}${formatNumber(scale.domain[1])}`,
+  ];
+  return [
+    textPart(what, TITLE_FONT, theme.ink),
+    rampPart(low, high, ramp, theme),
+    ...chips.map(([fill, frame, word]) => chipPart(fill, frame, word, theme)),
+  ];
 }
 
 function textPart(text: string, font: string, color: string): Part {

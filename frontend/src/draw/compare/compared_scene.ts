@@ -20,8 +20,14 @@ export function relateBox(comparison: Comparison, box: Box): Related {
 }
 
 export function paintCompared(
-  hierarchy: Hierarchy, visible: VisibleGraph, scene: Scene, comparison: Comparison, record: RecordedStep | undefined,
-  scale: ColorScale, reach: number, theme: Theme,
+  hierarchy: Hierarchy,
+  visible: VisibleGraph,
+  scene: Scene,
+  comparison: Comparison,
+  record: RecordedStep | undefined,
+  scale: ColorScale,
+  reach: number,
+  theme: Theme,
 ): Paints {
   const boxes = visible.boxes.map((box, i): BoxPaint => {
     const sceneBox = scene.boxes[i]!;
@@ -35,15 +41,28 @@ export function paintCompared(
     const state = stateOf(related);
     const zero = isZeroBeside(related);
     return {
-      fill, ink: ghost ? theme.inkSoft : inkOn(zero ? theme.zero : fill, theme), state, detail, ghost, zero, only,
-      told: !ghost && (only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record)), strip: cells.map((cell) => relatedFill(cell, reach, theme)), zeros: cells.map(isZeroBeside),
+      fill,
+      ink: ghost ? theme.inkSoft : inkOn(zero ? theme.zero : fill, theme),
+      state,
+      detail,
+      ghost,
+      zero,
+      only,
+      told: !ghost && (only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record)),
+      strip: cells.map((cell) => relatedFill(cell, reach, theme)),
+      zeros: cells.map(isZeroBeside),
     };
   });
   const edges = visible.edges.map((line): EdgePaint => {
     const related = relateLine(comparison, hierarchy.graph, line);
     const state = stateOf(related);
     const weight = state === State.number ? scale.position(related.here) : 0;
-    return { state, weight, told: related.relation === Relation.none || related.relation === Relation.onlyThere, label: related.relation === Relation.onlyHere || related.relation === Relation.onlyThere ? "" : (ratioText(related) ?? "") };
+    return {
+      state,
+      weight,
+      told: related.relation === Relation.none || related.relation === Relation.onlyThere,
+      label: related.relation === Relation.onlyHere || related.relation === Relation.onlyThere ? "" : (ratioText(related) ?? ""),
+    };
   });
   return { boxes, edges };
 }
@@ -62,12 +81,15 @@ function detailOf({ joined, here }: Comparison, box: Box, related: Related, room
   const [source, at] = group ? [here.groups, box.group] : [here.nodes, box.node];
   const number = related.relation === Relation.both ? valueText(source.value[at]!, source.state[at]! as State) : undefined;
   const there = Number.isNaN(related.there) ? undefined : valueText(related.there, State.number);
-  if (related.relation === Relation.onlyThere) return [parts([ratio, there]), ratio].find((text) => widthOf(text, DETAIL_FONT) <= room) ?? "";
+  if (related.relation === Relation.onlyThere)
+    return [parts([ratio, there]), ratio].find((text) => widthOf(text, DETAIL_FONT) <= room) ?? "";
   const missing = group ? joined.missing[box.group]! : 0;
   const more = missing === 0 ? "" : `${missing} only there`;
   const choices = [
     parts([ratio, number && (group ? `${here.groupWord} ${number}` : number), more]),
-    parts([ratio, more]), parts([ratio, number]), ratio,
+    parts([ratio, more]),
+    parts([ratio, number]),
+    ratio,
   ];
   // A module's name has priority over its number, which its swatch and its card show too.
   return choices.find((text) => widthOf(text, DETAIL_FONT) <= room) ?? (box.open ? "" : ratio);

@@ -61,16 +61,27 @@ export interface Palette {
 }
 
 export function paletteOf(theme: Theme): Palette {
-  return hatched([theme.background, theme.none, theme.zero, ...rampOf(theme.dark, theme.ramp), theme.nonfinite], [[NONE, 1, theme.noneLine]]);
+  return hatched(
+    [theme.background, theme.none, theme.zero, ...rampOf(theme.dark, theme.ramp), theme.nonfinite],
+    [[NONE, 1, theme.noneLine]],
+  );
 }
 
 export function ratioPaletteOf(theme: Theme): Palette {
-  const ratios = Array.from({ length: 2 * RATIOS }, (_, i) => ratioColor(((i % 2 === 0 ? 1 : -1) * Math.floor(i / 2)) / (RATIOS - 1), 1, theme));
+  const ratios = Array.from({ length: 2 * RATIOS }, (_, i) =>
+    ratioColor(((i % 2 === 0 ? 1 : -1) * Math.floor(i / 2)) / (RATIOS - 1), 1, theme),
+  );
   const ends = [ratioColor(Infinity, 1, theme), ratioColor(-Infinity, 1, theme)];
-  return hatched([theme.background, theme.none, theme.surface, theme.surface, ...ratios, ...ends, theme.nonfinite], [
-    [NONE, 1, theme.noneLine], [ONLY_HERE, 1, theme.only], [ONLY_THERE, -1, theme.only],
-    [ZERO_HERE, 1, theme.zero], [ZERO_THERE, -1, theme.zero],
-  ]);
+  return hatched(
+    [theme.background, theme.none, theme.surface, theme.surface, ...ratios, ...ends, theme.nonfinite],
+    [
+      [NONE, 1, theme.noneLine],
+      [ONLY_HERE, 1, theme.only],
+      [ONLY_THERE, -1, theme.only],
+      [ZERO_HERE, 1, theme.zero],
+      [ZERO_THERE, -1, theme.zero],
+    ],
+  );
 }
 
 function hatched(colors: readonly string[], hatches: readonly (readonly [number, 1 | -1, string])[]): Palette {

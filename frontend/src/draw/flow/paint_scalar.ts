@@ -14,7 +14,13 @@ export interface ScalarLine {
 const POINTS_UP_TO = 60;
 const EDGE_PX = 3;
 
-export function paintScalar(context: CanvasRenderingContext2D, { series, positions, scale }: ScalarLine, columns: Axis, rect: Rect, theme: Theme): void {
+export function paintScalar(
+  context: CanvasRenderingContext2D,
+  { series, positions, scale }: ScalarLine,
+  columns: Axis,
+  rect: Rect,
+  theme: Theme,
+): void {
   context.save();
   context.beginPath();
   context.rect(rect.x, rect.y, rect.width, rect.height);
@@ -22,8 +28,9 @@ export function paintScalar(context: CanvasRenderingContext2D, { series, positio
   const bottom = rect.y + rect.height - EDGE_PX;
   const yOf = (value: number): number => bottom - (scale?.position(value) ?? 0) * (rect.height - 2 * EDGE_PX);
   const xs = Array.from(positions, (position) => rect.x + toPx(columns, position));
-  const inSight = xs.map((x, i) => ({ x, value: series.values[i]! })).filter((_, i) =>
-    (xs[i + 1] ?? Infinity) >= rect.x && (xs[i - 1] ?? -Infinity) <= rect.x + rect.width);
+  const inSight = xs
+    .map((x, i) => ({ x, value: series.values[i]! }))
+    .filter((_, i) => (xs[i + 1] ?? Infinity) >= rect.x && (xs[i - 1] ?? -Infinity) <= rect.x + rect.width);
   context.strokeStyle = context.fillStyle = theme.accent;
   context.lineWidth = 1.5;
   context.lineJoin = "round";

@@ -45,9 +45,7 @@ export function captionOf(hierarchy: Hierarchy, box: Box): Caption {
   const name = nameWithin(nameOfNode(graph, box.node), scopePath(hierarchy, box));
   const operation = operationLabel(graph.columns.nodes.operation[box.node]!);
   if (operation === "") return { title: name || kindLabel(graph.columns.nodes.kind[box.node]!), subtitle: "" };
-  return name === "" || name === operation
-    ? { title: operation, subtitle: "" }
-    : { title: `${name} · ${operation}`, subtitle: "" };
+  return name === "" || name === operation ? { title: operation, subtitle: "" } : { title: `${name} · ${operation}`, subtitle: "" };
 }
 
 // A module call that is one operation has the names of both, such as "20  Sigmoid · sigmoid".
@@ -125,16 +123,18 @@ export function arrayText(array: readonly number[] | undefined): string | undefi
 // The second line of a box: value and gradient of a scalar (or of each element, if all are equal), else the statistic,
 // else why there is none. It is the longest text that fits into `room`; the value is dropped before the gradient.
 export function detailOf(
-  hierarchy: Hierarchy, box: Box, values: StepValues | undefined, record: RecordedStep | undefined, room: number,
+  hierarchy: Hierarchy,
+  box: Box,
+  values: StepValues | undefined,
+  record: RecordedStep | undefined,
+  room: number,
 ): string {
   const choices = detailsOf(hierarchy, box, values, record);
   return choices.find((text) => widthOf(text, DETAIL_FONT) <= room) ?? choices.at(-1) ?? "";
 }
 
 // Longest first.
-function detailsOf(
-  hierarchy: Hierarchy, box: Box, values: StepValues | undefined, record: RecordedStep | undefined,
-): readonly string[] {
+function detailsOf(hierarchy: Hierarchy, box: Box, values: StepValues | undefined, record: RecordedStep | undefined): readonly string[] {
   const number = numberText(box, values);
   if (box.kind === "group") {
     const state = values?.groups.state[box.group];

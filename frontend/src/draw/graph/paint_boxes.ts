@@ -22,9 +22,7 @@ export interface Marks {
   readonly cell: number; // the cell of its strip that has the selection; -1: none
 }
 
-export function paintFrame(
-  context: CanvasRenderingContext2D, box: SceneBox, marks: Marks, theme: Theme, zoom: number,
-): void {
+export function paintFrame(context: CanvasRenderingContext2D, box: SceneBox, marks: Marks, theme: Theme, zoom: number): void {
   outline(context, "frame", box.rectWorld);
   context.fillStyle = theme.groupFill[box.depth % 2]!;
   context.fill();
@@ -81,7 +79,12 @@ function chevron(context: CanvasRenderingContext2D, x: number, y: number, color:
 }
 
 export function paintBox(
-  context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint, marks: Marks, theme: Theme, zoom: number,
+  context: CanvasRenderingContext2D,
+  box: SceneBox,
+  paint: BoxPaint,
+  marks: Marks,
+  theme: Theme,
+  zoom: number,
 ): void {
   const { shape } = box;
   const face = faceOf(box);
@@ -119,9 +122,7 @@ export function faceOf({ rectWorld, shape }: Pick<SceneBox, "rectWorld" | "shape
   return shape === "group" ? { ...rectWorld, height: rectWorld.height - SHEETS } : rectWorld;
 }
 
-function paintBorder(
-  context: CanvasRenderingContext2D, box: SceneBox, face: Rect, marks: Marks, theme: Theme, zoom: number,
-): void {
+function paintBorder(context: CanvasRenderingContext2D, box: SceneBox, face: Rect, marks: Marks, theme: Theme, zoom: number): void {
   const { shape } = box;
   const thin = 1 / Math.min(1, Math.max(zoom, 0.4));
   outline(context, shape, face);
@@ -217,9 +218,7 @@ function paintPair(context: CanvasRenderingContext2D, box: SceneBox, ink: string
 }
 
 // Returns where left-aligned text ends.
-function text(
-  context: CanvasRenderingContext2D, content: string, font: string, color: string, x: number, y: number, room: number,
-): number {
+function text(context: CanvasRenderingContext2D, content: string, font: string, color: string, x: number, y: number, room: number): number {
   if (room <= 8) return x;
   const fitted = fitText(content, font, room);
   context.font = font;

@@ -24,7 +24,12 @@ export interface EdgeLook {
 }
 
 export function paintEdge(
-  context: CanvasRenderingContext2D, edge: SceneEdge, paint: EdgePaint, look: EdgeLook, theme: Theme, zoom: number,
+  context: CanvasRenderingContext2D,
+  edge: SceneEdge,
+  paint: EdgePaint,
+  look: EdgeLook,
+  theme: Theme,
+  zoom: number,
 ): void {
   const thin = 1 / Math.min(1, Math.max(zoom, 0.35));
   const width = lineWidth(paint, look);
@@ -99,7 +104,12 @@ function distance(a: Point, b: Point): number {
 }
 
 export function paintEdgeLabel(
-  context: CanvasRenderingContext2D, edge: SceneEdge, paint: EdgePaint, look: EdgeLook, theme: Theme, zoom: number,
+  context: CanvasRenderingContext2D,
+  edge: SceneEdge,
+  paint: EdgePaint,
+  look: EdgeLook,
+  theme: Theme,
+  zoom: number,
 ): void {
   const content = look.backward ? paint.label : edge.shapeLabel;
   if (edge.labelWorld === undefined || content === "" || zoom < LABEL_FROM) return;
@@ -125,7 +135,12 @@ export function paintEdgeLabel(
 
 // Three dots: operations that only change the shape are folded in here.
 export function paintChainMark(
-  context: CanvasRenderingContext2D, edge: SceneEdge, _paint: EdgePaint, look: EdgeLook, theme: Theme, zoom: number,
+  context: CanvasRenderingContext2D,
+  edge: SceneEdge,
+  _paint: EdgePaint,
+  look: EdgeLook,
+  theme: Theme,
+  zoom: number,
 ): void {
   if (edge.markWorld === undefined || zoom < MARK_FROM) return;
   const { x, y } = edge.markWorld;

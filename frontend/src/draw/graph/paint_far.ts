@@ -21,7 +21,10 @@ const batches = new WeakMap<Paints, ReadonlyMap<string, readonly number[]>>();
 function byFill(scene: Scene, paints: Paints): ReadonlyMap<string, readonly number[]> {
   let known = batches.get(paints);
   if (known === undefined) {
-    batches.set(paints, (known = grouped(paints.boxes.length, (i) => (scene.boxes[i]!.shape === "frame" ? undefined : paints.boxes[i]!.fill))));
+    batches.set(
+      paints,
+      (known = grouped(paints.boxes.length, (i) => (scene.boxes[i]!.shape === "frame" ? undefined : paints.boxes[i]!.fill))),
+    );
   }
   return known;
 }
@@ -39,7 +42,13 @@ function grouped<K>(length: number, keyOf: (i: number) => K | undefined): Readon
 }
 
 // Open groups, from the outermost inward. Groups of one depth do not overlap.
-export function paintFarFrames(context: CanvasRenderingContext2D, scene: Scene, frames: readonly number[], theme: Theme, zoom: number): void {
+export function paintFarFrames(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  frames: readonly number[],
+  theme: Theme,
+  zoom: number,
+): void {
   const byDepth = grouped(frames.length, (i) => scene.boxes[frames[i]!]!.depth);
   context.lineWidth = 1 / zoom;
   context.strokeStyle = theme.groupBorder;
@@ -53,7 +62,14 @@ export function paintFarFrames(context: CanvasRenderingContext2D, scene: Scene, 
   }
 }
 
-export function paintFarBoxes(context: CanvasRenderingContext2D, scene: Scene, paints: Paints, isShown: (box: number) => boolean, theme: Theme, zoom: number): void {
+export function paintFarBoxes(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  paints: Paints,
+  isShown: (box: number) => boolean,
+  theme: Theme,
+  zoom: number,
+): void {
   for (const [fill, boxes] of byFill(scene, paints)) {
     context.fillStyle = fill;
     for (const i of boxes) {
@@ -63,7 +79,13 @@ export function paintFarBoxes(context: CanvasRenderingContext2D, scene: Scene, p
     }
   }
   if (zoom < BORDERS_FROM) return;
-  const borders: Readonly<Partial<Record<string, string>>> = { parameter: theme.leaf, leaf: theme.leaf, input: theme.input, buffer: theme.input, root: theme.root };
+  const borders: Readonly<Partial<Record<string, string>>> = {
+    parameter: theme.leaf,
+    leaf: theme.leaf,
+    input: theme.input,
+    buffer: theme.input,
+    root: theme.root,
+  };
   context.lineWidth = 1 / zoom;
   for (const color of new Set(Object.values(borders))) {
     context.beginPath();
@@ -76,7 +98,15 @@ export function paintFarBoxes(context: CanvasRenderingContext2D, scene: Scene, p
 }
 
 // The lines of `edges` as straight pieces, by color and width.
-export function paintFarEdges(context: CanvasRenderingContext2D, scene: Scene, paints: Paints, edges: readonly number[], look: EdgeLook, theme: Theme, zoom: number): void {
+export function paintFarEdges(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  paints: Paints,
+  edges: readonly number[],
+  look: EdgeLook,
+  theme: Theme,
+  zoom: number,
+): void {
   const least = zoom < HAIR_BELOW && !look.lit ? SHORT_PX / zoom : 0;
   const seen = edges.filter((i) => scene.edges[i]!.boundsWorld.width + scene.edges[i]!.boundsWorld.height >= least);
   const looks = grouped(seen.length, (at) => {
@@ -87,7 +117,8 @@ export function paintFarEdges(context: CanvasRenderingContext2D, scene: Scene, p
   for (const [key, members] of looks) {
     const [color, width, dash] = key.split(" ");
     context.beginPath();
-    for (const at of members) scene.edges[seen[at]!]!.pathWorld.forEach(({ x, y }, i) => (i === 0 ? context.moveTo(x, y) : context.lineTo(x, y)));
+    for (const at of members)
+      scene.edges[seen[at]!]!.pathWorld.forEach(({ x, y }, i) => (i === 0 ? context.moveTo(x, y) : context.lineTo(x, y)));
     context.strokeStyle = color!;
     context.lineWidth = Number(width) / Math.max(zoom, 0.35);
     context.setLineDash(dash === "" ? [] : [8, 8]);

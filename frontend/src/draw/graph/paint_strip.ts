@@ -40,7 +40,12 @@ export function blockUnder(strip: Strip, face: Rect, { x, y }: Point): number | 
 }
 
 export function stripFills(
-  hierarchy: Hierarchy, strip: Strip, width: number, scale: ColorScale, statistic: Statistic, values: StepValues | undefined,
+  hierarchy: Hierarchy,
+  strip: Strip,
+  width: number,
+  scale: ColorScale,
+  statistic: Statistic,
+  values: StepValues | undefined,
 ): readonly string[] {
   const cells = cellCount(strip, width);
   if (values === undefined) return Array.from({ length: cells }, () => scale.fill(NaN, 0));
@@ -48,7 +53,13 @@ export function stripFills(
   return Array.from(state, (one, cell) => scale.fill(value[cell]!, one as State));
 }
 
-export function paintStrip(context: CanvasRenderingContext2D, face: Rect, { strip: fills, zeros }: Pick<BoxPaint, "strip" | "zeros">, marked: number, theme: Theme): void {
+export function paintStrip(
+  context: CanvasRenderingContext2D,
+  face: Rect,
+  { strip: fills, zeros }: Pick<BoxPaint, "strip" | "zeros">,
+  marked: number,
+  theme: Theme,
+): void {
   const { x, y, width, height } = stripRect(face);
   context.beginPath();
   context.roundRect(x - 2, y - 2, width + 4, height + 4, 4);

@@ -32,9 +32,7 @@ export interface View {
 const BACK = 0.3;
 
 // `only`: a part of the canvas, in whole device pixels; what is beside it stays.
-export function paint(
-  context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View, only?: Rect,
-): void {
+export function paint(context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View, only?: Rect): void {
   const { camera, size, pixelRatio } = view;
   const part = only ?? { x: 0, y: 0, ...deviceSize(view) };
   context.setTransform(1, 0, 0, 1, 0, 0);
@@ -51,13 +49,15 @@ export function paint(
   const shown = indices(scene.boxes.length, (i) => intersects(scene.boxes[i]!.rectWorld, partWorld));
   const frames = shown.filter((i) => scene.boxes[i]!.shape === "frame");
   if (far) paintFarFrames(context, scene, frames, theme, camera.k);
-  for (const i of far ? [view.hovered, view.selected].filter((i) => frames.includes(i)) : frames) paintFrame(context, scene.boxes[i]!, marksOf(i), theme, camera.k);
+  for (const i of far ? [view.hovered, view.selected].filter((i) => frames.includes(i)) : frames)
+    paintFrame(context, scene.boxes[i]!, marksOf(i), theme, camera.k);
   paintEdges(context, scene, paints, theme, view, partWorld);
   if (camera.k >= TITLES_FROM) for (const i of frames) paintFrameTitle(context, scene.boxes[i]!, paints.boxes[i]!, theme);
   paintBoxes(context, scene, paints, theme, view, shown, marksOf);
   // All titles in view together decide which of them have room.
   const viewWorld = visibleWorld(camera, size);
-  const titled = camera.k < TITLES_FROM ? scene.boxes.filter(({ shape, rectWorld }) => shape === "frame" && intersects(rectWorld, viewWorld)) : [];
+  const titled =
+    camera.k < TITLES_FROM ? scene.boxes.filter(({ shape, rectWorld }) => shape === "frame" && intersects(rectWorld, viewWorld)) : [];
   paintFarTitles(context, titled, theme, camera.k);
   if (only !== undefined) context.restore();
 }
@@ -74,9 +74,18 @@ export function deviceSize({ size, pixelRatio }: Pick<View, "size" | "pixelRatio
 }
 
 function paintBoxes(
-  context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View, shown: readonly number[], marksOf: (box: number) => Marks,
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  paints: Paints,
+  theme: Theme,
+  view: View,
+  shown: readonly number[],
+  marksOf: (box: number) => Marks,
 ): void {
-  const { camera: { k }, lit } = view;
+  const {
+    camera: { k },
+    lit,
+  } = view;
   const one = (i: number): void => paintBox(context, scene.boxes[i]!, paints.boxes[i]!, marksOf(i), theme, k);
   if (k < FAR_BELOW) {
     const inView = new Uint8Array(scene.boxes.length);
@@ -102,9 +111,7 @@ function indices(length: number, holds: (index: number) => boolean): number[] {
   return found;
 }
 
-function paintEdges(
-  context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View, viewWorld: Rect,
-): void {
+function paintEdges(context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View, viewWorld: Rect): void {
   const { selected, hovered, lit, backward } = view;
   const look = (i: number): EdgeLook => {
     const { source, target } = scene.edges[i]!;
@@ -116,7 +123,15 @@ function paintEdges(
   if (view.camera.k < FAR_BELOW) {
     const isOver = (i: number): boolean => look(i).marked || look(i).lit;
     context.globalAlpha = lit === undefined ? 1 : BACK;
-    paintFarEdges(context, scene, paints, inView.filter((i) => !isOver(i)), plain, theme, view.camera.k);
+    paintFarEdges(
+      context,
+      scene,
+      paints,
+      inView.filter((i) => !isOver(i)),
+      plain,
+      theme,
+      view.camera.k,
+    );
     context.globalAlpha = 1;
     return paintFarEdges(context, scene, paints, inView.filter(isOver), { ...plain, lit: true }, theme, view.camera.k);
   }

@@ -19,12 +19,23 @@ export function outline(context: CanvasRenderingContext2D, shape: Shape, rect: R
       context.roundRect(x, y, width, height, height / 2);
       return;
     case "input":
-      polygon(context, [[x + SLANT, y], [x + width, y], [x + width - SLANT, y + height], [x, y + height]]);
+      polygon(context, [
+        [x + SLANT, y],
+        [x + width, y],
+        [x + width - SLANT, y + height],
+        [x, y + height],
+      ]);
       return;
     case "buffer":
       polygon(context, [
-        [x + CUT, y], [x + width - CUT, y], [x + width, y + CUT], [x + width, y + height - CUT],
-        [x + width - CUT, y + height], [x + CUT, y + height], [x, y + height - CUT], [x, y + CUT],
+        [x + CUT, y],
+        [x + width - CUT, y],
+        [x + width, y + CUT],
+        [x + width, y + height - CUT],
+        [x + width - CUT, y + height],
+        [x + CUT, y + height],
+        [x, y + height - CUT],
+        [x, y + CUT],
       ]);
       return;
     case "frame":

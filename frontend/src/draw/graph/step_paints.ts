@@ -28,8 +28,14 @@ interface Step {
 }
 
 export function paintScene(
-  hierarchy: Hierarchy, visible: VisibleGraph, scene: Scene, scale: ColorScale, statistic: Statistic, theme: Theme,
-  values: StepValues | undefined, record: RecordedStep | undefined,
+  hierarchy: Hierarchy,
+  visible: VisibleGraph,
+  scene: Scene,
+  scale: ColorScale,
+  statistic: Statistic,
+  theme: Theme,
+  values: StepValues | undefined,
+  record: RecordedStep | undefined,
 ): Paints {
   const step: Step = { hierarchy, visible, scene, scale, statistic, theme, values, record };
   const boxes = visible.boxes.map((box, i) => {
@@ -46,7 +52,12 @@ class BoxAtStep implements BoxPaint {
   private written: string | undefined;
   private cells: readonly string[] | undefined;
 
-  constructor(private readonly step: Step, private readonly at: number, readonly state: State, readonly fill: string) {}
+  constructor(
+    private readonly step: Step,
+    private readonly at: number,
+    readonly state: State,
+    readonly fill: string,
+  ) {}
 
   get ink(): string {
     return inkOn(this.fill, this.step.theme);
@@ -74,7 +85,11 @@ class EdgeAtStep implements EdgePaint {
   private readonly value: number;
   readonly state: State;
 
-  constructor(private readonly step: Step, { rows }: StepValues, private readonly at: number) {
+  constructor(
+    private readonly step: Step,
+    { rows }: StepValues,
+    private readonly at: number,
+  ) {
     this.rows = rowsOf(step.hierarchy.graph, step.visible.edges[at]!, (row) => rows.state[row] !== State.none);
     ({ value: this.value, state: this.state } = summarizeRows(rows, this.rows, step.statistic));
   }

@@ -22,7 +22,8 @@ export interface ColorScale {
 // numbers far outside the others do not flatten them: they share the color of an end.
 export function makeScale(statistic: Statistic, found: Magnitudes | undefined, theme: Theme): ColorScale {
   const all = found?.domain;
-  const ends: Domain = statistic.scale === "unit" ? [0, 1] : widen(found === undefined ? (statistic.summary === "sum" ? [1, 10] : [1e-3, 1]) : within(found));
+  const ends: Domain =
+    statistic.scale === "unit" ? [0, 1] : widen(found === undefined ? (statistic.summary === "sum" ? [1, 10] : [1e-3, 1]) : within(found));
   const low = Math.log10(ends[0]);
   const span = Math.log10(ends[1]) - low;
   const position = (value: number): number => {

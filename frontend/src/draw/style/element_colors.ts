@@ -24,5 +24,11 @@ export function colorAt(stops: readonly string[], t: number): string {
   const at = t * (stops.length - 1);
   const below = Math.min(stops.length - 2, Math.floor(at));
   const [from, to] = [rgbOf(stops[below]!), rgbOf(stops[below + 1]!)];
-  return `#${from.map((part, i) => Math.round(part + (at - below) * (to[i]! - part)).toString(16).padStart(2, "0")).join("")}`;
+  return `#${from
+    .map((part, i) =>
+      Math.round(part + (at - below) * (to[i]! - part))
+        .toString(16)
+        .padStart(2, "0"),
+    )
+    .join("")}`;
 }

@@ -16,7 +16,12 @@ export interface HistogramColumns {
 const LEAST_BINS = 8;
 
 export function columnsOf(
-  histogram: ArrayLike<number>, allBins: number, low: number, width: number, records: readonly number[], steps: readonly number[],
+  histogram: ArrayLike<number>,
+  allBins: number,
+  low: number,
+  width: number,
+  records: readonly number[],
+  steps: readonly number[],
 ): HistogramColumns | undefined {
   let [first, last] = [allBins, -1];
   for (const record of records) {
@@ -36,13 +41,24 @@ export function columnsOf(
     return sum;
   });
   records.forEach((record, i) => {
-    for (let bin = 0; bin < bins && sampled[i]! > 0; bin++) shares[i * bins + bin] = histogram[record * allBins + from + bin]! / sampled[i]!;
+    for (let bin = 0; bin < bins && sampled[i]! > 0; bin++)
+      shares[i * bins + bin] = histogram[record * allBins + from + bin]! / sampled[i]!;
   });
-  return { steps: records.map((record) => steps[record]!), low: low + width * from, width, bins, shares, sampled, full: fullShare(shares, bins) };
+  return {
+    steps: records.map((record) => steps[record]!),
+    low: low + width * from,
+    width,
+    bins,
+    shares,
+    sampled,
+    full: fullShare(shares, bins),
+  };
 }
 
 function fullShare(shares: Float32Array, bins: number): number {
-  const greatest = Float64Array.from({ length: shares.length / bins }, (_, column) => shares.subarray(column * bins, (column + 1) * bins).reduce((a, b) => Math.max(a, b), 0));
+  const greatest = Float64Array.from({ length: shares.length / bins }, (_, column) =>
+    shares.subarray(column * bins, (column + 1) * bins).reduce((a, b) => Math.max(a, b), 0),
+  );
   const high = fencesOf(greatest)?.[1] ?? 1; // sorts them
   return Math.min(greatest.at(-1) ?? 1, high);
 }
@@ -50,9 +66,5 @@ function fullShare(shares: Float32Array, bins: number): number {
 // Where the column of a step begins and the last one ends: halfway between steps.
 export function columnEdges(steps: readonly number[]): readonly number[] {
   const gap = (at: number): number => (steps.length < 2 ? 1 : steps[at]! - steps[at - 1]!);
-  return [
-    steps[0]! - gap(1) / 2,
-    ...steps.slice(1).map((step, i) => (step + steps[i]!) / 2),
-    steps.at(-1)! + gap(steps.length - 1) / 2,
-  ];
+  return [steps[0]! - gap(1) / 2, ...steps.slice(1).map((step, i) => (step + steps[i]!) / 2), steps.at(-1)! + gap(steps.length - 1) / 2];
 }

@@ -29,7 +29,13 @@ export function loopOfCalls({ graph }: Hierarchy, path: string): Loop | undefine
     for (let steps = 0; at !== -1 && member[at] === -1 && steps < graph.scopeCount; steps++) at = graph.scopeParent[at]!;
     return at === -1 ? -1 : member[at]!;
   });
-  return { what: "calls", name: path, indices: scopes.map((scope) => call[scope]!), ids: scopes.map((scope) => `${path}#${call[scope]}`), memberOf };
+  return {
+    what: "calls",
+    name: path,
+    indices: scopes.map((scope) => call[scope]!),
+    ids: scopes.map((scope) => `${path}#${call[scope]}`),
+    memberOf,
+  };
 }
 
 // The loop that a node is in: the same operation in each call of its module, else its repetitions within one call.
@@ -41,14 +47,28 @@ export function loopOfNode(hierarchy: Hierarchy, node: number): Loop | undefined
   const own = scope[node]!;
   const alike = operation.flatMap((one, other) => (one === operation[node] && kind[other] === "operation" ? [other] : []));
   if (own !== -1) {
-    const calls = alike.filter((other) => scope[other] !== -1 && path[scope[other]!] === path[own] && ordinalOf(graph, other) === ordinalOf(graph, node));
+    const calls = alike.filter(
+      (other) => scope[other] !== -1 && path[scope[other]!] === path[own] && ordinalOf(graph, other) === ordinalOf(graph, node),
+    );
     const loop = loopOf(graph, "calls", path[own]!, calls, (other) => graph.columns.scopes.call[scope[other]!]!);
     if (loop !== undefined) return loop;
   }
-  return loopOf(graph, "repetitions", operation[node]!, alike.filter((other) => scope[other] === own), (other) => ordinalOf(graph, other));
+  return loopOf(
+    graph,
+    "repetitions",
+    operation[node]!,
+    alike.filter((other) => scope[other] === own),
+    (other) => ordinalOf(graph, other),
+  );
 }
 
-function loopOf(graph: Graph, what: Loop["what"], name: string, nodes: readonly number[], indexOf: (node: number) => number): Loop | undefined {
+function loopOf(
+  graph: Graph,
+  what: Loop["what"],
+  name: string,
+  nodes: readonly number[],
+  indexOf: (node: number) => number,
+): Loop | undefined {
   if (nodes.length < LEAST) return undefined;
   const sorted = [...nodes].sort((a, b) => indexOf(a) - indexOf(b));
   const memberOf = new Int32Array(graph.nodeCount).fill(-1);
@@ -102,14 +122,21 @@ function loopOfBlocks({ graph, groups, itemGroup }: Hierarchy, members: readonly
     if (member[group] === -1 && parent !== -1) member[group] = member[parent]!;
   });
   const memberOf = Int32Array.from({ length: graph.nodeCount }, (_, node) => (itemGroup[node] === -1 ? -1 : member[itemGroup[node]!]!));
-  return { what: "blocks", name: groups[members[0]!]!.subtitle, indices: members.map((_, i) => i), ids: members.map((group) => groups[group]!.id), memberOf };
+  return {
+    what: "blocks",
+    name: groups[members[0]!]!.subtitle,
+    indices: members.map((_, i) => i),
+    ids: members.map((group) => groups[group]!.id),
+    memberOf,
+  };
 }
 
 // Parameters are left out: they have no gradient for each call, only their sum over all calls.
 export function profileOf({ graph }: Hierarchy, loop: Loop, nodes: Values, statistic: Statistic): readonly (number | null)[] {
   const along = emptyValues(loop.indices.length);
   loop.memberOf.forEach((member, node) => {
-    if (member !== -1 && graph.columns.nodes.kind[node] === "operation") combine(along, member, nodes.value[node]!, nodes.state[node]! as State, statistic);
+    if (member !== -1 && graph.columns.nodes.kind[node] === "operation")
+      combine(along, member, nodes.value[node]!, nodes.state[node]! as State, statistic);
   });
   return Array.from(along.value, (value) => (Number.isNaN(value) ? null : value));
 }

@@ -27,12 +27,18 @@ export interface Joined {
 // By key, because the numbers of nodes differ if the structures do.
 export function joinGraphs(here: Hierarchy, there: Hierarchy): Joined {
   const nodes = matched(here.graph.columns.nodes.key, there.graph.columns.nodes.key);
-  const groups = matched(here.groups.map(({ id }) => id), there.groups.map(({ id }) => id));
+  const groups = matched(
+    here.groups.map(({ id }) => id),
+    there.groups.map(({ id }) => id),
+  );
   const edges = matchEdges(here.graph, there.graph, nodes);
   const known = new Set(nodes.subarray(0, here.graph.ownNodes));
   const onlyThere = Array.from({ length: there.graph.nodeCount }, (_, node) => node).filter((node) => !known.has(node));
   return {
-    nodes, groups, edges, onlyThere,
+    nodes,
+    groups,
+    edges,
+    onlyThere,
     ownNodes: here.graph.ownNodes,
     rows: matchRows(here.graph, there.graph, nodes, edges),
     onlyHere: nodes.reduce((sum, node) => sum + (node === -1 ? 1 : 0), 0),
@@ -53,8 +59,12 @@ function matchEdges(here: Graph, there: Graph, nodes: Int32Array): Int32Array {
   return Int32Array.from({ length: here.edgeCount }, (_, edge) => {
     const [source, target] = [nodes[here.edgeSource[edge]!]!, nodes[here.edgeTarget[edge]!]!];
     if (source === -1 || target === -1) return -1;
-    const found = edgesIn(there, target).find((other) =>
-      there.edgeSource[other] === source && others.source_slot[other] === own.source_slot[edge] && others.target_input[other] === own.target_input[edge]);
+    const found = edgesIn(there, target).find(
+      (other) =>
+        there.edgeSource[other] === source &&
+        others.source_slot[other] === own.source_slot[edge] &&
+        others.target_input[other] === own.target_input[edge],
+    );
     return found ?? -1;
   });
 }
@@ -147,7 +157,12 @@ export interface Comparison {
 
 // A module's number there covers everything in it there, so that closed modules are compared as they are shown.
 export function compare(
-  shown: Hierarchy, here: StepValues, { hierarchy, record }: Pick<Comparison, "hierarchy" | "record">, there: StepValues, joined: Joined, statistic: Statistic,
+  shown: Hierarchy,
+  here: StepValues,
+  { hierarchy, record }: Pick<Comparison, "hierarchy" | "record">,
+  there: StepValues,
+  joined: Joined,
+  statistic: Statistic,
 ): Comparison {
   const nodes = emptyValues(shown.graph.nodeCount);
   joined.nodes.forEach((other, node) => {
@@ -185,7 +200,11 @@ export function relateGroup({ joined, here, groups }: Comparison, group: number)
 // Rows that are drawn as one line, each side with its own rows.
 export function relateLine(comparison: Comparison, graph: Graph, line: VisibleEdge): Related {
   const { joined, here, there, hierarchy, statistic } = comparison;
-  const one = summarizeRows(here.rows, rowsOf(graph, line, (row) => here.rows.state[row] !== State.none), statistic);
+  const one = summarizeRows(
+    here.rows,
+    rowsOf(graph, line, (row) => here.rows.state[row] !== State.none),
+    statistic,
+  );
   const ghost = line.edges.every((edge) => edge >= graph.ownEdges);
   const edges = line.edges.flatMap((edge) => (joined.edges[edge] === -1 ? [] : [joined.edges[edge]!]));
   if (edges.length === 0) return relate(one, undefined);
@@ -195,7 +214,12 @@ export function relateLine(comparison: Comparison, graph: Graph, line: VisibleEd
 }
 
 // The cells of a closed run of equal blocks.
-export function relateCells(hierarchy: Hierarchy, { here, there, nodes, groups, statistic }: Comparison, strip: Strip, cells: number): readonly Related[] {
+export function relateCells(
+  hierarchy: Hierarchy,
+  { here, there, nodes, groups, statistic }: Comparison,
+  strip: Strip,
+  cells: number,
+): readonly Related[] {
   const [one, other] = [here, { ...there, nodes, groups }].map((values) => cellValues(hierarchy, strip, cells, values, statistic));
   return Array.from({ length: cells }, (_, cell) => relate(oneOf(one!, cell), oneOf(other!, cell)));
 }

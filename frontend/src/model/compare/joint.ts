@@ -29,7 +29,8 @@ export function joinWith(here: Graph, there: Graph): Graph {
   ghosts.forEach((node, i) => numbers.set(there.columns.nodes.key[node]!, here.nodeCount + i));
   const nodeOf = there.columns.nodes.key.map((key) => numbers.get(key)!);
   const edges = there.columns.edges.source.flatMap((source, edge) =>
-    nodeOf[source]! >= here.nodeCount || nodeOf[there.columns.edges.target[edge]!]! >= here.nodeCount ? [edge] : []);
+    nodeOf[source]! >= here.nodeCount || nodeOf[there.columns.edges.target[edge]!]! >= here.nodeCount ? [edge] : [],
+  );
   const joined = parseGraph({
     ...here.columns,
     scopes: scopes.columns,
@@ -47,7 +48,10 @@ export function joinWith(here: Graph, there: Graph): Graph {
   return { ...graph, position: positionsOf(graph) };
 }
 
-function joinScopes(here: GraphColumns["scopes"], there: GraphColumns["scopes"]): { readonly columns: GraphColumns["scopes"]; readonly numbers: readonly number[] } {
+function joinScopes(
+  here: GraphColumns["scopes"],
+  there: GraphColumns["scopes"],
+): { readonly columns: GraphColumns["scopes"]; readonly numbers: readonly number[] } {
   const columns = { path: [...here.path], call: [...here.call], module: [...here.module], parent: [...here.parent] };
   const known = new Map(here.path.map((path, scope) => [`${path}#${here.call[scope]}`, scope]));
   const numbers = there.path.map((path, scope) => known.get(`${path}#${there.call[scope]}`) ?? columns.path.push(path) - 1);
@@ -61,7 +65,12 @@ function joinScopes(here: GraphColumns["scopes"], there: GraphColumns["scopes"])
   return { columns, numbers };
 }
 
-function joinNodes(here: GraphColumns["nodes"], there: GraphColumns["nodes"], ghosts: readonly number[], scopes: readonly number[]): GraphColumns["nodes"] {
+function joinNodes(
+  here: GraphColumns["nodes"],
+  there: GraphColumns["nodes"],
+  ghosts: readonly number[],
+  scopes: readonly number[],
+): GraphColumns["nodes"] {
   const both = <T>(one: readonly T[], other: readonly T[]): readonly T[] => [...one, ...ghosts.map((node) => other[node]!)];
   return {
     key: both(here.key, there.key),

@@ -36,9 +36,7 @@ export function thinning(hierarchy: Hierarchy, steps: number): number {
 
 type Numbers = Omit<Flow, "shown" | "leftOut">;
 
-export function computeFlow(
-  hierarchy: Hierarchy, numbers: FlowNumbers, statistic: Statistic, stage: string, every: number,
-): Flow {
+export function computeFlow(hierarchy: Hierarchy, numbers: FlowNumbers, statistic: Statistic, stage: string, every: number): Flow {
   const { steps } = numbers;
   const { value, state } = emptyValues(entityCount(hierarchy) * steps.length);
   const flow: Numbers = { hierarchy, statistic, stage, steps, every, word: groupWord(statistic), value, state };

@@ -17,7 +17,12 @@ export function isCompared(flow: Flow): flow is ComparedFlow {
   return "relation" in flow;
 }
 
-export function compareFlows(here: Flow, there: Flow, { nodes, groups, ghosts }: Pick<Joined, "nodes" | "groups" | "ghosts">, against: number | undefined): ComparedFlow {
+export function compareFlows(
+  here: Flow,
+  there: Flow,
+  { nodes, groups, ghosts }: Pick<Joined, "nodes" | "groups" | "ghosts">,
+  against: number | undefined,
+): ComparedFlow {
   const steps = against === undefined ? [...new Set([...here.steps, ...there.steps])].sort((a, b) => a - b) : here.steps;
   const own = steps.map((step) => here.steps.indexOf(step));
   const others = steps.map((step) => there.steps.indexOf(against ?? step));
@@ -28,8 +33,27 @@ export function compareFlows(here: Flow, there: Flow, { nodes, groups, ghosts }:
   };
   const entities = Int32Array.from({ length: entityCount(here.hierarchy) }, (_, entity) => otherOf(entity));
   const spread = { ...here, steps, ...spreadOut(here, Int32Array.from(entities.keys()), own) };
-  const across = throughNodes({ ...here, steps, ...spreadOut(there, entities.map((other, entity) => (entity < nodeCount ? other : -1)), others) }, there, entities, others);
-  return { ...spread, there: across, against, shown: shownInEither(here, there, entities), ...relateAll(spread, across, entities, ghosts, own, others) };
+  const across = throughNodes(
+    {
+      ...here,
+      steps,
+      ...spreadOut(
+        there,
+        entities.map((other, entity) => (entity < nodeCount ? other : -1)),
+        others,
+      ),
+    },
+    there,
+    entities,
+    others,
+  );
+  return {
+    ...spread,
+    there: across,
+    against,
+    shown: shownInEither(here, there, entities),
+    ...relateAll(spread, across, entities, ghosts, own, others),
+  };
 }
 
 // The values of `from`, by the entities and columns of the other; -1: there is none.
@@ -62,7 +86,12 @@ function shownInEither(here: Flow, there: Flow, entities: Int32Array): Uint8Arra
 }
 
 function relateAll(
-  here: Flow, there: Values, entities: Int32Array, ghosts: Uint8Array, own: readonly number[], others: readonly number[],
+  here: Flow,
+  there: Values,
+  entities: Int32Array,
+  ghosts: Uint8Array,
+  own: readonly number[],
+  others: readonly number[],
 ): Pick<ComparedFlow, "relation" | "log2"> {
   const relation = new Uint8Array(here.state.length);
   const log2 = new Float32Array(here.state.length).fill(NaN);

@@ -13,8 +13,13 @@ export function intactColumns(steps: readonly number[], before: readonly RecordR
 }
 
 function isSame(one: RecordRef, other: RecordRef | undefined): boolean {
-  return other !== undefined && one.step === other.step && one.stage === other.stage &&
-    one.backwardPass === other.backwardPass && one.wallTime === other.wallTime;
+  return (
+    other !== undefined &&
+    one.step === other.step &&
+    one.stage === other.stage &&
+    one.backwardPass === other.backwardPass &&
+    one.wallTime === other.wallTime
+  );
 }
 
 // The first `columns` columns of one, then all of the other.

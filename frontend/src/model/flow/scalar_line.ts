@@ -11,7 +11,15 @@ export function lossTag(tags: readonly string[]): string | undefined {
   const rank = (tag: string): number => {
     const last = tag.slice(tag.lastIndexOf("/") + 1);
     const other = /val|test|eval|dev/i.test(tag) ? 100 : 0;
-    const named = /^loss$/i.test(last) ? 0 : /loss/i.test(last) ? 10 : /loss/i.test(tag) ? 20 : /nll|objective|perplexity|cost/i.test(tag) ? 40 : Infinity;
+    const named = /^loss$/i.test(last)
+      ? 0
+      : /loss/i.test(last)
+        ? 10
+        : /loss/i.test(tag)
+          ? 20
+          : /nll|objective|perplexity|cost/i.test(tag)
+            ? 40
+            : Infinity;
     return named + other - (/train/i.test(tag) ? 1 : 0);
   };
   const ranked = tags.map((tag) => [rank(tag), tag] as const).filter(([at]) => at < Infinity);

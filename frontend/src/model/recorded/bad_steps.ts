@@ -28,7 +28,8 @@ export function badWords(bad: BadSteps, records: readonly RecordRef[], steps: re
   return [...bad.keys()]
     .filter((step) => Math.floor(positionOf(steps, step)) === column)
     .map((step) => `NaN or infinity in ${step === steps[column] ? "this step" : `step ${step}`}${whereIn(records, bad.get(step)!)}`)
-    .slice(0, MOST_SAID).join("; ");
+    .slice(0, MOST_SAID)
+    .join("; ");
 }
 
 // Only for a step that was read more than once.

@@ -20,7 +20,12 @@ export function labelOf(id: string, label: string, complex: boolean): string {
 // A statistic as it applies to one tensor.
 export function spoken(statistic: Statistic, complex: boolean): Statistic {
   if (!complex || !isOfMagnitudes(statistic.id)) return statistic;
-  return { ...statistic, label: labelOf(statistic.id, statistic.label, true), signed: false, meaning: `${statistic.meaning}; for a complex tensor, of the magnitudes` };
+  return {
+    ...statistic,
+    label: labelOf(statistic.id, statistic.label, true),
+    signed: false,
+    meaning: `${statistic.meaning}; for a complex tensor, of the magnitudes`,
+  };
 }
 
 // The same for a whole graph, in which some tensors may be complex.

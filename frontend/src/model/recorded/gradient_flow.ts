@@ -64,6 +64,6 @@ export function whyNone(graph: Graph, node: number, row: number, record: Recorde
     const own = ["parameter", "leaf"].includes(graph.columns.nodes.kind[node]!);
     return own ? `None at the stage ${record.stage}.` : `At the stage ${record.stage} only parameters are recorded.`;
   }
-  if (!saysNone(graph, node, record)) return "Not recorded: a watch reads every node with level=\"op\".";
+  if (!saysNone(graph, node, record)) return 'Not recorded: a watch reads every node with level="op".';
   return record.hasGradients ? "None: this backward did not reach it." : "None: no backward was recorded at this step.";
 }

@@ -31,7 +31,10 @@ export interface RecordedStep {
 }
 
 // The record, if it is one of this graph.
-export function currentRecord(record: RecordedStep | undefined, graph: { readonly hash: string; readonly rows: number }): RecordedStep | undefined {
+export function currentRecord(
+  record: RecordedStep | undefined,
+  graph: { readonly hash: string; readonly rows: number },
+): RecordedStep | undefined {
   return record?.hash === graph.hash && record.rows === graph.rows ? record : undefined;
 }
 

@@ -115,7 +115,10 @@ export function cadenceOf(records: readonly RecordRef[]): number {
 }
 
 // How often steps were recorded before, if that was different, and at which step it changed.
-export function cadenceBefore(records: readonly RecordRef[], shown: RecordRef): { readonly everyNSteps: number; readonly until: number } | undefined {
+export function cadenceBefore(
+  records: readonly RecordRef[],
+  shown: RecordRef,
+): { readonly everyNSteps: number; readonly until: number } | undefined {
   const known = records.filter(({ step, everyNSteps }) => everyNSteps > 0 && step <= shown.step);
   const at = known.findLastIndex(({ everyNSteps }) => everyNSteps !== shown.everyNSteps);
   return at === -1 ? undefined : { everyNSteps: known[at]!.everyNSteps, until: known[at + 1]?.step ?? shown.step };
@@ -131,7 +134,9 @@ export function stagesAt(records: readonly RecordRef[], step: number): readonly 
 
 // The record that follows when the step moves on.
 export function nextRecord(records: readonly RecordRef[], ref: RecordRef): RecordRef | undefined {
-  return records.find(({ step, stage, backwardPass }) => step > ref.step && stage === ref.stage && (stage !== BACKWARD || backwardPass === ref.backwardPass));
+  return records.find(
+    ({ step, stage, backwardPass }) => step > ref.step && stage === ref.stage && (stage !== BACKWARD || backwardPass === ref.backwardPass),
+  );
 }
 
 // Changes when records were added, or recorded again after a restart.

@@ -27,8 +27,14 @@ export function titleOf(graph: Graph, node: number): string {
 export function distinctTitles(graph: Graph, nodes: readonly number[]): readonly string[] {
   const keys = nodes.map((node) => graph.columns.nodes.key[node]!);
   const insides = keys.map((key) => key.slice(0, Math.max(0, key.lastIndexOf("/"))));
-  const named = toldApart(nodes.map((node) => titleOf(graph, node)), insides.map((inside) => (inside === "" || inside.startsWith("#") ? "" : ` (${shorten(inside, 24)})`)));
-  return toldApart(named, keys.map((key) => ` ${/\.(\d+)$/.exec(key)?.[1] ?? ""}`));
+  const named = toldApart(
+    nodes.map((node) => titleOf(graph, node)),
+    insides.map((inside) => (inside === "" || inside.startsWith("#") ? "" : ` (${shorten(inside, 24)})`)),
+  );
+  return toldApart(
+    named,
+    keys.map((key) => ` ${/\.(\d+)$/.exec(key)?.[1] ?? ""}`),
+  );
 }
 
 function toldApart(titles: readonly string[], more: readonly string[]): readonly string[] {

@@ -14,11 +14,13 @@ export function withUncalled(columns: GraphColumns): GraphColumns {
   const used = new Set(edges.source);
   const called = new Map<string, number>();
   scopes.path.forEach((path, scope) => called.has(path) || called.set(path, scope));
-  const apart = nodes.name.flatMap((name, node) => (
-    nodes.kind[node] === "parameter" && !used.has(node) && name.includes(".") && !called.has(ownerOf(name)) ? [node] : []
-  ));
+  const apart = nodes.name.flatMap((name, node) =>
+    nodes.kind[node] === "parameter" && !used.has(node) && name.includes(".") && !called.has(ownerOf(name)) ? [node] : [],
+  );
   if (apart.length < UNCALLED_FROM) return columns;
-  const path = [...scopes.path], parent = [...scopes.parent], scope = [...nodes.scope];
+  const path = [...scopes.path],
+    parent = [...scopes.parent],
+    scope = [...nodes.scope];
   const scopeOf = (module: string): number => {
     const known = called.get(module);
     if (known !== undefined || module === "") return known ?? NO_SCOPE;
@@ -33,7 +35,8 @@ export function withUncalled(columns: GraphColumns): GraphColumns {
     ...columns,
     nodes: { ...nodes, scope },
     scopes: {
-      path, parent,
+      path,
+      parent,
       call: [...scopes.call, ...Array<number>(more).fill(0)],
       module: [...scopes.module, ...Array<string>(more).fill(NOT_CALLED)],
     },

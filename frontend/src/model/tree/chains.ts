@@ -5,8 +5,20 @@ import { edgesIn, edgesOut, type Graph } from "../recorded/graph";
 import { operationLabel, wordOf } from "../recorded/labels";
 
 const SHAPE_ONLY = new Set([
-  "view", "unsafe_view", "reshape", "reshape_alias", "transpose", "t", "permute", "expand",
-  "squeeze", "unsqueeze", "movedim", "flatten", "unflatten", "alias",
+  "view",
+  "unsafe_view",
+  "reshape",
+  "reshape_alias",
+  "transpose",
+  "t",
+  "permute",
+  "expand",
+  "squeeze",
+  "unsqueeze",
+  "movedim",
+  "flatten",
+  "unflatten",
+  "alias",
 ]);
 // What reshape() and contiguous() do in passing; alone it is an operation like any other.
 const IN_PASSING = "clone";

@@ -34,7 +34,14 @@ export interface Folded<T> {
 export type Fold<T> =
   | { readonly kind: "one"; readonly sibling: T }
   | { readonly kind: "repeat"; readonly run: Run; readonly ends: Ends<T>; readonly children: readonly Fold<T>[] }
-  | { readonly kind: "chunk"; readonly run: Run; readonly from: number; readonly to: number; readonly ends: Ends<T>; readonly children: readonly Fold<T>[] };
+  | {
+      readonly kind: "chunk";
+      readonly run: Run;
+      readonly from: number;
+      readonly to: number;
+      readonly ends: Ends<T>;
+      readonly children: readonly Fold<T>[];
+    };
 
 // The siblings of the first and of the last repetition, to name a fold by.
 export interface Ends<T> {
@@ -44,7 +51,7 @@ export interface Ends<T> {
 
 export function foldSiblings<T extends Sibling>(siblings: readonly T[]): Folded<T> {
   const folded: Fold<T>[] = [];
-  for (let at = 0; at < siblings.length; ) {
+  for (let at = 0; at < siblings.length;) {
     const run = runAt(siblings, at);
     const end = run === undefined ? at + 1 : at + run.period * run.count;
     const ones = siblings.slice(at, end).map((sibling): Fold<T> => ({ kind: "one", sibling }));
@@ -84,7 +91,10 @@ function cutRun<T>(row: readonly Fold<T>[], first: number, period: number): read
 }
 
 function chunksOf<T>(
-  row: readonly Fold<T>[], repetitions: number, first: number, period: number,
+  row: readonly Fold<T>[],
+  repetitions: number,
+  first: number,
+  period: number,
   cutAgain: (row: readonly Fold<T>[], first: number, period: number) => readonly Fold<T>[],
 ): readonly Fold<T>[] {
   const size = repetitions * period;
@@ -93,7 +103,14 @@ function chunksOf<T>(
     const part = row.slice(at, at + size);
     const from = first + at / period;
     const to = from + Math.ceil(part.length / period) - 1;
-    chunks.push({ kind: "chunk", run: { period, count: to - from + 1 }, from, to, ends: endsOf(part, period), children: cutAgain(part, from, period) });
+    chunks.push({
+      kind: "chunk",
+      run: { period, count: to - from + 1 },
+      from,
+      to,
+      ends: endsOf(part, period),
+      children: cutAgain(part, from, period),
+    });
   }
   return chunks;
 }

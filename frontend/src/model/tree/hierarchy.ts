@@ -121,8 +121,16 @@ export function foldedAround({ groups, itemGroup }: Hierarchy, node: number): nu
 function chainGroup(graph: Graph, nodes: readonly number[], signature: number, parent: number): Group {
   const id = `~chain:${graph.columns.nodes.key[nodes[0]!]}`;
   return {
-    id, kind: "chain", scope: NO_SCOPE, parent, title: chainTitle(graph, nodes), subtitle: "", signature,
-    children: nodes.map(asItem), run: undefined, folds: -1,
+    id,
+    kind: "chain",
+    scope: NO_SCOPE,
+    parent,
+    title: chainTitle(graph, nodes),
+    subtitle: "",
+    signature,
+    children: nodes.map(asItem),
+    run: undefined,
+    folds: -1,
   };
 }
 
@@ -139,7 +147,12 @@ export function chainAround({ groups, itemGroup }: Hierarchy, node: number): num
 }
 
 function describe(
-  graph: Graph, placement: Placement, chains: Chains, fold: Fold<Child>, parent: number, within: Group | undefined,
+  graph: Graph,
+  placement: Placement,
+  chains: Chains,
+  fold: Fold<Child>,
+  parent: number,
+  within: Group | undefined,
 ): Omit<Group, "children" | "run"> {
   if (fold.kind === "one") {
     const { path, call, module } = graph.columns.scopes;
@@ -148,7 +161,11 @@ function describe(
     const title = nameWithin(path[scope]!, outer === NO_SCOPE ? "" : path[outer]!);
     return {
       id: `${path[scope]}#${call[scope]}`,
-      kind: "module", scope, parent, signature, folds: -1,
+      kind: "module",
+      scope,
+      parent,
+      signature,
+      folds: -1,
       title: (title || module[scope]!) + (calledAgain(graph, scope) ? `#${call[scope]}` : ""),
       subtitle: title ? module[scope]! : "",
     };
@@ -159,8 +176,11 @@ function describe(
   const repeat = fold.kind === "repeat";
   return {
     id: `${within?.id ?? ""}~${fold.kind}:${first.key}`,
-    kind: fold.kind, scope: NO_SCOPE, parent,
-    signature: -1 - parent, folds: -1,
+    kind: fold.kind,
+    scope: NO_SCOPE,
+    parent,
+    signature: -1 - parent,
+    folds: -1,
     title: repeat ? names : `${fold.from}–${fold.to}`,
     subtitle: repeat ? `×${fold.run.count}` : names,
   };

@@ -27,7 +27,9 @@ export function usesOf(graph: Graph, node: number): number {
 }
 
 function consumersOf(graph: Graph, node: number): readonly number[] {
-  return [...new Set(Array.from(edgesOut(graph, node), (edge) => graph.edgeTarget[edge]!))].sort((a, b) => placeOf(graph, a) - placeOf(graph, b));
+  return [...new Set(Array.from(edgesOut(graph, node), (edge) => graph.edgeTarget[edge]!))].sort(
+    (a, b) => placeOf(graph, a) - placeOf(graph, b),
+  );
 }
 
 function placeOf({ position }: Graph, node: number): number {

@@ -16,7 +16,12 @@ export interface Child {
 }
 
 // By scope; the last entry holds those of no scope.
-export function listChildren(graph: Graph, placement: Placement, chains: Chains, { ofItem, ofScope, intern }: Signatures): readonly (readonly Child[])[] {
+export function listChildren(
+  graph: Graph,
+  placement: Placement,
+  chains: Chains,
+  { ofItem, ofScope, intern }: Signatures,
+): readonly (readonly Child[])[] {
   const { scopeCount, scopeParent } = graph;
   const lists: Child[][] = Array.from({ length: scopeCount + 1 }, () => []);
   const listOf = (scope: number): Child[] => lists[scope === NO_SCOPE ? scopeCount : scope]!;
@@ -26,7 +31,14 @@ export function listChildren(graph: Graph, placement: Placement, chains: Chains,
     if (nodes[0] !== node) return;
     const signature = chain === -1 ? ofItem[item]! : intern(`chain ${nodes.map((one) => ofItem[one]).join()}`);
     const position = placement.itemPosition[item]!;
-    listOf(placement.itemScope[item]!).push({ signature, position, scope: NO_SCOPE, item: chain === -1 ? item : -1, chain, isBlock: false });
+    listOf(placement.itemScope[item]!).push({
+      signature,
+      position,
+      scope: NO_SCOPE,
+      item: chain === -1 ? item : -1,
+      chain,
+      isBlock: false,
+    });
   });
   const depth = scopeDepths(scopeParent);
   const deepestFirst = Array.from({ length: scopeCount }, (_, scope) => scope).sort((a, b) => depth[b]! - depth[a]!);

@@ -63,7 +63,11 @@ class Writer {
   private readonly place: Int32Array; // of each item in what is being written; -1: not yet
   private readonly stamp: Int32Array; // scope that is being written, where an item is in it
 
-  constructor(private readonly graph: Graph, private readonly placement: Placement, private readonly ofItem: Int32Array) {
+  constructor(
+    private readonly graph: Graph,
+    private readonly placement: Placement,
+    private readonly ofItem: Int32Array,
+  ) {
     this.place = new Int32Array(placement.itemNode.length);
     this.stamp = new Int32Array(placement.itemNode.length).fill(-1);
   }

@@ -126,6 +126,7 @@ function endOf({ graph }: Hierarchy, shownBy: Int32Array, edge: number): number 
 
 function chainsBetween({ graph, itemGroup }: Hierarchy, edge: number, end: number): readonly number[] {
   const chains = new Set<number>();
-  for (let at = edge; at !== end; at = graph.outEdges[graph.outStart[graph.edgeTarget[at]!]!]!) chains.add(itemGroup[graph.edgeTarget[at]!]!);
+  for (let at = edge; at !== end; at = graph.outEdges[graph.outStart[graph.edgeTarget[at]!]!]!)
+    chains.add(itemGroup[graph.edgeTarget[at]!]!);
   return [...chains];
 }

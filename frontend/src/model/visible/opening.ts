@@ -26,7 +26,12 @@ export function countBoxes(hierarchy: Hierarchy, open: ReadonlySet<number>): num
 export function countLongLines(hierarchy: Hierarchy, open: ReadonlySet<number>): number {
   const { graph, turned } = hierarchy;
   if (turned === "") return 0;
-  const long = new Set(turned.split("\n").map((key) => graph.columns.nodes.key.indexOf(key)).filter((node) => node !== -1 && usesOf(graph, node) > COPY_ABOVE));
+  const long = new Set(
+    turned
+      .split("\n")
+      .map((key) => graph.columns.nodes.key.indexOf(key))
+      .filter((node) => node !== -1 && usesOf(graph, node) > COPY_ABOVE),
+  );
   const { boxes, edges } = showGraph(hierarchy, open);
   return edges.filter(({ source }) => long.has(boxes[source]!.node)).length;
 }
@@ -57,7 +62,11 @@ export interface Opening {
 // Opens level by level as long as at most `limit` boxes are shown. Equal siblings
 // open together or not at all, so that equal things look equal. What is one operation stays one box. On a
 // level, runs open first: they show from block to block what goes wrong along a deep net.
-export function openUpTo(hierarchy: Hierarchy, limit: number, { runs = true, weigh = unlessChain(hierarchy) }: Opening = {}): ReadonlySet<number> {
+export function openUpTo(
+  hierarchy: Hierarchy,
+  limit: number,
+  { runs = true, weigh = unlessChain(hierarchy) }: Opening = {},
+): ReadonlySet<number> {
   const open = new Set<number>();
   const sum = (children: readonly number[]): number => children.reduce((count, child) => count + weigh(child), 0);
   const only = soleFrame(hierarchy);

@@ -17,7 +17,14 @@ export function Card({ session, drawing, select, ofViews }: Omit<CardProps, "hie
   if (hierarchy === undefined) return null;
   const props = { session, drawing, hierarchy, select, ofViews };
   const edges = store.shown.edge.value;
-  if (id === undefined) return edges && <Frame store={store} id="edge"><EdgeCard {...props} edges={edges} /></Frame>;
+  if (id === undefined)
+    return (
+      edges && (
+        <Frame store={store} id="edge">
+          <EdgeCard {...props} edges={edges} />
+        </Frame>
+      )
+    );
   const group = hierarchy.groupOf.get(id);
   const node = group === undefined ? hierarchy.graph.columns.nodes.key.indexOf(id) : -1;
   // A link may name something that is not here; then there is nothing to show.
@@ -25,7 +32,8 @@ export function Card({ session, drawing, select, ofViews }: Omit<CardProps, "hie
   return (
     <Frame store={store} id={id}>
       {group !== undefined && <GroupCard key={id} {...props} group={group} />}
-      {node !== -1 && (node < hierarchy.graph.ownNodes ? <NodeCard key={id} {...props} node={node} /> : <GhostCard key={id} {...props} node={node} />)}
+      {node !== -1 &&
+        (node < hierarchy.graph.ownNodes ? <NodeCard key={id} {...props} node={node} /> : <GhostCard key={id} {...props} node={node} />)}
     </Frame>
   );
 }

@@ -17,28 +17,41 @@ const MOST = 50;
 export function EdgeCard({ session, hierarchy, select, edges: drawn }: CardProps & { readonly edges: readonly number[] }): JSX.Element {
   const { graph } = hierarchy;
   const edges = drawn.filter((edge) => edge < graph.ownEdges);
-  if (edges.length === 0) return <><h2>{drawn.length} {drawn.length === 1 ? "line" : "lines"}</h2><p class="note">Only on the other side of the comparison.</p></>;
+  if (edges.length === 0)
+    return (
+      <>
+        <h2>
+          {drawn.length} {drawn.length === 1 ? "line" : "lines"}
+        </h2>
+        <p class="note">Only on the other side of the comparison.</p>
+      </>
+    );
   const record = currentRecord(session.store.recorded.record.value, graph);
   const only = edges.length === 1 ? edges[0] : undefined;
   if (only !== undefined) return <OneEdge session={session} graph={graph} record={record} edge={only} select={select} />;
   const statistic = session.store.shown.statistic.value;
   return (
     <>
-      <h2>{edges.length} tensors <span class="kind">one line</span></h2>
+      <h2>
+        {edges.length} tensors <span class="kind">one line</span>
+      </h2>
       <Section title={`Gradient of each, ${statistic.label}`} id="edge-shares">
-        <table class="numbers"><tbody>
-          {edges.slice(0, MOST).map((edge) => {
-            const value = record && numberAt(record, statistic.columns[0]!, rowAt(graph, edge, record));
-            return (
-              <tr key={edge}>
-                <th scope="row">
-                  <NodeLink graph={graph} node={graph.edgeSource[edge]!} select={select} /> → <NodeLink graph={graph} node={graph.edgeTarget[edge]!} select={select} />
-                </th>
-                <td>{value === undefined ? "–" : formatNumber(value)}</td>
-              </tr>
-            );
-          })}
-        </tbody></table>
+        <table class="numbers">
+          <tbody>
+            {edges.slice(0, MOST).map((edge) => {
+              const value = record && numberAt(record, statistic.columns[0]!, rowAt(graph, edge, record));
+              return (
+                <tr key={edge}>
+                  <th scope="row">
+                    <NodeLink graph={graph} node={graph.edgeSource[edge]!} select={select} /> →{" "}
+                    <NodeLink graph={graph} node={graph.edgeTarget[edge]!} select={select} />
+                  </th>
+                  <td>{value === undefined ? "–" : formatNumber(value)}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
         {edges.length > MOST && <p class="faint">and {edges.length - MOST} more</p>}
       </Section>
     </>
@@ -56,29 +69,53 @@ function rowAt(graph: Graph, edge: number, record: RecordedStep | undefined): nu
   return rowBehind(graph, edge, (row) => record?.present[row] === 1);
 }
 
-function OneEdge({ session, graph, record, edge, select }: {
+function OneEdge({
+  session,
+  graph,
+  record,
+  edge,
+  select,
+}: {
   readonly session: CardProps["session"];
   readonly graph: Graph;
   readonly record: RecordedStep | undefined;
   readonly edge: number;
   readonly select: (id: string) => void;
 }): JSX.Element {
-  const [source, target, row, slot] = [graph.edgeSource[edge]!, graph.edgeTarget[edge]!, rowAt(graph, edge, record), slotRowOf(graph, edge)];
+  const [source, target, row, slot] = [
+    graph.edgeSource[edge]!,
+    graph.edgeTarget[edge]!,
+    rowAt(graph, edge, record),
+    slotRowOf(graph, edge),
+  ];
   const users = edgesOut(graph, source).filter((other) => other < graph.ownEdges && slotRowOf(graph, other) === slot).length;
   const element = scalarOf(record?.whole.get(row)?.gradient);
   return (
     <>
-      <h2>{titleOf(graph, source)} → {titleOf(graph, target)}</h2>
-      <Facts facts={[
-        ["from", <NodeLink graph={graph} node={source} select={select} />],
-        ["to", <NodeLink graph={graph} node={target} select={select} />],
-        ["shape", formatShape(graph.columns.slots.shape[slot] ?? [])],
-        ...(element === undefined ? [] : [["gradient", formatNumber(element)] as const]),
-      ]} />
+      <h2>
+        {titleOf(graph, source)} → {titleOf(graph, target)}
+      </h2>
+      <Facts
+        facts={[
+          ["from", <NodeLink graph={graph} node={source} select={select} />],
+          ["to", <NodeLink graph={graph} node={target} select={select} />],
+          ["shape", formatShape(graph.columns.slots.shape[slot] ?? [])],
+          ...(element === undefined ? [] : [["gradient", formatNumber(element)] as const]),
+        ]}
+      />
       <p class="faint" data-testid="edge-share">
-        {users > 1 ? `One of the ${users} shares that make up the gradient comes back along this line.` : "The whole gradient comes back along this line, because nothing else uses the tensor."}
+        {users > 1
+          ? `One of the ${users} shares that make up the gradient comes back along this line.`
+          : "The whole gradient comes back along this line, because nothing else uses the tensor."}
       </p>
-      <StatisticsTable record={record} row={row} statistic={session.store.shown.statistic.value} why={undefined} there={thereOf(session, edge)} complex={isComplex(graph, slot)} />
+      <StatisticsTable
+        record={record}
+        row={row}
+        statistic={session.store.shown.statistic.value}
+        why={undefined}
+        there={thereOf(session, edge)}
+        complex={isComplex(graph, slot)}
+      />
     </>
   );
 }

@@ -11,7 +11,10 @@ import { Facts, type CardProps } from "./sections/card_parts";
 import { Neighbors } from "./sections/neighbors";
 
 export function GhostCard(props: CardProps & { readonly node: number }): JSX.Element | null {
-  const { node, session: { store } } = props;
+  const {
+    node,
+    session: { store },
+  } = props;
   const [comparison, place] = [store.compare.comparison.value, store.compare.place.value];
   const there = comparison?.joined.nodes[node];
   if (comparison === undefined || place === undefined || there === undefined || there === -1) return null;
@@ -23,10 +26,22 @@ export function GhostCard(props: CardProps & { readonly node: number }): JSX.Ele
   };
   return (
     <>
-      <h2>{titleOf(graph, there)}<span class={`kind kind-${graph.columns.nodes.kind[there]}`}>{kindLabel(graph.columns.nodes.kind[there]!)}</span></h2>
-      <p class="note" data-testid="ghost" data-there={plainNumber(value)}>Only in {place.run.run || "."} / {place.tag.tag}, step {place.ref.step}: the shown graph has no such node.</p>
-      <Facts facts={[...factsOf(graph, there, graph.slotOffset[there]!), [`${store.shown.statistic.value.label} there`, Number.isNaN(value) ? "no gradient" : formatNumber(value)]]} />
-      <button type="button" class="link to-dashboard" data-testid="show-there" title="Swaps both sides of the comparison" onClick={show}>Show it there</button>
+      <h2>
+        {titleOf(graph, there)}
+        <span class={`kind kind-${graph.columns.nodes.kind[there]}`}>{kindLabel(graph.columns.nodes.kind[there]!)}</span>
+      </h2>
+      <p class="note" data-testid="ghost" data-there={plainNumber(value)}>
+        Only in {place.run.run || "."} / {place.tag.tag}, step {place.ref.step}: the shown graph has no such node.
+      </p>
+      <Facts
+        facts={[
+          ...factsOf(graph, there, graph.slotOffset[there]!),
+          [`${store.shown.statistic.value.label} there`, Number.isNaN(value) ? "no gradient" : formatNumber(value)],
+        ]}
+      />
+      <button type="button" class="link to-dashboard" data-testid="show-there" title="Swaps both sides of the comparison" onClick={show}>
+        Show it there
+      </button>
       <Neighbors {...props} />
     </>
   );

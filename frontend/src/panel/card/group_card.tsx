@@ -35,20 +35,29 @@ export function GroupCard({ session, drawing, hierarchy, select, ofViews, group 
       <button type="button" class="action" data-testid="toggle" onClick={() => toggleGroup(store, id)}>
         {open ? "Close" : "Open"} <kbd>Enter</kbd>
       </button>
-      <Facts facts={[
-        ...(scope === -1 ? [] : [
-          ["module", module[scope]!] as const,
-          ["path", path[scope] || "(the model itself)"] as const,
-          ...(calledAgain(hierarchy.graph, scope) ? [["call", String(call[scope])] as const] : []),
-        ]),
-        ["nodes", formatCount(inside.length)],
-        ["parameters", `${formatCount(parameters.length)}${own.length > 0 ? ` (${formatAmount(elements(hierarchy, parameters))} elements)` : ""}`],
-      ]} />
+      <Facts
+        facts={[
+          ...(scope === -1
+            ? []
+            : [
+                ["module", module[scope]!] as const,
+                ["path", path[scope] || "(the model itself)"] as const,
+                ...(calledAgain(hierarchy.graph, scope) ? [["call", String(call[scope])] as const] : []),
+              ]),
+          ["nodes", formatCount(inside.length)],
+          [
+            "parameters",
+            `${formatCount(parameters.length)}${own.length > 0 ? ` (${formatAmount(elements(hierarchy, parameters))} elements)` : ""}`,
+          ],
+        ]}
+      />
       {store.shown.values.value && <Summary store={store} values={store.shown.values.value} group={group} inside={inside} />}
       <LoopProfile session={session} drawing={drawing} hierarchy={hierarchy} select={select} group={group} />
       {outer && (
         <Section title="Inside of">
-          <button type="button" class="link" onClick={() => select(outer.id)}>{outer.title}</button>
+          <button type="button" class="link" onClick={() => select(outer.id)}>
+            {outer.title}
+          </button>
         </Section>
       )}
       {parameters.length > 0 && ofViews.map(({ OfParameters }, i) => <OfParameters key={i} hierarchy={hierarchy} id={id} />)}
@@ -57,7 +66,12 @@ export function GroupCard({ session, drawing, hierarchy, select, ofViews, group 
   );
 }
 
-function Summary({ store, values, group, inside }: {
+function Summary({
+  store,
+  values,
+  group,
+  inside,
+}: {
   readonly store: CardProps["session"]["store"];
   readonly values: StepValues;
   readonly group: number;
@@ -70,13 +84,20 @@ function Summary({ store, values, group, inside }: {
   const how = statistic.summary === "sum" ? "sum inside" : statistic.signed ? "farthest from 0 inside" : "greatest inside";
   return (
     <Section title={`Gradient at this step, ${statistic.label}`} id="summary">
-      <Facts facts={[
-        [how, <span data-testid="summary-value" data-value={plainNumber(value)}>{valueText(value, state) ?? "no gradient"}</span>],
-        ...comparedFacts(store, group),
-        ["with a gradient", formatCount(inside.length - count(State.none))],
-        ["zero", formatCount(count(State.zero))],
-        ["NaN or inf", <span class={count(State.nonfinite) > 0 ? "bad" : ""}>{formatCount(count(State.nonfinite))}</span>],
-      ]} />
+      <Facts
+        facts={[
+          [
+            how,
+            <span data-testid="summary-value" data-value={plainNumber(value)}>
+              {valueText(value, state) ?? "no gradient"}
+            </span>,
+          ],
+          ...comparedFacts(store, group),
+          ["with a gradient", formatCount(inside.length - count(State.none))],
+          ["zero", formatCount(count(State.zero))],
+          ["NaN or inf", <span class={count(State.nonfinite) > 0 ? "bad" : ""}>{formatCount(count(State.nonfinite))}</span>],
+        ]}
+      />
     </Section>
   );
 }

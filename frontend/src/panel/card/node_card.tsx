@@ -47,12 +47,33 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
       <Uses {...props} />
       {slots > 0 && (
         <>
-          <WholeArrays client={session.client} record={record} series={series?.ok ? series.value : undefined} graph={graph} row={row} seed={isSeed(graph, node)} theme={props.drawing.theme.value} />
-          <StatisticsTable record={record} row={row} statistic={session.store.shown.statistic.value} why={whyNone(graph, node, row, record)} there={thereOf(session, row)} complex={isComplex(graph, row)} />
+          <WholeArrays
+            client={session.client}
+            record={record}
+            series={series?.ok ? series.value : undefined}
+            graph={graph}
+            row={row}
+            seed={isSeed(graph, node)}
+            theme={props.drawing.theme.value}
+          />
+          <StatisticsTable
+            record={record}
+            row={row}
+            statistic={session.store.shown.statistic.value}
+            why={whyNone(graph, node, row, record)}
+            there={thereOf(session, row)}
+            complex={isComplex(graph, row)}
+          />
           <Stages session={session} reply={series} complex={isComplex(graph, row)} />
           <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
           <LoopProfile {...props} />
-          <History session={session} drawing={props.drawing} ofViews={props.ofViews} reply={series} statistic={spoken(session.store.shown.statistic.value, isComplex(graph, row))} />
+          <History
+            session={session}
+            drawing={props.drawing}
+            ofViews={props.ofViews}
+            reply={series}
+            statistic={spoken(session.store.shown.statistic.value, isComplex(graph, row))}
+          />
         </>
       )}
       <Neighbors {...props} />
@@ -77,7 +98,12 @@ export function factsOf(graph: Graph, node: number, row: number): readonly (read
   const source = nodes.source[node];
   const facts: (readonly [string, ComponentChildren])[] = [
     ["operation", nodes.operation[node]],
-    ["module", scope === -1 ? undefined : `${scopes.path[scope] || scopes.module[scope]}${calledAgain(graph, scope) ? `#${scopes.call[scope]}` : ""} (${scopes.module[scope]})`],
+    [
+      "module",
+      scope === -1
+        ? undefined
+        : `${scopes.path[scope] || scopes.module[scope]}${calledAgain(graph, scope) ? `#${scopes.call[scope]}` : ""} (${scopes.module[scope]})`,
+    ],
     ["shape", slots.shape[row] && formatShape(slots.shape[row]!)],
     ["dtype", slots.dtype[row]],
     ["order", nodes.order[node] === 1 ? undefined : `${nodes.order[node]}: made while a backward ran with create_graph`],
@@ -91,7 +117,11 @@ export function factsOf(graph: Graph, node: number, row: number): readonly (read
 const PART = "The recording process has only a part of this tensor's gradient. The numbers are of that part and count towards no total.";
 
 // For a distributed tensor, the numbers are of the part that one process has.
-function aboutPart({ columns: { slots } }: Graph, record: RecordedStep | undefined, row: number): readonly (readonly [string, ComponentChildren])[] {
+function aboutPart(
+  { columns: { slots } }: Graph,
+  record: RecordedStep | undefined,
+  row: number,
+): readonly (readonly [string, ComponentChildren])[] {
   if (!slots.part?.[row]) return [];
   const whole = slots.shape[row]!.reduce((product, size) => product * size, 1);
   const own = record === undefined ? undefined : numberAt(record, "numel", row);
@@ -102,7 +132,10 @@ function aboutPart({ columns: { slots } }: Graph, record: RecordedStep | undefin
 // What was differentiated is shown where the gradient starts.
 function aboutRoot(record: RecordedStep | undefined, kind: string | undefined): readonly (readonly [string, string])[] {
   if (kind !== "root" || record === undefined) return [];
-  return [["differentiated", record.objective || "itself"], ["stage", record.stage]];
+  return [
+    ["differentiated", record.objective || "itself"],
+    ["stage", record.stage],
+  ];
 }
 
 // What torch says of the tensor itself: is_leaf, requires_grad, retains_grad.
@@ -110,11 +143,21 @@ function Marks({ graph, node, row }: { readonly graph: Graph; readonly node: num
   const { nodes, slots } = graph.columns;
   const leaf = nodes.is_leaf[node] === true;
   return (
-    <p class="marks" data-testid="marks" data-leaf={leaf} data-requires-grad={slots.requires_grad[row]} data-retains-grad={slots.retains_grad[row]}>
+    <p
+      class="marks"
+      data-testid="marks"
+      data-leaf={leaf}
+      data-requires-grad={slots.requires_grad[row]}
+      data-retains-grad={slots.retains_grad[row]}
+    >
       <span class={leaf ? "mark mark-leaf" : "mark"}>{leaf ? "leaf" : "non-leaf"}</span>
       <span class="mark">{slots.requires_grad[row] ? "requires grad" : "needs no grad"}</span>
       {slots.retains_grad[row] && <span class="mark mark-retains">retains grad</span>}
-      {slots.part?.[row] && <span class="mark mark-part" data-testid="part" title={PART}>{slots.part[row]}</span>}
+      {slots.part?.[row] && (
+        <span class="mark mark-part" data-testid="part" title={PART}>
+          {slots.part[row]}
+        </span>
+      )}
       {nodes.order[node]! > 1 && <span class="mark mark-order">order {nodes.order[node]}</span>}
     </p>
   );
@@ -127,7 +170,11 @@ function Note({ graph, node }: { readonly graph: Graph; readonly node: number })
   if (note === "") return null;
   const reason = graph.columns.nodes.reason[node]!;
   const missing = cut || (reason !== "" && reason !== "frozen");
-  return <p class={missing ? "note missing" : "note"} data-testid="note" title={note}>{shortenPaths(note)}</p>;
+  return (
+    <p class={missing ? "note missing" : "note"} data-testid="note" title={note}>
+      {shortenPaths(note)}
+    </p>
+  );
 }
 
 // A tensor with several uses is drawn once or beside each use.
@@ -136,15 +183,29 @@ function Uses({ hierarchy, node, session }: CardProps & { readonly node: number 
   if (uses < 2) return null;
   const once = hierarchy.copied[node] === 0;
   return (
-    <button type="button" class="link to-dashboard" data-testid="turn-uses" data-once={once}
-      title={once ? "Draws a box beside each use, instead of one box with a line to each (U)" : "Draws one box with a line to each use, instead of a box beside each (U)"}
-      onClick={() => turnUses(session.store, hierarchy.graph.columns.nodes.key[node]!)}>
+    <button
+      type="button"
+      class="link to-dashboard"
+      data-testid="turn-uses"
+      data-once={once}
+      title={
+        once
+          ? "Draws a box beside each use, instead of one box with a line to each (U)"
+          : "Draws one box with a line to each use, instead of a box beside each (U)"
+      }
+      onClick={() => turnUses(session.store, hierarchy.graph.columns.nodes.key[node]!)}
+    >
       {once ? `Draw beside each of its ${uses} uses` : `Draw once, with ${uses} lines`}
     </button>
   );
 }
 
-function SlotPicker({ graph, node, slot, choose }: {
+function SlotPicker({
+  graph,
+  node,
+  slot,
+  choose,
+}: {
   readonly graph: Graph;
   readonly node: number;
   readonly slot: number;
@@ -158,7 +219,9 @@ function SlotPicker({ graph, node, slot, choose }: {
         {Array.from({ length: count }, (_, i) => {
           const row = graph.slotOffset[node]! + i;
           const name = graph.columns.slots.name[row];
-          return <option key={i} value={i}>{`${i}${name ? ` ${name}` : ""} (${formatShape(graph.columns.slots.shape[row] ?? [])})`}</option>;
+          return (
+            <option key={i} value={i}>{`${i}${name ? ` ${name}` : ""} (${formatShape(graph.columns.slots.shape[row] ?? [])})`}</option>
+          );
         })}
       </select>
     </label>

@@ -23,7 +23,9 @@ export function Chart(props: ChartProps): JSX.Element {
   const { zeros, nonfinite } = markedSteps(lines, log);
   const records = lines.reduce((sum, { values }) => sum + values.length, 0);
   const looks = lines.map(({ id, color, dash }) => `${id} ${color} ${dash}`).join("\n");
-  const numbers = lines.map(({ steps, values, nonfinite: bad }) => `${steps.join()} ${values.join()} ${[...(bad?.keys() ?? [])].join()}`).join("\n");
+  const numbers = lines
+    .map(({ steps, values, nonfinite: bad }) => `${steps.join()} ${values.join()} ${[...(bad?.keys() ?? [])].join()}`)
+    .join("\n");
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
@@ -52,9 +54,32 @@ export function Chart(props: ChartProps): JSX.Element {
   // Measured with its axes: an empty chart has none yet.
   useEffect(() => plot.current?.redraw(false, true), [props.step]);
   return (
-    <div class={props.fills ? "chart fills" : "chart"} data-testid={props.id ?? "chart"} data-points={finite} data-zeros={zeros.length} data-nonfinite={nonfinite.length} data-step={props.step} data-log={log} data-axis={label} data-lines={lines.map(({ id }) => id).join("\n")}
-      role="img" aria-label={`${finite} of ${records} records have a number`}>
-      {finite === 0 && records > 0 ? <p class="chart-empty">No finite number at any step.{nonfinite.length > 0 && <b class="bad"> NaN or inf at {nonfinite.length} of {records}.</b>}</p> : <div ref={place} />}
+    <div
+      class={props.fills ? "chart fills" : "chart"}
+      data-testid={props.id ?? "chart"}
+      data-points={finite}
+      data-zeros={zeros.length}
+      data-nonfinite={nonfinite.length}
+      data-step={props.step}
+      data-log={log}
+      data-axis={label}
+      data-lines={lines.map(({ id }) => id).join("\n")}
+      role="img"
+      aria-label={`${finite} of ${records} records have a number`}
+    >
+      {finite === 0 && records > 0 ? (
+        <p class="chart-empty">
+          No finite number at any step.
+          {nonfinite.length > 0 && (
+            <b class="bad">
+              {" "}
+              NaN or inf at {nonfinite.length} of {records}.
+            </b>
+          )}
+        </p>
+      ) : (
+        <div ref={place} />
+      )}
     </div>
   );
 }
@@ -87,8 +112,11 @@ function goToCursor(plot: uPlot, { goTo }: ChartProps): void {
 }
 
 // NaN or infinite, if no element is finite.
-export function valueIn({ steps, values, nonfinite }: Pick<ChartLine, "steps" | "values" | "nonfinite">, step: number | undefined): number | null | undefined {
-  return step === undefined ? undefined : values[steps.indexOf(step)] ?? nonfinite?.get(step);
+export function valueIn(
+  { steps, values, nonfinite }: Pick<ChartLine, "steps" | "values" | "nonfinite">,
+  step: number | undefined,
+): number | null | undefined {
+  return step === undefined ? undefined : (values[steps.indexOf(step)] ?? nonfinite?.get(step));
 }
 
 // A logarithmic axis has no place for zero, so only marks of such a line can be seen.

@@ -6,7 +6,14 @@ import type { ChartLine } from "../../draw/charts/chart_line";
 import { markedSteps } from "../../draw/charts/chart_marks";
 import { isAllZero, plainValue, valueIn } from "./chart";
 
-export function ChartKey({ id = "chart-key", lines, step, pointed, word = "step", log = false }: {
+export function ChartKey({
+  id = "chart-key",
+  lines,
+  step,
+  pointed,
+  word = "step",
+  log = false,
+}: {
   readonly id?: string; // for tests
   readonly lines: readonly ChartLine[];
   readonly step: number | undefined;
@@ -17,7 +24,11 @@ export function ChartKey({ id = "chart-key", lines, step, pointed, word = "step"
   const at = pointed ?? step;
   return (
     <div class="chart-key" data-testid={id} data-at={at}>
-      {at !== undefined && <span class="faint">{word} {at}</span>}
+      {at !== undefined && (
+        <span class="faint">
+          {word} {at}
+        </span>
+      )}
       {lines.map((line) => {
         const value = valueIn(line, at);
         return (
@@ -42,7 +53,12 @@ export function Spelt({ line, step }: { readonly line: ChartLine; readonly step:
   return (
     <b class={nonfinite !== undefined && !beside ? "bad" : ""}>
       {value === null || value === undefined ? "–" : formatNumber(value)}
-      {beside && <span class="bad" title="This number is of the finite elements; others are NaN or infinite"> {formatNumber(nonfinite)}</span>}
+      {beside && (
+        <span class="bad" title="This number is of the finite elements; others are NaN or infinite">
+          {" "}
+          {formatNumber(nonfinite)}
+        </span>
+      )}
     </b>
   );
 }

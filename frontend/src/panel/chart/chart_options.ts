@@ -32,10 +32,14 @@ export function optionsOf(latest: { readonly current: ChartProps }, size: Size):
     axes: [
       { ...axis, size: 22, space: 50, incrs: WHOLE },
       {
-        ...axis, size: 56, filter: (_, splits) => splits,
+        ...axis,
+        size: 56,
+        filter: (_, splits) => splits,
         values: (plot, ticks) => ticks.map((tick, i) => (i === 0 && roomOf(plot, latest.current) > 0 ? "0" : formatNumber(tick))),
         ...(label ? { label, labelSize: 16, labelGap: 0, labelFont: "11px system-ui" } : {}),
-        ...(log ? { splits: (plot, _, low, high) => splitsOf(plot, low, high, roomOf(plot, latest.current)) } : { space: (plot) => Math.max(TICK_PX, plot.height / MOST_TICKS) }),
+        ...(log
+          ? { splits: (plot, _, low, high) => splitsOf(plot, low, high, roomOf(plot, latest.current)) }
+          : { space: (plot) => Math.max(TICK_PX, plot.height / MOST_TICKS) }),
       },
     ],
     series: [{}, ...lines.flatMap((line) => (smoothing > 0 ? [seriesOf(line, true), seriesOf(line, false)] : [seriesOf(line, false)]))],
@@ -72,10 +76,18 @@ function floorOf(low: number, high: number, floorRoom: number): number {
 function drawMarks(plot: uPlot, props: ChartProps): void {
   const { min = 1, max = 1 } = plot.scales["y"] ?? {};
   const { lines, log, theme } = props;
-  paintMarks(plot.ctx, lines, log, {
-    x: (step) => plot.valToPos(step, "x", true), top: plot.bbox.top, pixel: window.devicePixelRatio,
-    floor: log ? plot.valToPos(floorOf(min, max, roomOf(plot, props)), "y", true) : 0,
-  }, theme);
+  paintMarks(
+    plot.ctx,
+    lines,
+    log,
+    {
+      x: (step) => plot.valToPos(step, "x", true),
+      top: plot.bbox.top,
+      pixel: window.devicePixelRatio,
+      floor: log ? plot.valToPos(floorOf(min, max, roomOf(plot, props)), "y", true) : 0,
+    },
+    theme,
+  );
 }
 
 // A single step stands in the middle; uPlot would add a hundred to its right.
@@ -89,7 +101,9 @@ const WHOLE = [1, 2, 5].flatMap((one) => Array.from({ length: 15 }, (_, power) =
 
 function seriesOf({ color, dash, width = THIN_PX, steps }: ChartLine, faint: boolean): uPlot.Series {
   return {
-    stroke: faint ? `${color}48` : color, width, spanGaps: false,
+    stroke: faint ? `${color}48` : color,
+    width,
+    spanGaps: false,
     ...(dash === undefined || dash.length === 0 ? {} : { dash: [...dash] }),
     points: { show: !faint && steps.length <= FEW_POINTS && width <= THIN_PX, size: 4, fill: color },
   };

@@ -3,7 +3,11 @@
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
 
-export function Histogram({ counts, low, width }: {
+export function Histogram({
+  counts,
+  low,
+  width,
+}: {
   readonly counts: ArrayLike<number>;
   readonly low: number;
   readonly width: number;
@@ -19,8 +23,11 @@ export function Histogram({ counts, low, width }: {
     <div class="histogram" data-testid="histogram" role="img" aria-label={`${sampled} nonzero elements sampled`}>
       <div class="bars">
         {bins.slice(from, to).map((count, i) => (
-          <span key={from + i} style={{ height: `${(100 * count) / greatest}%` }}
-            title={`${formatNumber(2 ** (low + width * (from + i)))} to ${formatNumber(2 ** (low + width * (from + i + 1)))}: ${count}`} />
+          <span
+            key={from + i}
+            style={{ height: `${(100 * count) / greatest}%` }}
+            title={`${formatNumber(2 ** (low + width * (from + i)))} to ${formatNumber(2 ** (low + width * (from + i + 1)))}: ${count}`}
+          />
         ))}
       </div>
       <div class="ramp-numbers">

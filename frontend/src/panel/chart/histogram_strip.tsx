@@ -22,13 +22,17 @@ interface StripProps {
   readonly goTo: (step: number) => void;
 }
 
-export function HistogramStrip({ series, place, theme, goTo }: Pick<StripProps, "theme" | "goTo"> & {
-  readonly series: NodeSeries;
-  readonly place: RecordRef | undefined;
-}): JSX.Element | null {
+export function HistogramStrip({
+  series,
+  place,
+  theme,
+  goTo,
+}: Pick<StripProps, "theme" | "goTo"> & { readonly series: NodeSeries; readonly place: RecordRef | undefined }): JSX.Element | null {
   const [stage, pass] = [place?.stage ?? BACKWARD, place?.backwardPass ?? 0];
   const columns = useMemo(() => {
-    const records = series.steps.map((_, i) => i).filter((i) => series.stages[i] === stage && (stage !== BACKWARD || series.backwardPasses[i] === pass));
+    const records = series.steps
+      .map((_, i) => i)
+      .filter((i) => series.stages[i] === stage && (stage !== BACKWARD || series.backwardPasses[i] === pass));
     return columnsOf(series.histogram, HISTOGRAM_BINS, series.histogramLow, series.histogramWidth, records, series.steps);
   }, [series, stage, pass]);
   if (columns === undefined || columns.steps.length < 2) return null;
@@ -54,7 +58,11 @@ function Strip(props: StripProps): JSX.Element {
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
-    const made = new uPlot(optionsOf(latest, element.clientWidth || 300, pointAt), [[...columns.steps], columns.steps.map(() => null)], element);
+    const made = new uPlot(
+      optionsOf(latest, element.clientWidth || 300, pointAt),
+      [[...columns.steps], columns.steps.map(() => null)],
+      element,
+    );
     made.over.addEventListener("click", () => {
       const step = latest.current.columns.steps[made.cursor.idx ?? -1];
       if (step !== undefined) latest.current.goTo(step);
@@ -67,10 +75,19 @@ function Strip(props: StripProps): JSX.Element {
   }, [columns, theme]);
   useEffect(() => plot.current?.redraw(false, true), [props.step]);
   return (
-    <div class="chart" data-testid="histogram-strip" data-steps={columns.steps.length} data-bins={columns.bins} data-low={columns.low}
-      role="img" aria-label={`Elements by magnitude at ${columns.steps.length} steps, from ${formatNumber(2 ** columns.low)} to ${formatNumber(2 ** (columns.low + columns.width * columns.bins))}`}>
+    <div
+      class="chart"
+      data-testid="histogram-strip"
+      data-steps={columns.steps.length}
+      data-bins={columns.bins}
+      data-low={columns.low}
+      role="img"
+      aria-label={`Elements by magnitude at ${columns.steps.length} steps, from ${formatNumber(2 ** columns.low)} to ${formatNumber(2 ** (columns.low + columns.width * columns.bins))}`}
+    >
       <div ref={place} />
-      <p class="faint chart-key" data-testid="histogram-strip-pointed">{pointed === undefined ? "Point at a column to see its numbers." : sentence(columns, pointed)}</p>
+      <p class="faint chart-key" data-testid="histogram-strip-pointed">
+        {pointed === undefined ? "Point at a column to see its numbers." : sentence(columns, pointed)}
+      </p>
     </div>
   );
 }
@@ -80,7 +97,11 @@ function sentence({ steps, low, width, bins, shares, sampled }: HistogramColumns
   return `step ${steps[column]}: ${formatNumber(100 * shares[column * bins + bin]!)} % of ${sampled[column]} sampled elements are from ${from} to ${to}`;
 }
 
-function optionsOf(latest: { readonly current: StripProps }, width: number, pointAt: (pointed: Pointed | undefined) => void): uPlot.Options {
+function optionsOf(
+  latest: { readonly current: StripProps },
+  width: number,
+  pointAt: (pointed: Pointed | undefined) => void,
+): uPlot.Options {
   const { columns, theme } = latest.current;
   const edges = columnEdges(columns.steps);
   const axis = axisOf(theme);
@@ -112,7 +133,12 @@ function pointedAt(plot: uPlot, { low, width, bins }: HistogramColumns): Pointed
 }
 
 // If several columns share a pixel, the last one is seen.
-function paintColumns(plot: uPlot, { steps, low, width, bins, shares, full }: HistogramColumns, edges: readonly number[], theme: Theme): void {
+function paintColumns(
+  plot: uPlot,
+  { steps, low, width, bins, shares, full }: HistogramColumns,
+  edges: readonly number[],
+  theme: Theme,
+): void {
   const { ctx } = plot;
   const ramp = rampOf(theme.dark, theme.ramp);
   const bottoms = Array.from({ length: bins + 1 }, (_, bin) => Math.round(plot.valToPos(low + width * bin, "y", true)));

@@ -29,9 +29,19 @@ export function linesOf(series: NodeSeries, statistic: Statistic): readonly Line
   const weights = OF_PARAMETERS.filter((name) => present.some((i) => numberIn(series, name, i) !== undefined));
   return [
     ...(gradients.length > 0 ? gradients : stages.slice(0, 1)).map((stage) => gradientLine(stage, statistic, gradients.length > 1)),
-    ...weights.map((id) => [id, measureOf(id)!.label] as const).map(([id, title]): Line => ({
-      id, option: title, title, where: "", stage: "applied", columns: [id], canBeLog: true, startsLog: true, signed: false,
-    })),
+    ...weights
+      .map((id) => [id, measureOf(id)!.label] as const)
+      .map(([id, title]): Line => ({
+        id,
+        option: title,
+        title,
+        where: "",
+        stage: "applied",
+        columns: [id],
+        canBeLog: true,
+        startsLog: true,
+        signed: false,
+      })),
   ];
 }
 
@@ -43,11 +53,32 @@ export function bundlesOf(series: NodeSeries, statistic: Statistic): readonly Bu
   const bundles: Bundle[] = lines.map((line) => ({ ...line, lines: [line] }));
   const [first, last] = [gradients[0], gradients.at(-1)];
   if (first !== undefined && gradients.length > 1) {
-    bundles.push({ ...first, id: "every_stage", option: "gradient, every stage", where: ", every stage", lines: gradients.map((line) => ({ ...line, option: line.stage })) });
+    bundles.push({
+      ...first,
+      id: "every_stage",
+      option: "gradient, every stage",
+      where: ", every stage",
+      lines: gradients.map((line) => ({ ...line, option: line.stage })),
+    });
   }
   if (last !== undefined && weights.length > 0) {
-    const norm: Line = { ...last, id: "gradient_norm", option: "gradient norm", columns: ["l2_norm"], canBeLog: true, startsLog: true, signed: false };
-    bundles.push({ ...norm, id: "norms", option: "gradient, weight, update", title: "Gradient, weight and update", where: "", lines: [norm, ...weights] });
+    const norm: Line = {
+      ...last,
+      id: "gradient_norm",
+      option: "gradient norm",
+      columns: ["l2_norm"],
+      canBeLog: true,
+      startsLog: true,
+      signed: false,
+    };
+    bundles.push({
+      ...norm,
+      id: "norms",
+      option: "gradient, weight, update",
+      title: "Gradient, weight and update",
+      where: "",
+      lines: [norm, ...weights],
+    });
   }
   return bundles;
 }
@@ -77,14 +108,21 @@ export interface Points {
 
 // One point for each step: at later stages a step has one record, at the backward stage one for each pass.
 export function pointsOf(series: NodeSeries, line: Pick<Line, "stage" | "columns">, backwardPass: number): Points {
-  const chosen = series.steps.map((_, i) => i).filter((i) =>
-    series.stages[i] === line.stage && (line.stage !== BACKWARD || series.backwardPasses[i] === backwardPass));
+  const chosen = series.steps
+    .map((_, i) => i)
+    .filter((i) => series.stages[i] === line.stage && (line.stage !== BACKWARD || series.backwardPasses[i] === backwardPass));
   const ofWeights = OF_PARAMETERS.some((name) => line.columns.includes(name));
-  const nonfinite = ofWeights ? [] : chosen.flatMap((i): [number, number][] => {
-    const kind = nonfiniteIn(series, i);
-    return kind === undefined ? [] : [[series.steps[i]!, kind]];
-  });
-  return { steps: chosen.map((i) => series.steps[i]!), values: chosen.map((i) => sumIn(series, line.columns, i)), nonfinite: new Map(nonfinite) };
+  const nonfinite = ofWeights
+    ? []
+    : chosen.flatMap((i): [number, number][] => {
+        const kind = nonfiniteIn(series, i);
+        return kind === undefined ? [] : [[series.steps[i]!, kind]];
+      });
+  return {
+    steps: chosen.map((i) => series.steps[i]!),
+    values: chosen.map((i) => sumIn(series, line.columns, i)),
+    nonfinite: new Map(nonfinite),
+  };
 }
 
 function sumIn(series: NodeSeries, columns: readonly string[], record: number): number | null {
@@ -94,7 +132,13 @@ function sumIn(series: NodeSeries, columns: readonly string[], record: number): 
 
 // NaN, or the infinity among the elements of one record.
 export function nonfiniteIn(series: NodeSeries, record: number): number | undefined {
-  return ([["nan", NaN], ["posinf", Infinity], ["neginf", -Infinity]] as const).find(([name]) => (numberIn(series, name, record) ?? 0) > 0)?.[1];
+  return (
+    [
+      ["nan", NaN],
+      ["posinf", Infinity],
+      ["neginf", -Infinity],
+    ] as const
+  ).find(([name]) => (numberIn(series, name, record) ?? 0) > 0)?.[1];
 }
 
 // The number of one record, or undefined if there is none.

@@ -21,7 +21,8 @@ export function pin({ store, chosen }: Charting, added: readonly string[]): void
   const all = [...new Set([...pins.peek(), ...added])];
   batch(() => {
     pins.value = all.slice(0, MOST_PINS);
-    if (all.length > MOST_PINS) store.shown.notice.value = `At most ${MOST_PINS} tensors are drawn over each other; ${all.length - MOST_PINS} were left out.`;
+    if (all.length > MOST_PINS)
+      store.shown.notice.value = `At most ${MOST_PINS} tensors are drawn over each other; ${all.length - MOST_PINS} were left out.`;
   });
 }
 

@@ -33,19 +33,28 @@ export interface Overlaid {
 export function drawnLines(charting: FetchedCharts, theme: Theme): Overlaid {
   const { store, chosen } = charting;
   const series = charting.series.value;
-  const [pins, runs, tag, statistic] = [chartedPins(charting), drawnRuns(charting), store.place.tag.value?.tag ?? "", spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph)];
+  const [pins, runs, tag, statistic] = [
+    chartedPins(charting),
+    drawnRuns(charting),
+    store.place.tag.value?.tag ?? "",
+    spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph),
+  ];
   const options = optionsFor(store);
-  const of = (options.find(({ id }) => id === chosen.of.value) ?? options.find(({ id }) => id === store.place.ref.value?.stage) ?? options[0])!.id;
+  const of = (options.find(({ id }) => id === chosen.of.value) ??
+    options.find(({ id }) => id === store.place.ref.value?.stage) ??
+    options[0])!.id;
   const weights = !STAGES.includes(of);
   const line = { stage: weights ? "applied" : of, columns: weights ? [of] : statistic.columns };
   const pass = of === store.place.ref.value?.stage ? store.place.ref.value.backwardPass : 0;
-  const lines = pins.flatMap((pin, p) => runs.flatMap((run, r): OverlaidLine[] => {
-    const reply = series.get(seriesKey(run, tag, pin));
-    if (reply === undefined) return [];
-    const look = pins.length > 1 ? { color: lineColor(p, theme), dash: lineDash(r) } : { color: lineColor(r, theme), dash: [] };
-    const points = reply.ok ? pointsOf(reply.value, line, pass) : { steps: [], values: [], nonfinite: new Map<number, number>() };
-    return [{ id: `${run}\n${pin}`, label: pin, pin, run, problem: reply.ok ? undefined : reply.error, ...look, ...points }];
-  }));
+  const lines = pins.flatMap((pin, p) =>
+    runs.flatMap((run, r): OverlaidLine[] => {
+      const reply = series.get(seriesKey(run, tag, pin));
+      if (reply === undefined) return [];
+      const look = pins.length > 1 ? { color: lineColor(p, theme), dash: lineDash(r) } : { color: lineColor(r, theme), dash: [] };
+      const points = reply.ok ? pointsOf(reply.value, line, pass) : { steps: [], values: [], nonfinite: new Map<number, number>() };
+      return [{ id: `${run}\n${pin}`, label: pin, pin, run, problem: reply.ok ? undefined : reply.error, ...look, ...points }];
+    }),
+  );
   const canBeLog = weights || statistic.scale === "log";
   const starts = weights || (!statistic.signed && statistic.summary === "greatest");
   const log = canBeLog && (chosen.log.value ?? starts) && lines.some(({ values }) => values.some((value) => value !== null && value !== 0));
@@ -56,11 +65,17 @@ export function drawnLines(charting: FetchedCharts, theme: Theme): Overlaid {
 export function savedLines({ store, chosen }: FetchedCharts, { lines, runs, of, log, axis }: Overlaid): SavedChart {
   const nameOf = ({ pin, run }: OverlaidLine): string => `${nameOfPin(store, pin)}${runs.length > 1 ? ` (${run || "."})` : ""}`;
   const option = optionsFor(store).find(({ id }) => id === of)?.text ?? of;
-  const number = STAGES.includes(of) ? `: ${axis || spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph).label}` : "";
+  const number = STAGES.includes(of)
+    ? `: ${axis || spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph).label}`
+    : "";
   return {
-    name: of, title: `${option[0]!.toUpperCase()}${option.slice(1)}${number}${log ? " (log)" : ""}`, log,
-    lines: lines.map((line) => ({ ...line, label: nameOf(line) })), columns: lines.map(nameOf),
-    step: store.place.ref.value?.step, smoothing: chosen.smoothing.value,
+    name: of,
+    title: `${option[0]!.toUpperCase()}${option.slice(1)}${number}${log ? " (log)" : ""}`,
+    log,
+    lines: lines.map((line) => ({ ...line, label: nameOf(line) })),
+    columns: lines.map(nameOf),
+    step: store.place.ref.value?.step,
+    smoothing: chosen.smoothing.value,
   };
 }
 

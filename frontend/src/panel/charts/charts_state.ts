@@ -67,14 +67,20 @@ export function readCharted(values: ReadonlyMap<string, string>): Charted {
   const log = values.get("chart.log");
   const smoothing = Number(values.get("chart.smooth"));
   return {
-    pins: list("chart.pins"), runs: list("chart.runs"), of: values.get("chart.of"),
-    log: log === undefined ? undefined : log === "1", smoothing: smoothing > 0 && smoothing < 1 ? smoothing : 0,
+    pins: list("chart.pins"),
+    runs: list("chart.runs"),
+    of: values.get("chart.of"),
+    log: log === undefined ? undefined : log === "1",
+    smoothing: smoothing > 0 && smoothing < 1 ? smoothing : 0,
   };
 }
 
 export function chartedEntries({ pins, runs, of, log, smoothing }: Charted): readonly LinkEntry[] {
   return [
-    ["chart.pins", listed(pins)], ["chart.runs", listed(runs)],
-    ["chart.of", of], ["chart.log", log === undefined ? undefined : Number(log)], ["chart.smooth", smoothing === 0 ? undefined : smoothing],
+    ["chart.pins", listed(pins)],
+    ["chart.runs", listed(runs)],
+    ["chart.of", of],
+    ["chart.log", log === undefined ? undefined : Number(log)],
+    ["chart.smooth", smoothing === 0 ? undefined : smoothing],
   ];
 }

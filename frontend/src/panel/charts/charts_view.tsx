@@ -29,7 +29,10 @@ export const chartsView: View = {
       ["color, dash", "each tensor has a color and each run a dash; with one tensor, each run has a color"],
       ["numbers", "at the step under the pointer, else at the chosen step; a click goes to a step"],
       ["orange", "the chosen step"],
-      ["marks", "a mark on the lower line of a log scale is a gradient of exactly zero; a magenta mark at the top is NaN or infinity. A gap in a line means no gradient"],
+      [
+        "marks",
+        "a mark on the lower line of a log scale is a gradient of exactly zero; a magenta mark at the top is NaN or infinity. A gap in a line means no gradient",
+      ],
       ["smoothing", "as in TensorBoard's Time Series, off at first; the raw lines stay below, and all numbers are raw"],
     ],
   },
@@ -48,12 +51,10 @@ function showCharts({ store, client, drawing, isShown, show }: Around): Shown {
     },
     // What is found is added to what is drawn, whether that is pinned or only selected.
     select(id) {
-      if (store.recorded.hierarchy.value !== undefined) pin(charting, [...chartedPins(charting), ...pinsOf(store.recorded.hierarchy.value, id)]);
+      if (store.recorded.hierarchy.value !== undefined)
+        pin(charting, [...chartedPins(charting), ...pinsOf(store.recorded.hierarchy.value, id)]);
     },
-    link: {
-      read: (values) => applyCharted(chosen, readCharted(values)),
-      write: () => chartedEntries(chartedOf(chosen)),
-    },
+    link: { read: (values) => applyCharted(chosen, readCharted(values)), write: () => chartedEntries(chartedOf(chosen)) },
     close: charting.close,
   };
 }
@@ -73,15 +74,27 @@ function ChartsBody({ drawing, charting }: ChartsProps): JSX.Element {
   return (
     <div class="charts" data-testid="charts" data-pins={overlaid.pins.join("\n")} data-runs={overlaid.runs.join("\n")}>
       <div class="charts-key">
-        <p class="faint" data-testid="charts-at">step {pointed ?? step}{pointed === undefined || pointed === step ? "" : " (pointed at)"}</p>
+        <p class="faint" data-testid="charts-at">
+          step {pointed ?? step}
+          {pointed === undefined || pointed === step ? "" : " (pointed at)"}
+        </p>
         <Key charting={charting} overlaid={overlaid} at={pointed ?? step} />
         <MarksKey lines={lines} log={log} />
         <Runs charting={charting} />
       </div>
       <div class="charts-plot">
         <Controls charting={charting} overlaid={overlaid} />
-        <Chart fills lines={lines} log={log} label={axis} step={step} theme={drawing.theme.value} smoothing={chosen.smoothing.value}
-          pointAt={pointAt} goTo={(to) => goToStep(store, to, store.place.ref.value?.backwardPass)} />
+        <Chart
+          fills
+          lines={lines}
+          log={log}
+          label={axis}
+          step={step}
+          theme={drawing.theme.value}
+          smoothing={chosen.smoothing.value}
+          pointAt={pointAt}
+          goTo={(to) => goToStep(store, to, store.place.ref.value?.backwardPass)}
+        />
       </div>
     </div>
   );
@@ -102,12 +115,23 @@ function NothingPinned(): JSX.Element {
   return (
     <div class="message" data-testid="nothing-pinned">
       <h1>Nothing is charted yet</h1>
-      <p>Select a node in the graph, or find it above, to see it here. A module shows its parameters. “Add to charts” on cards draws several tensors over each other.</p>
+      <p>
+        Select a node in the graph, or find it above, to see it here. A module shows its parameters. “Add to charts” on cards draws several
+        tensors over each other.
+      </p>
     </div>
   );
 }
 
-function Key({ charting, overlaid: { lines, pins, runs, log }, at }: { readonly charting: FetchedCharts; readonly overlaid: Overlaid; readonly at: number | undefined }): JSX.Element {
+function Key({
+  charting,
+  overlaid: { lines, pins, runs, log },
+  at,
+}: {
+  readonly charting: FetchedCharts;
+  readonly overlaid: Overlaid;
+  readonly at: number | undefined;
+}): JSX.Element {
   const several = runs.length > 1;
   return (
     <ul data-testid="charts-lines">
@@ -115,34 +139,72 @@ function Key({ charting, overlaid: { lines, pins, runs, log }, at }: { readonly 
         <li key={pin} data-pin={pin}>
           <div class="charts-pin">
             {!several && lines.filter((line) => line.pin === pin).map((line) => <Swatch key={line.id} line={line} />)}
-            <span class="charts-name" title={pin}>{nameOfPin(charting.store, pin)}</span>
+            <span class="charts-name" title={pin}>
+              {nameOfPin(charting.store, pin)}
+            </span>
             {!several && <Value pin={pin} lines={lines} at={at} />}
-            <IconButton id="unpin" label="Remove" onClick={() => removeCharted(charting, pin)}><CloseIcon /></IconButton>
+            <IconButton id="unpin" label="Remove" onClick={() => removeCharted(charting, pin)}>
+              <CloseIcon />
+            </IconButton>
           </div>
-          {log && lines.some((line) => line.pin === pin && isAllZero(line)) && <p class="faint" data-testid="all-zero">All 0.</p>}
-          {several && lines.filter((line) => line.pin === pin).map((line) => (
-            <div key={line.id} class="charts-run" data-line={line.id} data-value={plainValue(valueIn(line, at))}>
-              <Swatch line={line} /><span class="charts-name">{line.run || "."}</span>{line.problem === undefined ? <Spelt line={line} step={at} /> : <span class="faint" title={line.problem}>not here</span>}
-            </div>
-          ))}
+          {log && lines.some((line) => line.pin === pin && isAllZero(line)) && (
+            <p class="faint" data-testid="all-zero">
+              All 0.
+            </p>
+          )}
+          {several &&
+            lines
+              .filter((line) => line.pin === pin)
+              .map((line) => (
+                <div key={line.id} class="charts-run" data-line={line.id} data-value={plainValue(valueIn(line, at))}>
+                  <Swatch line={line} />
+                  <span class="charts-name">{line.run || "."}</span>
+                  {line.problem === undefined ? (
+                    <Spelt line={line} step={at} />
+                  ) : (
+                    <span class="faint" title={line.problem}>
+                      not here
+                    </span>
+                  )}
+                </div>
+              ))}
         </li>
       ))}
     </ul>
   );
 }
 
-function Value({ pin, lines, at }: { readonly pin: string; readonly lines: Overlaid["lines"]; readonly at: number | undefined }): JSX.Element {
+function Value({
+  pin,
+  lines,
+  at,
+}: {
+  readonly pin: string;
+  readonly lines: Overlaid["lines"];
+  readonly at: number | undefined;
+}): JSX.Element {
   const line = lines.find((one) => one.pin === pin);
   if (line === undefined) return <span class="faint">…</span>;
-  if (line.problem !== undefined) return <span class="faint" title={line.problem}>not here</span>;
-  return <span data-line={line.id} data-value={plainValue(valueIn(line, at))}><Spelt line={line} step={at} /></span>;
+  if (line.problem !== undefined)
+    return (
+      <span class="faint" title={line.problem}>
+        not here
+      </span>
+    );
+  return (
+    <span data-line={line.id} data-value={plainValue(valueIn(line, at))}>
+      <Spelt line={line} step={at} />
+    </span>
+  );
 }
 
 // Runs with a graph of the same name.
 function Runs({ charting }: { readonly charting: FetchedCharts }): JSX.Element | null {
   const { store } = charting;
   const [run, tag] = [store.place.run.value?.run, store.place.tag.value?.tag];
-  const others = store.recorded.runs.value.filter((one) => one.run !== run && tag !== undefined && hasTag(store.recorded.runs.value, one.run, tag));
+  const others = store.recorded.runs.value.filter(
+    (one) => one.run !== run && tag !== undefined && hasTag(store.recorded.runs.value, one.run, tag),
+  );
   if (others.length === 0) return null;
   const over = charting.chosen.runs.value;
   return (
@@ -150,7 +212,13 @@ function Runs({ charting }: { readonly charting: FetchedCharts }): JSX.Element |
       <h3>Runs over {run || "."}</h3>
       {others.map((one) => (
         <label key={one.run} class="check">
-          <input type="checkbox" data-testid="over-run" data-run={one.run} checked={over.includes(one.run)} onChange={() => toggleRun(charting, one.run)} />
+          <input
+            type="checkbox"
+            data-testid="over-run"
+            data-run={one.run}
+            checked={over.includes(one.run)}
+            onChange={() => toggleRun(charting, one.run)}
+          />
           {one.run || "."}
         </label>
       ))}
@@ -158,22 +226,49 @@ function Runs({ charting }: { readonly charting: FetchedCharts }): JSX.Element |
   );
 }
 
-function Controls({ charting, overlaid: { of, canBeLog, log } }: { readonly charting: FetchedCharts; readonly overlaid: Overlaid }): JSX.Element {
+function Controls({
+  charting,
+  overlaid: { of, canBeLog, log },
+}: {
+  readonly charting: FetchedCharts;
+  readonly overlaid: Overlaid;
+}): JSX.Element {
   const { smoothing, log: chosenLog, of: chosenOf } = charting.chosen;
   return (
     <div class="charts-controls">
-      <label class="choice"><span>Of</span>
+      <label class="choice">
+        <span>Of</span>
         <select data-testid="charts-of" value={of} onChange={(event) => (chosenOf.value = event.currentTarget.value)}>
-          {optionsFor(charting.store).map(({ id, text }) => <option key={id} value={id}>{text}</option>)}
+          {optionsFor(charting.store).map(({ id, text }) => (
+            <option key={id} value={id}>
+              {text}
+            </option>
+          ))}
         </select>
       </label>
-      {canBeLog && <label class="check">
-        <input type="checkbox" data-testid="charts-log" checked={log} onChange={(event) => (chosenLog.value = event.currentTarget.checked)} />
-        log scale
-      </label>}
-      <label class="choice smoothing" title="Smoothed as TensorBoard does; the raw lines stay below, and all numbers are raw"><span>Smoothing</span>
-        <input type="range" class="slider" data-testid="smoothing" min={0} max={0.99} step={0.01} value={smoothing.value}
-          onInput={(event) => (smoothing.value = event.currentTarget.valueAsNumber)} />
+      {canBeLog && (
+        <label class="check">
+          <input
+            type="checkbox"
+            data-testid="charts-log"
+            checked={log}
+            onChange={(event) => (chosenLog.value = event.currentTarget.checked)}
+          />
+          log scale
+        </label>
+      )}
+      <label class="choice smoothing" title="Smoothed as TensorBoard does; the raw lines stay below, and all numbers are raw">
+        <span>Smoothing</span>
+        <input
+          type="range"
+          class="slider"
+          data-testid="smoothing"
+          min={0}
+          max={0.99}
+          step={0.01}
+          value={smoothing.value}
+          onInput={(event) => (smoothing.value = event.currentTarget.valueAsNumber)}
+        />
         <span class="smoothing-value">{smoothing.value === 0 ? "off" : smoothing.value}</span>
       </label>
     </div>

@@ -28,5 +28,10 @@ export function plainRatio({ relation, log2 }: Related): string {
 export function ComparedFact({ related }: { readonly related: Related }): JSX.Element {
   const ratio = ratioText(related);
   const there = Number.isNaN(related.there) ? "" : `${formatNumber(related.there)}, `;
-  return <span data-testid="compared" data-there={plainNumber(related.there)} data-ratio={plainRatio(related)}>{there}{ratio ?? "no gradient"}</span>;
+  return (
+    <span data-testid="compared" data-there={plainNumber(related.there)} data-ratio={plainRatio(related)}>
+      {there}
+      {ratio ?? "no gradient"}
+    </span>
+  );
 }

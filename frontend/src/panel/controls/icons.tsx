@@ -4,8 +4,17 @@ import type { ComponentChildren, JSX } from "preact";
 
 function icon(path: string): () => JSX.Element {
   return () => (
-    <svg width="16" height="16" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.5"
-      stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+    <svg
+      width="16"
+      height="16"
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.5"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
       <path d={path} />
     </svg>
   );
@@ -28,7 +37,13 @@ export const PlusIcon = icon("M8 3.5v9M3.5 8h9");
 export const MinusIcon = icon("M3.5 8h9");
 
 // Its label is its tooltip and its name for screen readers.
-export function IconButton({ id, label, onClick, children, disabled = false }: {
+export function IconButton({
+  id,
+  label,
+  onClick,
+  children,
+  disabled = false,
+}: {
   readonly id: string;
   readonly label: string;
   readonly onClick: () => void;

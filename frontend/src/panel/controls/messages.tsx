@@ -17,8 +17,13 @@ export function Empty(): JSX.Element {
     <main class="message" data-testid="empty">
       <h1>No gradient graphs here yet</h1>
       <p>Add these lines to a training script, run it with this log directory, and reload:</p>
-      <pre tabIndex={0} aria-label="Lines to add"><code>{SNIPPET}</code></pre>
-      <p class="faint"><code>writer.add_grad_graph(model, x)</code> records one step by itself, without a loop. The graph shown is the one that autograd ran, with the gradient of every node at every recorded step.</p>
+      <pre tabIndex={0} aria-label="Lines to add">
+        <code>{SNIPPET}</code>
+      </pre>
+      <p class="faint">
+        <code>writer.add_grad_graph(model, x)</code> records one step by itself, without a loop. The graph shown is the one that autograd
+        ran, with the gradient of every node at every recorded step.
+      </p>
     </main>
   );
 }
@@ -28,8 +33,14 @@ export function NothingRecorded({ run }: { readonly run: string }): JSX.Element 
   return (
     <main class="message" data-testid="nothing-recorded">
       <h1>Nothing recorded in this run</h1>
-      <p>Run <b>{run || "."}</b> holds no record of a gradient graph.</p>
-      <p>If it is still training, its first records appear when the writer is flushed; then reload. Otherwise check that <code>writer.watch(…)</code> or <code>writer.add_grad_graph(…)</code> was called, that a backward ran after it, and that <code>writer.close()</code> was reached.</p>
+      <p>
+        Run <b>{run || "."}</b> holds no record of a gradient graph.
+      </p>
+      <p>
+        If it is still training, its first records appear when the writer is flushed; then reload. Otherwise check that{" "}
+        <code>writer.watch(…)</code> or <code>writer.add_grad_graph(…)</code> was called, that a backward ran after it, and that{" "}
+        <code>writer.close()</code> was reached.
+      </p>
     </main>
   );
 }
@@ -39,13 +50,24 @@ export function Failure({ sentence, retry }: { readonly sentence: string; readon
     <div class="message" data-testid="error" role="alert">
       <h1>This could not be shown</h1>
       <p>{sentence}</p>
-      <button type="button" class="action" data-testid="retry" onClick={retry}>Try again</button>
+      <button type="button" class="action" data-testid="retry" onClick={retry}>
+        Try again
+      </button>
     </div>
   );
 }
 
 export function Loading({ what, onStop }: { readonly what: string; readonly onStop?: (() => void) | undefined }): JSX.Element {
-  return <div class="loading" data-testid="loading" role="status">{what}{onStop && <button type="button" onClick={onStop}>Stop</button>}</div>;
+  return (
+    <div class="loading" data-testid="loading" role="status">
+      {what}
+      {onStop && (
+        <button type="button" onClick={onStop}>
+          Stop
+        </button>
+      )}
+    </div>
+  );
 }
 
 // A sentence that goes away by itself.
@@ -60,7 +82,9 @@ export function Notice({ store }: { readonly store: Store }): JSX.Element | null
   return (
     <div class="notice" data-testid="notice" role="status">
       {sentence}
-      <IconButton id="notice-close" label="Dismiss" onClick={() => (store.shown.notice.value = undefined)}><CloseIcon /></IconButton>
+      <IconButton id="notice-close" label="Dismiss" onClick={() => (store.shown.notice.value = undefined)}>
+        <CloseIcon />
+      </IconButton>
     </div>
   );
 }
@@ -71,8 +95,11 @@ export function Waiting({ store }: { readonly store: Store }): JSX.Element | nul
   if (awaited === undefined) return null;
   return (
     <div class="warnings" data-testid="waiting" role="status">
-      There is no run "{awaited}" here yet. It is shown once TensorBoard has read it. Until then you see "{store.place.run.value?.run || "."}".{" "}
-      <button type="button" class="link" data-testid="stay" onClick={() => (store.place.awaited.value = undefined)}>Stay here</button>
+      There is no run "{awaited}" here yet. It is shown once TensorBoard has read it. Until then you see "
+      {store.place.run.value?.run || "."}".{" "}
+      <button type="button" class="link" data-testid="stay" onClick={() => (store.place.awaited.value = undefined)}>
+        Stay here
+      </button>
     </div>
   );
 }
@@ -81,11 +108,22 @@ export function Warnings({ store }: { readonly store: Store }): JSX.Element | nu
   const warnings = store.place.run.value?.warnings ?? [];
   if (warnings.length === 0) return null;
   const [first, ...others] = warnings;
-  if (others.length === 0) return <div class="warnings" data-testid="warnings" role="status">{first}</div>;
+  if (others.length === 0)
+    return (
+      <div class="warnings" data-testid="warnings" role="status">
+        {first}
+      </div>
+    );
   return (
     <details class="warnings" data-testid="warnings">
-      <summary>{first} (and {others.length} more)</summary>
-      <ul>{others.map((warning, i) => <li key={i}>{warning}</li>)}</ul>
+      <summary>
+        {first} (and {others.length} more)
+      </summary>
+      <ul>
+        {others.map((warning, i) => (
+          <li key={i}>{warning}</li>
+        ))}
+      </ul>
     </details>
   );
 }
@@ -93,11 +131,19 @@ export function Warnings({ store }: { readonly store: Store }): JSX.Element | nu
 // Records of earlier sessions that are hidden, or shown as separate runs.
 export function HiddenSessions({ store }: { readonly store: Store }): JSX.Element | null {
   const hidden = store.place.run.value?.hidden ?? [];
-  const { alone, place: { allSessions } } = store;
+  const {
+    alone,
+    place: { allSessions },
+  } = store;
   if (hidden.length === 0 && !allSessions.value) return null;
   const turn = (
-    <button type="button" class="link" data-testid="all-sessions" aria-pressed={allSessions.value}
-      onClick={() => (allSessions.value = !allSessions.value)}>
+    <button
+      type="button"
+      class="link"
+      data-testid="all-sessions"
+      aria-pressed={allSessions.value}
+      onClick={() => (allSessions.value = !allSessions.value)}
+    >
       {allSessions.value ? "Leave out hidden sessions" : "Show hidden sessions as runs"}
     </button>
   );
@@ -105,7 +151,16 @@ export function HiddenSessions({ store }: { readonly store: Store }): JSX.Elemen
   return (
     <div class="warnings" data-testid="hidden" role="status">
       {first !== undefined && <span title={`To keep them from being hidden: ${first.cure}.`}>{first.text} </span>}
-      {others.length > 0 && <details><summary>and {others.length} more</summary><ul>{others.map(({ text }) => <li key={text}>{text}</li>)}</ul></details>}
+      {others.length > 0 && (
+        <details>
+          <summary>and {others.length} more</summary>
+          <ul>
+            {others.map(({ text }) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </details>
+      )}
       {!alone && turn}
     </div>
   );

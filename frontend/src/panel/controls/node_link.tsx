@@ -5,7 +5,12 @@ import type { Graph } from "../../model/recorded/graph";
 import { titleOf } from "../../model/recorded/titles";
 import { calledAgain } from "../../model/tree/hierarchy";
 
-export function NodeLink({ graph, node, select, title }: {
+export function NodeLink({
+  graph,
+  node,
+  select,
+  title,
+}: {
   readonly graph: Graph;
   readonly node: number;
   readonly select: (id: string) => void;
@@ -17,7 +22,13 @@ export function NodeLink({ graph, node, select, title }: {
   return (
     <button type="button" class="link" data-key={key[node]} onClick={() => select(key[node]!)}>
       {title ?? titleOf(graph, node)}
-      {inside !== -1 && path[inside] !== "" && <span class="faint"> {path[inside]}{calledAgain(graph, inside) ? `#${call[inside]}` : ""}</span>}
+      {inside !== -1 && path[inside] !== "" && (
+        <span class="faint">
+          {" "}
+          {path[inside]}
+          {calledAgain(graph, inside) ? `#${call[inside]}` : ""}
+        </span>
+      )}
     </button>
   );
 }

@@ -11,19 +11,41 @@ export function useDismiss(place: RefObject<HTMLElement | null>, open: boolean, 
     if (!open) return undefined;
     const disposer = new Disposer();
     // Before other listeners, so that Escape closes this and not the card behind it.
-    disposer.add(listen<KeyboardEvent>(document, "keydown", (event) => {
-      if (event.key !== "Escape") return;
-      event.preventDefault();
-      close();
-    }, { capture: true }));
-    disposer.add(listen<PointerEvent>(document, "pointerdown", (event) => {
-      if (event.target instanceof Node && place.current?.contains(event.target) !== true) close();
-    }, { capture: true }));
+    disposer.add(
+      listen<KeyboardEvent>(
+        document,
+        "keydown",
+        (event) => {
+          if (event.key !== "Escape") return;
+          event.preventDefault();
+          close();
+        },
+        { capture: true },
+      ),
+    );
+    disposer.add(
+      listen<PointerEvent>(
+        document,
+        "pointerdown",
+        (event) => {
+          if (event.target instanceof Node && place.current?.contains(event.target) !== true) close();
+        },
+        { capture: true },
+      ),
+    );
     return () => disposer.dispose();
   }, [open]);
 }
 
-export function Popover({ id, label, look, title, open, setOpen, children }: {
+export function Popover({
+  id,
+  label,
+  look,
+  title,
+  open,
+  setOpen,
+  children,
+}: {
   readonly id: string;
   readonly label: ComponentChildren;
   readonly look: string;
@@ -44,14 +66,26 @@ export function Popover({ id, label, look, title, open, setOpen, children }: {
   }, [open]);
   return (
     <div class="finder" ref={place}>
-      <button type="button" class={look} data-testid={id} title={title} aria-label={title} aria-expanded={open} ref={button}
+      <button
+        type="button"
+        class={look}
+        data-testid={id}
+        title={title}
+        aria-label={title}
+        aria-expanded={open}
+        ref={button}
         onClick={(event) => {
           byKeyboard.current = event.detail === 0; // Enter and Space come as clicks without a mouse button
           setOpen(!open);
-        }}>
+        }}
+      >
         {label}
       </button>
-      {open && <div class="popover wide" role="group" aria-label={title ?? id} tabIndex={0} onKeyDown={moveFocus}>{children}</div>}
+      {open && (
+        <div class="popover wide" role="group" aria-label={title ?? id} tabIndex={0} onKeyDown={moveFocus}>
+          {children}
+        </div>
+      )}
     </div>
   );
 }

@@ -2,7 +2,11 @@
 
 import type { ComponentChildren, JSX } from "preact";
 
-export function Section({ title, children, id }: {
+export function Section({
+  title,
+  children,
+  id,
+}: {
   readonly title: string;
   readonly children: ComponentChildren;
   readonly id?: string;

@@ -6,7 +6,15 @@ import type { ColorScale } from "../../draw/style/color_scale";
 
 const STOPS = 12;
 
-export function Chip({ color, border, children, hatched = false, dashed = false, lean = 1, framed = false }: {
+export function Chip({
+  color,
+  border,
+  children,
+  hatched = false,
+  dashed = false,
+  lean = 1,
+  framed = false,
+}: {
   readonly color: string;
   readonly border: string;
   readonly children: string;
@@ -18,7 +26,14 @@ export function Chip({ color, border, children, hatched = false, dashed = false,
   const hatch = `repeating-linear-gradient(${90 + 45 * lean}deg, ${color} 0 3px, ${border} 3px 4px)`;
   return (
     <span class="chip">
-      <i style={{ background: hatched ? hatch : color, borderColor: border, borderStyle: dashed ? "dashed" : "solid", borderWidth: framed ? "3px" : undefined }} />
+      <i
+        style={{
+          background: hatched ? hatch : color,
+          borderColor: border,
+          borderStyle: dashed ? "dashed" : "solid",
+          borderWidth: framed ? "3px" : undefined,
+        }}
+      />
       {children}
     </span>
   );
@@ -31,7 +46,12 @@ export function rampStops(ramp: readonly string[]): readonly string[] {
 // An end with numbers beyond it is pointed.
 export function Ramp({ colors, scale }: { readonly colors: readonly string[]; readonly scale: ColorScale }): JSX.Element {
   const { below, above } = scale;
-  return <div class={`ramp${below ? " below" : ""}${above ? " above" : ""}`} style={{ background: `linear-gradient(to right, ${rampStops(colors).join(", ")})` }} />;
+  return (
+    <div
+      class={`ramp${below ? " below" : ""}${above ? " above" : ""}`}
+      style={{ background: `linear-gradient(to right, ${rampStops(colors).join(", ")})` }}
+    />
+  );
 }
 
 // The ends in words, "≤ 1e-9".

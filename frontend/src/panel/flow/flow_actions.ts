@@ -62,7 +62,7 @@ export function toggleRows(state: FlowState, rows: readonly FlowRow[], axis: Axi
       if (selected !== undefined && isInside(rows, at, selected)) state.store.shown.selected.value = id;
     } else {
       state.open.value = open.add(id);
-      const few = (axis.to - axis.from) * axis.unitPx / LABEL_PX;
+      const few = ((axis.to - axis.from) * axis.unitPx) / LABEL_PX;
       if (axis.unitPx < LABEL_PX) state.window.value = { ...state.window.peek(), rows: [at, at + few] };
     }
   });

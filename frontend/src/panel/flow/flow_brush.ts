@@ -13,10 +13,7 @@ export function brushRect(from: Point, to: Point, map: Rect): Rect {
   const [top, bottom] = sorted(from.y, to.y, map.y, map.y + map.height);
   const tall = from.y >= map.y && bottom - top >= STRAIGHT_PX;
   const wide = right - left >= STRAIGHT_PX || !tall;
-  return {
-    x: wide ? left : 0, width: wide ? right - left : map.width,
-    y: tall ? top : map.y, height: tall ? bottom - top : map.height,
-  };
+  return { x: wide ? left : 0, width: wide ? right - left : map.width, y: tall ? top : map.y, height: tall ? bottom - top : map.height };
 }
 
 export function brushedWindow(brush: Rect, { columns, rows, map }: Sight, now: FlowWindow): FlowWindow {

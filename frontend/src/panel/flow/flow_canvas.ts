@@ -54,11 +54,21 @@ export class FlowCanvas {
     this.watchSize();
     this.watchPointer();
     this.disposer.add(listen<WheelEvent>(canvas, "wheel", (event) => this.turn(event), { passive: false }));
-    this.disposer.add(effect(() => {
-      // Everything that a frame depends on; reading it here asks for a frame.
-      void [flowing.cells.value, flowing.sight.value, flowing.scalar.line.value, flowing.cursor.position.value, flowing.cursor.row.value, drawing.theme.value, store.recorded.badSteps.value];
-      this.request();
-    }));
+    this.disposer.add(
+      effect(() => {
+        // Everything that a frame depends on; reading it here asks for a frame.
+        void [
+          flowing.cells.value,
+          flowing.sight.value,
+          flowing.scalar.line.value,
+          flowing.cursor.position.value,
+          flowing.cursor.row.value,
+          drawing.theme.value,
+          store.recorded.badSteps.value,
+        ];
+        this.request();
+      }),
+    );
     this.disposer.add(effect(() => this.seek(flowing.cursor.column.value, flowing.cursor.row.value)));
   }
 
@@ -96,16 +106,20 @@ export class FlowCanvas {
 
   private watchPointer(): void {
     const { canvas, disposer } = this;
-    disposer.add(listen<PointerEvent>(canvas, "pointerdown", (event) => {
-      if (event.button > 1) return;
-      const point = { x: event.offsetX, y: event.offsetY };
-      this.drag = { from: point, to: point, pans: event.shiftKey || event.button === 1, sight: this.flowing.sight.peek(), moved: false };
-      capture(canvas, event.pointerId);
-    }));
-    disposer.add(listen<PointerEvent>(canvas, "pointermove", (event) => {
-      this.point(event.offsetX, event.offsetY);
-      if (this.drag !== undefined) this.pull(this.drag, { x: event.offsetX, y: event.offsetY });
-    }));
+    disposer.add(
+      listen<PointerEvent>(canvas, "pointerdown", (event) => {
+        if (event.button > 1) return;
+        const point = { x: event.offsetX, y: event.offsetY };
+        this.drag = { from: point, to: point, pans: event.shiftKey || event.button === 1, sight: this.flowing.sight.peek(), moved: false };
+        capture(canvas, event.pointerId);
+      }),
+    );
+    disposer.add(
+      listen<PointerEvent>(canvas, "pointermove", (event) => {
+        this.point(event.offsetX, event.offsetY);
+        if (this.drag !== undefined) this.pull(this.drag, { x: event.offsetX, y: event.offsetY });
+      }),
+    );
     disposer.add(listen<PointerEvent>(canvas, "pointerup", () => this.drop()));
     disposer.add(listen(canvas, "pointercancel", () => this.give()));
     disposer.add(listen(canvas, "pointerleave", () => this.point(-1, -1)));
@@ -133,7 +147,8 @@ export class FlowCanvas {
     const brush = this.brush();
     this.give();
     if (!drag.moved) this.choose(drag.from);
-    if (brush !== undefined) this.flowing.state.window.value = brushedWindow(brush, this.flowing.sight.peek(), this.flowing.state.window.peek());
+    if (brush !== undefined)
+      this.flowing.state.window.value = brushedWindow(brush, this.flowing.sight.peek(), this.flowing.state.window.peek());
   }
 
   private give(): void {
@@ -214,7 +229,8 @@ export class FlowCanvas {
     const palette = this.flowing.palette.peek();
     const now = [cells, columns, rows, palette, width, height];
     if (this.image?.width !== width || this.image.height !== height) this.image = this.context.createImageData(width, height);
-    else if (now.every((one, i) => one === this.painted[i])) return this.context.putImageData(this.image, 0, Math.round(map.y * this.ratio));
+    else if (now.every((one, i) => one === this.painted[i]))
+      return this.context.putImageData(this.image, 0, Math.round(map.y * this.ratio));
     this.painted = now;
     paintCells(this.image, cells, columns, rows, this.ratio, palette);
     this.context.putImageData(this.image, 0, Math.round(map.y * this.ratio));

@@ -68,7 +68,9 @@ export function createFlowing(around: Around): Flowing {
   const flow = computed(() => compared.value ?? own.value);
   const problem = signal<string | undefined>(undefined);
   const size = signal<Size>({ width: 0, height: 0 });
-  const rows = computed(() => (flow.value === undefined ? [] : listRows(flow.value.hierarchy, state.open.value ?? new Set(), flow.value.shown)));
+  const rows = computed(() =>
+    flow.value === undefined ? [] : listRows(flow.value.hierarchy, state.open.value ?? new Set(), flow.value.shown),
+  );
   const steps = computed(() => flow.value?.steps ?? []);
   const plain = codesKept(store, drawing.scale, own);
   const codes = computed(() => (compared.value === undefined ? plain.value : comparedCodesOf(compared.value, store.compare.reach.value)));
@@ -76,16 +78,26 @@ export function createFlowing(around: Around): Flowing {
   const scalar = createScalar(around, state, steps, disposer);
   disposer.add(followOwn(around, own, problem, (shown) => openAtFirst(state, shown.hierarchy, shown.shown)));
   disposer.add(followTheirs(around, own, theirs));
-  disposer.add(effect(() => {
-    const [selected, shown] = [store.shown.selected.value, store.recorded.hierarchy.value];
-    if (around.isShown.value && selected !== undefined && shown !== undefined) openRowsAround(state, selected);
-  }));
+  disposer.add(
+    effect(() => {
+      const [selected, shown] = [store.shown.selected.value, store.recorded.hierarchy.value];
+      if (around.isShown.value && selected !== undefined && shown !== undefined) openRowsAround(state, selected);
+    }),
+  );
   return {
-    state, own, flow, problem, rows, size, scalar,
+    state,
+    own,
+    flow,
+    problem,
+    rows,
+    size,
+    scalar,
     cursor: {
       row: computed(() => (flow.value === undefined ? -1 : rowShowing(flow.value.hierarchy, rows.value, store.shown.selected.value))),
       column: computed(() => steps.value.indexOf(store.place.ref.value?.step ?? NaN)),
-      position: computed(() => (store.place.ref.value === undefined || steps.value.length === 0 ? undefined : positionOf(steps.value, store.place.ref.value.step))),
+      position: computed(() =>
+        store.place.ref.value === undefined || steps.value.length === 0 ? undefined : positionOf(steps.value, store.place.ref.value.step),
+      ),
     },
     sight: computed(() => sightOf(state, size.value, steps.value.length, rows.value.length, scalar.tag.value !== "")),
     palette: computed(() => (compared.value === undefined ? paletteOf : ratioPaletteOf)(drawing.theme.value)),
@@ -100,7 +112,12 @@ export function createFlowing(around: Around): Flowing {
   };
 }
 
-function createScalar({ store, client, isShown }: Around, { scalarTag }: FlowState, steps: ReadonlySignal<readonly number[]>, disposer: Disposer): Scalar {
+function createScalar(
+  { store, client, isShown }: Around,
+  { scalarTag }: FlowState,
+  steps: ReadonlySignal<readonly number[]>,
+  disposer: Disposer,
+): Scalar {
   const tags = signal<readonly string[]>([]);
   const series = signal<ScalarSeries | undefined>(undefined);
   const tag = computed(() => {
@@ -110,21 +127,39 @@ function createScalar({ store, client, isShown }: Around, { scalarTag }: FlowSta
   const line = computed(() => {
     const known = series.value;
     if (known === undefined || known.tag !== tag.value || steps.value.length === 0) return undefined;
-    return { series: known, positions: Float64Array.from(known.steps, (step) => positionOf(steps.value, step)), scale: valueScale(known.values) };
+    return {
+      series: known,
+      positions: Float64Array.from(known.steps, (step) => positionOf(steps.value, step)),
+      scale: valueScale(known.values),
+    };
   });
-  disposer.add(followLatest(() => {
-    const run = store.place.run.value;
-    return isShown.value && run !== undefined ? [run] as const : undefined;
-  }, ([{ run }]) => listScalars(client, run), (reply) => {
-    const found = reply.ok ? reply.value : [];
-    // Setting an equal list would take the line away and draw it again.
-    if (found.join("\n") !== tags.peek().join("\n")) tags.value = found;
-  }));
-  disposer.add(followLatest(() => {
-    // The tag of the graph is a new object whenever the runs were read again; the scalar may have grown too.
-    const [run, records] = [store.place.run.value, store.place.tag.value];
-    return isShown.value && run !== undefined && records !== undefined && tag.value !== "" ? [run.run, tag.value, records] as const : undefined;
-  }, ([run, name]) => readScalar(client, run, name), (reply) => (series.value = reply.ok ? reply.value : undefined)));
+  disposer.add(
+    followLatest(
+      () => {
+        const run = store.place.run.value;
+        return isShown.value && run !== undefined ? ([run] as const) : undefined;
+      },
+      ([{ run }]) => listScalars(client, run),
+      (reply) => {
+        const found = reply.ok ? reply.value : [];
+        // Setting an equal list would take the line away and draw it again.
+        if (found.join("\n") !== tags.peek().join("\n")) tags.value = found;
+      },
+    ),
+  );
+  disposer.add(
+    followLatest(
+      () => {
+        // The tag of the graph is a new object whenever the runs were read again; the scalar may have grown too.
+        const [run, records] = [store.place.run.value, store.place.tag.value];
+        return isShown.value && run !== undefined && records !== undefined && tag.value !== ""
+          ? ([run.run, tag.value, records] as const)
+          : undefined;
+      },
+      ([run, name]) => readScalar(client, run, name),
+      (reply) => (series.value = reply.ok ? reply.value : undefined),
+    ),
+  );
   return { tags, tag, line };
 }
 
@@ -141,7 +176,11 @@ function sightOf({ window }: FlowState, { width, height }: Size, columns: number
 }
 
 // While the numbers of another statistic are on their way, the shown ones keep their colors.
-function codesKept(store: Store, scale: ReadonlySignal<ColorScale>, flow: Signal<Flow | undefined>): ReadonlySignal<Uint16Array | undefined> {
+function codesKept(
+  store: Store,
+  scale: ReadonlySignal<ColorScale>,
+  flow: Signal<Flow | undefined>,
+): ReadonlySignal<Uint16Array | undefined> {
   let last: { readonly of: Flow; readonly codes: Uint16Array } | undefined;
   return computed(() => {
     const [shown, colors, statistic] = [flow.value, scale.value, store.shown.statistic.value];

@@ -19,9 +19,15 @@ export const FLOW_KEYS: Entries = [
 ];
 
 export const FLOW_MEANINGS: Entries = [
-  ["flow", "how the gradient of every module and node changed over the training: one row for each, in forward order, and one column for each recorded step"],
+  [
+    "flow",
+    "how the gradient of every module and node changed over the training: one row for each, in forward order, and one column for each recorded step",
+  ],
   ["color", "the chosen statistic of the gradient, on the scale of the graph; where several cells share a pixel, the greatest number"],
-  ["comparison", "each cell is colored by its number here ÷ there, at the same step or at a fixed one. Violet hatching marks what only one of the two has; hatched blue or orange marks what is exactly zero on one side"],
+  [
+    "comparison",
+    "each cell is colored by its number here ÷ there, at the same step or at a fixed one. Violet hatching marks what only one of the two has; hatched blue or orange marks what is exactly zero on one side",
+  ],
   ["closed module", "shows the greatest number of what is in it (the sum for counts); when it is open, its contents have their own rows"],
   ["hatched", "no gradient arrived"],
   ["magenta", "NaN or infinity in the gradient or in the line above; over a column: in any pass and stage of the step"],
@@ -42,19 +48,35 @@ export function pressInFlow(flowing: Flowing, event: KeyboardEvent, target: Elem
   const column = flowing.cursor.position.peek() ?? (columns.from + columns.to) / 2;
   const row = flowing.cursor.row.peek() === -1 ? (rows.from + rows.to) / 2 : flowing.cursor.row.peek() + 0.5;
   switch (event.key) {
-    case "ArrowUp": moveRow(state, flowing.rows.peek(), -stride); return true;
-    case "ArrowDown": moveRow(state, flowing.rows.peek(), stride); return true;
-    case "+": case "=": zoomColumns(state, columns, ZOOM, column); return true;
-    case "-": zoomColumns(state, columns, 1 / ZOOM, column); return true;
-    case "]": zoomRows(state, rows, ZOOM, row); return true;
-    case "[": zoomRows(state, rows, 1 / ZOOM, row); return true;
-    case "f": showEverything(state); return true;
+    case "ArrowUp":
+      moveRow(state, flowing.rows.peek(), -stride);
+      return true;
+    case "ArrowDown":
+      moveRow(state, flowing.rows.peek(), stride);
+      return true;
+    case "+":
+    case "=":
+      zoomColumns(state, columns, ZOOM, column);
+      return true;
+    case "-":
+      zoomColumns(state, columns, 1 / ZOOM, column);
+      return true;
+    case "]":
+      zoomRows(state, rows, ZOOM, row);
+      return true;
+    case "[":
+      zoomRows(state, rows, 1 / ZOOM, row);
+      return true;
+    case "f":
+      showEverything(state);
+      return true;
     case "Enter": {
       const id = flowing.rows.peek()[flowing.cursor.row.peek()]?.id;
       if (id === undefined || target?.closest("button, summary") != null) return false;
       toggleRows(state, flowing.rows.peek(), rows, id);
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }

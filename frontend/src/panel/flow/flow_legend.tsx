@@ -14,14 +14,19 @@ import { Chip, endsOf, Ramp } from "../controls/swatches";
 import type { Drawing } from "../session/drawing";
 import type { Flowing } from "./flow_data";
 
-export function FlowLegend({ store, drawing, flowing }: {
+export function FlowLegend({
+  store,
+  drawing,
+  flowing,
+}: {
   readonly store: Store;
   readonly drawing: Drawing;
   readonly flowing: Flowing;
 }): JSX.Element {
   const theme = drawing.theme.value;
   const there = store.compare.place.value;
-  if (flowing.flow.value !== undefined && isCompared(flowing.flow.value) && there !== undefined) return <ComparedLegend store={store} theme={theme} there={there} flow={flowing.flow.value} />;
+  if (flowing.flow.value !== undefined && isCompared(flowing.flow.value) && there !== undefined)
+    return <ComparedLegend store={store} theme={theme} there={there} flow={flowing.flow.value} />;
   const [statistic, flow] = [spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph), flowing.flow.value];
   const scale = drawing.scale.value;
   const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
@@ -29,25 +34,48 @@ export function FlowLegend({ store, drawing, flowing }: {
   const [every, leftOut] = [flow?.every ?? 1, flow?.leftOut ?? 0];
   return (
     <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={low} data-high={high}>
-      <span class="flow-what" title={statistic.meaning}>Gradient{stage}, {statistic.label}</span>
-      <span class="faint" title={beyond(scale.below)}>{lowText}</span>
+      <span class="flow-what" title={statistic.meaning}>
+        Gradient{stage}, {statistic.label}
+      </span>
+      <span class="faint" title={beyond(scale.below)}>
+        {lowText}
+      </span>
       <Ramp colors={rampOf(theme.dark, theme.ramp)} scale={scale} />
-      <span class="faint" title={beyond(scale.above)}>{highText}{statistic.scale === "log" && " log"}</span>
+      <span class="faint" title={beyond(scale.above)}>
+        {highText}
+        {statistic.scale === "log" && " log"}
+      </span>
       <span class="chips">
-        <Chip color={theme.zero} border={theme.border}>zero</Chip>
-        <Chip color={theme.none} border={theme.noneLine} hatched>no gradient</Chip>
-        <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
+        <Chip color={theme.zero} border={theme.border}>
+          zero
+        </Chip>
+        <Chip color={theme.none} border={theme.noneLine} hatched>
+          no gradient
+        </Chip>
+        <Chip color={theme.nonfinite} border={theme.nonfinite}>
+          NaN / inf
+        </Chip>
       </span>
       <span class="faint flow-told" data-testid="flow-told">
-        {leftOut > 0 && <span title="These operations have no gradient at any recorded step of this stage. A watch records those inside modules with level=&quot;op&quot;.">{formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} without a gradient (level=&quot;op&quot; records those inside modules). </span>}
-        {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
-        A closed module shows the {statistic.summary === "sum" ? "sum" : "greatest"} of what is in it.
+        {leftOut > 0 && (
+          <span title='These operations have no gradient at any recorded step of this stage. A watch records those inside modules with level="op".'>
+            {formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} without a gradient (level=&quot;op&quot; records those inside
+            modules).{" "}
+          </span>
+        )}
+        {every > 1 && <b>Every {every}th recorded step is drawn. </b>}A closed module shows the{" "}
+        {statistic.summary === "sum" ? "sum" : "greatest"} of what is in it.
       </span>
     </aside>
   );
 }
 
-function ComparedLegend({ store, theme, there, flow }: {
+function ComparedLegend({
+  store,
+  theme,
+  there,
+  flow,
+}: {
   readonly store: Store;
   readonly theme: Theme;
   readonly there: Place;
@@ -57,21 +85,37 @@ function ComparedLegend({ store, theme, there, flow }: {
   const { statistic, stage, every, against } = flow;
   return (
     <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={1 / most} data-high={most} data-against={against}>
-      <span class="flow-what" title={statistic.meaning}>Gradient{stage === BACKWARD ? "" : `, ${stage}`}, {statistic.label}{statistic.signed ? ", magnitude" : ""}: here ÷ there</span>
+      <span class="flow-what" title={statistic.meaning}>
+        Gradient{stage === BACKWARD ? "" : `, ${stage}`}, {statistic.label}
+        {statistic.signed ? ", magnitude" : ""}: here ÷ there
+      </span>
       <span class="faint">÷{formatNumber(most)}</span>
       <div class="ramp" style={{ background: `linear-gradient(to right, ${ratioStops(theme).join(", ")})` }} />
       <span class="faint">×{formatNumber(most)}</span>
       <span class="chips">
-        <Chip color={theme.surface} border={theme.only} hatched>only here</Chip>
-        <Chip color={theme.surface} border={theme.only} hatched lean={-1}>only there</Chip>
-        <Chip color={ratioColor(-Infinity, 1, theme)} border={theme.zero} hatched>zero here</Chip>
-        <Chip color={ratioColor(Infinity, 1, theme)} border={theme.zero} hatched lean={-1}>zero there</Chip>
-        <Chip color={theme.none} border={theme.noneLine} hatched>no ratio</Chip>
-        <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
+        <Chip color={theme.surface} border={theme.only} hatched>
+          only here
+        </Chip>
+        <Chip color={theme.surface} border={theme.only} hatched lean={-1}>
+          only there
+        </Chip>
+        <Chip color={ratioColor(-Infinity, 1, theme)} border={theme.zero} hatched>
+          zero here
+        </Chip>
+        <Chip color={ratioColor(Infinity, 1, theme)} border={theme.zero} hatched lean={-1}>
+          zero there
+        </Chip>
+        <Chip color={theme.none} border={theme.noneLine} hatched>
+          no ratio
+        </Chip>
+        <Chip color={theme.nonfinite} border={theme.nonfinite}>
+          NaN / inf
+        </Chip>
       </span>
       <span class="faint flow-told" data-testid="flow-told">
         {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
-        here {placeText(store.place.run.value?.run, store.place.tag.value?.tag)}, there {placeText(there.run.run, there.tag.tag)}, {against === undefined ? "step by step" : `always step ${against}`}
+        here {placeText(store.place.run.value?.run, store.place.tag.value?.tag)}, there {placeText(there.run.run, there.tag.tag)},{" "}
+        {against === undefined ? "step by step" : `always step ${against}`}
       </span>
     </aside>
   );
@@ -82,5 +126,7 @@ function placeText(run: string | undefined, tag: string | undefined): string {
 }
 
 function beyond(some: boolean): string | undefined {
-  return some ? "A few numbers lie far beyond this end and have the color of this end. Rest the pointer on a cell to see its number." : undefined;
+  return some
+    ? "A few numbers lie far beyond this end and have the color of this end. Rest the pointer on a cell to see its number."
+    : undefined;
 }

@@ -23,7 +23,12 @@ interface Kept {
 // The numbers that each heat map was last drawn from. If a run grew, only its new columns are asked for.
 const kept = new WeakMap<Signal<Flow | undefined>, Kept>();
 
-export async function readNew(client: Client, query: FlowQuery, flow: Signal<Flow | undefined>, records: readonly RecordRef[]): Promise<Result<FlowNumbers>> {
+export async function readNew(
+  client: Client,
+  query: FlowQuery,
+  flow: Signal<Flow | undefined>,
+  records: readonly RecordRef[],
+): Promise<Result<FlowNumbers>> {
   const known = kept.get(flow);
   const same = known !== undefined && known.query === JSON.stringify(query);
   if (same && known.records === records) return success(known.numbers);
@@ -50,7 +55,12 @@ function whileShown<C>(isShown: ReadonlySignal<boolean>, choice: () => C): () =>
 }
 
 // Reads the numbers of what is shown. They are the same at every step.
-export function followOwn({ store, client, isShown }: Around, own: Signal<Flow | undefined>, problem: Signal<string | undefined>, enter: (flow: Flow) => void): Dispose {
+export function followOwn(
+  { store, client, isShown }: Around,
+  own: Signal<Flow | undefined>,
+  problem: Signal<string | undefined>,
+  enter: (flow: Flow) => void,
+): Dispose {
   const { place, recorded, shown } = store;
   const choice = () => {
     const [run, tag, hierarchy, ref] = [place.run.value?.run, place.tag.value, recorded.hierarchy.value, place.ref.value];
@@ -61,25 +71,39 @@ export function followOwn({ store, client, isShown }: Around, own: Signal<Flow |
     }
     if (hierarchy.graph.hash !== ref.hash) return undefined;
     const stage = tag.records.some((record) => record.stage === wanted) ? wanted : ref.stage;
-    return [statistic, stage, stage === BACKWARD ? ref.backwardPass : 0, run, tag.tag, lengthOf(tag), hierarchy.graph.hash, hierarchy.graph.joint, hierarchy.turned] as const;
+    return [
+      statistic,
+      stage,
+      stage === BACKWARD ? ref.backwardPass : 0,
+      run,
+      tag.tag,
+      lengthOf(tag),
+      hierarchy.graph.hash,
+      hierarchy.graph.joint,
+      hierarchy.turned,
+    ] as const;
   };
-  return followLatest(whileShown(isShown, choice), async ([statistic, stage, backwardPass, run]): Promise<Result<Asked>> => {
-    const [hierarchy, { tag, records }] = [recorded.hierarchy.peek()!, place.tag.peek()!];
-    const every = thinning(hierarchy, distinctSteps(records).length);
-    const query = { run, tag, hash: hierarchy.graph.hash, stage, backwardPass, every, columns: statistic.columns };
-    const reply = await readNew(client, query, own, records);
-    return reply.ok ? success({ hierarchy, every, numbers: reply.value }) : reply;
-  }, (reply, [statistic, stage]) => {
-    problem.value = reply.ok ? undefined : reply.error;
-    if (!reply.ok) return;
-    const { hierarchy, every, numbers } = reply.value;
-    const began = performance.now();
-    batch(() => {
-      own.value = computeFlow(hierarchy, numbers, statistic, stage, every);
-      enter(own.value);
-    });
-    performance.measure("gradgraph:flow-numbers", { start: began, end: performance.now() });
-  });
+  return followLatest(
+    whileShown(isShown, choice),
+    async ([statistic, stage, backwardPass, run]): Promise<Result<Asked>> => {
+      const [hierarchy, { tag, records }] = [recorded.hierarchy.peek()!, place.tag.peek()!];
+      const every = thinning(hierarchy, distinctSteps(records).length);
+      const query = { run, tag, hash: hierarchy.graph.hash, stage, backwardPass, every, columns: statistic.columns };
+      const reply = await readNew(client, query, own, records);
+      return reply.ok ? success({ hierarchy, every, numbers: reply.value }) : reply;
+    },
+    (reply, [statistic, stage]) => {
+      problem.value = reply.ok ? undefined : reply.error;
+      if (!reply.ok) return;
+      const { hierarchy, every, numbers } = reply.value;
+      const began = performance.now();
+      batch(() => {
+        own.value = computeFlow(hierarchy, numbers, statistic, stage, every);
+        enter(own.value);
+      });
+      performance.measure("gradgraph:flow-numbers", { start: began, end: performance.now() });
+    },
+  );
 }
 
 interface Asked {
@@ -89,12 +113,19 @@ interface Asked {
 }
 
 export function followTheirs({ store, client, isShown }: Around, own: Signal<Flow | undefined>, theirs: Signal<Flow | undefined>): Dispose {
-  const { place: here, compare, shown: { notice } } = store;
+  const {
+    place: here,
+    compare,
+    shown: { notice },
+  } = store;
   const choice = () => {
     const [place, hierarchy, shown] = [compare.place.value, compare.hierarchy.value, own.value];
     if (place === undefined) theirs.value = undefined;
     if (place === undefined || hierarchy === undefined || shown === undefined) return undefined;
-    const { run: { run }, tag } = place;
+    const {
+      run: { run },
+      tag,
+    } = place;
     const { statistic, stage, every } = shown;
     if (hierarchy === shown.hierarchy && run === here.run.value?.run && tag.tag === here.tag.value?.tag) {
       theirs.value = shown;
@@ -103,13 +134,17 @@ export function followTheirs({ store, client, isShown }: Around, own: Signal<Flo
     const backwardPass = stage === BACKWARD ? place.ref.backwardPass : 0;
     return [statistic, stage, backwardPass, every, run, tag.tag, lengthOf(tag), hierarchy.graph.hash, hierarchy.turned] as const;
   };
-  return followLatest(whileShown(isShown, choice), async ([statistic, stage, backwardPass, every, run, tag]): Promise<Result<Asked>> => {
-    const [hierarchy, { records }] = [compare.hierarchy.peek()!, compare.place.peek()!.tag];
-    const query = { run, tag, hash: hierarchy.graph.hash, stage, backwardPass, every, columns: statistic.columns };
-    const reply = await readNew(client, query, theirs, records);
-    return reply.ok ? success({ hierarchy, every, numbers: reply.value }) : reply;
-  }, (reply, [statistic, stage]) => {
-    if (!reply.ok) notice.value = reply.error;
-    else theirs.value = computeFlow(reply.value.hierarchy, reply.value.numbers, statistic, stage, reply.value.every);
-  });
+  return followLatest(
+    whileShown(isShown, choice),
+    async ([statistic, stage, backwardPass, every, run, tag]): Promise<Result<Asked>> => {
+      const [hierarchy, { records }] = [compare.hierarchy.peek()!, compare.place.peek()!.tag];
+      const query = { run, tag, hash: hierarchy.graph.hash, stage, backwardPass, every, columns: statistic.columns };
+      const reply = await readNew(client, query, theirs, records);
+      return reply.ok ? success({ hierarchy, every, numbers: reply.value }) : reply;
+    },
+    (reply, [statistic, stage]) => {
+      if (!reply.ok) notice.value = reply.error;
+      else theirs.value = computeFlow(reply.value.hierarchy, reply.value.numbers, statistic, stage, reply.value.every);
+    },
+  );
 }

@@ -44,21 +44,27 @@ function showFlow(around: Around): Shown {
   return {
     Body: () => <FlowBody store={store} drawing={drawing} flowing={flowing} />,
     Saved: () => (
-      <SavePictures store={store} title="Picture of the heat map" id="save" name={() => nameOf(store, "flow")}
-        paint={() => withFooter(flowPicture(store, drawing, flowing), store, drawing, true)} />
+      <SavePictures
+        store={store}
+        title="Picture of the heat map"
+        id="save"
+        name={() => nameOf(store, "flow")}
+        paint={() => withFooter(flowPicture(store, drawing, flowing), store, drawing, true)}
+      />
     ),
     groups: { openAll: () => openAllRows(state), closeAll: () => closeAllRows(state) },
     enter: (selected) => openRowsAround(state, selected),
     press: (event, target) => pressInFlow(flowing, event, target),
-    link: {
-      read: (values) => void (state.scalarTag.value = values.get("scalar")),
-      write: () => [["scalar", state.scalarTag.value]],
-    },
+    link: { read: (values) => void (state.scalarTag.value = values.get("scalar")), write: () => [["scalar", state.scalarTag.value]] },
     close: flowing.close,
   };
 }
 
-function FlowBody({ store, drawing, flowing }: {
+function FlowBody({
+  store,
+  drawing,
+  flowing,
+}: {
   readonly store: Store;
   readonly drawing: Drawing;
   readonly flowing: Flowing;
@@ -79,14 +85,28 @@ function FlowBody({ store, drawing, flowing }: {
         <FlowTree store={store} flowing={flowing} />
       </div>
       <div class="flow-map">
-        <canvas ref={element} data-testid="flow-canvas" role="img" aria-label={`Heat map: ${flowing.rows.value.length} rows, ${flowing.flow.value?.steps.length ?? 0} recorded steps; the tree before it has its numbers`} />
+        <canvas
+          ref={element}
+          data-testid="flow-canvas"
+          role="img"
+          aria-label={`Heat map: ${flowing.rows.value.length} rows, ${flowing.flow.value?.steps.length ?? 0} recorded steps; the tree before it has its numbers`}
+        />
         <NoGradients store={store} />
         {zoomed && (
-          <div class="zoom flow-zoom"><IconButton id="flow-reset" label="Show everything (F, or a double click)" onClick={() => showEverything(flowing.state)}><FitIcon /></IconButton></div>
+          <div class="zoom flow-zoom">
+            <IconButton id="flow-reset" label="Show everything (F, or a double click)" onClick={() => showEverything(flowing.state)}>
+              <FitIcon />
+            </IconButton>
+          </div>
         )}
-        {flowing.flow.value === undefined && (flowing.problem.value === undefined
-          ? <Loading what="Loading all steps…" />
-          : <div class="banner" role="alert">{flowing.problem.value}</div>)}
+        {flowing.flow.value === undefined &&
+          (flowing.problem.value === undefined ? (
+            <Loading what="Loading all steps…" />
+          ) : (
+            <div class="banner" role="alert">
+              {flowing.problem.value}
+            </div>
+          ))}
         {pointed && <CellTooltip store={store} flowing={flowing} pointed={pointed} widthPx={element.current?.clientWidth ?? 0} />}
       </div>
       <FlowLegend store={store} drawing={drawing} flowing={flowing} />
@@ -105,12 +125,29 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
   return (
     <div class={`flow-scalar${tag === "" ? " alone" : ""}`}>
       <div class="flow-chosen">
-      <select data-testid="scalar" aria-label="Line above the heat map: a scalar of the run" title={`A scalar that the same run logs, on the same steps.${(series?.steps.length ?? 0) >= THINNED ? " TensorBoard keeps 1,000 points of a scalar, unless --samples_per_plugin says otherwise." : ""}`}
-        value={tag} onChange={(event) => (flowing.state.scalarTag.value = event.currentTarget.value)}>
-        {tags.map((one) => <option key={one} value={one}>{one}</option>)}
-        <option value="">no line</option>
-      </select>
-      {value !== undefined && <b class={Number.isFinite(value) ? "" : "bad"} data-testid="scalar-value" title={`At step ${step}, or the last one logged before it`}>{formatNumber(value)}</b>}
+        <select
+          data-testid="scalar"
+          aria-label="Line above the heat map: a scalar of the run"
+          title={`A scalar that the same run logs, on the same steps.${(series?.steps.length ?? 0) >= THINNED ? " TensorBoard keeps 1,000 points of a scalar, unless --samples_per_plugin says otherwise." : ""}`}
+          value={tag}
+          onChange={(event) => (flowing.state.scalarTag.value = event.currentTarget.value)}
+        >
+          {tags.map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+          <option value="">no line</option>
+        </select>
+        {value !== undefined && (
+          <b
+            class={Number.isFinite(value) ? "" : "bad"}
+            data-testid="scalar-value"
+            title={`At step ${step}, or the last one logged before it`}
+          >
+            {formatNumber(value)}
+          </b>
+        )}
       </div>
       {scale !== undefined && (
         <div class="flow-ends faint" data-testid="scalar-ends" data-log={scale.log}>
@@ -123,7 +160,12 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
   );
 }
 
-function CellTooltip({ store, flowing, pointed, widthPx }: {
+function CellTooltip({
+  store,
+  flowing,
+  pointed,
+  widthPx,
+}: {
   readonly store: Store;
   readonly flowing: Flowing;
   readonly pointed: PointedCell;
@@ -139,11 +181,27 @@ function CellTooltip({ store, flowing, pointed, widthPx }: {
   const { x, y } = pointed.pointScreen;
   const left = x + 16 + TOOLTIP_PX > widthPx ? x - 12 - TOOLTIP_PX : x + 16;
   return (
-    <div class="tooltip flow-tooltip" data-testid="flow-tooltip" role="tooltip" style={{ left: `${Math.max(4, left)}px`, top: `${y + 14}px`, maxWidth: `${TOOLTIP_PX}px` }}>
+    <div
+      class="tooltip flow-tooltip"
+      data-testid="flow-tooltip"
+      role="tooltip"
+      style={{ left: `${Math.max(4, left)}px`, top: `${y + 14}px`, maxWidth: `${TOOLTIP_PX}px` }}
+    >
       {row !== undefined && <div class="tooltip-title">{fullTitle(flow.hierarchy, row)}</div>}
-      <div>step {step}{row !== undefined && <>: <b>{cellSentence(flow, row, pointed.column)}</b></>}</div>
+      <div>
+        step {step}
+        {row !== undefined && (
+          <>
+            : <b>{cellSentence(flow, row, pointed.column)}</b>
+          </>
+        )}
+      </div>
       {bad !== "" && <div class="bad">{bad}</div>}
-      {series !== undefined && logged !== undefined && <div>{series.tag} {formatNumber(logged)}</div>}
+      {series !== undefined && logged !== undefined && (
+        <div>
+          {series.tag} {formatNumber(logged)}
+        </div>
+      )}
     </div>
   );
 }
@@ -158,8 +216,13 @@ function Said({ store, flowing }: { readonly store: Store; readonly flowing: Flo
   const row = flowing.rows.value[flowing.cursor.row.value];
   const ref = store.place.ref.value;
   const bad = flow === undefined ? "" : badIn(store, flow, flowing.cursor.column.value);
-  const sentence = flow === undefined || ref === undefined || row === undefined
-    ? ""
-    : `${fullTitle(flow.hierarchy, row)}, step ${ref.step}: ${cellSentence(flow, row, flowing.cursor.column.value)}${bad === "" ? "" : `. ${bad}`}`;
-  return <div class="visually-hidden" data-testid="flow-said" role="status" aria-live="polite">{sentence}</div>;
+  const sentence =
+    flow === undefined || ref === undefined || row === undefined
+      ? ""
+      : `${fullTitle(flow.hierarchy, row)}, step ${ref.step}: ${cellSentence(flow, row, flowing.cursor.column.value)}${bad === "" ? "" : `. ${bad}`}`;
+  return (
+    <div class="visually-hidden" data-testid="flow-said" role="status" aria-live="polite">
+      {sentence}
+    </div>
+  );
 }

@@ -17,8 +17,15 @@ export interface RowTitle {
 
 export function rowTitle(hierarchy: Hierarchy, row: FlowRow): RowTitle {
   return captionOf(hierarchy, {
-    id: row.id, kind: row.kind, item: row.node, node: row.node, group: row.group, module: row.module,
-    open: row.open, parent: -1, depth: row.depth,
+    id: row.id,
+    kind: row.kind,
+    item: row.node,
+    node: row.node,
+    group: row.group,
+    module: row.module,
+    open: row.open,
+    parent: -1,
+    depth: row.depth,
   });
 }
 
@@ -54,7 +61,8 @@ export function cellSentence(flow: Flow, row: FlowRow, column: number): string {
   if (cell.state === State.unknown) return `a gradient, but no ${label}`;
   const number = exact(cell.value);
   const word = row.kind === "group" ? `${flow.word} ${label}` : label;
-  if (cell.state === State.nonfinite) return Number.isNaN(cell.value) ? "NaN or inf in all elements" : `NaN or inf; ${word} of the finite elements ${number}`;
+  if (cell.state === State.nonfinite)
+    return Number.isNaN(cell.value) ? "NaN or inf in all elements" : `NaN or inf; ${word} of the finite elements ${number}`;
   return `${word} ${number}`;
 }
 

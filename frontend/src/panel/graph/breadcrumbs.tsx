@@ -20,7 +20,9 @@ export function Breadcrumbs({ store, inside }: { readonly store: Store; readonly
         return (
           <span key={one}>
             {i > 0 && <i aria-hidden="true">›</i>}
-            <button type="button" data-key={one} title={one} aria-current={own ? "true" : undefined} onClick={() => reveal(store, one)}>{titleAt(hierarchy, one)}</button>
+            <button type="button" data-key={one} title={one} aria-current={own ? "true" : undefined} onClick={() => reveal(store, one)}>
+              {titleAt(hierarchy, one)}
+            </button>
           </span>
         );
       })}

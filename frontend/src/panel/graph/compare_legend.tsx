@@ -8,7 +8,11 @@ import type { Store } from "../../state/store";
 import { Chip } from "../controls/swatches";
 import type { Drawing } from "../session/drawing";
 
-export function CompareLegend({ store, drawing, there }: {
+export function CompareLegend({
+  store,
+  drawing,
+  there,
+}: {
   readonly store: Store;
   readonly drawing: Drawing;
   readonly there: Place;
@@ -18,19 +22,45 @@ export function CompareLegend({ store, drawing, there }: {
   const statistic = store.shown.statistic.value;
   return (
     <aside class="legend" data-testid="legend" aria-label="Colors" data-low={1 / most} data-high={most}>
-      <div class="legend-title" title={statistic.meaning}>Gradient, {statistic.label}{statistic.signed ? ", magnitude" : ""}: here ÷ there</div>
-      <div class="faint legend-line">here {placeText(store.place.run.value?.run, store.place.tag.value?.tag, store.place.ref.value?.step)}</div>
+      <div class="legend-title" title={statistic.meaning}>
+        Gradient, {statistic.label}
+        {statistic.signed ? ", magnitude" : ""}: here ÷ there
+      </div>
+      <div class="faint legend-line">
+        here {placeText(store.place.run.value?.run, store.place.tag.value?.tag, store.place.ref.value?.step)}
+      </div>
       <div class="faint legend-line">there {placeText(there.run.run, there.tag.tag, there.ref.step)}</div>
       <div class="ramp" style={{ background: `linear-gradient(to right, ${ratioStops(theme).join(", ")})` }} />
-      <div class="ramp-numbers"><span>÷{formatNumber(most)}</span><span>equal</span><span>×{formatNumber(most)}</span></div>
-      <div class="ramp-numbers"><span>smaller here</span><span>greater here</span></div>
+      <div class="ramp-numbers">
+        <span>÷{formatNumber(most)}</span>
+        <span>equal</span>
+        <span>×{formatNumber(most)}</span>
+      </div>
+      <div class="ramp-numbers">
+        <span>smaller here</span>
+        <span>greater here</span>
+      </div>
       <div class="chips">
-        <Chip color={theme.surface} border={theme.only} hatched>only here</Chip>
-        {store.recorded.hierarchy.value?.graph.joint !== "" && <Chip color={theme.background} border={theme.only} dashed>only there</Chip>}
-        <Chip color={theme.zero} border={ratioColor(-Infinity, 1, theme)} framed>zero here</Chip>
-        <Chip color={theme.zero} border={ratioColor(Infinity, 1, theme)} framed>zero there</Chip>
-        <Chip color={theme.none} border={theme.noneLine} hatched>no ratio</Chip>
-        <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
+        <Chip color={theme.surface} border={theme.only} hatched>
+          only here
+        </Chip>
+        {store.recorded.hierarchy.value?.graph.joint !== "" && (
+          <Chip color={theme.background} border={theme.only} dashed>
+            only there
+          </Chip>
+        )}
+        <Chip color={theme.zero} border={ratioColor(-Infinity, 1, theme)} framed>
+          zero here
+        </Chip>
+        <Chip color={theme.zero} border={ratioColor(Infinity, 1, theme)} framed>
+          zero there
+        </Chip>
+        <Chip color={theme.none} border={theme.noneLine} hatched>
+          no ratio
+        </Chip>
+        <Chip color={theme.nonfinite} border={theme.nonfinite}>
+          NaN / inf
+        </Chip>
       </div>
     </aside>
   );

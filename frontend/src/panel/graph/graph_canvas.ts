@@ -56,15 +56,26 @@ export class GraphCanvas {
     this.watchSize();
     this.watchPointer();
     this.disposer.add(effect(() => this.follow(drawing.drawn.value)));
-    this.disposer.add(effect(() => {
-      if (store.graph.focused.value !== undefined) this.viewpoint.glance(store.graph.focused.value);
-    }));
+    this.disposer.add(
+      effect(() => {
+        if (store.graph.focused.value !== undefined) this.viewpoint.glance(store.graph.focused.value);
+      }),
+    );
     this.disposer.add(effect(() => this.waitForRest(store.graph.hovered.value)));
-    this.disposer.add(effect(() => {
-      // Everything that a frame depends on; reading it here asks for a frame.
-      void [drawing.paints.value, drawing.theme.value, store.shown.selected.value, store.graph.hovered.value, store.graph.direction.value, store.shown.edge.value];
-      this.request();
-    }));
+    this.disposer.add(
+      effect(() => {
+        // Everything that a frame depends on; reading it here asks for a frame.
+        void [
+          drawing.paints.value,
+          drawing.theme.value,
+          store.shown.selected.value,
+          store.graph.hovered.value,
+          store.graph.direction.value,
+          store.shown.edge.value,
+        ];
+        this.request();
+      }),
+    );
   }
 
   close(): void {
@@ -101,11 +112,15 @@ export class GraphCanvas {
       this.pointAt(undefined);
     }
     const hash = drawn?.hierarchy.graph.hash;
-    const found = this.viewpoint.follow(drawn, {
-      key: [store.place.run.value?.run, store.place.tag.value?.tag, hash, store.graph.refits.value].join("\n"),
-      settled: drawn !== undefined && drawn.visible === store.graph.visible.value && hash === store.place.hash.value,
-      sought: store.graph.sought.value,
-    }, this.lastPointer);
+    const found = this.viewpoint.follow(
+      drawn,
+      {
+        key: [store.place.run.value?.run, store.place.tag.value?.tag, hash, store.graph.refits.value].join("\n"),
+        settled: drawn !== undefined && drawn.visible === store.graph.visible.value && hash === store.place.hash.value,
+        sought: store.graph.sought.value,
+      },
+      this.lastPointer,
+    );
     if (found) store.graph.sought.value = undefined;
     this.request();
   }
@@ -132,28 +147,36 @@ export class GraphCanvas {
   private watchPointer(): void {
     const { canvas, store, disposer } = this;
     const pointOf = (event: MouseEvent): Point => ({ x: event.offsetX, y: event.offsetY });
-    disposer.add(listen<PointerEvent>(canvas, "pointermove", (event) => {
-      this.lastPointer = pointOf(event);
-      const pointed = this.pointing?.at(this.lastPointer, this.control.camera);
-      const onSomething = pointed !== undefined && (pointed.box !== -1 || pointed.edge !== -1);
-      this.pointAt(onSomething ? pointed : undefined);
-      canvas.style.cursor = onSomething ? "pointer" : "grab";
-    }));
-    disposer.add(listen(canvas, "pointerleave", () => {
-      this.lastPointer = undefined;
-      this.pointAt(undefined);
-    }));
-    disposer.add(listen<MouseEvent>(canvas, "click", (event) => {
-      if (!event.defaultPrevented) this.choose(this.pointing?.at(pointOf(event), this.control.camera));
-    }));
-    disposer.add(listen<MouseEvent>(canvas, "dblclick", (event) => {
-      const pointed = this.pointing?.at(pointOf(event), this.control.camera);
-      const box = pointed === undefined ? undefined : this.shown?.scene.boxes[pointed.box];
-      if (pointed === undefined || box === undefined || pointed.mark) return;
-      const block = pointed.block === undefined ? undefined : this.pointing?.idAt(pointed);
-      if (block !== undefined) reveal(store, block);
-      else toggleGroup(store, box.id);
-    }));
+    disposer.add(
+      listen<PointerEvent>(canvas, "pointermove", (event) => {
+        this.lastPointer = pointOf(event);
+        const pointed = this.pointing?.at(this.lastPointer, this.control.camera);
+        const onSomething = pointed !== undefined && (pointed.box !== -1 || pointed.edge !== -1);
+        this.pointAt(onSomething ? pointed : undefined);
+        canvas.style.cursor = onSomething ? "pointer" : "grab";
+      }),
+    );
+    disposer.add(
+      listen(canvas, "pointerleave", () => {
+        this.lastPointer = undefined;
+        this.pointAt(undefined);
+      }),
+    );
+    disposer.add(
+      listen<MouseEvent>(canvas, "click", (event) => {
+        if (!event.defaultPrevented) this.choose(this.pointing?.at(pointOf(event), this.control.camera));
+      }),
+    );
+    disposer.add(
+      listen<MouseEvent>(canvas, "dblclick", (event) => {
+        const pointed = this.pointing?.at(pointOf(event), this.control.camera);
+        const box = pointed === undefined ? undefined : this.shown?.scene.boxes[pointed.box];
+        if (pointed === undefined || box === undefined || pointed.mark) return;
+        const block = pointed.block === undefined ? undefined : this.pointing?.idAt(pointed);
+        if (block !== undefined) reveal(store, block);
+        else toggleGroup(store, box.id);
+      }),
+    );
   }
 
   private pointAt(pointed: Pointed | undefined): void {
@@ -210,7 +233,12 @@ export class GraphCanvas {
   }
 
   // Returns what the frame showed beside the drawing; undefined if there is nothing to paint.
-  private paintOn(context: CanvasRenderingContext2D, camera: Camera, size: Size, pixelRatio: number): ReturnType<Looking["at"]> | undefined {
+  private paintOn(
+    context: CanvasRenderingContext2D,
+    camera: Camera,
+    size: Size,
+    pixelRatio: number,
+  ): ReturnType<Looking["at"]> | undefined {
     const { drawing, shown } = this;
     const paints = drawing.paints.peek();
     if (shown === undefined || paints === undefined || size.height === 0) return undefined;

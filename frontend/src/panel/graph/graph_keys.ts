@@ -22,7 +22,10 @@ export const GRAPH_KEYS: Entries = [
 export const GRAPH_MEANINGS: Entries = [
   ["color", "the chosen statistic of the gradient; the scale is the same at every step and stage"],
   ["≤, ≥", "a few numbers lie far beyond that end of the scale and have its color"],
-  ["stage", "where in the step gradients were read, from the backward to what the optimizer used; after the backward only parameters have gradients"],
+  [
+    "stage",
+    "where in the step gradients were read, from the backward to what the optimizer used; after the backward only parameters have gradients",
+  ],
   ["hatched", "no gradient arrived"],
   ["magenta", "NaN or infinity in the gradient"],
   ["round, green", "a parameter or another leaf: its gradient lands in .grad"],
@@ -31,13 +34,25 @@ export const GRAPH_MEANINGS: Entries = [
   ["dashed", "a constant"],
   ["orange, double", "a loss or output: the backward starts here"],
   ["sheets below", "a closed module; “max” is the greatest number inside (“up to” for signed numbers). A double click opens it"],
-  ["strip, ×48", "equal blocks in a row, with a cell in the color of each block. A click selects the block, a double click opens the row there"],
-  ["three dots", "operations that only change the shape, folded into their line. A click opens them; a double click on one folds them again"],
-  ["↗", "a tensor with many uses, drawn beside each use; its gradient counts for the module that holds them all. Its card (or U) draws it once"],
+  [
+    "strip, ×48",
+    "equal blocks in a row, with a cell in the color of each block. A click selects the block, a double click opens the row there",
+  ],
+  [
+    "three dots",
+    "operations that only change the shape, folded into their line. A click opens them; a double click on one folds them again",
+  ],
+  [
+    "↗",
+    "a tensor with many uses, drawn beside each use; its gradient counts for the module that holds them all. Its card (or U) draws it once",
+  ],
   ["pointer at rest", "lights the path to the loss and back to the leaves"],
   ["thick line", "more gradient flows back along it; a click shows how much"],
   ["dashed line", "no gradient flows back along it"],
-  ["comparison", "each box is colored by its number here ÷ there: orange is greater here, blue smaller. Violet hatching marks what is only here, violet dashes mark what is only there. A thick frame around the color of zero marks what is exactly zero on one side"],
+  [
+    "comparison",
+    "each box is colored by its number here ÷ there: orange is greater here, blue smaller. Violet hatching marks what is only here, violet dashes mark what is only there. A thick frame around the color of zero marks what is exactly zero on one side",
+  ],
   ["profile", "the gradient from call to call, on the card of a module that is called again, of a row of blocks, and of what is in them"],
 ];
 
@@ -46,10 +61,19 @@ const ZOOM = 1.3;
 // Returns whether the key meant something.
 export function pressInGraph(store: Store, canvas: GraphCanvas | undefined, { key }: KeyboardEvent): boolean {
   switch (key) {
-    case "f": canvas?.fit(); return true;
-    case "+": case "=": canvas?.zoomBy(ZOOM); return true;
-    case "-": canvas?.zoomBy(1 / ZOOM); return true;
-    case "u": return store.shown.selected.value !== undefined && turnUses(store, store.shown.selected.value);
-    default: return false;
+    case "f":
+      canvas?.fit();
+      return true;
+    case "+":
+    case "=":
+      canvas?.zoomBy(ZOOM);
+      return true;
+    case "-":
+      canvas?.zoomBy(1 / ZOOM);
+      return true;
+    case "u":
+      return store.shown.selected.value !== undefined && turnUses(store, store.shown.selected.value);
+    default:
+      return false;
   }
 }

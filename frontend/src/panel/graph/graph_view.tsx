@@ -70,7 +70,13 @@ function GraphBody({ store, drawing, canvas }: GraphProps): JSX.Element {
   const waiting = drawing.drawn.value === undefined || drawing.busy.value;
   return (
     <div class="stage">
-      <canvas ref={element} data-testid="canvas" role="img" aria-label="Drawing of the graph; the tree after it has the same content" tabIndex={0} />
+      <canvas
+        ref={element}
+        data-testid="canvas"
+        role="img"
+        aria-label="Drawing of the graph; the tree after it has the same content"
+        tabIndex={0}
+      />
       <Tree store={store} drawing={drawing} />
       <div class="over">
         <Breadcrumbs store={store} inside={drawing.inside.value} />
@@ -79,24 +85,50 @@ function GraphBody({ store, drawing, canvas }: GraphProps): JSX.Element {
       <Legend store={store} drawing={drawing} />
       <canvas ref={small} class="minimap" data-testid="minimap" aria-hidden="true" title="The whole drawing; a click goes there" hidden />
       <div class="zoom" role="group" aria-label="Zoom">
-        <IconButton id="zoom-in" label="Zoom in" onClick={() => canvas.current?.zoomBy(1.3)}><PlusIcon /></IconButton>
-        <IconButton id="zoom-out" label="Zoom out" onClick={() => canvas.current?.zoomBy(1 / 1.3)}><MinusIcon /></IconButton>
-        <IconButton id="fit" label="Fit to window (F)" onClick={() => canvas.current?.fit()}><FitIcon /></IconButton>
+        <IconButton id="zoom-in" label="Zoom in" onClick={() => canvas.current?.zoomBy(1.3)}>
+          <PlusIcon />
+        </IconButton>
+        <IconButton id="zoom-out" label="Zoom out" onClick={() => canvas.current?.zoomBy(1 / 1.3)}>
+          <MinusIcon />
+        </IconButton>
+        <IconButton id="fit" label="Fit to window (F)" onClick={() => canvas.current?.fit()}>
+          <FitIcon />
+        </IconButton>
       </div>
-      {waiting && <Loading what={drawing.busy.value ? `Laying out…${percent}` : "Loading graph…"} onStop={part > 0 ? drawing.stop : undefined} />}
-      {pointed && <Tooltip store={store} drawing={drawing} pointed={pointed} stagePx={{ width: element.current?.clientWidth ?? 0, height: element.current?.clientHeight ?? 0 }} />}
+      {waiting && (
+        <Loading what={drawing.busy.value ? `Laying out…${percent}` : "Loading graph…"} onStop={part > 0 ? drawing.stop : undefined} />
+      )}
+      {pointed && (
+        <Tooltip
+          store={store}
+          drawing={drawing}
+          pointed={pointed}
+          stagePx={{ width: element.current?.clientWidth ?? 0, height: element.current?.clientHeight ?? 0 }}
+        />
+      )}
     </div>
   );
 }
 
 function SavedGraph({ store, drawing, canvas }: GraphProps): JSX.Element {
   const pictures = (title: string, id: string, whole: boolean): JSX.Element => (
-    <SavePictures store={store} title={title} id={id} name={() => nameOf(store)} paint={() => {
-      const painted = canvas.current?.picture(whole);
-      return painted && withFooter(painted, store, drawing, false);
-    }} />
+    <SavePictures
+      store={store}
+      title={title}
+      id={id}
+      name={() => nameOf(store)}
+      paint={() => {
+        const painted = canvas.current?.picture(whole);
+        return painted && withFooter(painted, store, drawing, false);
+      }}
+    />
   );
-  return <>{pictures("Picture of the visible part", "save", false)}{pictures("Picture of the whole drawing", "save-whole", true)}</>;
+  return (
+    <>
+      {pictures("Picture of the visible part", "save", false)}
+      {pictures("Picture of the whole drawing", "save-whole", true)}
+    </>
+  );
 }
 
 function DirectionSwitch({ store }: { readonly store: Store }): JSX.Element {
@@ -104,9 +136,15 @@ function DirectionSwitch({ store }: { readonly store: Store }): JSX.Element {
   return (
     <div class="switch" role="radiogroup" aria-label="Direction of the drawing" data-testid="direction" data-value={direction}>
       {(["forward", "backward"] as const).map((one) => (
-        <button key={one} type="button" role="radio" aria-checked={one === direction} data-testid={`direction-${one}`}
+        <button
+          key={one}
+          type="button"
+          role="radio"
+          aria-checked={one === direction}
+          data-testid={`direction-${one}`}
           title={one === "forward" ? "Edges follow the data" : "Edges follow the gradient"}
-          onClick={() => (store.graph.direction.value = one)}>
+          onClick={() => (store.graph.direction.value = one)}
+        >
           {one === "forward" ? "Forward" : "Backward"}
         </button>
       ))}

@@ -28,12 +28,20 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
       </div>
       <Ramp colors={ramp} scale={scale} />
       <div class="ramp-numbers">
-        <span>{lowText}</span><span>{formatNumber(middle)}</span><span>{highText}</span>
+        <span>{lowText}</span>
+        <span>{formatNumber(middle)}</span>
+        <span>{highText}</span>
       </div>
       <div class="chips">
-        <Chip color={theme.zero} border={theme.border}>zero</Chip>
-        <Chip color={theme.none} border={theme.noneLine} hatched>no gradient</Chip>
-        <Chip color={theme.nonfinite} border={theme.nonfinite}>NaN / inf</Chip>
+        <Chip color={theme.zero} border={theme.border}>
+          zero
+        </Chip>
+        <Chip color={theme.none} border={theme.noneLine} hatched>
+          no gradient
+        </Chip>
+        <Chip color={theme.nonfinite} border={theme.nonfinite}>
+          NaN / inf
+        </Chip>
       </div>
       <Signs drawing={drawing} />
     </aside>
@@ -54,25 +62,46 @@ function Signs({ drawing }: { readonly drawing: Drawing }): JSX.Element | null {
     <div class="chips signs" data-testid="signs">
       {order && (
         <span class="chip" title="Made by a backward that ran with create_graph=True">
-          <svg width="16" height="12"><rect x="1" y="1" width="14" height="10" rx="3" fill="none" stroke={theme.secondOrder} stroke-width="1.5" stroke-dasharray="4 2" /></svg>
+          <svg width="16" height="12">
+            <rect
+              x="1"
+              y="1"
+              width="14"
+              height="10"
+              rx="3"
+              fill="none"
+              stroke={theme.secondOrder}
+              stroke-width="1.5"
+              stroke-dasharray="4 2"
+            />
+          </svg>
           second order
         </span>
       )}
       {retains && (
         <span class="chip" title="retain_grad() was called on it">
-          <svg width="12" height="12"><circle cx="6" cy="6" r="5" fill="none" stroke={theme.leaf} stroke-width="1.5" /><circle cx="6" cy="6" r="2.4" fill={theme.leaf} /></svg>
+          <svg width="12" height="12">
+            <circle cx="6" cy="6" r="5" fill="none" stroke={theme.leaf} stroke-width="1.5" />
+            <circle cx="6" cy="6" r="2.4" fill={theme.leaf} />
+          </svg>
           retains grad
         </span>
       )}
       {cut && (
         <span class="chip" title="No gradient comes back through here">
-          <svg width="14" height="12"><path d="M0 6H4M10 6H14" stroke={theme.edge} /><path d="M5 1V11M9 1V11" stroke={theme.cut} stroke-width="2" /></svg>
+          <svg width="14" height="12">
+            <path d="M0 6H4M10 6H14" stroke={theme.edge} />
+            <path d="M5 1V11M9 1V11" stroke={theme.cut} stroke-width="2" />
+          </svg>
           cut
         </span>
       )}
       {chain && (
         <span class="chip" title="Operations such as view, transpose and t, folded into the line. A click on the mark opens them">
-          <svg width="14" height="12"><circle cx="7" cy="6" r="5" fill="none" stroke={theme.edge} /><path d="M4.5 6h.1M7 6h.1M9.5 6h.1" stroke={theme.inkSoft} stroke-width="1.6" stroke-linecap="round" /></svg>
+          <svg width="14" height="12">
+            <circle cx="7" cy="6" r="5" fill="none" stroke={theme.edge} />
+            <path d="M4.5 6h.1M7 6h.1M9.5 6h.1" stroke={theme.inkSoft} stroke-width="1.6" stroke-linecap="round" />
+          </svg>
           reshaping
         </span>
       )}

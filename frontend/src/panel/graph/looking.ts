@@ -34,7 +34,8 @@ export class Looking {
   }
 
   private litBy(drawn: Drawn, box: number): Lit | undefined {
-    if (this.known?.drawn !== drawn || this.known.box !== box) this.known = { drawn, box, lit: lightPath(drawn.hierarchy, drawn.visible, box) };
+    if (this.known?.drawn !== drawn || this.known.box !== box)
+      this.known = { drawn, box, lit: lightPath(drawn.hierarchy, drawn.visible, box) };
     return this.known.lit;
   }
 }
@@ -66,5 +67,6 @@ export function litKeys(drawn: Drawn, lit: Lit | undefined): string {
 export function frameInView({ boxes }: Scene, camera: Camera, size: Size): string | undefined {
   const { x, y, width, height } = visibleWorld(camera, size);
   const middle = { x: x + width / 2, y: y + height / 2 };
-  return boxes.findLast(({ shape, rectWorld }) => shape === "frame" && rectWorld.y + TITLE_HEIGHT / 2 < y && contains(rectWorld, middle))?.id;
+  return boxes.findLast(({ shape, rectWorld }) => shape === "frame" && rectWorld.y + TITLE_HEIGHT / 2 < y && contains(rectWorld, middle))
+    ?.id;
 }

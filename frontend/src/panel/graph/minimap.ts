@@ -16,15 +16,22 @@ export class Minimap {
   private small: Small | undefined;
   private painted: readonly unknown[] = [];
 
-  constructor(private readonly canvas: HTMLCanvasElement, private readonly goTo: (pointWorld: Point) => void) {
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly goTo: (pointWorld: Point) => void,
+  ) {
     this.context = canvas.getContext("2d", { alpha: false });
-    this.disposer.add(listen<PointerEvent>(canvas, "pointerdown", (event) => {
-      canvas.setPointerCapture(event.pointerId);
-      this.follow(event);
-    }));
-    this.disposer.add(listen<PointerEvent>(canvas, "pointermove", (event) => {
-      if (event.buttons === 1) this.follow(event);
-    }));
+    this.disposer.add(
+      listen<PointerEvent>(canvas, "pointerdown", (event) => {
+        canvas.setPointerCapture(event.pointerId);
+        this.follow(event);
+      }),
+    );
+    this.disposer.add(
+      listen<PointerEvent>(canvas, "pointermove", (event) => {
+        if (event.buttons === 1) this.follow(event);
+      }),
+    );
   }
 
   close(): void {

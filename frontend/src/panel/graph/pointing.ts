@@ -31,7 +31,9 @@ export class Pointing {
   at(pointScreen: Point, camera: Camera): Pointed {
     const { scene } = this.drawn;
     const point = toWorld(camera, pointScreen);
-    const mark = scene.edges.findIndex(({ markWorld }) => markWorld !== undefined && Math.hypot(markWorld.x - point.x, markWorld.y - point.y) <= MARK_RADIUS + 2);
+    const mark = scene.edges.findIndex(
+      ({ markWorld }) => markWorld !== undefined && Math.hypot(markWorld.x - point.x, markWorld.y - point.y) <= MARK_RADIUS + 2,
+    );
     const box = this.picker.boxAt(point);
     const hit = scene.boxes[box];
     const isOpen = hit === undefined || hit.shape === "frame";

@@ -20,7 +20,12 @@ const WIDTH_PX = 260;
 // With less room than this below the pointer, it stands above.
 const ROOM_PX = 150;
 
-export function Tooltip({ store, drawing, pointed, stagePx }: {
+export function Tooltip({
+  store,
+  drawing,
+  pointed,
+  stagePx,
+}: {
   readonly store: Store;
   readonly drawing: Drawing;
   readonly pointed: Pointed;
@@ -33,7 +38,11 @@ export function Tooltip({ store, drawing, pointed, stagePx }: {
   const beside = y + ROOM_PX > stagePx.height ? { bottom: `${stagePx.height - y + 10}px` } : { top: `${y + 14}px` };
   return (
     <div class="tooltip" role="tooltip" style={{ left: `${Math.max(4, left)}px`, ...beside, maxWidth: `${WIDTH_PX}px` }}>
-      {lines.map((line, i) => <div key={i} class={i === 0 ? "tooltip-title" : ""}>{line}</div>)}
+      {lines.map((line, i) => (
+        <div key={i} class={i === 0 ? "tooltip-title" : ""}>
+          {line}
+        </div>
+      ))}
     </div>
   );
 }
@@ -54,7 +63,9 @@ function boxLines(store: Store, drawing: Drawing, { box: index, block }: Pointed
   return [
     titleOf(graph, box.node),
     facts.filter((fact) => fact !== undefined && fact !== "").join(" · "),
-    [nodes.is_leaf[box.node] ? "leaf" : "non-leaf", slots.retains_grad[row] ? "retains grad" : ""].filter((mark) => mark !== "").join(" · "),
+    [nodes.is_leaf[box.node] ? "leaf" : "non-leaf", slots.retains_grad[row] ? "retains grad" : ""]
+      .filter((mark) => mark !== "")
+      .join(" · "),
     paint.detail,
     shortenPaths(nodes.note[box.node] ?? ""),
     whyNone(graph, box.node, row, store.recorded.record.value) ?? "",
@@ -71,13 +82,25 @@ function blockLines(store: Store, { hierarchy }: Drawn, strip: Strip, block: num
   const number = cell && valueText(cell.value[0]!, cell.state[0]! as State);
   const comparison = store.compare.comparison.value;
   const ratio = comparison && ratioText(relateCells(hierarchy, comparison, one, 1)[0]!);
-  return [title, `${block + 1} of ${strip.count}`, ...(ratio === undefined ? [] : [`here ÷ there ${ratio}`]), number === undefined ? "no gradient" : `${values?.groupWord} ${number}`, "A double click opens the row there."];
+  return [
+    title,
+    `${block + 1} of ${strip.count}`,
+    ...(ratio === undefined ? [] : [`here ÷ there ${ratio}`]),
+    number === undefined ? "no gradient" : `${values?.groupWord} ${number}`,
+    "A double click opens the row there.",
+  ];
 }
 
 function groupWords(store: Store): readonly string[] {
   const { summary, label, signed } = store.shown.statistic.value;
   if (store.shown.values.value === undefined) return [];
-  return [summary === "sum" ? `sum: of the ${label} inside` : signed ? `up to: the ${label} farthest from 0 inside` : `max: the greatest ${label} inside`];
+  return [
+    summary === "sum"
+      ? `sum: of the ${label} inside`
+      : signed
+        ? `up to: the ${label} farthest from 0 inside`
+        : `max: the greatest ${label} inside`,
+  ];
 }
 
 function edgeLines(store: Store, drawing: Drawing, { edge: index, mark }: Pointed): readonly string[] | undefined {
@@ -93,7 +116,15 @@ function edgeLines(store: Store, drawing: Drawing, { edge: index, mark }: Pointe
   return [
     store.graph.direction.value === "backward" ? `${to} → ${from}` : `${from} → ${to}`,
     edge.shapeLabel,
-    paint.label === "" ? (edge.cut ? "cut: the gradient stops here" : comparing ? "nothing to compare" : paint.told ? "no gradient" : "gradient not recorded") : `${comparing ? "here ÷ there" : "gradient"} ${paint.label}`,
+    paint.label === ""
+      ? edge.cut
+        ? "cut: the gradient stops here"
+        : comparing
+          ? "nothing to compare"
+          : paint.told
+            ? "no gradient"
+            : "gradient not recorded"
+      : `${comparing ? "here ÷ there" : "gradient"} ${paint.label}`,
     ...folded,
   ];
 }

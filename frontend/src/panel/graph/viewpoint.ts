@@ -128,9 +128,7 @@ export class Viewpoint {
   }
 
   private center({ x, y, width, height }: Rect, k: number): void {
-    this.control.set({
-      k, x: this.size.width / 2 - (x + width / 2) * k, y: this.size.height * 0.45 - (y + height / 2) * k,
-    });
+    this.control.set({ k, x: this.size.width / 2 - (x + width / 2) * k, y: this.size.height * 0.45 - (y + height / 2) * k });
   }
 
   // A new layout. What was opened or closed stays where it was on the screen, else the box that the eye was on.

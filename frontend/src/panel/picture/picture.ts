@@ -76,19 +76,28 @@ function footerOf(store: Store, drawing: Drawing, ofAllSteps: boolean): Footer {
   if (there !== undefined) {
     const most = 2 ** store.compare.reach.peek();
     return {
-      what: `Gradient, ${statistic.label}: here ÷ there`, of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}${ofAllSteps && store.compare.choice.peek()?.step === undefined ? "" : `, step ${there.ref.step}`}`,
-      scale: { ...scale, domain: [1 / most, most], below: false, above: false }, ramp: blended(theme),
+      what: `Gradient, ${statistic.label}: here ÷ there`,
+      of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}${ofAllSteps && store.compare.choice.peek()?.step === undefined ? "" : `, step ${there.ref.step}`}`,
+      scale: { ...scale, domain: [1 / most, most], below: false, above: false },
+      ramp: blended(theme),
       chips: [
-        [theme.zero, ratioColor(-Infinity, 1, theme), "zero here"], [theme.zero, ratioColor(Infinity, 1, theme), "zero there"],
-        [theme.none, theme.border, "no ratio"], [theme.nonfinite, theme.border, "NaN / inf"],
+        [theme.zero, ratioColor(-Infinity, 1, theme), "zero here"],
+        [theme.zero, ratioColor(Infinity, 1, theme), "zero there"],
+        [theme.none, theme.border, "no ratio"],
+        [theme.nonfinite, theme.border, "NaN / inf"],
       ],
     };
   }
   return {
     what: `Gradient, ${statistic.label}${statistic.scale === "log" ? " (log)" : ""}`,
     of,
-    scale, ramp: rampOf(theme.dark, theme.ramp),
-    chips: [[theme.zero, theme.border, "zero"], [theme.none, theme.border, "no gradient"], [theme.nonfinite, theme.border, "NaN / inf"]],
+    scale,
+    ramp: rampOf(theme.dark, theme.ramp),
+    chips: [
+      [theme.zero, theme.border, "zero"],
+      [theme.none, theme.border, "no gradient"],
+      [theme.nonfinite, theme.border, "NaN / inf"],
+    ],
   };
 }
 
@@ -101,5 +110,8 @@ function blended(theme: Theme): readonly string[] {
 export function nameOf(store: Store, what: string | number | undefined = store.place.ref.peek()?.step): string {
   const run = store.place.run.peek()?.run;
   const parts = [...(run === undefined || run === "." ? [] : [run]), store.place.tag.peek()?.tag, what];
-  return ["gradgraph", ...parts].join("-").replace(/[^\w-]+/g, "_").slice(0, 100);
+  return ["gradgraph", ...parts]
+    .join("-")
+    .replace(/[^\w-]+/g, "_")
+    .slice(0, 100);
 }

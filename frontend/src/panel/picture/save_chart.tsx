@@ -15,7 +15,12 @@ export type SavedChart = Omit<DrawnChart, "of"> & {
   readonly columns: readonly string[]; // of the table, one a line
 };
 
-export function SaveChart({ store, drawing, chart, look }: {
+export function SaveChart({
+  store,
+  drawing,
+  chart,
+  look,
+}: {
   readonly store: Store;
   readonly drawing: Drawing;
   readonly chart: SavedChart;
@@ -34,9 +39,15 @@ export function SaveChart({ store, drawing, chart, look }: {
   };
   return (
     <span class="save-chart">
-      <button type="button" class={look} data-testid="chart-csv" title="Save these numbers as a table, CSV" onClick={saveTable}>CSV</button>
-      <button type="button" class={look} data-testid="chart-png" title="Save a picture of this chart, PNG" onClick={() => picture("png")}>PNG</button>
-      <button type="button" class={look} data-testid="chart-svg" title="Save a picture of this chart, SVG" onClick={() => picture("svg")}>SVG</button>
+      <button type="button" class={look} data-testid="chart-csv" title="Save these numbers as a table, CSV" onClick={saveTable}>
+        CSV
+      </button>
+      <button type="button" class={look} data-testid="chart-png" title="Save a picture of this chart, PNG" onClick={() => picture("png")}>
+        PNG
+      </button>
+      <button type="button" class={look} data-testid="chart-svg" title="Save a picture of this chart, SVG" onClick={() => picture("svg")}>
+        SVG
+      </button>
     </span>
   );
 }

@@ -64,21 +64,39 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
     // While the next graph is laid out, the old one keeps its colors.
     if (!matches && last?.of === now) return last.paints;
     const comparison = matches ? store.compare.comparison.value : undefined;
-    const made = comparison !== undefined ? paintCompared(
-      now.hierarchy, now.visible, now.scene, comparison, store.recorded.record.value, scale.value, store.compare.reach.value, theme.value,
-    ) : paintScene(
-      now.hierarchy, now.visible, now.scene, scale.value, store.shown.statistic.value, theme.value,
-      matches ? values : undefined, matches ? store.recorded.record.value : undefined,
-    );
+    const made =
+      comparison !== undefined
+        ? paintCompared(
+            now.hierarchy,
+            now.visible,
+            now.scene,
+            comparison,
+            store.recorded.record.value,
+            scale.value,
+            store.compare.reach.value,
+            theme.value,
+          )
+        : paintScene(
+            now.hierarchy,
+            now.visible,
+            now.scene,
+            scale.value,
+            store.shown.statistic.value,
+            theme.value,
+            matches ? values : undefined,
+            matches ? store.recorded.record.value : undefined,
+          );
     performance.measure("gradgraph:recolor", { start: began, end: performance.now() });
     last = { of: now, paints: made };
     return made;
   });
   const disposer = new Disposer();
   disposer.add(layOut(store, engine, drawn, busy, part));
-  disposer.add(effect(() => {
-    if (drawn.value !== undefined) shownOpen = store.graph.open.peek();
-  }));
+  disposer.add(
+    effect(() => {
+      if (drawn.value !== undefined) shownOpen = store.graph.open.peek();
+    }),
+  );
   const stop = (): void => {
     engine.cancel();
     if (shownOpen === undefined) collapseAll(store);
@@ -87,7 +105,13 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
   return { drawn, busy, part, stop, theme, scale, paints, inside: signal(undefined), close: () => disposer.dispose() };
 }
 
-function layOut({ recorded, graph, shown }: Store, engine: LayoutEngine, drawn: Signal<Drawn | undefined>, busy: Signal<boolean>, part: Signal<number>): Dispose {
+function layOut(
+  { recorded, graph, shown }: Store,
+  engine: LayoutEngine,
+  drawn: Signal<Drawn | undefined>,
+  busy: Signal<boolean>,
+  part: Signal<number>,
+): Dispose {
   const choice = () => {
     const [hierarchy, visible] = [recorded.hierarchy.value, graph.visible.value];
     if (hierarchy !== undefined && visible !== undefined) return [hierarchy, visible] as const;
@@ -96,17 +120,26 @@ function layOut({ recorded, graph, shown }: Store, engine: LayoutEngine, drawn: 
     return undefined;
   };
   let began = 0;
-  return followLatest(choice, ([hierarchy, visible]) => {
-    began = performance.now();
-    busy.value = true;
-    part.value = 0;
-    return engine.layOut(layoutKey(hierarchy, visible), visible, () => visible.boxes.map((box) => sizeOf(hierarchy, box)), (done) => (part.value = done));
-  }, (reply, [hierarchy, visible]) => {
-    busy.value = false;
-    performance.measure("gradgraph:layout", { start: began, end: performance.now() });
-    if (reply.ok) drawn.value = { hierarchy, visible, scene: buildScene(hierarchy, visible, reply.value) };
-    else shown.notice.value = reply.error;
-  });
+  return followLatest(
+    choice,
+    ([hierarchy, visible]) => {
+      began = performance.now();
+      busy.value = true;
+      part.value = 0;
+      return engine.layOut(
+        layoutKey(hierarchy, visible),
+        visible,
+        () => visible.boxes.map((box) => sizeOf(hierarchy, box)),
+        (done) => (part.value = done),
+      );
+    },
+    (reply, [hierarchy, visible]) => {
+      busy.value = false;
+      performance.measure("gradgraph:layout", { start: began, end: performance.now() });
+      if (reply.ok) drawn.value = { hierarchy, visible, scene: buildScene(hierarchy, visible, reply.value) };
+      else shown.notice.value = reply.error;
+    },
+  );
 }
 
 // Open chains have no box; their nodes show that they are open.

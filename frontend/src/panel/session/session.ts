@@ -28,7 +28,10 @@ export class Session {
   private readonly generation = signal(0);
   private wanted: Address | undefined;
 
-  constructor(readonly store: Store, readonly client: Client) {
+  constructor(
+    readonly store: Store,
+    readonly client: Client,
+  ) {
     this.loader = new Loader(client);
   }
 
@@ -37,17 +40,23 @@ export class Session {
     this.wanted = wanted;
     await this.reload();
     let shown = this.store.place.allSessions.peek();
-    this.disposer.add(effect(() => {
-      const wants = this.store.place.allSessions.value;
-      if (wants !== shown) void this.reload();
-      shown = wants;
-    }));
-    this.disposer.add(effect(() => {
-      if (this.store.place.run.value === undefined || this.store.place.hash.value === undefined) leaveGraph(this.store);
-    }));
-    this.disposer.add(effect(() => {
-      if (this.store.compare.place.value === undefined) this.store.compare.other.value = undefined;
-    }));
+    this.disposer.add(
+      effect(() => {
+        const wants = this.store.place.allSessions.value;
+        if (wants !== shown) void this.reload();
+        shown = wants;
+      }),
+    );
+    this.disposer.add(
+      effect(() => {
+        if (this.store.place.run.value === undefined || this.store.place.hash.value === undefined) leaveGraph(this.store);
+      }),
+    );
+    this.disposer.add(
+      effect(() => {
+        if (this.store.compare.place.value === undefined) this.store.compare.other.value = undefined;
+      }),
+    );
     this.disposer.add(this.followGraph());
     this.disposer.add(this.followRecord());
     this.disposer.add(this.followMagnitudes());
@@ -55,9 +64,11 @@ export class Session {
     this.disposer.add(this.followCompared());
     this.disposer.add(keepFollowing(this.store));
     // One thing is chosen at a time: a box or a line.
-    this.disposer.add(effect(() => {
-      if (this.store.shown.selected.value !== undefined) this.store.shown.edge.value = undefined;
-    }));
+    this.disposer.add(
+      effect(() => {
+        if (this.store.shown.selected.value !== undefined) this.store.shown.edge.value = undefined;
+      }),
+    );
   }
 
   readonly close: Dispose = () => this.disposer.dispose();
@@ -94,7 +105,8 @@ export class Session {
     const { store } = this;
     store.live.unseen.value += Math.max(0, distinctSteps(now).length - distinctSteps(before).length);
     const [was, is] = [cadenceOf(before), cadenceOf(now)];
-    if (was !== 0 && is !== 0 && was !== is) store.shown.notice.value = `A step is now recorded every ${is} steps; before it was every ${was}.`;
+    if (was !== 0 && is !== 0 && was !== is)
+      store.shown.notice.value = `A step is now recorded every ${is} steps; before it was every ${was}.`;
   }
 
   // A link may name a run or tag that is not here. Then a notice says what is shown instead.
@@ -136,13 +148,17 @@ export class Session {
       if (shown?.graph.hash === hash && shown.turned === turned && shown.graph.joint === jointHash(shown.graph, there)) return undefined;
       return [run, hash, turned, there, generation] as const;
     };
-    return followLatest(choice, ([run, hash]) => this.loader.loadGraph(run, hash, store.graph.turned.peek()), (reply, [, , , there]) => {
-      if (!reply.ok) return this.fail(reply.error);
-      batch(() => {
-        enterGraph(store, this.jointWith(reply.value, there));
-        store.shown.phase.value = { kind: "ready" };
-      });
-    });
+    return followLatest(
+      choice,
+      ([run, hash]) => this.loader.loadGraph(run, hash, store.graph.turned.peek()),
+      (reply, [, , , there]) => {
+        if (!reply.ok) return this.fail(reply.error);
+        batch(() => {
+          enterGraph(store, this.jointWith(reply.value, there));
+          store.shown.phase.value = { kind: "ready" };
+        });
+      },
+    );
   }
 
   // Adds what only the compared graph has, while `there` is given.
@@ -159,13 +175,17 @@ export class Session {
     const { place, recorded } = this.store;
     const choice = () => {
       const [run, tag, ref] = [place.run.value?.run, place.tag.value, place.ref.value];
-      return run === undefined || tag === undefined || ref === undefined ? undefined : [run, tag, ref] as const;
+      return run === undefined || tag === undefined || ref === undefined ? undefined : ([run, tag, ref] as const);
     };
-    return followLatest(choice, ([run, tag, ref]) => this.loader.loadRecord(run, tag.tag, ref), (reply, [run, tag, ref]) => {
-      if (!reply.ok) return this.fail(reply.error);
-      recorded.record.value = reply.value;
-      this.prefetch(run, tag.tag, nextRecord(tag.records, ref));
-    });
+    return followLatest(
+      choice,
+      ([run, tag, ref]) => this.loader.loadRecord(run, tag.tag, ref),
+      (reply, [run, tag, ref]) => {
+        if (!reply.ok) return this.fail(reply.error);
+        recorded.record.value = reply.value;
+        this.prefetch(run, tag.tag, nextRecord(tag.records, ref));
+      },
+    );
   }
 
   private prefetch(run: string, tag: string, ref: RecordRef | undefined): void {
@@ -178,42 +198,55 @@ export class Session {
       const [run, tag] = [place.run.value?.run, place.tag.value];
       // Any graph of the tag leads to them; they are the same for all.
       const hash = tag?.hashes[0];
-      return run === undefined || tag === undefined || hash === undefined ? undefined : [run, tag, hash, shown.statistic.value] as const;
+      return run === undefined || tag === undefined || hash === undefined ? undefined : ([run, tag, hash, shown.statistic.value] as const);
     };
-    return followLatest(choice, async ([run, tag, hash, { columns }]) => {
-      return success(await Promise.all(columns.map((column) => this.client.magnitudes(run, tag.tag, hash, column))));
-    }, (replies) => {
-      const known = replies.ok ? replies.value.flatMap((reply) => (reply.ok && reply.value !== undefined ? [reply.value] : [])) : [];
-      recorded.magnitudes.value = known.length === 0 ? undefined : {
-        domain: around(known.map(({ domain }) => domain)),
-        fences: around(known.map(({ fences }) => fences)),
-      };
-    });
+    return followLatest(
+      choice,
+      async ([run, tag, hash, { columns }]) => {
+        return success(await Promise.all(columns.map((column) => this.client.magnitudes(run, tag.tag, hash, column))));
+      },
+      (replies) => {
+        const known = replies.ok ? replies.value.flatMap((reply) => (reply.ok && reply.value !== undefined ? [reply.value] : [])) : [];
+        recorded.magnitudes.value =
+          known.length === 0
+            ? undefined
+            : { domain: around(known.map(({ domain }) => domain)), fences: around(known.map(({ fences }) => fences)) };
+      },
+    );
   }
 
   private followBadSteps(): Dispose {
     const { place, recorded } = this.store;
     const choice = () => {
       const [run, tag] = [place.run.value?.run, place.tag.value];
-      return run === undefined || tag === undefined ? undefined : [run, tag] as const;
+      return run === undefined || tag === undefined ? undefined : ([run, tag] as const);
     };
-    return followLatest(choice, ([run, tag]) => this.client.nonfiniteSteps(run, tag.tag, tag.hashes), (reply) => {
-      recorded.badSteps.value = reply.ok ? reply.value : new Map();
-    });
+    return followLatest(
+      choice,
+      ([run, tag]) => this.client.nonfiniteSteps(run, tag.tag, tag.hashes),
+      (reply) => {
+        recorded.badSteps.value = reply.ok ? reply.value : new Map();
+      },
+    );
   }
 
   // On the other side too, what was fetched last stays until its successor is there.
   private followCompared(): Dispose {
-    const { compare, graph: { turned }, shown: { notice } } = this.store;
+    const {
+      compare,
+      graph: { turned },
+      shown: { notice },
+    } = this.store;
     const choice = () => {
       const place = compare.place.value;
       // A step on one side does not fetch the other side again.
-      return place === undefined || compare.other.peek()?.place.ref === place.ref ? undefined : [place] as const;
+      return place === undefined || compare.other.peek()?.place.ref === place.ref ? undefined : ([place] as const);
     };
     const ask = async ([place]: readonly [Place]): Promise<Result<Other>> => {
       const { run, tag, ref } = place;
       const [graph, record] = await Promise.all([
-        this.loader.loadGraph(run.run, ref.hash, turned.peek()), this.loader.loadRecord(run.run, tag.tag, ref),
+        this.loader.loadGraph(run.run, ref.hash, turned.peek()),
+        this.loader.loadRecord(run.run, tag.tag, ref),
       ]);
       if (!graph.ok) return graph;
       return record.ok ? success({ place, hierarchy: graph.value, record: record.value }) : record;

@@ -40,11 +40,17 @@ export function Colors({ store }: { readonly store: Store }): JSX.Element {
       <div class="colors" role="radiogroup" aria-label="Color scale" data-testid="colors-list">
         {RAMPS.map(({ id, text }) => (
           <button key={id} type="button" role="radio" aria-checked={id === chosen} data-testid={`colors-${id}`} onClick={() => choose(id)}>
-            <span class="ramp" style={{ background: `linear-gradient(to right, ${rampStops(rampOf(store.look.dark.value, id)).join(", ")})` }} />
+            <span
+              class="ramp"
+              style={{ background: `linear-gradient(to right, ${rampStops(rampOf(store.look.dark.value, id)).join(", ")})` }}
+            />
             {text}
           </button>
         ))}
-        <p class="faint">In each scale, lightness changes in one direction from the least number to the greatest. So people who see fewer colors, and prints without color, get the same order.</p>
+        <p class="faint">
+          In each scale, lightness changes in one direction from the least number to the greatest. So people who see fewer colors, and
+          prints without color, get the same order.
+        </p>
       </div>
     </Popover>
   );

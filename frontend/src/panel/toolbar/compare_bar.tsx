@@ -15,8 +15,14 @@ import { Popover } from "../controls/popover";
 export function CompareSwitch({ store }: { readonly store: Store }): JSX.Element {
   const on = store.compare.choice.value !== undefined;
   return (
-    <button type="button" class="pill" data-testid="compare" aria-pressed={on} title="Compares with another step, run or graph (C)"
-      onClick={() => (on ? stopComparing(store) : startComparing(store))}>
+    <button
+      type="button"
+      class="pill"
+      data-testid="compare"
+      aria-pressed={on}
+      title="Compares with another step, run or graph (C)"
+      onClick={() => (on ? stopComparing(store) : startComparing(store))}
+    >
       Compare
     </button>
   );
@@ -28,33 +34,66 @@ export function CompareBar({ store }: { readonly store: Store }): JSX.Element | 
   if (chosen === undefined) return null;
   const runs = store.recorded.runs.value.filter(({ tags }) => tags.length > 0);
   return (
-    <div class="bar compare-bar" role="group" aria-label="Compared with" data-testid="compare-bar"
-      data-there={there && [there.run.run, there.tag.tag, there.ref.step, there.ref.stage].join("\n")} data-ready={comparison.value !== undefined}>
+    <div
+      class="bar compare-bar"
+      role="group"
+      aria-label="Compared with"
+      data-testid="compare-bar"
+      data-there={there && [there.run.run, there.tag.tag, there.ref.step, there.ref.stage].join("\n")}
+      data-ready={comparison.value !== undefined}
+    >
       <b>Compared with</b>
-      <label class="choice"><span>Run</span>
-        <select data-testid="vs-run" value={there?.run.run ?? ""} onChange={(event) => chooseOther(store, { run: unlessEqual(event.currentTarget.value, store.place.run.value?.run) })}>
+      <label class="choice">
+        <span>Run</span>
+        <select
+          data-testid="vs-run"
+          value={there?.run.run ?? ""}
+          onChange={(event) => chooseOther(store, { run: unlessEqual(event.currentTarget.value, store.place.run.value?.run) })}
+        >
           {there === undefined && <option value="">–</option>}
-          {runs.map(({ run }) => <option key={run} value={run}>{run || "."}</option>)}
+          {runs.map(({ run }) => (
+            <option key={run} value={run}>
+              {run || "."}
+            </option>
+          ))}
         </select>
       </label>
       {there !== undefined && (
         <>
-          <label class="choice"><span>Graph</span>
-            <select data-testid="vs-tag" value={there.tag.tag} onChange={(event) => chooseOther(store, { tag: unlessEqual(event.currentTarget.value, store.place.tag.value?.tag) })}>
-              {there.run.tags.map(({ tag }) => <option key={tag} value={tag}>{tag}</option>)}
+          <label class="choice">
+            <span>Graph</span>
+            <select
+              data-testid="vs-tag"
+              value={there.tag.tag}
+              onChange={(event) => chooseOther(store, { tag: unlessEqual(event.currentTarget.value, store.place.tag.value?.tag) })}
+            >
+              {there.run.tags.map(({ tag }) => (
+                <option key={tag} value={tag}>
+                  {tag}
+                </option>
+              ))}
             </select>
           </label>
           <StepChoice store={store} there={there} />
         </>
       )}
-      <label class="choice" title="The color is full from this ratio on"><span>Full color at</span>
+      <label class="choice" title="The color is full from this ratio on">
+        <span>Full color at</span>
         <select data-testid="vs-reach" value={reach.value} onChange={(event) => (reach.value = Number(event.currentTarget.value))}>
-          {REACHES.map((log2) => <option key={log2} value={log2}>×{formatCount(2 ** log2)}</option>)}
+          {REACHES.map((log2) => (
+            <option key={log2} value={log2}>
+              ×{formatCount(2 ** log2)}
+            </option>
+          ))}
         </select>
       </label>
       <Differences store={store} />
-      <IconButton id="vs-swap" label="Swap both sides" onClick={() => swapSides(store)}><SwapIcon /></IconButton>
-      <IconButton id="vs-close" label="End the comparison" onClick={() => stopComparing(store)}><CloseIcon /></IconButton>
+      <IconButton id="vs-swap" label="Swap both sides" onClick={() => swapSides(store)}>
+        <SwapIcon />
+      </IconButton>
+      <IconButton id="vs-close" label="End the comparison" onClick={() => stopComparing(store)}>
+        <CloseIcon />
+      </IconButton>
     </div>
   );
 }
@@ -71,17 +110,33 @@ function StepChoice({ store, there }: { readonly store: Store; readonly there: P
   const stage = there.ref.stage === store.place.ref.value?.stage ? "" : `, ${there.ref.stage}`;
   return (
     <>
-      <label class="choice"><span>Step</span>
-        <select data-testid="vs-step-kind" value={fixed ? "fixed" : "same"}
-          onChange={(event) => chooseOther(store, { step: event.currentTarget.value === "fixed" ? there.ref.step : undefined })}>
+      <label class="choice">
+        <span>Step</span>
+        <select
+          data-testid="vs-step-kind"
+          value={fixed ? "fixed" : "same"}
+          onChange={(event) => chooseOther(store, { step: event.currentTarget.value === "fixed" ? there.ref.step : undefined })}
+        >
           <option value="same">{!fixed && there.ref.step !== store.place.ref.value?.step ? "nearest" : "the same"}</option>
           <option value="fixed">fixed at</option>
         </select>
       </label>
-      <span class="vs-step" data-testid="vs-step">{there.ref.step}{stage}</span>
+      <span class="vs-step" data-testid="vs-step">
+        {there.ref.step}
+        {stage}
+      </span>
       {fixed && (
-        <input type="range" class="slider" data-testid="vs-slider" aria-label="Step to compare with" min={0} max={Math.max(0, steps.length - 1)} value={at}
-          disabled={steps.length < 2} onInput={(event) => chooseOther(store, { step: steps[event.currentTarget.valueAsNumber] })} />
+        <input
+          type="range"
+          class="slider"
+          data-testid="vs-slider"
+          aria-label="Step to compare with"
+          min={0}
+          max={Math.max(0, steps.length - 1)}
+          value={at}
+          disabled={steps.length < 2}
+          onInput={(event) => chooseOther(store, { step: steps[event.currentTarget.valueAsNumber] })}
+        />
       )}
       {!fixed && <span class="spring" />}
     </>
@@ -96,19 +151,39 @@ function Differences({ store }: { readonly store: Store }): JSX.Element | null {
   const comparison = store.compare.comparison.value;
   if (comparison === undefined) return null;
   const { onlyHere, onlyThere } = comparison.joined;
-  if (onlyHere === 0 && onlyThere.length === 0) return <span class="faint" data-testid="differences">the same nodes</span>;
+  if (onlyHere === 0 && onlyThere.length === 0)
+    return (
+      <span class="faint" data-testid="differences">
+        the same nodes
+      </span>
+    );
   const { graph } = comparison.hierarchy;
   return (
-    <Popover id="differences" label={`${formatCount(onlyHere)} only here, ${formatCount(onlyThere.length)} only there`} look="pill" open={open} setOpen={setOpen}>
-      <p class="popover-text">Hatched boxes are only here, dashed ones only there. Swap both sides to see in full what is only there{onlyThere.length === 0 ? "." : ":"}</p>
+    <Popover
+      id="differences"
+      label={`${formatCount(onlyHere)} only here, ${formatCount(onlyThere.length)} only there`}
+      look="pill"
+      open={open}
+      setOpen={setOpen}
+    >
+      <p class="popover-text">
+        Hatched boxes are only here, dashed ones only there. Swap both sides to see in full what is only there
+        {onlyThere.length === 0 ? "." : ":"}
+      </p>
       <ul data-testid="only-there">
         {onlyThere.slice(0, MOST).map((node) => (
-          <li key={node} class="padded"><NodeLink graph={graph} node={node} select={(id) => {
-            setOpen(false);
-            if (reveal(store, id)) return;
-            swapSides(store);
-            store.shown.selected.value = id;
-          }} /></li>
+          <li key={node} class="padded">
+            <NodeLink
+              graph={graph}
+              node={node}
+              select={(id) => {
+                setOpen(false);
+                if (reveal(store, id)) return;
+                swapSides(store);
+                store.shown.selected.value = id;
+              }}
+            />
+          </li>
         ))}
         {onlyThere.length > MOST && <li class="padded faint">and {formatCount(onlyThere.length - MOST)} more</li>}
       </ul>

@@ -11,7 +11,10 @@ import { arrowOf, useDismiss } from "../controls/popover";
 const LISTED = 30;
 const MOST = 999;
 
-export function Finder({ hierarchy, select }: {
+export function Finder({
+  hierarchy,
+  select,
+}: {
   readonly hierarchy: Hierarchy | undefined;
   readonly select: (id: string) => void;
 }): JSX.Element {
@@ -41,8 +44,17 @@ export function Finder({ hierarchy, select }: {
   };
   return (
     <div class={hits.length > 0 && !open ? "finder found" : "finder"} ref={place}>
-      <input type="search" data-testid="find" aria-label="Find a node or module" placeholder="Find…" value={text}
-        role="combobox" aria-expanded={open} aria-controls="gradgraph-found" aria-autocomplete="list" list={undefined}
+      <input
+        type="search"
+        data-testid="find"
+        aria-label="Find a node or module"
+        placeholder="Find…"
+        value={text}
+        role="combobox"
+        aria-expanded={open}
+        aria-controls="gradgraph-found"
+        aria-autocomplete="list"
+        list={undefined}
         aria-activedescendant={open && at < LISTED && at !== -1 ? `gradgraph-found-${at}` : undefined}
         onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={(event) => {
@@ -55,18 +67,33 @@ export function Finder({ hierarchy, select }: {
           setOpen(true);
           setActive(Math.max(0, Math.min(listed.length - 1, at + (open ? by : 0))));
           event.preventDefault();
-        }} />
+        }}
+      />
       {hits.length > 0 && !open && <Round at={at} count={hits.length} go={go} />}
       {open && (
         <ul class="popover" data-testid="found" id="gradgraph-found" role="listbox" aria-label="Found">
-          {hierarchy !== undefined && listed.map((hit, i) => (
-            <li key={hit.id} id={`gradgraph-found-${i}`} class="option" role="option" aria-selected={i === at} data-key={hit.id}
-              onPointerMove={() => setActive(i)} onClick={() => choose(i)}>
-              <span>{titleAt(hierarchy, hit)}</span><span class="faint where">{hit.where}</span>
-            </li>
-          ))}
+          {hierarchy !== undefined &&
+            listed.map((hit, i) => (
+              <li
+                key={hit.id}
+                id={`gradgraph-found-${i}`}
+                class="option"
+                role="option"
+                aria-selected={i === at}
+                data-key={hit.id}
+                onPointerMove={() => setActive(i)}
+                onClick={() => choose(i)}
+              >
+                <span>{titleAt(hierarchy, hit)}</span>
+                <span class="faint where">{hit.where}</span>
+              </li>
+            ))}
           {hits.length === 0 && <li class="faint option">No name contains this.</li>}
-          {hits.length > LISTED && <li class="faint option">{LISTED} of {hits.length === MOST ? `more than ${MOST}` : hits.length} are listed; Enter goes from one to the next.</li>}
+          {hits.length > LISTED && (
+            <li class="faint option">
+              {LISTED} of {hits.length === MOST ? `more than ${MOST}` : hits.length} are listed; Enter goes from one to the next.
+            </li>
+          )}
         </ul>
       )}
     </div>
@@ -75,11 +102,15 @@ export function Finder({ hierarchy, select }: {
 
 function Round({ at, count, go }: { readonly at: number; readonly count: number; readonly go: (by: number) => void }): JSX.Element {
   const button = (id: string, label: string, by: number, Icon: () => JSX.Element): JSX.Element => (
-    <button type="button" class="icon" data-testid={id} title={label} aria-label={label} onClick={() => go(by)}><Icon /></button>
+    <button type="button" class="icon" data-testid={id} title={label} aria-label={label} onClick={() => go(by)}>
+      <Icon />
+    </button>
   );
   return (
     <span class="round">
-      <span class="faint" data-testid="find-place">{at + 1} of {count === MOST ? `${MOST}+` : count}</span>
+      <span class="faint" data-testid="find-place">
+        {at + 1} of {count === MOST ? `${MOST}+` : count}
+      </span>
       {button("find-previous", "Previous hit (Shift+Enter)", -1, PreviousIcon)}
       {button("find-next", "Next hit (Enter)", 1, NextIcon)}
     </span>

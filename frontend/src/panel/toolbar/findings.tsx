@@ -15,10 +15,7 @@ const SETTLED_MS = 150;
 const SHOWN = 3;
 const NONE: FindingsReply = { findings: [], elsewhere: [] };
 
-export function Findings({ session, select }: {
-  readonly session: Session;
-  readonly select: (id: string) => void;
-}): JSX.Element | null {
+export function Findings({ session, select }: { readonly session: Session; readonly select: (id: string) => void }): JSX.Element | null {
   const { store } = session;
   const { findings, elsewhere } = useFindings(session);
   const [open, setOpen] = useState(false);
@@ -39,13 +36,28 @@ export function Findings({ session, select }: {
     select(id);
   };
   return (
-    <Popover id="findings" look={`findings severity-${worst}`} open={open} setOpen={setOpen}
-      label={findings.length === 0 ? "findings elsewhere" : findings.length === 1 ? "1 finding" : `${findings.length} findings`}>
+    <Popover
+      id="findings"
+      look={`findings severity-${worst}`}
+      open={open}
+      setOpen={setOpen}
+      label={findings.length === 0 ? "findings elsewhere" : findings.length === 1 ? "1 finding" : `${findings.length} findings`}
+    >
       <ul data-testid="finding-list">
-        {alike(findings).map((group) => <Alike key={group[0]!.text} findings={group} hierarchy={hierarchy} select={choose} />)}
+        {alike(findings).map((group) => (
+          <Alike key={group[0]!.text} findings={group} hierarchy={hierarchy} select={choose} />
+        ))}
         {elsewhere.length > 0 && (
-          <li class="elsewhere" data-testid="findings-elsewhere">{findings.length > 0 ? "others, first at step " : "first at step "}
-            {elsewhere.map((other, i) => <AtStep key={other.step} before={i > 0 ? ", " : ""} other={other} go={() => goToStep(store, other.step, other.backward_pass)} />)}
+          <li class="elsewhere" data-testid="findings-elsewhere">
+            {findings.length > 0 ? "others, first at step " : "first at step "}
+            {elsewhere.map((other, i) => (
+              <AtStep
+                key={other.step}
+                before={i > 0 ? ", " : ""}
+                other={other}
+                go={() => goToStep(store, other.step, other.backward_pass)}
+              />
+            ))}
           </li>
         )}
       </ul>
@@ -54,7 +66,14 @@ export function Findings({ session, select }: {
 }
 
 function AtStep({ before, other, go }: { readonly before: string; readonly other: Elsewhere; readonly go: () => void }): JSX.Element {
-  return <>{before}<button type="button" class="more" title={other.text} onClick={go}>{other.step}: {other.count}</button></>;
+  return (
+    <>
+      {before}
+      <button type="button" class="more" title={other.text} onClick={go}>
+        {other.step}: {other.count}
+      </button>
+    </>
+  );
 }
 
 // Findings of one severity and kind stand together, the worst severity first.
@@ -69,7 +88,11 @@ function alike(findings: readonly Finding[]): readonly (readonly Finding[])[] {
   return [...groups.values()];
 }
 
-function Alike({ findings, hierarchy, select }: {
+function Alike({
+  findings,
+  hierarchy,
+  select,
+}: {
   readonly findings: readonly Finding[];
   readonly hierarchy: Hierarchy;
   readonly select: (id: string) => void;
@@ -80,24 +103,43 @@ function Alike({ findings, hierarchy, select }: {
   return (
     <>
       {shown.map((finding, i) => (
-        <li key={i} data-kind={finding.kind}><FindingLine finding={finding} id={idOf(hierarchy, finding)} select={select} /></li>
+        <li key={i} data-kind={finding.kind}>
+          <FindingLine finding={finding} id={idOf(hierarchy, finding)} select={select} />
+        </li>
       ))}
       {shown.length < findings.length && (
-        <li><button type="button" class="more" data-testid="more-findings" onClick={() => setAll(true)}>{findings.length - shown.length} more like these</button></li>
+        <li>
+          <button type="button" class="more" data-testid="more-findings" onClick={() => setAll(true)}>
+            {findings.length - shown.length} more like these
+          </button>
+        </li>
       )}
     </>
   );
 }
 
-function FindingLine({ finding, id, select }: {
+function FindingLine({
+  finding,
+  id,
+  select,
+}: {
   readonly finding: Finding;
   readonly id: string | undefined;
   readonly select: (id: string) => void;
 }): JSX.Element {
-  const text = <><i class={`severity-${finding.severity}`} aria-label={finding.severity} />{finding.text}</>;
-  return id === undefined
-    ? <span>{text}</span>
-    : <button type="button" data-key={id} onClick={() => select(id)}>{text}</button>;
+  const text = (
+    <>
+      <i class={`severity-${finding.severity}`} aria-label={finding.severity} />
+      {finding.text}
+    </>
+  );
+  return id === undefined ? (
+    <span>{text}</span>
+  ) : (
+    <button type="button" data-key={id} onClick={() => select(id)}>
+      {text}
+    </button>
+  );
 }
 
 // A finding names its node by row: rows of slots come first, in the order of nodes.
@@ -120,9 +162,19 @@ function useFindings({ store, client }: Session): FindingsReply {
       return undefined;
     }
     const disposer = new Disposer();
-    const timer = setTimeout(() => disposer.add(followLatest(() => [], () => client.findings(run, tag, ref), (reply) => {
-      setFindings(reply.ok ? { ...reply.value, findings: worstFirst(reply.value.findings) } : NONE);
-    })), SETTLED_MS);
+    const timer = setTimeout(
+      () =>
+        disposer.add(
+          followLatest(
+            () => [],
+            () => client.findings(run, tag, ref),
+            (reply) => {
+              setFindings(reply.ok ? { ...reply.value, findings: worstFirst(reply.value.findings) } : NONE);
+            },
+          ),
+        ),
+      SETTLED_MS,
+    );
     disposer.add(() => clearTimeout(timer));
     return () => disposer.dispose();
   }, [run, tag, ref]);

@@ -32,7 +32,10 @@ export function Help({ views }: { readonly views: Views }): JSX.Element {
       <div class="help-text" data-testid="help-text">
         <List title="Keys" entries={[...keys, digits, ...EVERYWHERE]} />
         <List title="What is drawn" entries={meanings} />
-        <List title="Statistics of a gradient's elements; NaN and infinity are counted, and left out of the other statistics" entries={STATISTIC_MEANINGS} />
+        <List
+          title="Statistics of a gradient's elements; NaN and infinity are counted, and left out of the other statistics"
+          entries={STATISTIC_MEANINGS}
+        />
       </div>
     </Popover>
   );
@@ -42,7 +45,14 @@ function List({ title, entries }: { readonly title: string; readonly entries: En
   return (
     <section>
       <h3>{title}</h3>
-      <dl>{entries.map(([what, meaning]) => <div key={what}><dt>{what}</dt><dd>{meaning}</dd></div>)}</dl>
+      <dl>
+        {entries.map(([what, meaning]) => (
+          <div key={what}>
+            <dt>{what}</dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
     </section>
   );
 }

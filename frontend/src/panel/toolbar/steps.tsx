@@ -24,40 +24,78 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
   const playing = store.live.playing.value;
   return (
     <footer class="bar steps" role="group" aria-label="Recorded step">
-      <IconButton id="first" label="First step (Home)" disabled={at === 0} onClick={() => moveSteps(store, -Infinity)}><FirstIcon /></IconButton>
-      <IconButton id="previous" label="Previous step (Left)" disabled={at === 0} onClick={() => moveSteps(store, -1)}><PreviousIcon /></IconButton>
+      <IconButton id="first" label="First step (Home)" disabled={at === 0} onClick={() => moveSteps(store, -Infinity)}>
+        <FirstIcon />
+      </IconButton>
+      <IconButton id="previous" label="Previous step (Left)" disabled={at === 0} onClick={() => moveSteps(store, -1)}>
+        <PreviousIcon />
+      </IconButton>
       <IconButton id="play" label={playing ? "Pause" : "Play"} disabled={steps.length < 2} onClick={() => togglePlay(store)}>
         {playing ? <PauseIcon /> : <PlayIcon />}
       </IconButton>
-      <IconButton id="next" label="Next step (Right)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, 1)}><NextIcon /></IconButton>
-      <IconButton id="last" label="Last step (End)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, Infinity)}><LastIcon /></IconButton>
+      <IconButton id="next" label="Next step (Right)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, 1)}>
+        <NextIcon />
+      </IconButton>
+      <IconButton id="last" label="Last step (End)" disabled={at === steps.length - 1} onClick={() => moveSteps(store, Infinity)}>
+        <LastIcon />
+      </IconButton>
       <div class="track">
         <BadSteps steps={steps} bad={[...store.recorded.badSteps.value.keys()]} />
-        <input type="range" class="slider" data-testid="slider" aria-label="Step" min={0} max={Math.max(0, steps.length - 1)} step={1}
-        value={at} aria-valuetext={`step ${ref.step}`} disabled={steps.length < 2}
-        onInput={(event) => goToStep(store, steps[event.currentTarget.valueAsNumber] ?? ref.step, ref.backwardPass)} />
+        <input
+          type="range"
+          class="slider"
+          data-testid="slider"
+          aria-label="Step"
+          min={0}
+          max={Math.max(0, steps.length - 1)}
+          step={1}
+          value={at}
+          aria-valuetext={`step ${ref.step}`}
+          disabled={steps.length < 2}
+          onInput={(event) => goToStep(store, steps[event.currentTarget.valueAsNumber] ?? ref.step, ref.backwardPass)}
+        />
       </div>
       <label class="choice">
         <span>Step</span>
-        <input type="text" inputMode="numeric" class="number" data-testid="step" value={ref.step} size={7}
-          onChange={(event) => typeStep(store, event.currentTarget)} />
+        <input
+          type="text"
+          inputMode="numeric"
+          class="number"
+          data-testid="step"
+          value={ref.step}
+          size={7}
+          onChange={(event) => typeStep(store, event.currentTarget)}
+        />
       </label>
-      <span class="faint" data-testid="step-count">{at + 1} of {steps.length}</span>
+      <span class="faint" data-testid="step-count">
+        {at + 1} of {steps.length}
+      </span>
       {!store.alone && <Follow store={store} />}
       {stages.length > 1 && (
         <label class="choice" title="Where in the step the gradients were read. After the backward only parameters have gradients.">
           <span>Stage</span>
           <select data-testid="stage" value={ref.stage} onChange={(event) => chooseStage(store, event.currentTarget.value)}>
-            {stages.map((stage) => <option key={stage} value={stage}>{stage}</option>)}
+            {stages.map((stage) => (
+              <option key={stage} value={stage}>
+                {stage}
+              </option>
+            ))}
           </select>
         </label>
       )}
       {passes.length > 1 && (
         <label class="choice">
           <span>Pass</span>
-          <select data-testid="pass" value={ref.backwardPass}
-            onChange={(event) => goToStep(store, ref.step, Number(event.currentTarget.value))}>
-            {passes.map((pass) => <option key={pass} value={pass}>{pass + 1} of {passes.length}</option>)}
+          <select
+            data-testid="pass"
+            value={ref.backwardPass}
+            onChange={(event) => goToStep(store, ref.step, Number(event.currentTarget.value))}
+          >
+            {passes.map((pass) => (
+              <option key={pass} value={pass}>
+                {pass + 1} of {passes.length}
+              </option>
+            ))}
           </select>
         </label>
       )}
@@ -77,7 +115,9 @@ function BadSteps({ steps, bad }: { readonly steps: readonly number[]; readonly 
   }
   return (
     <div class="ticks" data-testid="bad-steps" data-steps={bad.join()}>
-      {[...places].map(([place, step]) => <i key={place} title={`step ${step}: NaN or inf`} style={{ left: `${(100 * place) / TICKS}%` }} />)}
+      {[...places].map(([place, step]) => (
+        <i key={place} title={`step ${step}: NaN or inf`} style={{ left: `${(100 * place) / TICKS}%` }} />
+      ))}
     </div>
   );
 }
@@ -118,37 +158,64 @@ function Follow({ store }: { readonly store: Store }): JSX.Element {
   const [follow, unseen] = [store.live.follow.value, store.live.unseen.value];
   return (
     <span class="follow">
-      <button type="button" class="toggle" data-testid="follow" aria-pressed={follow} title={follow
-        ? "Each new step is shown as it arrives. Going to another step ends this. (L)"
-        : "New steps are added, and the shown step stays. Press this to go to each new step as it arrives. (L)"}
-        onClick={() => setFollow(store, !follow)}>
+      <button
+        type="button"
+        class="toggle"
+        data-testid="follow"
+        aria-pressed={follow}
+        title={
+          follow
+            ? "Each new step is shown as it arrives. Going to another step ends this. (L)"
+            : "New steps are added, and the shown step stays. Press this to go to each new step as it arrives. (L)"
+        }
+        onClick={() => setFollow(store, !follow)}
+      >
         Follow latest
       </button>
-      <span class="faint" data-testid="unseen" data-count={unseen} role="status">{unseen > 0 && `${formatCount(unseen)} new`}</span>
+      <span class="faint" data-testid="unseen" data-count={unseen} role="status">
+        {unseen > 0 && `${formatCount(unseen)} new`}
+      </span>
       {store.live.unreachable.value && (
-        <span class="unreachable" data-testid="unreachable" role="status" title="TensorBoard does not answer. Is it still running? The panel asks again every few seconds.">not connected</span>
+        <span
+          class="unreachable"
+          data-testid="unreachable"
+          role="status"
+          title="TensorBoard does not answer. Is it still running? The panel asks again every few seconds."
+        >
+          not connected
+        </span>
       )}
     </span>
   );
 }
 
 // Notes about the step: the GradScaler's factor, a skipped step, how often steps are recorded and at what cost.
-function Told({ records, shown }: {
-  readonly records: readonly RecordRef[];
-  readonly shown: RecordRef;
-}): JSX.Element {
+function Told({ records, shown }: { readonly records: readonly RecordRef[]; readonly shown: RecordRef }): JSX.Element {
   const { lossScale, everyNSteps, cost } = shown;
   const before = everyNSteps > 0 ? cadenceBefore(records, shown) : undefined;
   // Whether a step is skipped is known only after its backward.
   const skipped = records.some((record) => record.step === shown.step && record.skipped);
   return (
     <span class="told" data-testid="told">
-      {skipped && <b class="skipped" data-testid="skipped" title="The GradScaler skipped this optimizer step: gradients were not finite. No weight changed.">skipped</b>}
-      {lossScale !== 1 && <span class="faint" data-testid="loss-scale" title="A GradScaler's factor on the loss. It is divided out of all numbers here.">loss scale {formatNumber(lossScale)}</span>}
+      {skipped && (
+        <b
+          class="skipped"
+          data-testid="skipped"
+          title="The GradScaler skipped this optimizer step: gradients were not finite. No weight changed."
+        >
+          skipped
+        </b>
+      )}
+      {lossScale !== 1 && (
+        <span class="faint" data-testid="loss-scale" title="A GradScaler's factor on the loss. It is divided out of all numbers here.">
+          loss scale {formatNumber(lossScale)}
+        </span>
+      )}
       {everyNSteps > 0 && (
         <span class="faint" data-testid="cadence" title={cadenceTitle(everyNSteps, cost)}>
           every {everyNSteps === 1 ? "step" : `${formatCount(everyNSteps)} steps`}
-          {before !== undefined && ` (${formatCount(before.everyNSteps)} until step ${before.until})`}{cost > 0 && `, cost ${percent(cost)}`}
+          {before !== undefined && ` (${formatCount(before.everyNSteps)} until step ${before.until})`}
+          {cost > 0 && `, cost ${percent(cost)}`}
         </span>
       )}
     </span>

@@ -37,9 +37,21 @@ function Link({ store, views }: TakeAwayProps): JSX.Element {
   return (
     <section>
       <h3>Link to this view</h3>
-      <input type="text" readOnly ref={field} data-testid="link" aria-label="Link to this view" value={link} onFocus={(event) => event.currentTarget.select()} />
-      <button type="button" class="action" data-testid="copy-link"
-        onClick={() => void copyText(link, field.current).then((done) => setCopied(done ? link : undefined))}>
+      <input
+        type="text"
+        readOnly
+        ref={field}
+        data-testid="link"
+        aria-label="Link to this view"
+        value={link}
+        onFocus={(event) => event.currentTarget.select()}
+      />
+      <button
+        type="button"
+        class="action"
+        data-testid="copy-link"
+        onClick={() => void copyText(link, field.current).then((done) => setCopied(done ? link : undefined))}
+      >
         {copied === link ? "Copied" : "Copy"}
       </button>
     </section>
@@ -58,9 +70,13 @@ function Records({ store }: { readonly store: Store }): JSX.Element {
     <section>
       <h3>All recorded steps of this graph</h3>
       {FORMATS.map(({ format, text, title }) => (
-        <a key={format} class="action" data-testid={`save-${format}`} title={title} href={`./export?${query}&format=${format}`} download>{text}</a>
+        <a key={format} class="action" data-testid={`save-${format}`} title={title} href={`./export?${query}&format=${format}`} download>
+          {text}
+        </a>
       ))}
-      <p class="faint">To make one file that opens without TensorBoard: <code>tb-gradgraph export --html LOGDIR graph.html</code></p>
+      <p class="faint">
+        To make one file that opens without TensorBoard: <code>tb-gradgraph export --html LOGDIR graph.html</code>
+      </p>
     </section>
   );
 }

@@ -30,18 +30,38 @@ export function Toolbar({ session, views }: { readonly session: Session; readonl
     <div class="bar toolbar" role="toolbar" aria-label="Gradient graph">
       <div class="choices">
         <ViewSwitch views={views} />
-        <Choice id="run" label="Run" value={store.place.run.value?.run ?? ""} choose={(run) => chooseRun(store, run)}
-          options={store.recorded.runs.value.map(({ run }) => ({ value: run, text: run || "." }))} />
-        <Choice id="tag" label="Graph" value={tag?.tag ?? ""} choose={(name) => chooseTag(store, name)}
-          options={(store.place.run.value?.tags ?? []).map((one) => ({ value: one.tag, text: one.tag }))} />
+        <Choice
+          id="run"
+          label="Run"
+          value={store.place.run.value?.run ?? ""}
+          choose={(run) => chooseRun(store, run)}
+          options={store.recorded.runs.value.map(({ run }) => ({ value: run, text: run || "." }))}
+        />
+        <Choice
+          id="tag"
+          label="Graph"
+          value={tag?.tag ?? ""}
+          choose={(name) => chooseTag(store, name)}
+          options={(store.place.run.value?.tags ?? []).map((one) => ({ value: one.tag, text: one.tag }))}
+        />
         {hashes.length > 1 && (
-          <Choice id="hash" label="Structure" value={store.place.ref.value?.hash ?? ""} choose={(hash) => chooseHash(store, hash)}
+          <Choice
+            id="hash"
+            label="Structure"
+            value={store.place.ref.value?.hash ?? ""}
+            choose={(hash) => chooseHash(store, hash)}
             title={`The graph was not the same at every step: it had ${hashes.length} structures, numbered in order of appearance, each with its steps. Choose one to go to the nearest of its steps.`}
-            options={hashes.map((hash, i) => ({ value: hash, text: `${i + 1}: step ${stepsWith(tag!.records, hash)}` }))} />
+            options={hashes.map((hash, i) => ({ value: hash, text: `${i + 1}: step ${stepsWith(tag!.records, hash)}` }))}
+          />
         )}
-        <Choice id="statistic" label="Gradient" value={store.shown.statistic.value.id} choose={(id) => setStatistic(store, id)}
+        <Choice
+          id="statistic"
+          label="Gradient"
+          value={store.shown.statistic.value.id}
+          choose={(id) => setStatistic(store, id)}
           title={store.shown.statistic.value.meaning}
-          options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))} />
+          options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))}
+        />
         {Choices && <Choices />}
         {compares && <CompareSwitch store={store} />}
       </div>
@@ -50,8 +70,12 @@ export function Toolbar({ session, views }: { readonly session: Session; readonl
         <Finder hierarchy={store.recorded.hierarchy.value} select={views.select} />
         {groups && (
           <>
-            <IconButton id="expand-all" label="Expand all" onClick={groups.openAll}><ExpandIcon /></IconButton>
-            <IconButton id="collapse-all" label="Collapse all" onClick={groups.closeAll}><CollapseIcon /></IconButton>
+            <IconButton id="expand-all" label="Expand all" onClick={groups.openAll}>
+              <ExpandIcon />
+            </IconButton>
+            <IconButton id="collapse-all" label="Collapse all" onClick={groups.closeAll}>
+              <CollapseIcon />
+            </IconButton>
           </>
         )}
         <Colors store={store} />
@@ -62,7 +86,14 @@ export function Toolbar({ session, views }: { readonly session: Session; readonl
   );
 }
 
-function Choice({ id, label, value, options, choose, title }: {
+function Choice({
+  id,
+  label,
+  value,
+  options,
+  choose,
+  title,
+}: {
   readonly id: string;
   readonly label: string;
   readonly value: string;
@@ -74,7 +105,11 @@ function Choice({ id, label, value, options, choose, title }: {
     <label class={`choice choice-${id}`} title={title}>
       <span>{label}</span>
       <select data-testid={id} value={value} onChange={(event) => choose(event.currentTarget.value)}>
-        {options.map((option) => <option key={option.value} value={option.value}>{option.text}</option>)}
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.text}
+          </option>
+        ))}
       </select>
     </label>
   );

@@ -8,8 +8,15 @@ export function ViewSwitch({ views }: { readonly views: Views }): JSX.Element {
   return (
     <div class="switch view" role="radiogroup" aria-label="View" data-testid="view" data-value={shown}>
       {views.all.map(({ id, text, title }) => (
-        <button key={id} type="button" role="radio" aria-checked={id === shown} data-testid={`view-${id}`} title={title}
-          onClick={() => views.show(id)}>
+        <button
+          key={id}
+          type="button"
+          role="radio"
+          aria-checked={id === shown}
+          data-testid={`view-${id}`}
+          title={title}
+          onClick={() => views.show(id)}
+        >
           {text}
         </button>
       ))}

@@ -4,7 +4,13 @@ import type { JSX } from "preact";
 import type { Store } from "../../state/store";
 import { savePicture, type Painted } from "../picture/picture";
 
-export function SavePictures({ store, title, id, name, paint }: {
+export function SavePictures({
+  store,
+  title,
+  id,
+  name,
+  paint,
+}: {
   readonly store: Store;
   readonly title: string;
   readonly id: string; // of its buttons
@@ -18,8 +24,12 @@ export function SavePictures({ store, title, id, name, paint }: {
   return (
     <section>
       <h3>{title}</h3>
-      <button type="button" class="action" data-testid={`${id}-png`} onClick={() => save("png")}>PNG</button>
-      <button type="button" class="action" data-testid={`${id}-svg`} onClick={() => save("svg")}>SVG</button>
+      <button type="button" class="action" data-testid={`${id}-png`} onClick={() => save("png")}>
+        PNG
+      </button>
+      <button type="button" class="action" data-testid={`${id}-svg`} onClick={() => save("svg")}>
+        SVG
+      </button>
     </section>
   );
 }

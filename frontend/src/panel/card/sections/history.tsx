@@ -31,8 +31,20 @@ export function History({ session, drawing, ofViews, reply, statistic }: History
   const { store } = session;
   const [chosen, choose] = useState<string | undefined>(undefined);
   const ref = store.place.ref.value;
-  if (reply === undefined) return <Section title="Over steps"><p class="faint">Loading…</p></Section>;
-  if (!reply.ok) return <Section title="Over steps"><p class="faint" data-testid="chart-error">{reply.error}</p></Section>;
+  if (reply === undefined)
+    return (
+      <Section title="Over steps">
+        <p class="faint">Loading…</p>
+      </Section>
+    );
+  if (!reply.ok)
+    return (
+      <Section title="Over steps">
+        <p class="faint" data-testid="chart-error">
+          {reply.error}
+        </p>
+      </Section>
+    );
   const series = reply.value;
   const bundles = bundlesOf(series, statistic);
   const bundle = bundles.find(({ id }) => id === chosen) ?? bundles.find(({ id }) => id === ref?.stage) ?? bundles[0];
@@ -42,7 +54,18 @@ export function History({ session, drawing, ofViews, reply, statistic }: History
   const counts = series.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
   return (
     <>
-      {bundle && <OverSteps session={session} drawing={drawing} ofViews={ofViews} statistic={statistic} series={series} bundles={bundles} bundle={bundle} choose={choose} />}
+      {bundle && (
+        <OverSteps
+          session={session}
+          drawing={drawing}
+          ofViews={ofViews}
+          statistic={statistic}
+          series={series}
+          bundles={bundles}
+          bundle={bundle}
+          choose={choose}
+        />
+      )}
       {counts.some((count) => count > 0) && (
         <Section title="Elements by magnitude" id="histogram-section">
           <Histogram counts={counts} low={series.histogramLow} width={series.histogramWidth} />
@@ -53,7 +76,16 @@ export function History({ session, drawing, ofViews, reply, statistic }: History
   );
 }
 
-function OverSteps({ session: { store }, drawing, ofViews, statistic, series, bundles, bundle, choose }: Omit<HistoryProps, "reply"> & {
+function OverSteps({
+  session: { store },
+  drawing,
+  ofViews,
+  statistic,
+  series,
+  bundles,
+  bundle,
+  choose,
+}: Omit<HistoryProps, "reply"> & {
   readonly series: NodeSeries;
   readonly bundles: readonly Bundle[];
   readonly bundle: Bundle;
@@ -65,37 +97,76 @@ function OverSteps({ session: { store }, drawing, ofViews, statistic, series, bu
   const pass = ref?.backwardPass ?? 0;
   const theme = drawing.theme.value;
   const lines = bundle.lines.map((line, i) => ({
-    id: line.id, label: line.option, color: lineColor(i, theme), width: bundle.id === "every_stage" ? widthAt(i, bundle.lines.length) : THIN_PX, ...pointsOf(series, line, line.stage === ref?.stage ? pass : 0),
+    id: line.id,
+    label: line.option,
+    color: lineColor(i, theme),
+    width: bundle.id === "every_stage" ? widthAt(i, bundle.lines.length) : THIN_PX,
+    ...pointsOf(series, line, line.stage === ref?.stage ? pass : 0),
   }));
   const of = `${bundle.id} ${statistic.id}`;
   const wanted = scale?.of === of ? scale.log : bundle.startsLog;
   // If every number is zero, a logarithmic axis has nothing to show.
   const log = wanted && bundle.canBeLog && lines.some(({ values }) => values.some((value) => value !== null && value !== 0));
-  const passes = bundle.lines.some(({ stage }) => stage === BACKWARD && stage === ref?.stage) &&
+  const passes =
+    bundle.lines.some(({ stage }) => stage === BACKWARD && stage === ref?.stage) &&
     series.stages.some((stage, i) => stage === BACKWARD && series.backwardPasses[i] !== pass);
   if (lines.every(({ steps }) => steps.length < 2)) return null;
   return (
     <Section title={`${bundle.title} over steps${bundle.where}${passes ? `, pass ${pass + 1}` : ""}`} id="history">
       <div class="chart-choices">
         {bundles.length > 1 && (
-          <select data-testid="chart-of" aria-label="What is drawn over the steps" value={bundle.id} onChange={(event) => choose(event.currentTarget.value)}>
-            {bundles.map(({ id, option }) => <option key={id} value={id}>{option}</option>)}
+          <select
+            data-testid="chart-of"
+            aria-label="What is drawn over the steps"
+            value={bundle.id}
+            onChange={(event) => choose(event.currentTarget.value)}
+          >
+            {bundles.map(({ id, option }) => (
+              <option key={id} value={id}>
+                {option}
+              </option>
+            ))}
           </select>
         )}
-        {bundle.canBeLog && <label class="check">
-          <input type="checkbox" data-testid="log-scale" checked={log}
-            onChange={(event) => setScale({ of, log: event.currentTarget.checked })} />
-          log scale
-        </label>}
-        <SaveChart store={store} drawing={drawing} look="link" chart={{
-          lines, log, step: ref?.step, smoothing: 0, name: bundle.id, title: `${nameOfPin(store, series.key)}: ${bundle.title}${bundle.where}${log ? " (log)" : ""}`,
-          columns: bundle.lines.length === 1 ? [bundle.lines[0]!.columns.join("+")] : lines.map(({ id }) => id),
-        }} />
+        {bundle.canBeLog && (
+          <label class="check">
+            <input
+              type="checkbox"
+              data-testid="log-scale"
+              checked={log}
+              onChange={(event) => setScale({ of, log: event.currentTarget.checked })}
+            />
+            log scale
+          </label>
+        )}
+        <SaveChart
+          store={store}
+          drawing={drawing}
+          look="link"
+          chart={{
+            lines,
+            log,
+            step: ref?.step,
+            smoothing: 0,
+            name: bundle.id,
+            title: `${nameOfPin(store, series.key)}: ${bundle.title}${bundle.where}${log ? " (log)" : ""}`,
+            columns: bundle.lines.length === 1 ? [bundle.lines[0]!.columns.join("+")] : lines.map(({ id }) => id),
+          }}
+        />
       </div>
-      <Chart lines={lines} log={log} label={log && bundle.signed ? `|${statistic.label}|` : ""}
-        step={ref?.step} theme={theme} pointAt={pointAt} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
+      <Chart
+        lines={lines}
+        log={log}
+        label={log && bundle.signed ? `|${statistic.label}|` : ""}
+        step={ref?.step}
+        theme={theme}
+        pointAt={pointAt}
+        goTo={(step) => goToStep(store, step, ref?.backwardPass)}
+      />
       <ChartKey lines={lines} log={log} step={ref?.step} pointed={pointed} />
-      {ofViews.map(({ OfTensor }, i) => <OfTensor key={i} rowKey={series.key} />)}
+      {ofViews.map(({ OfTensor }, i) => (
+        <OfTensor key={i} rowKey={series.key} />
+      ))}
     </Section>
   );
 }
@@ -116,7 +187,11 @@ export function useSeries(session: Session, row: number | undefined): Result<Nod
   const hash = shown === store.place.hash.value ? shown : undefined;
   useEffect(() => {
     if (run === undefined || tag === undefined || hash === undefined || row === undefined) return undefined;
-    return followLatest(() => [], () => session.client.node(run, tag.tag, hash, row), setReply);
+    return followLatest(
+      () => [],
+      () => session.client.node(run, tag.tag, hash, row),
+      setReply,
+    );
   }, [run, tag, hash, row]);
   return reply;
 }

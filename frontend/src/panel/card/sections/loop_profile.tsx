@@ -24,13 +24,24 @@ export function LoopProfile(props: LoopProps): JSX.Element | null {
   return <Profile {...props} loop={loop} />;
 }
 
-function Profile({ session: { store }, drawing, hierarchy, select, loop, node = -1, group = -1 }: LoopProps & { readonly loop: Loop }): JSX.Element | null {
+function Profile({
+  session: { store },
+  drawing,
+  hierarchy,
+  select,
+  loop,
+  node = -1,
+  group = -1,
+}: LoopProps & { readonly loop: Loop }): JSX.Element | null {
   const [pointed, pointAt] = useState<number | undefined>(undefined);
   const [linear, setLinear] = useState(false);
   const statistic = store.shown.statistic.value;
   const theme = drawing.theme.value;
   const values = profileOf(hierarchy, loop, store.shown.values.value!.nodes, statistic);
-  const lines: ChartLine[] = [{ id: "here", label: "here", color: lineColor(0, theme), steps: loop.indices, values }, ...thereOf(store, loop, node, lineColor(1, theme))];
+  const lines: ChartLine[] = [
+    { id: "here", label: "here", color: lineColor(0, theme), steps: loop.indices, values },
+    ...thereOf(store, loop, node, lineColor(1, theme)),
+  ];
   if (values.every((value) => value === null)) return null;
   const word = WORDS[loop.what];
   const canBeLog = statistic.scale === "log" && values.some((value) => value !== null && value !== 0);
@@ -39,12 +50,22 @@ function Profile({ session: { store }, drawing, hierarchy, select, loop, node = 
   const name = loop.what === "repetitions" ? operationLabel(loop.name) : loop.name || "the model";
   return (
     <Section title={`${statistic.label} along the ${loop.indices.length} ${loop.what} of ${name}`} id="profile">
-      {canBeLog && !statistic.signed && <label class="check">
-        <input type="checkbox" data-testid="profile-log" checked={log} onChange={(event) => setLinear(!event.currentTarget.checked)} />
-        log scale
-      </label>}
-      <Chart id="profile-chart" lines={lines} log={log} label="" step={loop.indices[own]} theme={theme} pointAt={pointAt}
-        goTo={(index) => select(loop.ids[loop.indices.indexOf(index)]!)} />
+      {canBeLog && !statistic.signed && (
+        <label class="check">
+          <input type="checkbox" data-testid="profile-log" checked={log} onChange={(event) => setLinear(!event.currentTarget.checked)} />
+          log scale
+        </label>
+      )}
+      <Chart
+        id="profile-chart"
+        lines={lines}
+        log={log}
+        label=""
+        step={loop.indices[own]}
+        theme={theme}
+        pointAt={pointAt}
+        goTo={(index) => select(loop.ids[loop.indices.indexOf(index)]!)}
+      />
       <ChartKey id="profile-key" lines={lines} log={log} word={word} step={loop.indices[own]} pointed={pointed} />
       <Ends values={values} loop={loop} word={word} />
     </Section>
@@ -52,14 +73,28 @@ function Profile({ session: { store }, drawing, hierarchy, select, loop, node = 
 }
 
 // How much of the gradient of the last call is left at the first.
-function Ends({ values, loop, word }: { readonly values: readonly (number | null)[]; readonly loop: Loop; readonly word: string }): JSX.Element {
+function Ends({
+  values,
+  loop,
+  word,
+}: {
+  readonly values: readonly (number | null)[];
+  readonly loop: Loop;
+  readonly word: string;
+}): JSX.Element {
   const known = values.flatMap((value, i) => (value === null || value === 0 ? [] : [i]));
   const [first, last] = [known[0], known.at(-1)];
   if (first === undefined || last === undefined || first === last) return <></>;
   const ratio = Math.abs(values[first]! / values[last]!);
   return (
-    <p class="faint profile-ends" data-testid="profile-ends" data-ratio={plainNumber(ratio)} data-values={values.map((value) => (value === null ? "none" : plainNumber(value))).join()}>
-      The backward goes from the last {word} to the first: {word} {loop.indices[first]} has ×{formatNumber(ratio)} of {word} {loop.indices[last]}.
+    <p
+      class="faint profile-ends"
+      data-testid="profile-ends"
+      data-ratio={plainNumber(ratio)}
+      data-values={values.map((value) => (value === null ? "none" : plainNumber(value))).join()}
+    >
+      The backward goes from the last {word} to the first: {word} {loop.indices[first]} has ×{formatNumber(ratio)} of {word}{" "}
+      {loop.indices[last]}.
     </p>
   );
 }
@@ -69,8 +104,11 @@ function thereOf({ compare }: CardProps["session"]["store"], loop: Loop, node: n
   const comparison = compare.comparison.value;
   if (comparison === undefined) return [];
   const { hierarchy, there, statistic, joined } = comparison;
-  const other = node === -1 ? groupLoop(hierarchy, loop) : joined.nodes[node] === -1 ? undefined : loopOfNode(hierarchy, joined.nodes[node]!);
-  return other === undefined ? [] : [{ id: "there", label: "there", color, steps: other.indices, values: profileOf(hierarchy, other, there.nodes, statistic) }];
+  const other =
+    node === -1 ? groupLoop(hierarchy, loop) : joined.nodes[node] === -1 ? undefined : loopOfNode(hierarchy, joined.nodes[node]!);
+  return other === undefined
+    ? []
+    : [{ id: "there", label: "there", color, steps: other.indices, values: profileOf(hierarchy, other, there.nodes, statistic) }];
 }
 
 function groupLoop(there: CardProps["hierarchy"], { what, name, ids }: Loop): Loop | undefined {

@@ -21,7 +21,12 @@ export function Neighbors({ hierarchy, node, select }: CardProps & { readonly no
 }
 
 // Other tensors under the same variable: versions changed in place, or the name reused.
-export function Namesakes({ hierarchy, node, row, select }: CardProps & { readonly node: number; readonly row: number }): JSX.Element | null {
+export function Namesakes({
+  hierarchy,
+  node,
+  row,
+  select,
+}: CardProps & { readonly node: number; readonly row: number }): JSX.Element | null {
   const { graph } = hierarchy;
   const { nodes, slots } = graph.columns;
   const name = slots.name[row];
@@ -34,7 +39,13 @@ export function Namesakes({ hierarchy, node, row, select }: CardProps & { readon
   return <Links title={`Other versions of ${name}`} id="namesakes" graph={graph} nodes={others} select={select} />;
 }
 
-export function Links({ title, id, graph, nodes, select }: {
+export function Links({
+  title,
+  id,
+  graph,
+  nodes,
+  select,
+}: {
   readonly title: string;
   readonly id: string;
   readonly graph: Graph;
@@ -45,7 +56,11 @@ export function Links({ title, id, graph, nodes, select }: {
   return (
     <Section title={title} id={id}>
       <ul class="links">
-        {nodes.slice(0, MOST).map((node) => <li key={node}><NodeLink graph={graph} node={node} select={select} /></li>)}
+        {nodes.slice(0, MOST).map((node) => (
+          <li key={node}>
+            <NodeLink graph={graph} node={node} select={select} />
+          </li>
+        ))}
         {nodes.length > MOST && <li class="faint">and {nodes.length - MOST} more</li>}
       </ul>
     </Section>

@@ -32,7 +32,14 @@ interface SharesProps extends CardProps {
 
 // Only a slot with several consumers has shares: each edge's own, and their sum.
 export function Shares(props: SharesProps): JSX.Element | null {
-  const { hierarchy: { graph }, row, edges, record, session, select } = props;
+  const {
+    hierarchy: { graph },
+    row,
+    edges,
+    record,
+    session,
+    select,
+  } = props;
   if (edges.length < 2 || record === undefined) return null;
   const statistic = session.store.shown.statistic.value;
   const rowOf = (edge: number): number => rowAt(graph, edge, record);
@@ -43,30 +50,42 @@ export function Shares(props: SharesProps): JSX.Element | null {
   // A watch records those of few tensors.
   const some = edges.some((edge) => read(rowOf(edge)) !== undefined);
   const each = (record.whole.get(row)?.gradient?.length ?? 1) > 1 ? ", each element" : "";
-  const titles = distinctTitles(graph, edges.map((edge) => graph.edgeTarget[edge]!));
+  const titles = distinctTitles(
+    graph,
+    edges.map((edge) => graph.edgeTarget[edge]!),
+  );
   const parts = partsOf(edges.map((edge) => numberAt(record, "l2_norm", rowOf(edge))));
-  const what = graph.columns.nodes.kind[graph.edgeSource[edges[0]!]!] === "parameter" ? "Shares of the gradient by use" : "Shares of the gradient";
+  const what =
+    graph.columns.nodes.kind[graph.edgeSource[edges[0]!]!] === "parameter" ? "Shares of the gradient by use" : "Shares of the gradient";
   return (
     <>
-      {some && <Section title={exact ? `${what}${each}` : `${what}, ${statistic.label}`} id="shares">
-        <table class="numbers">
-          <tbody>
-            {edges.slice(0, MOST).map((edge, i) => (
-              <tr key={edge} data-share={plain(read(rowOf(edge)))} data-part={plain(parts?.[i])}>
-                <th scope="row">from <NodeLink graph={graph} node={graph.edgeTarget[edge]!} select={select} title={titles[i]!} /></th>
-                <td>{spelt(read(rowOf(edge)))}</td>
-                {parts !== undefined && <td class="part" title="This share's part of the sum of all shares' L2 norms">{percent(parts[i])}</td>}
+      {some && (
+        <Section title={exact ? `${what}${each}` : `${what}, ${statistic.label}`} id="shares">
+          <table class="numbers">
+            <tbody>
+              {edges.slice(0, MOST).map((edge, i) => (
+                <tr key={edge} data-share={plain(read(rowOf(edge)))} data-part={plain(parts?.[i])}>
+                  <th scope="row">
+                    from <NodeLink graph={graph} node={graph.edgeTarget[edge]!} select={select} title={titles[i]!} />
+                  </th>
+                  <td>{spelt(read(rowOf(edge)))}</td>
+                  {parts !== undefined && (
+                    <td class="part" title="This share's part of the sum of all shares' L2 norms">
+                      {percent(parts[i])}
+                    </td>
+                  )}
+                </tr>
+              ))}
+              <tr class="total" data-sum={plain(read(row))}>
+                <th scope="row">{exact ? "sum" : "all together"}</th>
+                <td>{spelt(read(row))}</td>
+                {parts !== undefined && <td />}
               </tr>
-            ))}
-            <tr class="total" data-sum={plain(read(row))}>
-              <th scope="row">{exact ? "sum" : "all together"}</th>
-              <td>{spelt(read(row))}</td>
-              {parts !== undefined && <td />}
-            </tr>
-          </tbody>
-        </table>
-        {edges.length > MOST && <p class="faint">and {edges.length - MOST} more</p>}
-      </Section>}
+            </tbody>
+          </table>
+          {edges.length > MOST && <p class="faint">and {edges.length - MOST} more</p>}
+        </Section>
+      )}
       <OverSteps {...props} titles={titles} />
     </>
   );
@@ -83,29 +102,58 @@ export function partsOf(norms: readonly (number | null | undefined)[]): readonly
   return sum > 0 ? norms.map((norm) => (norm === null || norm === undefined ? undefined : norm / sum)) : undefined;
 }
 
-function OverSteps({ session, drawing, hierarchy: { graph }, edges, record, titles }: SharesProps & { readonly titles: readonly string[] }): JSX.Element | null {
+function OverSteps({
+  session,
+  drawing,
+  hierarchy: { graph },
+  edges,
+  record,
+  titles,
+}: SharesProps & { readonly titles: readonly string[] }): JSX.Element | null {
   const { store } = session;
   const [pointed, pointAt] = useState<number | undefined>(undefined);
   const shown = edges.slice(0, MOST_LINES);
-  const series = useEdges(session, shown.map((edge) => rowAt(graph, edge, record)));
+  const series = useEdges(
+    session,
+    shown.map((edge) => rowAt(graph, edge, record)),
+  );
   const ref = store.place.ref.value;
   if (series === undefined || ref === undefined) return null;
   const lines = shareLines(shown, titles, series, ref.stage === BACKWARD ? ref.backwardPass : 0, (i) => lineColor(i, drawing.theme.value));
   if (lines.every(({ values }) => values.filter((value) => value !== null).length < 2)) return null;
   return (
     <Section title="Part of each share over steps, by L2 norm" id="shares-history">
-      <Chart id="shares-chart" lines={lines} log={false} label="" step={ref.step} theme={drawing.theme.value} pointAt={pointAt} goTo={(step) => goToStep(store, step, ref.backwardPass)} />
+      <Chart
+        id="shares-chart"
+        lines={lines}
+        log={false}
+        label=""
+        step={ref.step}
+        theme={drawing.theme.value}
+        pointAt={pointAt}
+        goTo={(step) => goToStep(store, step, ref.backwardPass)}
+      />
       <ChartKey id="shares-key" lines={lines} step={ref.step} pointed={pointed} />
     </Section>
   );
 }
 
-function shareLines(edges: readonly number[], titles: readonly string[], series: readonly NodeSeries[], pass: number, colorOf: (i: number) => string): readonly ChartLine[] {
+function shareLines(
+  edges: readonly number[],
+  titles: readonly string[],
+  series: readonly NodeSeries[],
+  pass: number,
+  colorOf: (i: number) => string,
+): readonly ChartLine[] {
   const norms = series.map((one) => pointsOf(one, { stage: BACKWARD, columns: ["l2_norm"] }, pass));
   const steps = norms[0]?.steps ?? [];
   const parts = steps.map((_, at) => partsOf(norms.map(({ values }) => values[at])));
   return edges.map((edge, i) => ({
-    id: String(edge), label: titles[i]!, color: colorOf(i), steps, values: parts.map((one) => one?.[i] ?? null),
+    id: String(edge),
+    label: titles[i]!,
+    color: colorOf(i),
+    steps,
+    values: parts.map((one) => one?.[i] ?? null),
   }));
 }
 
@@ -118,10 +166,14 @@ function useEdges(session: CardProps["session"], rows: readonly number[]): reado
   useEffect(() => {
     if (run === undefined || tag === undefined || hash === undefined) return undefined;
     const ask = async () => success(await Promise.all(rows.map((row) => client.node(run, tag.tag, hash, row))));
-    return followLatest(() => [], ask, (replies) => {
-      const read = replies.ok ? replies.value.flatMap((reply) => (reply.ok ? [reply.value] : [])) : [];
-      setSeries(read.length === rows.length ? read : undefined);
-    });
+    return followLatest(
+      () => [],
+      ask,
+      (replies) => {
+        const read = replies.ok ? replies.value.flatMap((reply) => (reply.ok ? [reply.value] : [])) : [];
+        setSeries(read.length === rows.length ? read : undefined);
+      },
+    );
   }, [run, tag, hash, rows.join()]);
   return series;
 }

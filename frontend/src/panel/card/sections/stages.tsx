@@ -15,7 +15,11 @@ import { Facts } from "./card_parts";
 
 const COLUMNS: readonly string[] = ["l2_norm", "mean", "std", "abs_max"];
 
-export function Stages({ session: { store }, reply, complex }: {
+export function Stages({
+  session: { store },
+  reply,
+  complex,
+}: {
   readonly session: Session;
   readonly complex: boolean;
   readonly reply: Result<NodeSeries> | undefined;
@@ -33,7 +37,16 @@ export function Stages({ session: { store }, reply, complex }: {
       {stages.size > 1 && (
         <Section title="Gradient at each stage of this step" id="stages">
           <table class="numbers stages">
-            <thead><tr><td /> {COLUMNS.map((name) => <th key={name} scope="col">{labelOf(name, measureOf(name)!.label, complex)}</th>)}</tr></thead>
+            <thead>
+              <tr>
+                <td />{" "}
+                {COLUMNS.map((name) => (
+                  <th key={name} scope="col">
+                    {labelOf(name, measureOf(name)!.label, complex)}
+                  </th>
+                ))}
+              </tr>
+            </thead>
             <tbody>
               {here.map((i) => {
                 const [stage, pass] = [series.stages[i]!, series.backwardPasses[i]!];
@@ -42,10 +55,13 @@ export function Stages({ session: { store }, reply, complex }: {
                   <tr key={i} class={shown ? "marked" : ""} data-stage={stage} data-pass={pass}>
                     <th scope="row">
                       <button type="button" class="link" onClick={() => chooseStage(store, stage, pass)}>
-                        {stage}{stage === BACKWARD && passes > 1 && ` ${pass + 1}`}
+                        {stage}
+                        {stage === BACKWARD && passes > 1 && ` ${pass + 1}`}
                       </button>
                     </th>
-                    {COLUMNS.map((name) => <Cell key={name} name={name} value={numberIn(series, name, i)} nonfinite={nonfiniteIn(series, i)} />)}
+                    {COLUMNS.map((name) => (
+                      <Cell key={name} name={name} value={numberIn(series, name, i)} nonfinite={nonfiniteIn(series, i)} />
+                    ))}
                   </tr>
                 );
               })}
@@ -59,10 +75,22 @@ export function Stages({ session: { store }, reply, complex }: {
 }
 
 // Without a finite element there is no number, but there is a gradient.
-function Cell({ name, value, nonfinite }: { readonly name: string; readonly value: number | undefined; readonly nonfinite: number | undefined }): JSX.Element {
+function Cell({
+  name,
+  value,
+  nonfinite,
+}: {
+  readonly name: string;
+  readonly value: number | undefined;
+  readonly nonfinite: number | undefined;
+}): JSX.Element {
   const told = value ?? nonfinite;
   return (
-    <td class={value === undefined && told !== undefined ? "bad" : ""} data-statistic={name} data-value={told === undefined ? "none" : plainNumber(told)}>
+    <td
+      class={value === undefined && told !== undefined ? "bad" : ""}
+      data-statistic={name}
+      data-value={told === undefined ? "none" : plainNumber(told)}
+    >
       {told === undefined ? "–" : formatNumber(told)}
     </td>
   );
@@ -70,20 +98,32 @@ function Cell({ name, value, nonfinite }: { readonly name: string; readonly valu
 
 // There was no room to copy the weight, so for most of it a sample was read.
 function Estimate({ update, spread }: { readonly update: JSX.Element; readonly spread: number }): JSX.Element {
-  return <span data-testid="estimate" title="An estimate and its standard error: update_memory= of watch() had no room to copy this weight.">≈ {update} ± {formatNumber(spread)}</span>;
+  return (
+    <span data-testid="estimate" title="An estimate and its standard error: update_memory= of watch() had no room to copy this weight.">
+      ≈ {update} ± {formatNumber(spread)}
+    </span>
+  );
 }
 
 // Norms of the weight before the step and of what the step added to it.
 function Weight({ series, record }: { readonly series: NodeSeries; readonly record: number | undefined }): JSX.Element | null {
   if (record === undefined) return null;
-  const [weight, update, ratio, spread] = ["weight_norm", "update_norm", "update_ratio", "update_spread"].map((name) => numberIn(series, name, record));
+  const [weight, update, ratio, spread] = ["weight_norm", "update_norm", "update_ratio", "update_spread"].map((name) =>
+    numberIn(series, name, record),
+  );
   if (weight === undefined && update === undefined) return null;
   const text = (value: number | undefined): JSX.Element => (
     <span data-value={value === undefined ? "none" : plainNumber(value)}>{value === undefined ? "–" : formatNumber(value)}</span>
   );
   return (
     <Section title="Weight at this step, L2 norms" id="weight">
-      <Facts facts={[["weight before", text(weight)], ["update", spread === undefined ? text(update) : <Estimate update={text(update)} spread={spread} />], ["update / weight", text(ratio)]]} />
+      <Facts
+        facts={[
+          ["weight before", text(weight)],
+          ["update", spread === undefined ? text(update) : <Estimate update={text(update)} spread={spread} />],
+          ["update / weight", text(ratio)],
+        ]}
+      />
     </Section>
   );
 }

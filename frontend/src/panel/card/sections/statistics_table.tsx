@@ -29,13 +29,23 @@ export function StatisticsTable(props: TableProps): JSX.Element {
   const arrived = record?.present[row] === 1;
   return (
     <Section title={`Gradient at this step${record !== undefined && isOfParameters(record) ? `, ${record.stage}` : ""}`} id="statistics">
-      {!arrived && <p class="faint" data-testid="why">{why ?? "No gradient arrived here."}</p>}
+      {!arrived && (
+        <p class="faint" data-testid="why">
+          {why ?? "No gradient arrived here."}
+        </p>
+      )}
       {there !== undefined && <Compared {...props} there={there} />}
       {there === undefined && arrived && record !== undefined && (
         <table class="numbers two">
           <tbody>
             {listed(record).map((name) => (
-              <Line key={name} name={name} complex={props.complex} value={numberAt(record, name, row)} marked={props.statistic.columns.includes(name)} />
+              <Line
+                key={name}
+                name={name}
+                complex={props.complex}
+                value={numberAt(record, name, row)}
+                marked={props.statistic.columns.includes(name)}
+              />
             ))}
           </tbody>
         </table>
@@ -52,7 +62,12 @@ function titleOf(name: string, complex: boolean): string {
   return labelOf(name, measureOf(name)?.label ?? name, complex);
 }
 
-function Line({ name, complex, value, marked }: {
+function Line({
+  name,
+  complex,
+  value,
+  marked,
+}: {
   readonly name: string;
   readonly complex: boolean;
   readonly value: number | undefined;
@@ -67,17 +82,35 @@ function Line({ name, complex, value, marked }: {
 }
 
 function Compared({ record, row, statistic, complex, there }: TableProps & { readonly there: There }): JSX.Element {
-  if (there.row === -1) return <p class="faint" data-testid="only-here">Only here: the other side of the comparison has no such tensor.</p>;
+  if (there.row === -1)
+    return (
+      <p class="faint" data-testid="only-here">
+        Only here: the other side of the comparison has no such tensor.
+      </p>
+    );
   return (
     <table class="numbers compared">
-      <thead><tr><td /><th scope="col">here</th><th scope="col">there</th><th scope="col">here ÷ there</th></tr></thead>
+      <thead>
+        <tr>
+          <td />
+          <th scope="col">here</th>
+          <th scope="col">there</th>
+          <th scope="col">here ÷ there</th>
+        </tr>
+      </thead>
       <tbody>
         {listed(there.record).map((name) => {
           const [here, other] = [record && numberAt(record, name, row), numberAt(there.record, name, there.row)];
           const related = relateNumbers(here, other, true);
           return (
-            <tr key={name} class={statistic.columns.includes(name) ? "marked" : ""} data-statistic={name}
-              data-value={plain(here)} data-there={plain(other)} data-ratio={plainRatio(related)}>
+            <tr
+              key={name}
+              class={statistic.columns.includes(name) ? "marked" : ""}
+              data-statistic={name}
+              data-value={plain(here)}
+              data-there={plain(other)}
+              data-ratio={plainRatio(related)}
+            >
               <th scope="row">{titleOf(name, complex)}</th>
               <td class={isBad(name, here) ? "bad" : ""}>{spelt(name, here)}</td>
               <td class={isBad(name, other) ? "bad" : ""}>{spelt(name, other)}</td>

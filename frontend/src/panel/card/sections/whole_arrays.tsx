@@ -15,7 +15,15 @@ import { indexText, pictureOf, reachOf, type Picture } from "../../../model/char
 import type { Graph } from "../../../model/recorded/graph";
 import type { RecordedStep } from "../../../model/recorded/record";
 
-export function WholeArrays({ client, record, series, graph, row, seed, theme }: {
+export function WholeArrays({
+  client,
+  record,
+  series,
+  graph,
+  row,
+  seed,
+  theme,
+}: {
   readonly client: Client;
   readonly record: RecordedStep | undefined;
   readonly series: NodeSeries | undefined; // of this row; it may hold what the step had no room for
@@ -35,7 +43,12 @@ export function WholeArrays({ client, record, series, graph, row, seed, theme }:
     return record.leftOut[what].has(row) ? <Fetched {...drawn} client={client} record={record} row={row} what={what} /> : undefined;
   };
   const [value, gradient] = [array("value", "value"), array("gradient", seed ? "seed gradient" : "gradient")];
-  return value === undefined && gradient === undefined ? null : <div class="wholes">{value}{gradient}</div>;
+  return value === undefined && gradient === undefined ? null : (
+    <div class="wholes">
+      {value}
+      {gradient}
+    </div>
+  );
 }
 
 interface Drawn {
@@ -55,19 +68,28 @@ function wholeIn(series: NodeSeries | undefined, record: RecordedStep, what: Wha
 }
 
 // An array that is too large to come with its step is fetched when it is shown.
-function Fetched({ client, record, row, what, ...drawn }: Drawn & {
-  readonly client: Client;
-  readonly record: RecordedStep;
-  readonly row: number;
-  readonly what: WhatKept;
-}): JSX.Element {
+function Fetched({
+  client,
+  record,
+  row,
+  what,
+  ...drawn
+}: Drawn & { readonly client: Client; readonly record: RecordedStep; readonly row: number; readonly what: WhatKept }): JSX.Element {
   const [reply, setReply] = useState<Result<readonly number[]> | undefined>(undefined);
   useEffect(() => {
     setReply(undefined);
-    return followLatest(() => [], () => client.tensor(record, row, what), setReply);
+    return followLatest(
+      () => [],
+      () => client.tensor(record, row, what),
+      setReply,
+    );
   }, [record, row, what]);
   if (reply?.ok) return <ArrayOf {...drawn} numbers={reply.value} />;
-  return <p class="faint" data-testid={`${drawn.id}-fetched`}>{reply === undefined ? `${drawn.title}: loading…` : reply.error}</p>;
+  return (
+    <p class="faint" data-testid={`${drawn.id}-fetched`}>
+      {reply === undefined ? `${drawn.title}: loading…` : reply.error}
+    </p>
+  );
 }
 
 // The picture of an array of many elements.
@@ -77,7 +99,13 @@ const CELL_PX = 14;
 const LEAST_PX = 72;
 
 // With the number under the pointer.
-function HeatMap({ title, id, numbers, shape, theme }: {
+function HeatMap({
+  title,
+  id,
+  numbers,
+  shape,
+  theme,
+}: {
   readonly title: string;
   readonly id: string;
   readonly numbers: readonly number[];
@@ -96,12 +124,32 @@ function HeatMap({ title, id, numbers, shape, theme }: {
   const bad = numbers.filter((number) => !Number.isFinite(number)).length;
   const value = numbers[pointed];
   return (
-    <figure class="heat" data-testid={id} data-elements={numbers.length} data-columns={picture.columns} data-rows={picture.rows} data-reach={plainNumber(reach)} data-nonfinite={bad}>
-      <figcaption>{title} <span class="faint">{formatShape(shape)}</span></figcaption>
-      <canvas ref={canvas} width={picture.columns} height={picture.rows} role="img" aria-label={`${title}, ${numbers.length} elements up to ${formatNumber(reach)} in magnitude`}
-        style={{ width: `${picture.columns * width}px`, height: `${picture.rows * height}px`, imageRendering: width >= 1 && height >= 1 ? "pixelated" : "auto" }}
+    <figure
+      class="heat"
+      data-testid={id}
+      data-elements={numbers.length}
+      data-columns={picture.columns}
+      data-rows={picture.rows}
+      data-reach={plainNumber(reach)}
+      data-nonfinite={bad}
+    >
+      <figcaption>
+        {title} <span class="faint">{formatShape(shape)}</span>
+      </figcaption>
+      <canvas
+        ref={canvas}
+        width={picture.columns}
+        height={picture.rows}
+        role="img"
+        aria-label={`${title}, ${numbers.length} elements up to ${formatNumber(reach)} in magnitude`}
+        style={{
+          width: `${picture.columns * width}px`,
+          height: `${picture.rows * height}px`,
+          imageRendering: width >= 1 && height >= 1 ? "pixelated" : "auto",
+        }}
         onPointerMove={(event) => setPointed(elementAt(picture, event.offsetX / width, event.offsetY / height))}
-        onPointerLeave={() => setPointed(-1)} />
+        onPointerLeave={() => setPointed(-1)}
+      />
       <div class="heat-scale">
         <span>{formatNumber(-reach)}</span>
         <i style={{ background: `linear-gradient(to right, ${theme.elements.join(", ")})` }} />
@@ -109,7 +157,13 @@ function HeatMap({ title, id, numbers, shape, theme }: {
         {bad > 0 && <span class="bad">{bad} NaN / inf</span>}
       </div>
       <p class="faint" data-testid={`${id}-pointed`}>
-        {value === undefined ? "Point at an element to see its number." : <>{indexText(shape, pointed)} = <b class={Number.isFinite(value) ? "" : "bad"}>{formatNumber(value)}</b></>}
+        {value === undefined ? (
+          "Point at an element to see its number."
+        ) : (
+          <>
+            {indexText(shape, pointed)} = <b class={Number.isFinite(value) ? "" : "bad"}>{formatNumber(value)}</b>
+          </>
+        )}
       </p>
     </figure>
   );
@@ -130,7 +184,13 @@ function elementAt({ columns, rows, cells }: Picture, x: number, y: number): num
   return column < 0 || row < 0 || column >= columns || row >= rows ? -1 : cells[row * columns + column]!;
 }
 
-function fill(context: CanvasRenderingContext2D, { columns, rows, cells }: Picture, numbers: readonly number[], reach: number, theme: Theme): void {
+function fill(
+  context: CanvasRenderingContext2D,
+  { columns, rows, cells }: Picture,
+  numbers: readonly number[],
+  reach: number,
+  theme: Theme,
+): void {
   const image = context.createImageData(columns, rows);
   cells.forEach((element, cell) => {
     if (element === -1) return; // between planes the card shows through
@@ -144,7 +204,12 @@ function fill(context: CanvasRenderingContext2D, { columns, rows, cells }: Pictu
 const MOST = 256;
 
 // The last dimension across, the others down.
-function Matrix({ title, id, numbers, shape }: {
+function Matrix({
+  title,
+  id,
+  numbers,
+  shape,
+}: {
   readonly title: string;
   readonly id: string;
   readonly numbers: readonly number[];
@@ -159,11 +224,21 @@ function Matrix({ title, id, numbers, shape }: {
       <table class="matrix">
         <tbody>
           {rows.map((row, i) => (
-            <tr key={i}>{row.map((value, j) => <td key={j} class={Number.isFinite(value) ? "" : "bad"}>{formatNumber(value)}</td>)}</tr>
+            <tr key={i}>
+              {row.map((value, j) => (
+                <td key={j} class={Number.isFinite(value) ? "" : "bad"}>
+                  {formatNumber(value)}
+                </td>
+              ))}
+            </tr>
           ))}
         </tbody>
       </table>
-      {numbers.length > MOST && <p class="faint">first {MOST} of {numbers.length}</p>}
+      {numbers.length > MOST && (
+        <p class="faint">
+          first {MOST} of {numbers.length}
+        </p>
+      )}
     </figure>
   );
 }

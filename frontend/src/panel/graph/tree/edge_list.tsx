@@ -16,9 +16,16 @@ export function edgeItems(drawn: Drawn, isShown: (box: number) => boolean): read
     if (!isShown(source)) return null;
     const { shapeLabel, cut, markWorld } = drawn.scene.edges[index]!;
     return (
-      <li key={index} data-at={index} data-source={keyOf(drawn, source)} data-target={keyOf(drawn, target)} data-shape={shapeLabel} data-cut={cut}
+      <li
+        key={index}
+        data-at={index}
+        data-source={keyOf(drawn, source)}
+        data-target={keyOf(drawn, target)}
+        data-shape={shapeLabel}
+        data-cut={cut}
         data-mark={markWorld && `${Math.round(markWorld.x)},${Math.round(markWorld.y)}`}
-        data-folded={chains.length === 0 ? undefined : chains.map((chain) => drawn.hierarchy.groups[chain]!.title).join(" → ")} />
+        data-folded={chains.length === 0 ? undefined : chains.map((chain) => drawn.hierarchy.groups[chain]!.title).join(" → ")}
+      />
     );
   });
 }

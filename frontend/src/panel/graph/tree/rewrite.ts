@@ -5,7 +5,11 @@ export type Changing = readonly (string | undefined)[];
 
 // data-at of each item says which item it is.
 export function rewriter(list: Element | null, items: string, attributes: readonly string[]): (changing: (at: number) => Changing) => void {
-  const found = [...(list?.querySelectorAll<HTMLElement>(items) ?? [])].map((item) => ({ item, at: Number(item.dataset.at), before: [null] as readonly unknown[] }));
+  const found = [...(list?.querySelectorAll<HTMLElement>(items) ?? [])].map((item) => ({
+    item,
+    at: Number(item.dataset.at),
+    before: [null] as readonly unknown[],
+  }));
   return (changing) => {
     for (const each of found) {
       const now = changing(each.at);

@@ -21,14 +21,6 @@
 // (keys), data-label as drawn, data-grad (the edge's own number), data-shape, data-cut; where a
 // chain of operations is folded into it data-folded (their names) and data-mark (x,y of the mark, world).
 // data-lit of the canvas: keys of the boxes that light up, one a line.
-// Other data-testid: run tag hash statistic direction direction-forward
-// direction-backward expand-all collapse-all fit zoom-in zoom-out; step slider
-// play first previous next last pass step-count bad-steps; legend card chart histogram
-// log-scale shares statistics note why marks namesakes compare compare-bar vs-run vs-tag vs-step-kind vs-step vs-slider
-// vs-reach vs-swap vs-close differences only-there only-here compared profile profile-chart
-// profile-key profile-ends shares-chart shares-key chart-key histogram-strip pin pin-all
-// turn-uses ghost show-there show-charts charts charts-lines charts-of charts-log smoothing over-run unpin whole-value whole-gradient left-out slot find found find-place find-next find-previous findings finding-list findings-elsewhere more-findings help help-text edge-share edge-shares; empty nothing-recorded error retry loading notice
-// warnings no-gradients canvas minimap breadcrumbs tree.
 
 import { effect, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -79,11 +71,22 @@ export function Tree({ store, drawing }: { readonly store: Store; readonly drawi
   const isShown = (box: number): boolean => box >= start && box < start + MOST_ITEMS;
   return (
     <div class="visually-hidden aside">
-      <ul role="tree" aria-label="Nodes of the graph" data-testid="tree" data-boxes={drawn.scene.boxes.length} data-from={start} ref={tree}
-        onKeyDown={(event) => moveFocus(event, (by) => (from.value = partAround(drawn.scene.boxes.length, from.value + (by > 0 ? MOST_ITEMS : -1), from.value)))}>
+      <ul
+        role="tree"
+        aria-label="Nodes of the graph"
+        data-testid="tree"
+        data-boxes={drawn.scene.boxes.length}
+        data-from={start}
+        ref={tree}
+        onKeyDown={(event) =>
+          moveFocus(event, (by) => (from.value = partAround(drawn.scene.boxes.length, from.value + (by > 0 ? MOST_ITEMS : -1), from.value)))
+        }
+      >
         {items({ store, drawn }, childrenOf(drawn, isShown, start), -1)}
       </ul>
-      <ul data-testid="edges" aria-label="Edges of the graph" ref={edges}>{edgeItems(drawn, isShown)}</ul>
+      <ul data-testid="edges" aria-label="Edges of the graph" ref={edges}>
+        {edgeItems(drawn, isShown)}
+      </ul>
     </div>
   );
 }
@@ -127,11 +130,18 @@ function items(props: TreeProps, children: ReadonlyMap<number, readonly number[]
   return (children.get(parent) ?? []).map((index) => {
     const inner = children.get(index);
     return (
-      <li key={props.drawn.visible.boxes[index]!.id} role="treeitem" tabIndex={index === 0 ? 0 : -1} {...attributes(props, index)}
+      <li
+        key={props.drawn.visible.boxes[index]!.id}
+        role="treeitem"
+        tabIndex={index === 0 ? 0 : -1}
+        {...attributes(props, index)}
         onClick={(event) => act(event, () => (props.store.shown.selected.value = keyOf(props.drawn, index)))}
         onDblClick={(event) => act(event, () => toggleGroup(props.store, keyOf(props.drawn, index)))}
         onBlur={(event) => act(event, () => (props.store.graph.hovered.value = props.store.graph.focused.value = undefined))}
-        onFocus={(event) => act(event, () => (props.store.graph.hovered.value = props.store.graph.focused.value = props.drawn.visible.boxes[index]!.id))}>
+        onFocus={(event) =>
+          act(event, () => (props.store.graph.hovered.value = props.store.graph.focused.value = props.drawn.visible.boxes[index]!.id))
+        }
+      >
         <span></span>
         {inner && <ul role="group">{items(props, children, index)}</ul>}
       </li>
@@ -166,7 +176,18 @@ function attributes({ store, drawn }: TreeProps, index: number): Record<string, 
   };
 }
 
-const CHANGING = ["data-state", "data-detail", "data-color", "data-value", "data-grad", "data-whole-value", "data-there", "data-ratio", "data-only", "data-ghost"];
+const CHANGING = [
+  "data-state",
+  "data-detail",
+  "data-color",
+  "data-value",
+  "data-grad",
+  "data-whole-value",
+  "data-there",
+  "data-ratio",
+  "data-only",
+  "data-ghost",
+];
 
 function changing(store: Store, drawn: Drawn, { fill, state, detail }: BoxPaint, index: number): Changing {
   const box = drawn.visible.boxes[index]!;
@@ -174,7 +195,16 @@ function changing(store: Store, drawn: Drawn, { fill, state, detail }: BoxPaint,
   const scalars = box.node === -1 ? undefined : scalarsOf(drawn.hierarchy.graph, store.recorded.record.value, box.node);
   const plain = (value: number | undefined): string | undefined => (value === undefined ? undefined : plainNumber(value));
   const spoken = [title, subtitle, shape === "frame" ? "group" : shape, detail].filter((part) => part !== "").join(", ");
-  return [STATE_NAMES[state], detail, fill, valueOf(store, box), plain(scalars?.gradient), plain(scalars?.value), ...comparedOf(store, box), spoken];
+  return [
+    STATE_NAMES[state],
+    detail,
+    fill,
+    valueOf(store, box),
+    plain(scalars?.gradient),
+    plain(scalars?.value),
+    ...comparedOf(store, box),
+    spoken,
+  ];
 }
 
 function valueOf(store: Store, box: Box): string {
@@ -190,7 +220,12 @@ function comparedOf(store: Store, box: Box): Changing {
   const comparison = store.compare.comparison.value;
   if (comparison === undefined) return NOT_COMPARED;
   const related = relateBox(comparison, box);
-  return [plainNumber(related.there), plainRatio(related), String(related.relation === Relation.onlyHere), String(related.relation === Relation.onlyThere)];
+  return [
+    plainNumber(related.there),
+    plainRatio(related),
+    String(related.relation === Relation.onlyHere),
+    String(related.relation === Relation.onlyThere),
+  ];
 }
 
 // Up and down move through the tree in reading order, as in any tree.
