@@ -8,10 +8,10 @@ from tb_gradgraph.summarize.arithmetic.elements import (
     real_floats,
     wide_dtype,
 )
+from tb_gradgraph.summarize.arithmetic.end_to_end import whole_arrays
 from tb_gradgraph.summarize.arithmetic.norms import norms
 from tb_gradgraph.summarize.arithmetic.transfer import Transfer
 from tb_gradgraph.summarize.batch import StatisticsBatch
-from tb_gradgraph.summarize.kept_tensors import whole_arrays
 from tb_gradgraph.summarize.native import SWITCH, NativeSnapshot, is_available, is_built
 from tb_gradgraph.summarize.pending import PendingStatistics
 

@@ -11,10 +11,10 @@ import torch
 
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import StatisticsTable
-from tb_gradgraph.summarize.arithmetic.elements import are_alike, computable, real_floats, stored
+from tb_gradgraph.summarize.arithmetic.elements import computable, real_floats, stored
+from tb_gradgraph.summarize.arithmetic.end_to_end import WholeBlock, are_alike, whole_blocks
 from tb_gradgraph.summarize.arithmetic.sample import sample_limit
 from tb_gradgraph.summarize.contained import Unread, one_by_one
-from tb_gradgraph.summarize.kept_tensors import WholeBlock, whole_blocks
 from tb_gradgraph.summarize.native import NativeReducer, is_available
 from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced, reduce_large
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics

@@ -9,12 +9,8 @@ import numpy as np
 import torch
 
 from tb_gradgraph.summarize.arithmetic.accelerator import large_on_device, segments_on_device
-from tb_gradgraph.summarize.arithmetic.elements import (
-    in_memory_order,
-    laid_end_to_end,
-    real_floats,
-    without_repeats,
-)
+from tb_gradgraph.summarize.arithmetic.elements import in_memory_order, real_floats, without_repeats
+from tb_gradgraph.summarize.arithmetic.end_to_end import laid_end_to_end
 from tb_gradgraph.summarize.arithmetic.large import BlockSums, large_on_host, moments_of_blocks
 from tb_gradgraph.summarize.arithmetic.moments import COLUMNS, EXTENSIVE, merged_moments
 from tb_gradgraph.summarize.arithmetic.sample import (

@@ -10,10 +10,10 @@ import torch
 
 from tb_gradgraph.errors import reason_of
 from tb_gradgraph.statistics import LINEAR_COLUMNS, StatisticsTable
+from tb_gradgraph.summarize.arithmetic.end_to_end import WholeBlock
 from tb_gradgraph.summarize.arithmetic.sample import divided
 from tb_gradgraph.summarize.arithmetic.statistic_columns import statistics_of_moments
 from tb_gradgraph.summarize.arithmetic.transfer import Transfer
-from tb_gradgraph.summarize.kept_tensors import WholeBlock
 
 
 @dataclasses.dataclass(slots=True)

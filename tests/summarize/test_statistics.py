@@ -10,8 +10,8 @@ import torch
 
 from tb_gradgraph.statistics import HISTOGRAM_SAMPLE
 from tb_gradgraph.summarize import StatisticsBatch
+from tb_gradgraph.summarize.arithmetic.end_to_end import whole_arrays
 from tb_gradgraph.summarize.batch import SMALL
-from tb_gradgraph.summarize.kept_tensors import whole_arrays
 from tests.summarize.oracle import assert_equal_the_oracle, histogram_of
 from tests.summarize.tensors import NAN, TENSORS, random_tensor, sparse_tensor
 

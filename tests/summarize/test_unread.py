@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tb_gradgraph.summarize import StatisticsBatch, norms
-from tb_gradgraph.summarize.kept_tensors import whole_arrays
+from tb_gradgraph.summarize.arithmetic.end_to_end import whole_arrays
 from tests.summarize.oracle import assert_equal_the_oracle
 from tests.summarize.tensors import random_tensor
 

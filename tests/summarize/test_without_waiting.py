@@ -10,7 +10,8 @@ import torch
 
 from tb_gradgraph.summarize import StatisticsBatch, norms
 from tb_gradgraph.summarize.arithmetic.accelerator import large_on_device, segments_on_device
-from tb_gradgraph.summarize.arithmetic.elements import laid_end_to_end, real_floats
+from tb_gradgraph.summarize.arithmetic.elements import real_floats
+from tb_gradgraph.summarize.arithmetic.end_to_end import laid_end_to_end
 from tb_gradgraph.summarize.arithmetic.large import large_on_host, moments_of_blocks
 from tb_gradgraph.summarize.arithmetic.sample import HISTOGRAM_SAMPLE
 from tb_gradgraph.summarize.arithmetic.transfer import packed, unpacked

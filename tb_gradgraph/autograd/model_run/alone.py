@@ -13,7 +13,7 @@ from tb_gradgraph.autograd.torch_internals.engine import DispatchMode
 from tb_gradgraph.autograd.torch_internals.tensor_classes import (
     is_distributed,
     owned_tensors,
-    reducers,
+    reducers_off,
     sharded_by,
     walk_modules,
 )
@@ -28,8 +28,7 @@ _WATCH = "Record the training instead, which adds no pass: watch(writer, model, 
 def run_alone(model: torch.nn.Module, all_ranks: bool, where: str) -> Iterator[None]:
     """Run the block, in which ``model`` is called, without waiting for another process.
 
-    ``DistributedDataParallel`` gives way to the module that it wraps: nothing is
-    sent, and gradients are those of this process. A model that cannot do without the
+    Gradients are those of this process (``reducers_off``). A model that cannot do without the
     others is refused before it waits for them.
 
     Args:
@@ -45,7 +44,7 @@ def run_alone(model: torch.nn.Module, all_ranks: bool, where: str) -> Iterator[N
         return
     _check(model, all_ranks, where)
     guard = contextlib.nullcontext() if all_ranks else _Guard(where)
-    with _without_reducers(model), guard:
+    with reducers_off(model), guard:
         yield
 
 
@@ -80,29 +79,6 @@ def _refuse(where: str, why: str, cure: str) -> NoReturn:
         f"{where}: expected a model that this process can run by itself, got one that would wait for "
         f"the {_world_size() - 1} others: {why}. {cure}"
     )
-
-
-@contextlib.contextmanager
-def _without_reducers(model: torch.nn.Module) -> Iterator[None]:
-    """Have each ``DistributedDataParallel`` only call what it wraps, in the block."""
-    wrappers = reducers(model)
-    for wrapper, inner in wrappers:
-        vars(wrapper)["forward"] = _Inner(inner)
-    try:
-        yield
-    finally:
-        for wrapper, _ in wrappers:
-            vars(wrapper).pop("forward", None)
-
-
-class _Inner:
-    """Calls a module; a separate object, because a module as an attribute would become a child."""
-
-    def __init__(self, module: torch.nn.Module) -> None:
-        self._module = module
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._module(*args, **kwargs)
 
 
 class _Guard(DispatchMode):

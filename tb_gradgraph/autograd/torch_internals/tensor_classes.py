@@ -5,6 +5,7 @@ Only this file knows what a new kind of wrapper needs; all others ask it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
@@ -128,10 +129,28 @@ def is_fully_sharded(module: torch.nn.Module) -> bool:
     return "FSDPModule" in _kinds_of(module)
 
 
-def reducers(model: torch.nn.Module) -> list[tuple[torch.nn.Module, torch.nn.Module]]:
-    """List each wrapper in a model that makes processes sum their gradients, with what it calls."""
+@contextlib.contextmanager
+def reducers_off(model: torch.nn.Module) -> Iterator[None]:
+    """Have each ``DistributedDataParallel`` only call what it wraps, in the block: it sends nothing."""
     kind = torch.nn.parallel.DistributedDataParallel
-    return [(module, module.module) for module in model.modules() if isinstance(module, kind)]
+    wrappers = [module for module in model.modules() if isinstance(module, kind)]
+    for wrapper in wrappers:
+        vars(wrapper)["forward"] = _Inner(wrapper.module)
+    try:
+        yield
+    finally:
+        for wrapper in wrappers:
+            vars(wrapper).pop("forward", None)
+
+
+class _Inner:
+    """Calls a module; a separate object, because a module as an attribute would become a child."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self._module = module
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._module(*args, **kwargs)
 
 
 def inner_optimizer(optimizer: Any) -> torch.optim.Optimizer | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
-from operator import attrgetter
 
 import numpy as np
 import torch
@@ -18,19 +16,6 @@ _COMPUTED = frozenset(
         *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
     }
 )
-_LAYOUT, _DTYPE, _IS_CPU, _DEVICE, _SHAPE = map(
-    attrgetter, ("layout", "dtype", "is_cpu", "device", "shape")
-)
-_ALIKE = 16  # with this many tensors a shape, on average, torch.stack saves time
-
-
-def are_alike(tensors: Collection[torch.Tensor]) -> bool:
-    """Say, quickly for each tensor, whether all are dense, of one type and on one device."""
-    return (
-        set(map(_LAYOUT, tensors)) == {torch.strided}
-        and len(set(map(_DTYPE, tensors))) == 1
-        and (all(map(_IS_CPU, tensors)) or len(set(map(_DEVICE, tensors))) == 1)
-    )
 
 
 def stored(tensor: torch.Tensor) -> torch.Tensor:
@@ -113,46 +98,6 @@ def in_memory_order(values: torch.Tensor) -> torch.Tensor:
     strides = values.stride()
     by_stride = sorted(range(values.dim()), key=lambda dim: -strides[dim])
     return values.permute(by_stride).reshape(-1)
-
-
-def flattened(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Copy tensors of one type end to end, each in row-major order."""
-    return torch.cat([tensor.reshape(-1) for tensor in tensors])
-
-
-def laid_end_to_end(
-    tensors: Sequence[torch.Tensor],
-) -> tuple[torch.Tensor, np.ndarray, np.ndarray]:
-    """Copy many small tensors of one type end to end, those of one shape together where it pays.
-
-    Returns:
-        The flat copy, the order in which ``tensors`` come in it, and their sizes in that order.
-    """
-    places: dict[torch.Size, list[int]] = {}
-    for place, shape in enumerate(map(_SHAPE, tensors)):
-        try:
-            places[shape].append(place)
-        except KeyError:
-            places[shape] = [place]
-    sizes = np.array([shape.numel() for shape in places])
-    lengths = np.array([len(alike) for alike in places.values()])
-    order = np.array([place for alike in places.values() for place in alike])
-    if _ALIKE * len(places) > len(tensors):
-        flat = flattened([tensors[place] for place in order.tolist()])
-    else:
-        flat = _stacked(tensors, places, int(sizes @ lengths))
-    return flat, order, np.repeat(sizes, lengths)
-
-
-def _stacked(
-    tensors: Sequence[torch.Tensor], places: Mapping[torch.Size, Sequence[int]], total: int
-) -> torch.Tensor:
-    flat = torch.empty(total, dtype=tensors[0].dtype, device=tensors[0].device)
-    rest = flat
-    for shape, alike in places.items():
-        part, rest = rest.tensor_split((shape.numel() * len(alike),))
-        torch.stack([tensors[place] for place in alike], out=part.view(len(alike), *shape))
-    return flat
 
 
 def wide_dtype(device: torch.device) -> torch.dtype:

@@ -8,13 +8,13 @@ import numpy as np
 import torch
 
 from tb_gradgraph.summarize.arithmetic.elements import (
-    are_alike,
     in_memory_order,
     is_readable,
     real_floats,
     stored,
     wide_dtype,
 )
+from tb_gradgraph.summarize.arithmetic.end_to_end import are_alike
 from tb_gradgraph.summarize.arithmetic.large import norm_of_large
 from tb_gradgraph.summarize.arithmetic.moments import limits_of
 from tb_gradgraph.summarize.arithmetic.transfer import send

@@ -9,7 +9,7 @@ import torch
 import tb_gradgraph
 from tb_gradgraph.api.grad_graph import GradGraph
 from tb_gradgraph.summarize import StatisticsBatch
-from tb_gradgraph.summarize.kept_tensors import whole_arrays
+from tb_gradgraph.summarize.arithmetic.end_to_end import whole_arrays
 from tests.autograd.expected import (
     OTHERWISE,
     expected_slots,
