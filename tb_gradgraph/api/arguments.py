@@ -1,4 +1,4 @@
-"""Calls that Python would refuse without saying what to write instead."""
+"""Check arguments: wrong calls get an error that says what to write instead."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ResultT = TypeVar("ResultT")
 def names_mistakes(
     name: str, most: int, first_named: str = ""
 ) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
-    """Have a function of a writer and a model say what is wrong if the writer, or a name, is missing.
+    """Decorate a function of a writer and a model: a missing writer or name gets a clear error.
 
     Args:
         name: The function's name.
         most: How many arguments it takes without their names.
-        first_named: The argument that one may take for the next of them.
+        first_named: The argument that users often pass without its name by mistake.
     """
 
     def decorate(function: Callable[P, ResultT]) -> Callable[P, ResultT]:
@@ -41,7 +41,7 @@ def names_mistakes(
 
 
 def names_inputs(name: str, most: int) -> Callable[[Callable[P, ResultT]], Callable[P, ResultT]]:
-    """Have a function that calls a model say where the model's own arguments go.
+    """Decorate a function that calls a model: an unknown argument gets an error that shows ``kwargs=``.
 
     Args:
         name: The function's name.
@@ -82,7 +82,7 @@ def _no_writer(name: str, got: Any) -> WriterError:
 def _not_named(name: str, got: Any, most: int, first_named: str) -> CaptureError:
     kind = type(got).__name__
     cure = f"Write {first_named}=.." if first_named else "Write the name of the argument before it"
-    own = most - 1  # the writer is the object that the method is of
+    own = most - 1  # without the writer, which is ``self`` of the method
     return CaptureError(
         f"{name}(): expected at most {own} argument{'s' * (own > 1)} without a name after the "
         f"writer, got {kind} as one more. {cure}; all further arguments have to be named."

@@ -1,4 +1,4 @@
-"""From the arguments of ``watch`` to a watch that is attached."""
+"""Check the arguments of ``watch``, and attach a watch."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def begin_watch(
     """Attach a watch to a training; see ``watch``. Without a log the watch records nothing.
 
     Raises:
-        CaptureError: An argument is not as it should be; then nothing is attached.
+        CaptureError: An argument is invalid; then nothing is attached.
     """
     check_parts("watch", WHERE)
     _check_model(model)
@@ -83,11 +83,11 @@ def begin_watch(
     for earlier in [watch for watch in log.watches if watch.tag == name]:
         earlier.end()
         log.watches.remove(earlier)
-    placement = placement_in(model)  # where it has one, an optimizer steps copies of parameters
+    placement = placement_in(model)  # if there is one, optimizers step copies of parameters
     parameters = Parameters(model, [] if placement else optimizers, frame)
     if not parameters.tensors:
         raise CaptureError(f"{WHERE}: expected a model with parameters, got one without any.")
-    if not placement:  # else optimizers may hold parts that the wrapper made
+    if not placement:  # otherwise optimizers may hold parts that the wrapper made
         _warn_of_strangers(model, optimizers)
     warn_of_parts(model, WHERE, 5)
     setting = Setting(
@@ -136,7 +136,7 @@ def _structures(
     def select(built: BuiltGraph) -> tuple[frozenset[int] | None, frozenset[int]]:
         nonlocal warned
         with warnings.catch_warnings():
-            if warned:  # once is enough, not at every new graph
+            if warned:  # warn once, not at every new graph
                 warnings.simplefilter("ignore")
             warned = True
             rows = selected_rows(
@@ -151,7 +151,7 @@ def _structures(
 
 
 def _small_or(retained: set[int], graph: Graph) -> frozenset[int]:
-    """Return the rows of tensors to keep whole: small ones, and those asked for within the limit."""
+    """Return the rows of tensors to keep whole: small ones, and larger ones that ``retain`` names."""
     slots = enumerate(slot for node in graph.nodes for slot in node.slots)
     sizes = ((row, math.prod(slot.shape)) for row, slot in slots if slot.requires_grad)
     return frozenset(
@@ -194,7 +194,7 @@ def _optimizers(given: Any) -> list[torch.optim.Optimizer]:
 
 
 def _warn_of_strangers(model: torch.nn.Module, optimizers: Sequence[torch.optim.Optimizer]) -> None:
-    """Warn of an optimizer that holds no parameter of the model, such as one made before it."""
+    """Warn of an optimizer that has no parameter of the model, such as one created before the model."""
     owned = {id(parameter) for parameter in model.parameters()}
     for optimizer in optimizers:
         held = [parameter for group in optimizer.param_groups for parameter in group["params"]]

@@ -1,4 +1,4 @@
-"""What the user holds: a graph, and the gradients that its backward passes have shown so far."""
+"""What users get: a graph, and the gradients that its backward passes have shown so far."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BackwardPass:
 
     table: StatisticsTable
     gradients: Mapping[int, np.ndarray]
-    #: Rows that could not be read although they were to be, and why.
+    #: Rows that could not be read, and why.
     unread: Mapping[int, str] = dataclasses.field(default_factory=dict)
 
 
@@ -55,7 +55,7 @@ class GradGraph:
 
     @property
     def hash(self) -> str:
-        """16 hexadecimal digits over the structure."""
+        """A hash of the structure, as 16 hexadecimal digits."""
         return self.graph.hash
 
     def __getitem__(self, name: str) -> TensorView:
@@ -86,7 +86,7 @@ class GradGraph:
         return self.graph.slot_count
 
     def view(self, row: int, backward_pass: int = -1) -> TensorView:
-        """Look at one slot in one backward pass (the last one unless told)."""
+        """Return one slot with its gradient in one backward pass, by default the last one."""
         index = int(np.searchsorted(self.graph.slot_offsets, row, side="right")) - 1
         node = self.nodes[index]
         slot = node.slots[row - int(self.graph.slot_offsets[index])]
@@ -103,7 +103,7 @@ class GradGraph:
         )
 
     def edge_gradient(self, edge: int, backward_pass: int = -1) -> Statistics | None:
-        """Return the statistics of one edge's own share of its slot's gradient, which runs back along it."""
+        """Return the statistics of the part of a slot's gradient that flowed back along one edge."""
         if not self.backward_passes:
             return None
         return self.backward_passes[backward_pass].table.row(int(self.graph.edge_rows[edge]))
@@ -118,7 +118,7 @@ class GradGraph:
         return list(findings(self.graph, last.table, self.values, unread=last.unread))
 
     def to_dot(self) -> str:
-        """Spell the drawing in Graphviz's language, the gradients' norms on the edges."""
+        """Return the graph in Graphviz's language, with the norms of gradients on the edges."""
         from tb_gradgraph.record import to_dot
 
         norms = np.full(self.graph.row_count, np.nan)
@@ -127,7 +127,7 @@ class GradGraph:
         return to_dot(self.graph, norms)
 
     def to_networkx(self) -> Any:
-        """Return a ``networkx.MultiDiGraph``, nodes by key.
+        """Return a ``networkx.MultiDiGraph`` whose nodes are named by their keys.
 
         Raises:
             ImportError: networkx is not installed.
@@ -171,7 +171,7 @@ class GradGraph:
         return f"{self.tag}: {len(self.nodes)} nodes, {len(self.edges)} edges, {ran}{of_magnitudes}"
 
     def _rows_by_name(self) -> dict[str, int]:
-        """Index names once: variables before parameters before nodes, the first of equal names wins."""
+        """Map each name to its row. Variables take precedence over parameters, and parameters over nodes."""
         if self._rows is None:
             rows: dict[str, int] = {}
             starts = self.graph.slot_offsets.tolist()
@@ -196,7 +196,7 @@ class GradGraph:
 
 
 def _why_none(graph: Graph, ran: BackwardPass, row: int) -> str:
-    """Say why a row has no gradient in one pass, where that is known."""
+    """Say why a row has no gradient in one pass, if that is known."""
     from tb_gradgraph.diagnose import who_gave_none
 
     if ran.table.present[row]:

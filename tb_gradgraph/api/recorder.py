@@ -1,4 +1,4 @@
-"""Where capture and summarize meet: from a built graph to the records of its backward passes."""
+"""Turn a built graph and the gradients of its backward passes into records."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class GraphRecorder:
     def prepare(
         self, built: BuiltGraph, objective: str
     ) -> tuple[BackwardObserver, frozenset[int] | None]:
-        """Start the result for ``built``; return its observer, and the rows to read."""
+        """Begin the result for ``built``; return its observer, and the rows to read."""
         request = self._request
         rows = selected_rows(
             built, self._model, request.select, request.exclude, request.level, request.where
@@ -108,7 +108,7 @@ class _PassSink:
         on_pass: Callable[[GradGraph, int, BackwardPass], None] | None,
         told: set[str],
     ) -> None:
-        """Prepare; ``told`` holds the nodes that earlier passes warned of."""
+        """Prepare; ``told`` holds the nodes that earlier warnings have named."""
         self._told = told
         self._result = result
         self._number = number
@@ -143,7 +143,7 @@ class _PassSink:
 def record_of(
     result: GradGraph, step: int, number: int, found: BackwardPass | None = None
 ) -> Record:
-    """Make the record of one backward pass, or of the structure alone where none ran."""
+    """Make the record of one backward pass, or of the structure alone if none ran."""
     values: Mapping[int, np.ndarray] = result.values
     table = StatisticsTable.empty(result.graph.row_count) if found is None else found.table
     gradients: Mapping[int, Any] = {} if found is None else found.gradients

@@ -1,4 +1,4 @@
-"""What a watch says as it begins on a model that several processes hold together."""
+"""Warnings of a watch on a model that is distributed over several processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tb_gradgraph.autograd import (
 
 
 def warn_of_parts(model: torch.nn.Module, where: str, stacklevel: int) -> None:
-    """Warn where only this process's part will be recorded."""
+    """Warn if only the part of this process will be recorded."""
     place = placement_in(model)
     tensors = [tensor for kind, _, tensor in owned_tensors(model) if kind == "parameter"]
     parts = sum(any(how[-1] != "R" for how in _hows(tensor)) for tensor in tensors)

@@ -1,4 +1,4 @@
-"""``TB_GRADGRAPH=0`` in the environment: every call of ours does nothing, at once."""
+"""``TB_GRADGRAPH=0`` in the environment makes every call of ours do nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def unless_off(
 
 
 def no_watch(*given: Any, **named: Any) -> Watch:
-    """Return a watch that attaches nothing; no argument is looked at except for its name."""
+    """Return a watch that attaches nothing. Of the arguments only ``tag`` and the model's class are used."""
     model = named.get("model", given[1] if len(given) > 1 else None)
     return IdleWatch(named.get("tag") or type(model).__name__, named.get("every_n_steps", 50), _WHY)
 
@@ -50,7 +50,7 @@ def no_graph(*_given: Any, **named: Any) -> GradGraph:
 
 
 class _NoGraph(GradGraph):
-    """A graph without nodes, because nothing was to be captured."""
+    """A graph without nodes, because capturing is switched off."""
 
     def __str__(self) -> str:
         return f"No graph: {_WHY}."

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterator
 from tb_gradgraph.api.tensor_view import TensorView
 
 _COLUMNS = ("name", "operation", "shape", "dtype", "leaf", "l2_norm", "mean", "abs_max", "status")
-#: Longer graphs are cut in print and in notebooks; the panel is for them.
+#: ``print`` and notebooks show at most this many lines; the panel shows larger graphs whole.
 _ROW_LIMIT = 200
 
 
 def text_table(headline: str, tensors: Collection[TensorView]) -> str:
-    """Lay out one line for each tensor in columns, below a headline."""
+    """Return a table with one line for each tensor, below a headline."""
     rows = [_COLUMNS, *_rows(tensors)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     lines = [
@@ -24,7 +24,7 @@ def text_table(headline: str, tensors: Collection[TensorView]) -> str:
 
 
 def html_table(headline: str, tensors: Collection[TensorView]) -> str:
-    """Lay out the same text as an HTML table; every name is escaped."""
+    """Return the same table as HTML; every name is escaped."""
     head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"

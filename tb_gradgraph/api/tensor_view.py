@@ -1,4 +1,4 @@
-"""One tensor of a captured graph, as the user looks at it."""
+"""One tensor of a captured graph, as users get it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class TensorView:
     node: Node
     slot: Slot
     scope: Scope | None
-    statistics: Statistics | None  # of the gradient (``|g|`` if complex); None where none arrived
-    gradient: np.ndarray | None  # where it is kept whole
-    value: np.ndarray | None  # where it is kept whole
+    statistics: Statistics | None  # of the gradient (``|g|`` if complex); None if none arrived
+    gradient: np.ndarray | None  # if it is kept whole
+    value: np.ndarray | None  # if it is kept whole
     ran: bool  # whether a backward ran
-    why_none: str = ""  # what is known if only this pass lacks the gradient
+    why_none: str = ""  # the reason, if only this pass lacks the gradient
 
     def __repr__(self) -> str:
         norm = None if self.statistics is None else self.statistics.l2_norm
@@ -31,7 +31,7 @@ class TensorView:
 
     @property
     def name(self) -> str:
-        """Name of the tensor, or of its node where it has none."""
+        """Name of the tensor, or of its node if the tensor has none."""
         return self.slot.name or self.node.name
 
     @property
@@ -77,9 +77,9 @@ class TensorView:
 
     @property
     def placement(self) -> str:
-        """Where the gradient lies among processes, as ``fsdp:S0``; "" if this process has all of it.
+        """How the gradient is split over processes, such as ``fsdp:S0``; "" if this process has all of it.
 
-        If it does not, statistics are of the part that this process has.
+        If it is not "", the statistics cover only the part that this process has.
         """
         return self.slot.placement
 

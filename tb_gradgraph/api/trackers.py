@@ -1,4 +1,4 @@
-"""From what a trainer hands out as a writer to the real one, or to none if this process has none."""
+"""Find the real writer behind a logger or tracker. Some processes have none."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tb_gradgraph.errors import WriterError
 
 
 def writer_of(given: Any, where: str) -> Any:
-    """Return the writer that is meant; None if only the main process has one, and this is another.
+    """Return the real writer; None if only the main process has one, and this is another process.
 
     Args:
-        given: A writer; a logger or tracker that has one; or its stand-in on other
-            processes: None, Accelerate's blank tracker, Lightning's dummy.
+        given: A writer, or a logger or tracker that has one. On other processes it may be a
+            placeholder: None, Accelerate's blank tracker, or Lightning's dummy.
         where: The user's call, for messages.
 
     Raises:
-        WriterError: There is none on the main process.
+        WriterError: The main process has no writer.
     """
     if _is_dummy(given) or _is_dummy(target := getattr(given, "experiment", given)):
         return None
@@ -39,10 +39,10 @@ def writer_of(given: Any, where: str) -> Any:
 
 
 def _is_dummy(given: Any) -> bool:
-    """Return whether it is what Lightning's loggers give when nothing is to be logged."""
+    """Return whether it is the dummy that Lightning's loggers give when they log nothing."""
     return _is_a(given, "_DummyExperiment")
 
 
 def _is_a(value: Any, name: str) -> bool:
-    """Return whether a value's class has that name and is from a library that we do not import."""
+    """Return whether the class of a value has a name in a library. We do not import the library for this."""
     return any(kind.__name__ == name for kind in type(value).__mro__)

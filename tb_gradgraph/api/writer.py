@@ -38,53 +38,54 @@ def add_grad_graph(
     level: str = "op",
     all_ranks: bool = False,
 ) -> GradGraph:
-    """Write the graph of ``model`` as autograd ran it, with the gradient of every tensor in it.
+    """Record the graph of ``model`` as autograd ran it, with the gradient of every tensor in it.
 
-    A module is run forward and backward once, and nothing is left behind: ``.grad``,
-    buffers, random state, mode, hooks and version counters of parameters are as
-    before. For tensors (``add_grad_graph(writer, loss)``) the structure is written
-    now, and the gradients of every backward that you run over it are added as it
-    runs.
+    A module is run twice forward and once backward. Afterwards ``.grad``, buffers, random state,
+    mode, hooks and version counters of parameters are as before. For tensors
+    (``add_grad_graph(writer, loss)``) the structure is recorded now. Gradients are added whenever
+    you run a backward over it.
 
     Args:
         writer: A SummaryWriter: ours, torch's, tensorboardX's, a logger's ``.experiment``, or
-            Accelerate's tracker. In a training of several processes, those without one may give
-            None, or what their logger or tracker is there: then nothing is written.
+            Accelerate's tracker. A process without a writer may pass None, or the placeholder that
+            its logger or tracker gives there; then nothing is written.
         model: A module, or one or several tensors that you computed.
-        input_to_model: As for ``add_graph``: a tensor; a tuple of positional arguments;
-            a dict of keyword arguments; anything else is the one argument.
-        kwargs: Keyword arguments of the model besides ``input_to_model``, which then gives
-            only positional ones: ``(model, (x, y), kwargs={"mask": mask})``. A dict beside it is
-            the one argument.
-        global_step: Step to record. By default 0, then one more than this tag's last.
-        loss_fn: From the model's output to a scalar. By default the output itself if it is
-            a scalar, its ``.loss`` or ``["loss"]``; else ``grad_outputs`` says the gradient of each
-            output; else the sum of all floating outputs is differentiated.
+        input_to_model: The model's input, as for ``add_graph``. A tuple holds positional arguments,
+            and a dict holds keyword arguments. Anything else is a single argument.
+        kwargs: Keyword arguments of the model: ``(model, (x, y), kwargs={"mask": mask})``. If it is
+            given, ``input_to_model`` holds only positional arguments; a dict there is then a single
+            argument.
+        global_step: Number of the step. By default 0, and then one more than the last step of this
+            tag.
+        loss_fn: A function from the model's output to a scalar, which is differentiated. By default
+            that is the output itself if it is a scalar, or its ``.loss`` or ``["loss"]``. Otherwise
+            ``grad_outputs`` gives the gradient of each output. Without that, the sum of all
+            floating outputs is differentiated.
         grad_outputs: As in ``torch.autograd.grad``.
         tag: Name of the graph. By default the module's class, or the tensor's variable.
-        select: Whose gradients to read: glob patterns on names, a function of a
-            ``Node``, or a list of patterns, tensors and modules. ``exclude`` takes some away again.
-        exclude: See ``select``.
-        retain: Whose gradients to keep whole, up to 65,536 elements each. Tensors of at
-            most 16 elements are always kept, value and gradient.
+        select: The nodes whose gradients are read: glob patterns on names, a function of a
+            ``Node``, or a list of patterns, tensors and modules.
+        exclude: The nodes to leave out of ``select``, in the same form.
+        retain: The nodes whose gradients are stored whole, up to 65,536 elements each. Tensors of
+            at most 16 elements are always stored whole, both value and gradient.
         level: ``"op"`` for every node, ``"module"`` for module outputs and leaves,
             ``"param"`` for leaves alone.
-        all_ranks: Say that every process of the training makes this call. Without it, a model
-        that would wait for other processes is refused, and what DistributedDataParallel
-        wraps is run by itself and gives this process's own gradient.
+        all_ranks: Whether every process of the training makes this call. If not, a model that would
+            wait for other processes is refused, and the model inside DistributedDataParallel is run
+            directly, so gradients are those of this process alone.
 
     Returns:
-        The graph. If its backward is still to come, it fills in as that runs.
+        The graph. If its backward has not run yet, gradients are added when it runs.
 
     Raises:
-        CaptureError: Nothing can be differentiated, or an argument is not as above.
+        CaptureError: Nothing can be differentiated, or an argument is invalid.
         WriterError: The writer is closed, or of an unknown kind.
-        Exception: What the model raises, unchanged; then nothing is written.
+        Exception: Whatever the model raises, unchanged; then nothing is written.
     """
     request = Request(select, exclude, retain, level, "add_grad_graph()")
     log = graph_log_of(writer, request.where)
     owner = model if isinstance(model, torch.nn.Module) else None
-    if log is None:  # a process without a writer still runs what the others run
+    if log is None:  # a process without a writer still makes the run that the others make
         recorder = GraphRecorder(lambda graph: tag or default_tag(owner, graph), owner, request)
     else:
         recorder = log.recorder(owner, tag, global_step, request)
@@ -113,43 +114,42 @@ def watch(
 ) -> Watch:
     """Record every n-th step of a training loop, which needs no other change.
 
-    No extra pass is run and nothing is put on the model. Each recorded step keeps the
-    gradients of every backward over ``model``; with ``optimizer`` also what accumulated
-    in ``.grad``, what the optimizer saw (after unscaling and clipping), weights and
-    updates. Watching a model again under the same tag ends the first watch.
+    No extra pass is run, and no hooks are put on the model. Each recorded step holds the gradients
+    of every backward over ``model``. With ``optimizer`` it also holds the accumulated ``.grad``,
+    the gradients that the optimizer used (after unscaling and clipping), weights and updates.
+    Watching a model again under the same tag ends the first watch.
 
     Args:
         writer: A SummaryWriter: ours, torch's, tensorboardX's, a logger's ``.experiment``, or
-            Accelerate's tracker. In a training of several processes, those without one may give
-            None, or what their logger or tracker is there: then nothing is written.
+            Accelerate's tracker. A process without a writer may pass None, or the placeholder that
+            its logger or tracker gives there; then nothing is written.
         model: The module that is trained.
-        optimizer: One or several. A step is then a step of theirs (with several: until all
-        have stepped), and parameters outside the model are recorded too; without one, a
-        step is one backward over the model.
-        grad_scaler: The scaler of the loss, whose factor is divided out of all numbers.
-            By default the one that has ``optimizer`` step is found, and one that is among the
-            variables where backward is called.
-        every_n_steps: Steps whose number is a multiple of it are recorded.
+        optimizer: One or several optimizers. A step then ends when the optimizer has stepped (with
+            several: when all have), and their parameters outside the model are recorded too.
+            Without an optimizer, a step is one backward over the model.
+        grad_scaler: The scaler of the loss, whose factor is divided out of all numbers. By default
+            it is found, if it steps ``optimizer`` or is a variable where backward is called.
+        every_n_steps: A step is recorded if its number is a multiple of this.
         level: ``"param"``, only parameters; ``"module"``, the outputs of modules as well;
             ``"op"``, every node.
         tag: Name of the training. By default the module's class.
         select: As for ``add_grad_graph``.
         exclude: As for ``add_grad_graph``.
         retain: Which gradients to keep whole, as for ``add_grad_graph``.
-        budget: Share of the time that recording may take, such as 0.02; the cadence is
-            lengthened to stay below it.
-        update_memory: Bytes that copies of weights may take while an optimizer steps in a
-            recorded step, on an accelerator at most 5 % of what is free. How far the step moved
-            a weight is exact if a copy fits, else an estimate, and recorded as one.
-        strict: Raise a fault of the recording itself at the next use of the result. The
-            training is never interrupted.
+        budget: Share of the time that recording may take, such as 0.02. Steps are recorded less
+            often to stay below it.
+        update_memory: Bytes for copies of weights while an optimizer steps in a recorded step; on
+            an accelerator at most 5 % of the free memory. With a copy, the norm of an update is
+            exact. Without one it is an estimate, and is marked as an estimate.
+        strict: Whether an error of the recording itself is raised at the next use of the result.
+            The training is never interrupted.
 
     Returns:
-        The watch: ``step`` can be set when a run is resumed, ``close()`` ends it, as the
-        end of a ``with`` block or the writer's ``close()`` do.
+        The watch. Set its ``step`` when you resume a run. ``close()`` ends it; so do the end of a
+        ``with`` block and the writer's ``close()``.
 
     Raises:
-        CaptureError: An argument is not as above; then nothing is attached.
+        CaptureError: An argument is invalid; then nothing is attached.
         WriterError: The writer is closed, or of an unknown kind.
     """
     request = Request(select, exclude, retain, level, "watch()")
@@ -169,7 +169,7 @@ def watch(
 
 
 class SummaryWriter(TorchSummaryWriter):
-    """torch's SummaryWriter, with graphs and the gradients that flowed through them."""
+    """torch's SummaryWriter with two more methods: ``add_grad_graph`` and ``watch``."""
 
     add_grad_graph = add_grad_graph
     watch = watch
@@ -191,7 +191,7 @@ def capture(
     level: str = "op",
     all_ranks: bool = False,
 ) -> GradGraph:
-    """Return the graph that ``add_grad_graph`` would write, without writing it.
+    """Return the graph that ``add_grad_graph`` would record, without a writer.
 
     Arguments and errors are those of ``add_grad_graph``.
 

@@ -1,4 +1,4 @@
-"""The graphs that one summary writer has logged: its session, tags, steps and passes."""
+"""What one summary writer has logged: its session, tags, steps and passes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tb_gradgraph.graph import Graph, is_step
 from tb_gradgraph.record import MAX_TAG_BYTES, Session, WriterSink
 from tb_gradgraph.training import Watch
 
-#: Attribute of a writer that holds what we keep for it.
+#: Attribute of a writer that holds our log of it.
 _ATTRIBUTE = "_tb_gradgraph"
 
 
 def graph_log_of(writer: Any, where: str) -> GraphLog | None:
-    """Return the log of ``writer``, begun at the first call; None where this process has no writer.
+    """Return the log of ``writer``, made at the first call; None if this process has no writer.
 
     Raises:
         WriterError: The writer is closed, or of an unknown kind.
@@ -47,7 +47,7 @@ def graph_log_of(writer: Any, where: str) -> GraphLog | None:
 
 
 def default_tag(model: torch.nn.Module | None, graph: Graph) -> str:
-    """Name a graph after its model's class, or after the tensor that it ends in."""
+    """Return the default tag: the name of the model's class, or of the tensor that the graph ends in."""
     if model is not None:
         return class_name(model)
     return next(node.name for node in graph.nodes if node.kind == "root")
@@ -60,7 +60,7 @@ def class_name(model: torch.nn.Module) -> str:
 
 @dataclasses.dataclass(slots=True)
 class _TagState:
-    """One tag: whose it is, and how far it has got."""
+    """One tag: the model that owns it, and its last step."""
 
     model: weakref.ref[torch.nn.Module] | None
     step: int = -1
@@ -68,7 +68,7 @@ class _TagState:
 
 
 class GraphLog:
-    """Gives each graph its tag and step, and hands graphs and passes to the session."""
+    """Gives each graph its tag and step, and passes graphs and records to the session."""
 
     def __init__(self, writer: Any, where: str) -> None:
         self._sink = WriterSink(writer, where)
@@ -76,14 +76,14 @@ class GraphLog:
         self._closed = False
         self._tags: dict[str, _TagState] = {}
         self.watches: list[Watch] = []  # closed with the writer
-        self._bare: dict[tuple[str, int], None] = {}  # structures whose backward is to come
+        self._bare: dict[tuple[str, int], None] = {}  # structures whose backward has not run yet
 
     def check_open(self) -> None:
         """Raise WriterError if the writer was closed."""
         self._sink.check_open()
 
     def reopen(self) -> None:
-        """Begin a session anew where a closed writer is used again, as trainers' loggers are."""
+        """Begin a new session if a closed writer is used again, as trainers' loggers do."""
         if self._closed:
             self._session, self._closed = self._new_session(), False
 
@@ -99,7 +99,7 @@ class GraphLog:
         return session
 
     def describe(self, mesh: Mapping[str, tuple[int, int]]) -> None:
-        """Record on which process, and where in a mesh, this runs."""
+        """Record which process this is, and its place in a mesh."""
         self._mesh.update(mesh)
         self._session.describe(describe_process(self._mesh))
 
@@ -110,7 +110,7 @@ class GraphLog:
         global_step: int | None,
         request: Request,
     ) -> GraphRecorder:
-        """Return what captures and writes one graph at ``global_step``, or at the tag's next step."""
+        """Return a recorder for one graph at ``global_step``, or at the tag's next step."""
         step = _checked_step(global_step, request.where)
         place = _Place(self, model, _checked_tag(tag, request.where), step)
         return GraphRecorder(place.name, model, request, place.write_structure, place.write_pass)
@@ -124,15 +124,15 @@ class GraphLog:
 
     @property
     def session(self) -> Session:
-        """What takes graphs and records."""
+        """The session that takes graphs and records."""
         return self._session
 
     def flush(self) -> None:
-        """Put what was recorded into the writer's file."""
+        """Write everything recorded so far to the writer's file."""
         self._session.flush()
 
     def close(self) -> None:
-        """Write what is left, and warn of graphs that no backward ran over. Harmless when done twice."""
+        """Write what is left, and warn of graphs that no backward ran over. A second call does nothing."""
         with contextlib.ExitStack() as stack:  # a strict watch raises when it is closed
             stack.callback(self._session.close)
             for watch in self.watches:
@@ -179,14 +179,14 @@ class _Place:
         return name
 
     def write_structure(self, graph: GradGraph) -> None:
-        """Write a graph whose backward the user will run; a model's own run writes its pass."""
+        """Write a graph whose backward the user will run."""
         self._first = self._state.passes
         if self._model is None:
             self._log._session.write_graph(graph.tag, graph.graph)
             self._write(graph, 0, None)
 
     def write_pass(self, graph: GradGraph, number: int, found: BackwardPass) -> None:
-        """Write one backward pass, and before the first of a model its graph."""
+        """Write one backward pass. The first pass of a model also writes its graph."""
         if self._model is not None:
             self._log._session.write_graph(graph.tag, graph.graph)
         self._write(graph, number, found)
@@ -244,7 +244,7 @@ def _checked_tag(tag: Any, where: str) -> str | None:
 
 
 def _flush_and_close_with(writer: Any, log: GraphLog) -> None:
-    """Have the writer's ``flush`` and ``close`` do ours first."""
+    """Make the writer's ``flush`` and ``close`` call ours first."""
     for name, first in (("flush", log.flush), ("close", log.close)):
         setattr(writer, name, _after(first, getattr(writer, name)))
 

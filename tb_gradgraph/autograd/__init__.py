@@ -1,4 +1,4 @@
-"""torch in, graph and live gradients out."""
+"""Turns torch's autograd graph into ours, and reads its gradients."""
 
 from tb_gradgraph.autograd.backward_calls import (
     BackwardCall,

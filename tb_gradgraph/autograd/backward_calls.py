@@ -1,4 +1,4 @@
-"""Every backward that Python asks autograd's engine for, seen as it begins and ends."""
+"""Notices when a backward that Python code starts begins and ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tb_gradgraph.autograd.user_code.stack_frames import is_in_module_call
 
 
 class BackwardCall(NamedTuple):
-    """What ``backward`` or ``autograd.grad`` was asked for."""
+    """The arguments of a call of ``backward`` or ``autograd.grad``."""
 
     roots: Sequence[Any]  # tensors, or torch's GradientEdge
     seeds: Sequence[torch.Tensor | None]
@@ -35,41 +35,44 @@ class BackwardCall(NamedTuple):
 
 
 def is_part_of_forward(call: BackwardCall) -> bool:
-    """Return whether a module's forward asked for gradients to compute with them, as MAML does."""
+    """Return whether a module's forward called it, to compute with the gradients, as MAML does."""
     return not call.accumulates and is_in_module_call()
 
 
 def is_batched(call: BackwardCall) -> bool:
-    """Return whether it runs within ``vmap``, where every gradient stands for many."""
+    """Return whether it runs within ``vmap``, where every gradient represents many."""
     return any(seed is not None and stands_for_many(seed) for seed in call.seeds)
 
 
 class Listener(Protocol):
-    """What a listener hears about backwards. Nothing in it may raise."""
+    """What is called when a backward begins and ends. No method may raise."""
 
-    is_awake: bool  # whether it wants to hear
+    is_awake: bool  # whether it wants to be called
 
     def on_backward(self, call: BackwardCall) -> Callable[[bool], None] | None:
-        """Hear a backward begin; may return what to call when it has ended, with whether it ended well."""
+        """Handle the start of a backward.
+
+        May return a function, which is called at its end with whether it succeeded.
+        """
 
 
 _ours = threading.local()
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Tell ``listener`` of every outermost backward; return what ends that.
+    """Call ``listener`` for every outermost backward; return a function that ends this.
 
-    ``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` all
-    go through one function of ``torch.autograd``, which is replaced for as long as
-    anyone listens (torch's own tracing replaces the same one). So hooks can be put
-    on a graph when its loss is known, just before they are needed.
+    ``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` all call one
+    function of ``torch.autograd``. It is replaced while there is a listener (torch's own tracing
+    replaces the same function). Therefore a listener can put hooks on a graph when its loss is
+    known, just before they are needed.
     """
     return _replaced.listen(listener)
 
 
 @contextlib.contextmanager
 def unheard() -> Iterator[None]:
-    """Tell nobody of backwards in the block on this thread, which are our own."""
+    """Call no listener for backwards in the block on this thread: they are our own."""
     _ours.runs = True
     try:
         yield
@@ -80,7 +83,7 @@ def unheard() -> Iterator[None]:
 def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def run_backward(roots: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-        inside = current_graph_task() != -1  # it is then part of that backward
+        inside = current_graph_task() != -1  # then it is part of the running backward
         is_ours = getattr(_ours, "runs", False)
         is_seen = _replaced.listeners and not inside and not is_ours
         if not is_seen or (is_capturing() and note_captured()):

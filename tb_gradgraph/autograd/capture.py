@@ -1,4 +1,4 @@
-"""A graph of a model, from one forward that leaves nothing behind; or of tensors that are there."""
+"""Capture the graph of a model from a forward of our own, or the graph of tensors that exist."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def capture_model(
     where: str,
     all_ranks: bool = False,
 ) -> None:
-    """Run ``model`` forward and backward once and let ``prepare``'s observer see it.
+    """Run ``model`` forward and backward, observed by what ``prepare`` returns.
 
     Raises:
-        CaptureError: No output can be differentiated, or the model would wait for
-            other processes (not with ``all_ranks``).
+        CaptureError: No output can be differentiated, or the model would wait for other processes
+            (only without ``all_ranks``).
         Exception: What the model or ``loss_fn`` raises, unchanged.
     """
     check_circumstances(where)
@@ -98,7 +98,7 @@ def capture_model(
 
 
 def _told_if_constant(objective: Objective, where: str) -> Objective:
-    """Warn if what is differentiated is a constant, and say so in its description."""
+    """Warn if the objective is a constant, and say so in its description."""
     if objective.is_own_loss:
         return objective
     operation = ends_in_constant_sum([root.tensor for root in objective.roots])
@@ -142,10 +142,10 @@ def _differentiate(
     Args:
         objective: What to differentiate.
         built: Its graph.
-        accumulating: The model, if its graph works only in a backward that
-            accumulates; then ``.grad`` of its parameters is lent to that.
-        earlier: Whether part of the graph was, or may have been, there before (a hidden state
-            not detached); it is the user's, and is not freed.
+        accumulating: The model, if its graph works only in a backward that accumulates. This
+            backward then uses ``.grad`` of its parameters temporarily.
+        earlier: Whether part of the graph existed, or may have existed, before (a hidden state that
+            was not detached). That part is the user's and is not freed.
     """
     roots = [root.tensor for root in objective.roots]
     leaves = [leaf for _, leaf in built.leaves]
@@ -158,7 +158,7 @@ def _differentiate(
 
 
 def _seed_rows(built: BuiltGraph, objective: Objective) -> dict[int, torch.Tensor]:
-    """Return each root's seed by the root's row, and by the row of the edge into it."""
+    """Return the seed of each root, by the row of the root and of the edge into it."""
     graph = built.graph
     into = {edge.target: row for edge, row in zip(graph.edges, graph.edge_rows.tolist())}
     indices = [index for index, node in enumerate(graph.nodes) if node.kind == "root"]

@@ -1,4 +1,4 @@
-"""Hooks on a graph give way to a compiled backward over it, which would take them in."""
+"""Remove hooks from a graph before a compiled backward, which would compile them too."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from tb_gradgraph.autograd.torch_internals.private import has
 
 
 def make_way_for_compiled(observer: BackwardObserver, where: str) -> None:
-    """Remove ``observer``, with a warning, when a backward begins that is itself compiled.
+    """Remove ``observer``, with a warning, when a compiled backward begins.
 
-    Nobody listens where the compiler is not loaded, because nothing is compiled there; nor
-    where torch lacks what tells of backwards (private.py). After a backward over the graph
-    listening soon ends: a graph may live on, because a gradient of its own leaf may hold it.
+    There is no listener if the compiler is not loaded, because then nothing is compiled. There is
+    none either if torch lacks the function by which backwards are noticed (private.py). Listening
+    ends soon after a backward over the graph, because a graph may live long: the gradient of its
+    own leaf may hold it.
     """
     if "torch._dynamo" in sys.modules and has("torch.autograd._engine_run_backward"):
         way = _Way(weakref.ref(observer), where)
@@ -27,7 +28,7 @@ def make_way_for_compiled(observer: BackwardObserver, where: str) -> None:
 
 
 class _Way:
-    """Hears of backwards on behalf of an observer, which it does not keep alive."""
+    """Listens to backwards for an observer, which it does not keep alive."""
 
     is_awake = True
 
@@ -37,7 +38,7 @@ class _Way:
         self.stop: Callable[[], None] | None = None
 
     def on_backward(self, call: BackwardCall) -> None:
-        """See whether it is compiled."""
+        """Remove the observer if this backward is compiled."""
         observer = self._observer()
         if observer is not None and observer.is_armed and is_backward_compiled():
             observer.remove()
@@ -50,7 +51,7 @@ class _Way:
             self.end()
 
     def end(self) -> None:
-        """Stop listening; harmless when done twice. The old callback holds this object in a cycle."""
+        """Stop listening. A second call does nothing. The old callback holds this object in a cycle."""
         stop, self.stop = self.stop, None
         if stop is not None:
             stop()

@@ -1,4 +1,4 @@
-"""Which rows of a graph the user asked for."""
+"""Find the rows of a graph that the user selected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tb_gradgraph.graph import Edge, Graph, Node
 Part = str | torch.Tensor | torch.nn.Module
 Selector = Part | Callable[[Node], bool] | Sequence[Part]
 LEVELS = ("param", "module", "op")
-_NAMED = 6  # names of nodes in a warning
+_NAMED = 6  # how many names of nodes a warning gives
 
 
 def selected_rows(
@@ -74,7 +74,7 @@ def warn_of_nothing(built: BuiltGraph, rows: frozenset[int] | None, level: str, 
 def matching_rows(
     built: BuiltGraph, model: torch.nn.Module | None, selector: Selector, where: str
 ) -> set[int]:
-    """Return the rows of every node, and of every edge into a slot, that ``selector`` matches."""
+    """Return the rows of nodes, and of the edges from their slots, that ``selector`` matches."""
     graph = built.graph
     offsets = graph.slot_offsets.tolist()
     matches = _predicate(built, model, selector, where)
@@ -85,7 +85,7 @@ def matching_rows(
 
 
 def _parts(selector: Selector, where: str) -> list[object] | None:
-    """Return the parts of a selector, ``None`` for a function of a node."""
+    """Return the parts of a selector; ``None`` if it is a function of a node."""
     if isinstance(selector, (str, torch.Tensor, torch.nn.Module)):
         return [selector]
     if callable(selector):
@@ -154,7 +154,7 @@ def _kind(part: object) -> str:
 def _indices(
     built: BuiltGraph, model: torch.nn.Module | None, part: object, where: str
 ) -> Iterator[int]:
-    """Yield the nodes that a selected tensor or module stands for."""
+    """Yield the indices of the nodes that belong to a selected tensor or module."""
     if isinstance(part, torch.nn.Module):
         yield from _inside(built.graph, model, part)
         owned = set(map(id, part.parameters()))  # even if no call of it was seen
@@ -178,7 +178,7 @@ def _inside(graph: Graph, model: torch.nn.Module | None, part: torch.nn.Module) 
 
 
 def _at_level(graph: Graph, rows: set[int], level: str) -> set[int]:
-    """Keep the rows of leaves and roots, at ``"module"`` also those of what leaves a module call."""
+    """Keep the rows of leaves and roots, and at ``"module"`` also those of module outputs."""
     if level == "op":
         return rows
     offsets = graph.slot_offsets.tolist()

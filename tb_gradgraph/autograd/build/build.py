@@ -1,4 +1,4 @@
-"""Autograd's graph and what the forward trace saw, joined into one Graph."""
+"""Join autograd's graph and what was seen of the forward into one Graph."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ UNKNOWN_DTYPE = "unknown"
 
 @dataclasses.dataclass(frozen=True)
 class BuiltGraph:
-    """A graph, and where its live autograd nodes and leaves are in it."""
+    """A graph, and the place of each live autograd node and leaf in it."""
 
     graph: Graph
     node_of: Mapping[AutogradNode, int]
     values: Mapping[int, torch.Tensor]  # by row: small tensors, copied
     leaves: tuple[tuple[int, torch.Tensor], ...]  # node index and leaf tensor
-    drawn: Mapping[int, int]  # node index of every leaf by ``id``, even those out of reach
+    drawn: Mapping[int, int]  # node index of every leaf by ``id``, even of those that no gradient reaches
 
 
 def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) -> BuiltGraph:
@@ -44,7 +44,7 @@ def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) ->
     for node in walked.nodes:
         added.add(node)
     added.add_unused()
-    for edge in walked.edges:  # first, because only these need autograd's own positions
+    for edge in walked.edges:  # these first, because only these need autograd's own positions
         source, target = added.node_of[edge.source], added.node_of[edge.target]
         draft.add_edge(source, edge.source_slot, target, edge.target_input)
     for leaf, user in added.hidden_uses:
@@ -58,7 +58,7 @@ def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) ->
 
 
 class _AutogradNodes:
-    """Adds autograd's nodes, operations and leaves, and remembers where each went."""
+    """Adds autograd's nodes, operations and leaves, and remembers the index of each."""
 
     def __init__(
         self, forward: Forward, draft: GraphDraft, sources: SourceNodes, walked: Walk
@@ -66,8 +66,8 @@ class _AutogradNodes:
         self.node_of: dict[AutogradNode, int] = {}
         self.by_number: dict[int, int] = {}
         self.by_leaf: dict[int, int] = {}  # by the tensor's id
-        self.drawn: dict[int, int] = {}  # the same, with leaves that nothing uses
-        self.hidden_uses: list[tuple[int, int]] = []  # leaf, and the operation that uses it unseen
+        self.drawn: dict[int, int] = {}  # the same, including leaves that nothing uses
+        self.hidden_uses: list[tuple[int, int]] = []  # leaf, and the operation that uses it, not as an input
         self.leaves: list[tuple[int, torch.Tensor]] = []
         self.faults = NodeFaults()
         self._forward = forward
@@ -86,7 +86,7 @@ class _AutogradNodes:
             self.node_of[node] = self._add_unread(node, error)
 
     def _add_unread(self, node: AutogradNode, error: Exception) -> int:
-        """Draw a node that could not be read, with the slots that its users take."""
+        """Add a node that could not be read, with the slots that its users need."""
         name = type(node).__name__
         self.faults.note(name, error)
         slots = [_slot("", *described, False) for described in self._unknown_slots(node)]
@@ -98,12 +98,12 @@ class _AutogradNodes:
         return [((), UNKNOWN_DTYPE)] * (max(used, default=0) + 1)
 
     def add_feeding(self) -> None:
-        """Draw the parameters that feed the graph only through operations without gradient."""
+        """Add the parameters that feed the graph only through operations without gradient."""
         for parameter, how in self._forward.feeding:
             self.by_leaf[id(parameter)] = self._draw_leaf(parameter, how)
 
     def add_unused(self) -> None:
-        """Draw the parameters outside the graph, unless they feed it without gradient."""
+        """Add the parameters outside the graph, unless they feed it without gradient."""
         given = self._sources.given()
         for parameter, reason in self._forward.unused:
             if parameter.requires_grad or id(parameter) not in given:
@@ -162,7 +162,7 @@ class _AutogradNodes:
 
 
 def _kept(leaf: torch.Tensor) -> WhyNone:
-    """Say whether a leaf's gradient will be of a class that does not give its elements."""
+    """Say why a leaf's gradient cannot be read, if its class does not give access to elements."""
     if elements_of(leaf.detach()) is not None:
         return NOT_KNOWN
     return WhyNone("", f"{type(leaf).__name__} does not give its elements to be read.")
@@ -170,7 +170,7 @@ def _kept(leaf: torch.Tensor) -> WhyNone:
 
 @functools.lru_cache(maxsize=4096)
 def _slot(name: str, shape: tuple[int, ...], dtype: str, retains_grad: bool) -> Slot:
-    """Return the slot of an operation with gradient; most slots are alike."""
+    """Return the slot of an operation with gradient; cached, because most slots are equal."""
     return Slot(name, shape, dtype, True, retains_grad)
 
 

@@ -1,4 +1,4 @@
-"""A graph while it is being put together."""
+"""A graph that is being built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tb_gradgraph.graph import Edge, Graph, Node, NodeKind, Scope, Slot
 
 
 class GraphDraft:
-    """Nodes, edges and values so far; nodes are added, and named, in forward order."""
+    """Nodes, edges and values so far. Nodes are added, and named, in forward order."""
 
     def __init__(self, scopes: Sequence[Scope]) -> None:
         self.nodes: list[Node] = []
@@ -34,7 +34,7 @@ class GraphDraft:
         note: str = "",
         order: int = 1,
     ) -> int:
-        """Add an operation; without gradient if no slot requires it. Return its index."""
+        """Add an operation, and return its index. It has no gradient if no slot requires one."""
         name, key = self._names.of_operation(scope, operation)
         leaf = not any(slot.requires_grad for slot in slots)
         node = Node(
@@ -70,12 +70,12 @@ class GraphDraft:
         self._edges[target, position] = Edge(source, slot, target, position)
 
     def keep_value(self, node: int, slot: int, value: torch.Tensor | None) -> None:
-        """Keep the value of a slot, unless it has none or one is kept already."""
+        """Keep the value of a slot, unless there is none or one is kept already."""
         if value is not None:
             self._values.setdefault((node, slot), value)
 
     def copy_small(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """Copy a tensor that is small enough to be kept whole."""
+        """Return a copy of a tensor that is small enough to be kept whole."""
         return small_copy(tensor)
 
     def freeze(self) -> tuple[Graph, dict[int, torch.Tensor]]:
@@ -91,7 +91,7 @@ class GraphDraft:
 
 
 def slot_of(tensor: torch.Tensor) -> Slot:
-    """Describe a tensor; adding it gives it its name."""
+    """Return the slot of a tensor. It gets its name when it is added."""
     dtype, shape = dtype_name(tensor.dtype), plain_shape(tensor.shape)
     placement = placement_of(tensor)
     return Slot("", shape, dtype, tensor.requires_grad, tensor.retains_grad, placement)

@@ -13,7 +13,7 @@ class NodeNames:
 
     def __init__(self, scopes: Sequence[Scope]) -> None:
         self._scopes = scopes
-        self._ordinals: dict[str, int] = {}  # by the scope's place and the operation
+        self._ordinals: dict[str, int] = {}  # by scope and operation
         self._taken: set[str] = set()
         self._repeats: dict[str, int] = {}
 
@@ -41,7 +41,7 @@ class NodeNames:
 
 @functools.lru_cache(maxsize=1024)
 def readable(operation: str) -> str:
-    """Turn autograd's name of an operation into torch's: ``AddmmBackward0`` into ``addmm``."""
+    """Return torch's name for autograd's name of an operation: ``addmm`` for ``AddmmBackward0``."""
     stem = operation.rstrip("0123456789").removesuffix("Backward")
     if stem == operation:
         return operation  # a custom Function keeps its class's name

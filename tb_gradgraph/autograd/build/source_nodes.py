@@ -1,4 +1,4 @@
-"""What feeds the graph without gradient: operations that the trace saw, and tensors from outside."""
+"""Add what feeds the graph without gradient: traced operations, and tensors from outside."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tb_gradgraph.graph import Slot
 
 
 class SourceNodes:
-    """Adds each traced source that reaches an autograd node, just before the first node that it reaches."""
+    """Adds each traced source that feeds an autograd node, just before the first node that it feeds."""
 
     def __init__(self, forward: Forward, draft: GraphDraft) -> None:
         self._forward = forward
         self._draft = draft
-        self._index_of: dict[int, int] = {}  # node by its source's index
+        self._index_of: dict[int, int] = {}  # node index, by the index of its source
 
     def add_for_operation(self, number: int) -> None:
-        """Add what the autograd node ``number`` is the first to need."""
+        """Add the sources that the autograd node ``number`` needs first."""
         self._add_all([origin for _, origin in self._forward.untracked_inputs.get(number, ())])
 
     def add_for_leaf(self, identity: int) -> None:
-        """Add what computed a leaf, by the leaf's ``id``, before it was made to require grad."""
+        """Add the sources that computed a leaf, given by its ``id``, before it was made to require grad."""
         if identity in self._forward.leaf_origins:
             self._add_all([self._forward.leaf_origins[identity]])
 
@@ -63,7 +63,7 @@ class SourceNodes:
             self._draft.add_edge(found, slot, target, position)
 
     def _add_all(self, pending: list[Origin]) -> None:
-        """Add the sources among ``pending`` and all they are computed from, in forward order."""
+        """Add the sources ``pending`` and everything they were computed from, in forward order."""
         found: set[int] = set()
         while pending:
             kind, index, _ = pending.pop()

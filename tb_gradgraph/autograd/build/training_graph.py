@@ -31,7 +31,7 @@ def build_training_graph(
         roots: What the backward begins with.
         forward: What has been seen of the step so far.
         owned: Kind and names of parameters and buffers, by ``id``.
-        parameters: Those to draw even if the graph does not reach them.
+        parameters: Parameters to draw even if the graph does not reach them.
         frame: Where the backward was called; its variables give names.
     """
     seen = forward.so_far(owned, frame, walk(roots))

@@ -1,4 +1,4 @@
-"""What no gradient can reach, and why: cut off, not part of the loss, unused, frozen."""
+"""Find what no gradient can reach, and why: cut off, not part of the loss, unused, frozen."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ INSIDE_ELSEWHERE = WhyNone(
 def walk_behind_cuts(
     roots: Sequence[torch.Tensor], forward: Forward, parameters: Iterable[torch.Tensor]
 ) -> tuple[Walk, Forward]:
-    """Walk from ``roots``, then on from every tensor of the graph that was cut off from gradients.
+    """Walk from ``roots``, and then from every tensor of the graph that was cut off from gradients.
 
     Returns:
-        The walk; and ``forward``, which now knows where each leaf behind a cut was cut off, and
+        The walk, and ``forward`` with two additions: where each leaf behind a cut was cut off, and
         which of ``parameters`` are not in the graph at all.
     """
     reached = walked = walk(roots)
     forward = _without_shared_numbers(walked, forward)
-    cuts: dict[int, TracedSource] = {}  # what cut each node off, by the node's number
+    cuts: dict[int, TracedSource] = {}  # the cut in front of each node, by the node's number
     while True:
         read = list(_read_without_gradient(walked, forward))
         new = {number: source for kind, number, source in read if kind == "slot"}
@@ -75,7 +75,7 @@ def walk_behind_cuts(
 
 
 def _without_shared_numbers(walked: Walk, forward: Forward) -> Forward:
-    """Drop numbers that two nodes have: each thread counts alone, so one of the two is not ours."""
+    """Drop numbers that two nodes share. Each thread counts for itself, so one of the two is not ours."""
     numbers = collections.Counter(map(forward.number_of, walked.nodes))
     shared = {number for number, count in numbers.items() if number >= 0 and count > 1}
     if not shared:
@@ -93,7 +93,7 @@ def _read_without_gradient(
 ) -> Iterator[tuple[str, int, TracedSource]]:
     """Yield each slot and leaf that feeds the graph through operations without gradient.
 
-    Each comes as kind and identity, as in ``Origin``, with the operation that reads it.
+    Each is yielded as kind and identity, as in ``Origin``, with the operation that reads it.
     """
     pending: list[Origin] = []
     for node in walked.nodes:
@@ -117,7 +117,7 @@ def _read_without_gradient(
 def _cut_leaves(
     reached: Walk, cuts: dict[int, TracedSource], forward: Forward
 ) -> dict[int, WhyNone]:
-    """Say where the cut is for each leaf, by ``id``, that only a cut leads to."""
+    """Say where the cut is, for each leaf (by ``id``) that is reached only through a cut."""
     found: dict[int, WhyNone] = {}
     seen = set(reached.nodes)
     for number, source in sorted(cuts.items(), key=lambda cut: cut[0]):
@@ -153,7 +153,7 @@ def _missing(
 
 
 def _inside(forward: Forward) -> dict[int, WhyNone]:
-    """Say why leaves are not in the graph that a custom Function uses unseen."""
+    """Say why some leaves are not in the graph: a custom Function uses them without having them as inputs."""
     found: dict[int, WhyNone] = {}
     for number, hidden in forward.hidden_leaves.items():
         for key, leaf in hidden.items():
@@ -178,7 +178,7 @@ def _reason(parameter: torch.Tensor, forward: Forward) -> WhyNone:
 
 
 def _as_called(call: tuple[str, bool] | None) -> WhyNone:
-    """Say what is known if only module calls were seen, not operations."""
+    """Say why parameters are not in the graph, if only module calls were seen and not operations."""
     if call is None:
         return NOT_CALLED
     line, has_gradient = call

@@ -1,4 +1,4 @@
-"""The hooks that sit on autograd nodes and leaves, and how they are taken away."""
+"""The hooks on autograd nodes and leaves, and their removal."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from torch.utils.hooks import RemovableHandle
 
 from tb_gradgraph.autograd.gradients.threads import forget_table, gate
 
-#: What to undo: a hook, and the leaf tensor it sits on (None: it is on an autograd node).
+#: A hook to remove, and the leaf tensor it is on (None: it is on an autograd node).
 Attached = tuple[RemovableHandle, torch.Tensor | None]
 
 
 class Observer(Protocol):
-    """What hooks report: gradients as they come, and how a pass ended."""
+    """What hooks call: with each gradient, and at the end of a pass."""
 
     def see(self, rows: Iterable[int], gradient: torch.Tensor | None, begins: bool = True) -> None:
-        """Take in the gradient of ``rows``; ``begins`` says that it may be the first of its pass."""
+        """Take the gradient of ``rows``; ``begins`` says that it may be the first of its pass."""
 
     def end(self, task: int) -> None:
-        """Finish the pass of a graph task that has ended well."""
+        """Finish the pass of a graph task that ended without an error."""
 
     def forget(self, task: int) -> None:
-        """Drop what is held for a graph task, however it ended."""
+        """Drop everything held for a graph task, however it ended."""
 
 
 class EndOfPass:
-    """Called by the engine when a backward has ended well; the engine drops it in any case."""
+    """Called by the engine if a backward ends without an error. The engine drops it in any case."""
 
     def __init__(self, observer: Observer, task: int) -> None:
         self._observer = observer
@@ -44,28 +44,28 @@ class EndOfPass:
 
 
 class SlotHook:
-    """What flows into a node, summed over its users: the gradient of each slot."""
+    """Reads the gradients that flow into a node, summed over its users: one for each slot."""
 
     def __init__(self, observer: Observer, rows: Sequence[tuple[int, ...]]) -> None:
         self._observer = observer
         self._rows = rows
 
     def __call__(self, gradients: tuple[torch.Tensor | None, ...]) -> None:
-        """Read what flows into the node."""
+        """Read the gradients that flow into the node."""
         for rows, gradient in zip(self._rows, gradients):
             if gradient is not None:
                 self._observer.see(rows, gradient)
 
 
 class EdgeHook:
-    """What a node sends to each input: the edge's own share."""
+    """Reads what a node sends to each input: the share of one edge."""
 
     def __init__(self, observer: Observer, rows: Mapping[int, int]) -> None:
         self._observer = observer
         self._rows = rows
 
     def __call__(self, sent: Sequence[torch.Tensor | None], _received: Any) -> None:
-        """Read what the node sends to its inputs."""
+        """Read the gradients that the node sends to its inputs."""
         for position, row in self._rows.items():
             gradient = sent[position] if position < len(sent) else None
             if gradient is not None:
@@ -73,9 +73,9 @@ class EdgeHook:
 
 
 class LeafHook:
-    """The gradient of a leaf, summed over this backward, before it is accumulated."""
+    """Reads the gradient of a leaf, summed over this backward, before it is accumulated."""
 
-    #: A copy of the tensor is not observed, so torch need not warn about it.
+    #: Tells torch not to warn when the tensor is copied; a copy is not observed.
     __torch_unserializable__ = True
 
     def __init__(self, observer: Observer, rows: tuple[int, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Read the gradients that a backward sends through a graph, without touching tensors."""
+"""Read the gradients that a backward sends through a graph, without changing tensors."""
 
 from __future__ import annotations
 
@@ -33,29 +33,28 @@ from tb_gradgraph.autograd.torch_internals.tensor_classes import elements_of, pl
 
 
 class GradientSink(Protocol):
-    """What takes the gradients of one backward pass; a new one is made for each pass."""
+    """Takes the gradients of one backward pass; a new one is made for each pass."""
 
     def add(self, row: int, gradient: torch.Tensor, placement: str = "") -> None:
-        """Take in the gradient of ``row``, on the autograd thread that computed it.
+        """Take the gradient of ``row``, on the autograd thread that computed it.
 
-        ``placement`` says where it lies, if this process has only a part (``Slot.placement``).
+        ``placement`` says which part this process has, if it has only a part (``Slot.placement``).
         """
 
     def leave_out(self, row: int, error: Exception) -> None:
         """Note that the gradient of ``row`` could not be read."""
 
     def finish(self) -> None:
-        """Hear that the pass has ended, on the thread that called backward."""
+        """Finish the pass, on the thread that called backward."""
 
 
 class BackwardObserver:
     """Watch every backward over one graph for as long as the graph lives.
 
-    Hooks sit on autograd nodes, which hold the observer and take it with them when
-    the graph goes, and on leaf tensors, which do not hold it: those hooks are cleared
-    when the observer goes, or by ``remove``. Our fault at one node or leaf costs only
-    its rows; elsewhere it disarms the observer with one warning. It never reaches the
-    user's backward.
+    Hooks are put on autograd nodes and on leaf tensors. The nodes hold the observer, so it goes
+    when the graph goes. Leaves do not hold it; their hooks are removed when the observer goes, or
+    by ``remove``. An error of ours at one node or leaf costs only its rows. Any other error of ours
+    turns the observer off with one warning. It never reaches the user's backward.
     """
 
     def __init__(self, make_sink: Callable[[int], GradientSink]) -> None:
@@ -63,13 +62,13 @@ class BackwardObserver:
         self._make_sink = make_sink
         self._attached: list[Attached] = []
         self._active: dict[int, GradientSink] = {}
-        self._first_numbers: dict[int, tuple[int, int]] = {}  # for passes with create_graph
+        self._first_numbers: dict[int, tuple[int, int]] = {}  # if create_graph is used
         self._seeds: Mapping[int, torch.Tensor] = {}
         self._accumulated: Sequence[tuple[torch.Tensor, tuple[int, ...]]] = ()
         self._unhooked: dict[int, Exception] = {}  # rows that no hook reads
         self._passes = 0
         self._armed = False
-        self._only_ours = False  # whether every backward seen runs over this graph
+        self._only_ours = False  # whether every backward that we see runs over this graph
         self._lock = threading.Lock()
         self.failure: Exception | None = None
         weakref.finalize(self, detach, self._attached).atexit = False
@@ -81,14 +80,14 @@ class BackwardObserver:
         seeds: Mapping[int, torch.Tensor] | None = None,
         accumulates: bool = False,
     ) -> None:
-        """Hook the graph's nodes and leaves; one that refuses a hook is left out of every pass.
+        """Put hooks on the graph's nodes and leaves. One that refuses a hook is left out of every pass.
 
         Args:
-            built: The graph; its autograd nodes are hooked but not kept.
+            built: The graph; its autograd nodes get hooks but are not kept.
             wanted: The rows to read, ``None`` for all.
             seeds: The gradients, by row, that every pass begins with, if known.
-            accumulates: Whether each leaf's gradient is its ``.grad`` at the end of a pass, because
-            part of it comes from a backward within the backward.
+            accumulates: Whether the gradient of a leaf is its ``.grad`` at the end of a pass. This
+                is so if part of it comes from a backward within the backward.
         """
         self._armed = True
         self._only_ours = seeds is not None and not accumulates
@@ -134,16 +133,16 @@ class BackwardObserver:
         return self._passes > 0
 
     def remove(self) -> None:
-        """Take every hook away. Harmless when done twice."""
+        """Remove every hook. A second call does nothing."""
         self._armed = False
         self._accumulated = ()
         detach(self._attached)
 
     def see(self, rows: Iterable[int], gradient: torch.Tensor | None, begins: bool = True) -> None:
-        """Hand one gradient to the sink of the running backward.
+        """Pass one gradient to the sink of the running backward.
 
-        A leaf's gradient (``begins`` false) opens no pass, because it may belong to another
-        graph that shares the leaf. A Function returns None for no gradient.
+        The gradient of a leaf (``begins`` is false) does not begin a pass, because it may belong to
+        another graph that shares the leaf. A Function returns None if there is no gradient.
         """
         if not self._armed or gradient is None:
             return
@@ -179,7 +178,7 @@ class BackwardObserver:
             return self._active[task]
 
     def end(self, task: int) -> None:
-        """Finish the pass of a backward that has ended well."""
+        """Finish the pass of a backward that ended without an error."""
         thread, first = self._first_numbers.pop(task, (0, 0))
         if thread == threading.get_ident():
             note_backward(first, next_sequence_nr())
@@ -212,7 +211,7 @@ def _hook_of_leaf(leaf: torch.Tensor) -> Callable[[Any], RemovableHandle]:
 
 
 def _add(sink: GradientSink, rows: Iterable[int], gradient: torch.Tensor) -> None:
-    """Hand over one gradient; whatever is raised by that costs only its rows."""
+    """Pass on one gradient. An error costs only its rows."""
     try:
         elements = elements_of(gradient)
         if elements is not None:

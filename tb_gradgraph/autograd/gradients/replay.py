@@ -1,4 +1,4 @@
-"""A graph met again: find its rows among new autograd nodes without rebuilding it."""
+"""Find the rows of a known graph among new autograd nodes, without building the graph again."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 )
 from tb_gradgraph.graph import Graph, Node
 
-#: Gradients with more elements are reduced in the hook, while they are in cache; smaller
-#: ones are held, and reduced together.
+#: Gradients with more elements are reduced in the hook, while they are in cache; smaller ones are
+#: held and reduced together.
 LARGE = 131_072
-LARGE_ON_DEVICE = 4096  # on accelerators memory is dearer and many kernels run at once
+LARGE_ON_DEVICE = 4096  # accelerators have less memory, and run many kernels at once
 #: How many elements are held before they are reduced: 16 MiB of float32.
 HELD = 4_194_304
 
-#: What makes two graphs the same: the kinds of node in the order of ``reach``, the places in
-#: it of each node's inputs, and the leaves among them.
+#: Two graphs are the same if these are: the kinds of nodes in the order of ``reach``, the place of
+#: each input of each node in that order, and the leaves among the inputs.
 Fingerprint = tuple[tuple[type, ...], tuple[int, ...], tuple["int | None", ...]]
 
 SlotRows = tuple[tuple[int, ...], ...]
@@ -49,11 +49,11 @@ def reach(
 ) -> tuple[list[AutogradNode], list[torch.Tensor], list[int]]:
     """Return every node that a backward from ``roots`` could reach, breadth first.
 
-    The order is the same whenever the structure is. About 1 us a node.
+    The order depends only on the structure. Takes about 1 us per node.
 
     Returns:
-        The nodes, the leaves among them, and for each input of each node the place of the node
-        that made it, -1 if it takes no gradient.
+        The nodes, the leaves among them, and for each input of each node the place of the node that
+        made it (-1 if it takes no gradient).
     """
     order = list(dict.fromkeys(_root_node(root) for root in roots))
     places = {node: place for place, node in enumerate(order)}
@@ -82,7 +82,7 @@ def _root_node(root: Any) -> AutogradNode:
 def fingerprint(
     order: Sequence[AutogradNode], wiring: Sequence[int], leaves: Sequence[int | None]
 ) -> Fingerprint:
-    """Tell structures apart by what ``reach`` returned; ``leaves`` are numbers. Shapes do not count."""
+    """Return a value that identifies a structure, from the result of ``reach``. Shapes do not count."""
     return tuple(map(type, order)), tuple(wiring), tuple(leaves)
 
 
@@ -94,24 +94,24 @@ class NodeToRead:
     rows: SlotRows
     number: int  # backward runs from the greatest number to the least
     size: int  # how many elements its slots have
-    at_once: bool  # read in the hook: its gradient is large, or may change
+    at_once: bool  # read it in the hook, because its gradient is large or may change
 
 
 class Shared(NamedTuple):
-    """Rows, and in the same order the rows whose statistics they share."""
+    """Rows, and in the same order the rows whose statistics they use."""
 
     rows: np.ndarray
     sources: np.ndarray
 
 
 class Replay:
-    """A graph, and where in ``reach``'s order the nodes are that fill its rows.
+    """A graph, and the places (in the order of ``reach``) of the nodes that fill its rows.
 
     Attributes:
         graph: The graph.
         leaf_rows: The row of each of ``reach``'s leaves, None if it is not read.
         rows_at: The rows of each slot of each node that is read, by the node's place.
-        same: Rows that need no separate reading, with the rows whose statistics they share.
+        same: Rows that need not be read, with the rows whose statistics they use.
         shared: The same as arrays.
     """
 
@@ -122,7 +122,7 @@ class Replay:
         leaves: Sequence[torch.Tensor],
         wanted: frozenset[int] | None,
     ) -> None:
-        self.graph: Graph = built.graph  # placed, once gradients have been seen
+        self.graph: Graph = built.graph  # with placements, once gradients have been seen
         slots = frozenset(range(built.graph.slot_count))
         rows = slots if wanted is None else slots & wanted
         places = {node: place for place, node in enumerate(order)}
@@ -139,7 +139,7 @@ class Replay:
         ]
         self._all.sort(key=lambda node: -node.number)
         self.rows_at: Mapping[int, SlotRows] = {node.place: node.rows for node in self._all}
-        self.is_checked = False  # whether sharing rows were once read and compared
+        self.is_checked = False  # whether the rows in ``same`` were once read and compared
         self.same: dict[int, int] = shared_rows(built.graph, rows)
         index_of = {index: node for node, index in built.node_of.items()}
         additions = [index_of[index] for index in sharing_additions(built.graph, self.same)]
@@ -149,18 +149,18 @@ class Replay:
             if index_of.get(edge.target) in places and index_of.get(edge.source) in places
         ]
         self._additions = [places[node] for node in additions if node in places]
-        for node in self._all:  # a root's row besides that of the slot it ends
+        for node in self._all:  # a root's row, besides that of the slot that it ends
             for first, *others in filter(None, node.rows):
                 self.same.update(dict.fromkeys(others, self.same.get(first, first)))
         self._set_shared()
 
     def place(self, placements: Mapping[int, str]) -> None:
-        """Note, by row, where gradients lie of which this process has a part."""
+        """Note the placement of gradients of which this process has only a part, by row."""
         if placements:
             self.graph = self.graph.placed(placements)
 
     def forget_sharing(self, row: int) -> None:
-        """Read ``row`` separately from now on: its numbers differed from those it was to share."""
+        """Read ``row`` separately from now on: its numbers differed from those that it should share."""
         self.same.pop(row, None)
         self._set_shared()
 
@@ -173,7 +173,7 @@ class Replay:
         )
 
     def _hands_on(self, order: Sequence[AutogradNode]) -> bool:
-        """Return whether additions and expansions hand their gradient on unchanged in this graph too."""
+        """Return whether additions and expansions pass on their gradient unchanged in this graph too."""
         return all(
             getattr(order[place], "_saved_alpha", None) == 1 for place in self._additions
         ) and all(
@@ -191,19 +191,19 @@ class Replay:
         share: bool,
         refused: Callable[[SlotRows, Exception], None],
     ) -> list[Any]:
-        """Hook the nodes of ``order``; return the handles.
+        """Put hooks on the nodes of ``order``; return the handles.
 
         Args:
             order: What ``reach`` returned for a graph of the same fingerprint.
             take: Gets the place of a node and the gradients of its slots, on the autograd
                 thread that computed them. Must return None.
-            take_and_reduce: Gets the same when so much is held that it has to be reduced.
-            take_at_once: Gets the rows of the slots instead, if the gradient is to be read in
-                the hook.
-            make_hook: Makes a hook that reads every gradient at once. It gets the rows, and
-                ``take_at_once`` for gradients that it cannot read; None: there is none.
+            take_and_reduce: Gets the same, once so much is held that it has to be reduced.
+            take_at_once: Gets the rows of the slots instead of the place, if the gradient has to be
+                read in the hook.
+            make_hook: Makes a hook that reads every gradient at once; None if there is none. It
+                gets the rows, and ``take_at_once`` for gradients that it cannot read.
             share: Whether to leave out rows in ``same``.
-            refused: Called with each node that takes no hook.
+            refused: Called with each node that refuses a hook.
         """
         share = share and self._hands_on(order)
         handles = []
@@ -226,7 +226,7 @@ class Replay:
 
 
 def _without(nodes: Sequence[NodeToRead], same: Mapping[int, int]) -> list[NodeToRead]:
-    """Leave out the nodes whose rows all share the statistics of others."""
+    """Leave out the nodes whose rows all use the statistics of other rows."""
     return [node for node in nodes if not all(row in same for rows in node.rows for row in rows)]
 
 
@@ -242,7 +242,7 @@ def _node_to_read(
     try:
         at_once = max(sizes) > _most_held(node) or _may_become_grad(built, node, drawn, uses)
         number = sequence_nr(node) if HAS_NUMBERS else -place
-    except Exception:  # a node that does not say what it is
+    except Exception:  # a node that does not give its name
         at_once, number = True, -place
     return NodeToRead(place, rows, number, sum(sizes), at_once)
 
@@ -255,9 +255,9 @@ def _most_held(node: AutogradNode) -> int:
 def _may_become_grad(
     built: BuiltGraph, node: AutogradNode, drawn: Node, uses: Mapping[int, int]
 ) -> bool:
-    """Return whether the memory of a node's gradient may become a ``.grad``, where a hook may write.
+    """Return whether a node's gradient may become a ``.grad``, to which a user's hook may write.
 
-    A leaf with only one user takes over what that user sends, through a transpose too.
+    A leaf with only one user adopts the tensor that this user sends, also through a transpose.
     """
     if not only_reshapes(drawn.operation):
         return False

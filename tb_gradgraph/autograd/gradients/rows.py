@@ -1,4 +1,4 @@
-"""Which rows of a graph each live autograd node and leaf fills."""
+"""Find the rows of a graph that each live autograd node and leaf fills."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.build.build import BuiltGraph
 
-#: Rows by slot (a root's row beside the slot it ends), and by input for the edges that share a slot.
+#: Rows by slot (with a root's row next to that of its slot), and by input for edges that share a slot.
 NodeRows = tuple[tuple[tuple[int, ...], ...], Mapping[int, int]]
 
 
@@ -18,8 +18,8 @@ def rows_of_nodes(
 ) -> Mapping[AutogradNode, NodeRows]:
     """Find the rows of each operation to hook, only ``wanted`` ones (None: all).
 
-    Operations that use a wanted leaf are included even if no row is theirs, because only
-    they can tell whether a gradient that reaches the leaf runs over this graph.
+    Operations that use a wanted leaf are included even if they have no row. Only they show whether
+    a gradient that reaches the leaf comes through this graph.
     """
     slots, edges = _slot_rows(built, wanted), _edge_rows(built, wanted)
     offsets = built.graph.slot_offsets.tolist()
@@ -46,7 +46,7 @@ def rows_of_leaves(
 
 
 def _slot_rows(built: BuiltGraph, wanted: frozenset[int] | None) -> Mapping[int, tuple[int, ...]]:
-    """Return the rows that a slot's gradient fills: its own, and that of a root that only it feeds."""
+    """Return the rows that a slot's gradient fills: its own, and that of a root that it alone feeds."""
     graph = built.graph
     offsets = graph.slot_offsets.tolist()
     rows: dict[int, tuple[int, ...]] = {

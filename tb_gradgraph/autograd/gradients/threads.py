@@ -1,8 +1,8 @@
-"""Backward passes that run on several threads at once, over one model or each over its own.
+"""Notice backward passes that run on several threads at once.
 
-torch reads the hooks of a leaf, and of a node that graphs share, without a lock: if the
-first hook is put there, or the table of hooks is taken away, while another thread runs
-over it, the process crashes. What such passes leave in ``.grad`` belongs to neither.
+torch reads the hooks of a leaf, and of a node that graphs share, without a lock. If the first hook
+is added there, or the table of hooks is removed, while another thread runs over it, the process
+crashes. The ``.grad`` that such passes leave is the sum of both.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ import torch
 
 from tb_gradgraph.autograd.gradients.replay import reach
 
-#: Held while a pass begins or ends, and while hooks are put on or taken away; never during a pass.
+#: Held while a pass begins or ends, and while hooks are added or removed; never during a pass.
 gate = threading.RLock()
 _running: dict[int, Sequence[Any]] = {}  # roots, by thread
 _tables: dict[int, torch.Tensor] = {}  # leaves whose tables of hooks are empty, by ``id``
 
 
 class Passage:
-    """What one pass runs over, while it is read."""
+    """The nodes and leaves that one pass runs over, while it is read."""
 
     def __init__(self, *places: Iterable[Any]) -> None:
-        """Begin; under ``gate``, before a hook is put on any of ``places``: nodes and leaves."""
+        """Begin. Call it under ``gate``, before a hook is put on any of ``places`` (nodes and leaves)."""
         self._places = places
         self._thread = threading.get_ident()
-        #: Whether another thread has run over one of those places.
+        #: Whether another thread has run over one of these places.
         self.is_shared = False
         for thread, roots in _running.items():
             self.meet(thread, roots)
         _read[id(self)] = weakref.ref(self)
 
     def meet(self, thread: int, roots: Sequence[Any]) -> None:
-        """Note that a thread runs from ``roots``."""
+        """Note that another thread begins a backward from ``roots``."""
         if thread != self._thread and not self.is_shared:
             self.is_shared = not self._identities().isdisjoint(_reached(roots))
 
@@ -50,13 +50,13 @@ class Passage:
         return {id(place) for places in self._places for place in places}
 
 
-_read: dict[int, weakref.ref[Passage]] = {}  # those being read now
+_read: dict[int, weakref.ref[Passage]] = {}  # the passes that are being read now
 
 
 def _reached(roots: Sequence[Any]) -> set[int]:
     try:
         order, leaves, _ = reach(roots)
-    except Exception:  # it cannot be differentiated, as torch will say
+    except Exception:  # it cannot be differentiated; torch will raise an error
         return set()
     return {id(place) for place in (*order, *leaves)}
 
@@ -72,7 +72,7 @@ def begin_running(roots: Sequence[Any]) -> None:
 
 
 def end_running() -> None:
-    """Note that it no longer does."""
+    """Note that this thread's backward has ended."""
     with gate:
         _running.pop(threading.get_ident(), None)
         if _tables and not _running:
@@ -80,7 +80,7 @@ def end_running() -> None:
 
 
 def forget_table(leaf: torch.Tensor) -> None:
-    """Take away a leaf's table of hooks, if it is empty, once no backward runs; under ``gate``."""
+    """Remove a leaf's table of hooks, if it is empty, once no backward runs. Call it under ``gate``."""
     _tables[id(leaf)] = leaf
     if not _running:
         _take_tables_away()
@@ -94,7 +94,7 @@ def _take_tables_away() -> None:
 
 
 def _begin_anew() -> None:
-    """Begin anew in a forked child, which has none of the other threads."""
+    """Reset everything in a forked child, which has none of the other threads."""
     _running.clear()
     _read.clear()
     _take_tables_away()

@@ -1,1 +1,1 @@
-"""One forward and backward of ours."""
+"""Runs one forward and backward of our own."""

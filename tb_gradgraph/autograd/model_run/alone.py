@@ -1,4 +1,4 @@
-"""Keep our own pass, if only one of several processes runs it, from waiting for the others."""
+"""Prevent our own pass from waiting for other processes, if only this process runs it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tb_gradgraph.autograd.torch_internals.tensor_classes import (
 )
 from tb_gradgraph.errors import CaptureError
 
-#: The namespaces of operations that need every process.
+#: The namespaces of operations that wait for every process.
 _NAMESPACES = frozenset({"c10d", "_c10d_functional", "_c10d_functional_autograd", "symm_mem"})
 _WATCH = "Record the training instead, which adds no pass: watch(writer, model, optimizer=...)."
 
@@ -33,11 +33,11 @@ def run_alone(model: torch.nn.Module, all_ranks: bool, where: str) -> Iterator[N
 
     Args:
         model: Left as it was.
-        all_ranks: Whether every process does the same, so that they may wait for each other.
+        all_ranks: Whether every process makes this call, so that they may wait for each other.
         where: The user's call, for messages.
 
     Raises:
-        CaptureError: The model needs the others.
+        CaptureError: The model needs the other processes.
     """
     if _world_size() == 1:
         yield
@@ -90,7 +90,7 @@ class _Guard(DispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Say no, because torch would import its compiler (2 s) to keep it off this method."""
+        """Return False. Otherwise torch would import its compiler (2 s) to exclude this method from it."""
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Keep the attributes of modules, and restore them after a forward has changed them."""
+"""Save the attributes of modules, and restore them after a forward has changed them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ _CONTAINERS = (list, dict, set, collections.OrderedDict, collections.defaultdict
 
 @contextlib.contextmanager
 def attributes_kept(model: torch.nn.Module) -> Iterator[None]:
-    """Return every attribute of every module of ``model``, with buffers never written.
+    """Restore, at the end of the block, every attribute of every module of ``model``.
 
-    Buffers are lent as copies while the block runs. An attribute that was replaced gets
-    back its old value; a list, dict, set or deque that was changed gets back its old
-    content; a tensor changed in place gets back its old elements. What a module of another
-    library or of C++ (TorchScript attributes) changes inside itself is not undone.
-    A module that is not yet initialized keeps what its first forward makes of it.
+    In the block the model uses copies of its buffers. A replaced attribute gets its old value back.
+    A changed list, dict, set or deque gets its old content back, and a tensor changed in place its
+    old elements. Changes inside objects of other libraries or of C++ (TorchScript attributes) are
+    not undone. A lazy module keeps the parameters that its first forward creates.
     """
-    modules = [module for module in model.modules() if not _is_uninitialised(module)]
+    modules = [module for module in model.modules() if not _is_uninitialized(module)]
     saved = [_SavedModule(module) for module in modules]
     containers = _SavedContainers(saved)
     copies: dict[int, torch.Tensor] = {}
@@ -42,9 +41,9 @@ def attributes_kept(model: torch.nn.Module) -> Iterator[None]:
 
 @contextlib.contextmanager
 def elements_kept(tensors: list[torch.Tensor]) -> Iterator[None]:
-    """Return the elements of tensors that the block changes in place.
+    """Restore, at the end of the block, tensors that it changed in place.
 
-    Inference tensors do not count their changes; they are left as they are.
+    Inference tensors have no version counter; they are not restored.
     """
     copies = [
         (tensor, tensor._version, tensor.detach().clone())
@@ -60,13 +59,13 @@ def elements_kept(tensors: list[torch.Tensor]) -> Iterator[None]:
                     tensor.detach().copy_(copy)
 
 
-def _is_uninitialised(module: torch.nn.Module) -> bool:
+def _is_uninitialized(module: torch.nn.Module) -> bool:
     own = (*module._parameters.values(), *module._buffers.values())
     return any(tensor is not None and is_lazy(tensor) for tensor in own)
 
 
 class _SavedModule:
-    """Attributes of one module: its instance dictionary, slots, and the tables in it."""
+    """Attributes of one module: its instance dictionary, the tables in it, and slots."""
 
     def __init__(self, module: torch.nn.Module) -> None:
         self.values = dict(module.__dict__)
@@ -78,7 +77,7 @@ class _SavedModule:
         self._buffers = dict(module._buffers.items())
 
     def lend_buffers(self, copies: dict[int, torch.Tensor]) -> None:
-        """Replace each buffer by a copy, a shared copy if several modules share the buffer."""
+        """Replace each buffer by a copy. Modules that share a buffer share the copy."""
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 if id(buffer) not in copies:
@@ -86,7 +85,7 @@ class _SavedModule:
                 self._module._buffers[name] = copies[id(buffer)]
 
     def restore(self) -> None:
-        """Put everything back."""
+        """Restore everything."""
         attributes = self._module.__dict__
         for name in [name for name in attributes if name not in self.values]:
             del attributes[name]
@@ -102,7 +101,7 @@ class _SavedModule:
 
 
 class _SavedContainers:
-    """The contents of the plain containers on modules, however nested."""
+    """The contents of plain containers on modules, however deeply nested."""
 
     def __init__(self, modules: list[_SavedModule]) -> None:
         self._copies: dict[int, tuple[Any, Any]] = {}

@@ -1,4 +1,4 @@
-"""A call of the user's model with the user's input, apart from any graph that the input has."""
+"""A call of the user's model with the user's input, detached from any graph behind the input."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tb_gradgraph.memory import is_freed
 def split_input(
     input_to_model: Any, kwargs: Mapping[str, Any] | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Read a model's positional and keyword arguments.
+    """Return a model's positional and keyword arguments.
 
     Args:
-        input_to_model: A tuple is the positional arguments; a dict without ``kwargs``
-        beside it is the keyword arguments; anything else is the one argument.
+        input_to_model: A tuple holds positional arguments. A dict holds keyword arguments, if
+            ``kwargs`` is None. Anything else is a single argument.
         kwargs: Keyword arguments.
     """
     if isinstance(input_to_model, tuple) and not hasattr(input_to_model, "_fields"):
@@ -45,7 +45,7 @@ def check_kwargs(kwargs: Any, where: str) -> None:
 class ModelCall:
     """A model and its arguments, with leaves in place of tensors that have a graph.
 
-    That graph is the user's: a backward over it would free it and run the user's hooks.
+    A backward over that graph, which is the user's, would free it and run the user's hooks.
     Inference tensors are copied, because autograd refuses to save them.
     """
 
@@ -57,11 +57,11 @@ class ModelCall:
         self._given = (args, kwargs)
         tensors = [tensor for _, tensor in named_tensors([args, kwargs], "")]
         self._changes = any(_has_graph(tensor) or tensor.is_inference() for tensor in tensors)
-        if self._changes:  # otherwise the arguments need not be looked through
+        if self._changes:  # otherwise the arguments need not be searched
             self.args, self.kwargs = tree_map(_separate, self._given)
 
     def run(self) -> Any:
-        """Call the model; it may change in place what stands for a tensor with a graph."""
+        """Call the model. It may change the substitutes for tensors with a graph in place."""
         args, kwargs = self.args, self.kwargs
         if self._changes:
             args, kwargs = tree_map(_join, self._given, (args, kwargs))

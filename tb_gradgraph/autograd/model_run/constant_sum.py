@@ -1,4 +1,4 @@
-"""Outputs whose sum is a constant: differentiating the sum gives only rounding errors."""
+"""Find outputs whose sum is a constant: differentiating the sum gives only rounding errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.autograd.graph import get_gradient_edge
 from tb_gradgraph.autograd.build.naming import readable
 from tb_gradgraph.autograd.torch_internals.engine import accumulated_leaf, node_name, saved_tensors
 
-#: Operations that hand on a gradient which is one number everywhere as such a gradient.
+#: Operations that pass on a uniform gradient (one number everywhere) as a uniform gradient.
 _UNIFORM = frozenset(
     (
         *("View", "UnsafeView", "ReshapeAlias", "T", "Transpose", "Permute", "Unsqueeze"),
@@ -20,15 +20,15 @@ _UNIFORM = frozenset(
 )
 #: Operations whose sum is a constant along what they normalize, whatever the input.
 _ALWAYS = frozenset(("Softmax", "SafeSoftmax"))
-#: The same if all elements of the weight are one number, as those of a new weight are.
+#: The same, if all elements of the weight are equal, as in a new module.
 _WITH_PLAIN_WEIGHT = frozenset(("NativeLayerNorm", "NativeGroupNorm"))
-#: The same during training: then they normalize over the batch, each channel by itself.
+#: The same, during training: then they normalize each channel over the batch.
 _IN_TRAINING = frozenset(("NativeBatchNorm", "CudnnBatchNorm", "MiopenBatchNorm"))
 _WEIGHT = 1  # the input that is the weight
 
 
 def ends_in_constant_sum(roots: Sequence[torch.Tensor]) -> str:
-    """Name the operations that the sums of all ``roots`` end in if those are constants, else ""."""
+    """Return the operations at the ends of ``roots`` if the sums of all roots are constants, else ""."""
     names = [_constant_of(root) for root in roots]
     return " and ".join(dict.fromkeys(names)) if all(names) else ""
 

@@ -1,4 +1,4 @@
-"""What part of a model's output is differentiated, and with which seed."""
+"""Choose which part of a model's output is differentiated, and with which seed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tb_gradgraph.errors import CaptureError
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Objective:
-    """Roots, the gradient that each gets (None: one), and the same in words."""
+    """Roots, the gradient that each of them gets (None: one), and a description in words."""
 
     roots: tuple[NamedTensor, ...]
     seeds: tuple[torch.Tensor | None, ...]
     text: str
-    is_own_loss: bool = False  # one that the model returns beside its output
+    is_own_loss: bool = False  # whether the model returned it beside its output
 
 
 def choose_objective(
     output: Any, loss_fn: Callable[[Any], Any] | None, grad_outputs: Any, where: str
 ) -> Objective:
-    """Find the scalar to differentiate, as ``add_grad_graph`` promises.
+    """Find what to differentiate, as ``add_grad_graph`` documents it.
 
     Raises:
         CaptureError: No part of the output can be differentiated.
@@ -47,10 +47,10 @@ def choose_objective(
 
 
 def check_loss_fn(loss_fn: Any, where: str) -> None:
-    """Check, before the model runs, that ``loss_fn`` can be called with only the output.
+    """Check, before the model runs, that ``loss_fn`` can be called with the output alone.
 
     Raises:
-        CaptureError: ``loss_fn`` cannot be called so.
+        CaptureError: ``loss_fn`` cannot be called in this way.
     """
     if loss_fn is None:
         return

@@ -1,4 +1,4 @@
-"""Which module call made an autograd node, judged only from the outputs of module calls."""
+"""Find which module call made an autograd node, from the outputs of module calls alone."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def watch_outputs(
     _outermost: FrameType | None,
     where: str,
 ) -> tuple[Objective, Forward]:
-    """Do what ``watch_forward`` does if torch does not tell the numbers of nodes.
+    """Do what ``watch_forward`` does, for a torch without the sequence numbers of nodes.
 
-    There are no source lines, names of variables, orders, cuts, and operations without
-    gradient; inputs without gradient are those that operations saved.
+    There are no source lines, names of variables, orders, cuts or operations without gradient.
+    Inputs without gradient are those that operations saved.
     """
     known = known_tensors(call.model, call.args, call.kwargs)
     spans = OutputSpans(names_of_modules(call.model))
@@ -59,10 +59,10 @@ def watch_outputs(
 class OutputSpans(ModuleSpans):
     """Follow module calls on this thread, and note what each call got and returned.
 
-    A node belongs to the innermost call whose outputs lead to it without passing the
-    call's inputs: its arguments, and the tensors on the module. So what a call hands on
-    in other ways than its output counts as its caller's; and what its caller computed
-    and hands to it in other ways counts as the call's own.
+    A node belongs to the innermost call whose outputs lead to it without passing the call's inputs
+    (its arguments, and the tensors on the module). If a call passes on a tensor in another way than
+    by its output, the nodes behind it count as the caller's. If the caller passes a tensor in
+    another way than by an argument, they count as the call's own.
     """
 
     def __init__(self, names: Mapping[int, str]) -> None:
@@ -71,11 +71,11 @@ class OutputSpans(ModuleSpans):
         self._given: dict[int, list[AutogradNode]] = {}  # by scope
         self._events: list[
             tuple[int, list[AutogradNode]]
-        ] = []  # whose, and the nodes that there were
+        ] = []  # the module, and the nodes of its inputs
 
     def __enter__(self) -> OutputSpans:
-        # Before the hook that closes the call. That one is always called, and then
-        # torch (2.13) would give it no keywords if the call raised.
+        # This hook comes before the hook that closes the call, which is always called. With
+        # ``always_call``, torch (2.13) would give it no keywords if the call raised.
         self._returns = torch_module.register_module_forward_hook(self._return, with_kwargs=True)
         super().__enter__()
         return self
@@ -91,7 +91,7 @@ class OutputSpans(ModuleSpans):
             pending = list(nodes)
             while pending:
                 node = pending.pop()
-                if node not in found:  # what is behind a found node was found with it
+                if node not in found:  # the nodes behind a found node were found with it
                     found[node] = scope
                     pending += [source for source, _ in node.next_functions if source is not None]
         return found

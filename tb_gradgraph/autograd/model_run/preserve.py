@@ -16,14 +16,13 @@ from tb_gradgraph.autograd.torch_internals.engine import compiled_regions_eager
 
 @contextlib.contextmanager
 def preserved(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Undo, at the end of the block, what a forward of ``model`` changes.
+    """Undo, at the end of the block, the changes that a forward of ``model`` makes.
 
-    Buffers and attributes are restored as ``attributes_kept`` says. An input
-    changed in place gets back its values. The random state of Python, numpy, the CPU
-    and every device in use is restored. Gradients are computed in the block even
-    under the caller's ``no_grad`` or ``inference_mode``, and compiled code runs from
-    its eager source. Parameters are not copied: a forward that writes to them is not
-    undone.
+    Buffers and attributes are restored as ``attributes_kept`` says. An input that was changed in
+    place gets its values back. The random state of Python, numpy, the CPU and every device in use
+    is restored. Gradients are computed in the block even under the caller's ``no_grad`` or
+    ``inference_mode``, and compiled code runs from its eager source. Parameters are not copied: a
+    forward that writes to them is not undone.
     """
     tensors = [*model.parameters(), *model.buffers(), *inputs]
     devices = {tensor.device for tensor in tensors}
@@ -46,7 +45,7 @@ def preserved(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> Iterato
 
 @contextlib.contextmanager
 def device_random_state(devices: Iterable[torch.device]) -> Iterator[None]:
-    """Return the random state of each device, as far as torch lets it be read."""
+    """Return the random state of each device, if torch allows reading it."""
     kept = []
     for device in sorted(set(devices), key=str):
         module = getattr(torch, device.type, None)
@@ -64,9 +63,9 @@ def device_random_state(devices: Iterable[torch.device]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def gradients_lent(leaves: Iterable[torch.Tensor]) -> Iterator[None]:
-    """Let a backward accumulate into empty ``.grad`` in the block; restore what was there.
+    """In the block, let a backward accumulate into an empty ``.grad``; restore the old one afterwards.
 
-    Post-accumulate hooks do not fire meanwhile, because an optimizer may step in them.
+    Post-accumulate hooks do not run in the block, because an optimizer may step in them.
     """
     owned = {id(leaf): leaf for leaf in leaves}.values()
     kept = [(leaf, leaf.grad, dict(leaf._post_accumulate_grad_hooks or {})) for leaf in owned]

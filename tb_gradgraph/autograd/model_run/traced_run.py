@@ -22,7 +22,7 @@ def watch_forward(
     outermost: FrameType | None,
     where: str,
 ) -> tuple[Objective, Forward]:
-    """Run the model and ``loss_fn``; return what is to be differentiated, and what was seen.
+    """Run the model and ``loss_fn``; return the objective, and what was seen of the forward.
 
     Args:
         call: The model with its arguments.

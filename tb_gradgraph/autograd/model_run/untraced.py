@@ -1,4 +1,4 @@
-"""Does a traced forward make the nodes that it makes untraced? Those are the ones to draw."""
+"""Check that a traced forward makes the same nodes as an untraced one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tb_gradgraph.autograd.seen.training_forward import TrainingForward
 from tb_gradgraph.autograd.torch_internals.walk import free_in_parts, walk
 from tb_gradgraph.autograd.user_code.functions import operation_of
 
-#: Runs the model and chooses which part of its output is differentiated.
+#: Runs the model, and chooses which part of its output is differentiated.
 Run = Callable[[], Objective]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Structure:
-    """Operations in the order of ``reach``, and how they are wired; no node is held."""
+    """Operations in the order of ``reach``, and their wiring. No node is kept alive."""
 
     operations: tuple[str, ...]
     wiring: tuple[int, ...]
@@ -36,7 +36,7 @@ class Structure:
 def untraced_structure(
     model: torch.nn.Module, inputs: Sequence[torch.Tensor], run: Run
 ) -> Structure:
-    """Run once with nothing on, and leave everything as it was; return what the graph is like."""
+    """Run once without tracing, and restore everything; return the structure of the graph."""
     with preserved(model, inputs):
         roots = [root.tensor for root in run().roots]
         free_in_parts(walk(roots))
@@ -46,7 +46,7 @@ def untraced_structure(
 def as_untraced(
     forward: Forward, roots: Sequence[torch.Tensor], expected: Structure
 ) -> Forward | None:
-    """Return ``forward`` with only the operations of an untraced run; None if they are wired otherwise."""
+    """Return ``forward`` with the operation names of an untraced run; None if the wiring differs."""
     order, _, wiring = reach(roots)
     if tuple(wiring) != expected.wiring or len(order) != len(expected.operations):
         return None
@@ -66,7 +66,7 @@ def watch_checked(
     where: str,
     passes: contextlib.ExitStack,
 ) -> tuple[Objective, Forward]:
-    """Run untraced, then traced; if tracing makes other nodes, run untraced once more.
+    """Run untraced, then traced. If tracing makes other nodes, run untraced once more.
 
     Args:
         call: The model.
@@ -74,7 +74,7 @@ def watch_checked(
         run: Runs the model.
         with_trace: Runs the model and sees each operation.
         where: The user's call, for messages.
-        passes: Undoes, when it is closed, what the used pass has changed.
+        passes: Undoes the changes of the last pass when it is closed.
     """
     expected = untraced_structure(call.model, inputs, run)
     passes.enter_context(preserved(call.model, inputs))
@@ -88,7 +88,7 @@ def watch_checked(
 
 
 def run_untraced(call: ModelCall, run: Run, where: str) -> tuple[Objective, Forward]:
-    """Run the model as a training does, watched as by ``watch``; say what is then unknown."""
+    """Run the model as a training does, observed as by ``watch``; warn about what is then unknown."""
     known = known_tensors(call.model, call.args, call.kwargs)
     forward = TrainingForward(lambda: names_of_modules(call.model), notes=True)
     forward.attach()
@@ -105,7 +105,7 @@ def run_untraced(call: ModelCall, run: Run, where: str) -> tuple[Objective, Forw
 def choose(
     call: ModelCall, loss_fn: Callable[[Any], Any] | None, grad_outputs: Any, where: str
 ) -> Run:
-    """Return what runs the model and ``loss_fn``."""
+    """Return a function that runs the model and ``loss_fn``."""
     return lambda: choose_objective(call.run(), loss_fn, grad_outputs, where)
 
 

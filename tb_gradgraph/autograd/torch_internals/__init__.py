@@ -1,1 +1,1 @@
-"""Torch's autograd engine and its private parts, each in one place."""
+"""Torch's autograd engine and its private parts; each is used in one place only."""

@@ -1,4 +1,4 @@
-"""What may be going on when we are called that lets nothing of ours run."""
+"""Circumstances in which our own code cannot run when it is called."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from tb_gradgraph.autograd.torch_internals.engine import peek_interpreters
 from tb_gradgraph.errors import CaptureError
 
-#: Modules of devices that can record their work to replay it: what is read then is not there yet.
+#: Torch modules of devices that can record graphs. While one is recorded, no values exist yet.
 _DEVICES = ("torch.cuda", "torch.xpu")
 
 
@@ -24,25 +24,26 @@ _captured = _Counter()
 def is_capturing() -> bool:
     """Return whether this thread's work is recorded into a device graph (``torch.cuda.graph``).
 
-    Every backward and optimizer step asks, so it is one call while no device is in use.
+    Every backward and every optimizer step asks this. It is a single call while no device is in
+    use.
     """
     for name in _DEVICES:
         module = sys.modules.get(name)
         is_initialized = getattr(module, "is_initialized", None)
-        # Only if the device is in use: asking would begin to use it, or raise.
+        # Ask only if the device is in use, because asking would initialize it, or raise.
         if is_initialized is not None and is_initialized() and _records(module):
             return True
     return False
 
 
 def note_captured() -> int:
-    """Count a backward that is captured into such a graph; return how many there were so far."""
+    """Count a backward that is captured into a device graph; return the count so far."""
     _captured.count += 1
     return _captured.count
 
 
 def captured_so_far() -> int:
-    """Return how many backwards ran so in this process."""
+    """Return how many backwards were captured in this process."""
     return _captured.count
 
 
@@ -50,7 +51,7 @@ def check_circumstances(where: str) -> None:
     """Check that our own forward and backward can run now.
 
     Raises:
-        CaptureError: They cannot; it says what is going on.
+        CaptureError: They cannot. The message gives the reason.
     """
     what = _what_is_going_on()
     if what:

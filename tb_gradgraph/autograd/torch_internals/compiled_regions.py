@@ -1,4 +1,4 @@
-"""Calls of code that torch.compile has taken in, seen as they begin and end."""
+"""Notices when calls of compiled code (``torch.compile``) begin and end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import torch
 
 from tb_gradgraph.autograd.torch_internals.replaced import Replaced
 
-#: Called on the call's thread with whether a call begins or ends. Must not raise.
+#: Called with True when a call begins and False when it ends, on the thread of the call. Must not raise.
 Listener = Callable[[bool], None]
 
 _COMPILER = "torch._dynamo"
@@ -24,15 +24,14 @@ _SWITCH = "_maybe_set_eval_frame"  # the compiler's function that turns it on an
 
 
 def listen_to_regions(listener: Listener) -> Callable[[], None]:
-    """Tell ``listener`` of every outermost call of compiled code; return what ends that.
+    """Call ``listener`` for every outermost call of compiled code; return a function that ends this.
 
-    If one is running already, the listener hears at once that it begins.
+    If such a call is running already, the listener is called at once.
 
-    What is on while such code runs becomes part of it: a hook or a mode that was not there
-    when the code was compiled has it compiled again, or not at all. A compiled module's
-    wrapper counts too, because it warns of hooks, and so does an export, which refuses them.
-    The compiler is not imported for this (2 s): it is heard once ``torch.compile`` has
-    loaded it.
+    Hooks and modes that are active while such code runs become part of it. If they were not active
+    when the code was compiled, it is compiled again, or not at all. The wrapper of a compiled
+    module counts too, because it warns about hooks. So does an export, which refuses them. The
+    compiler is not imported for this (2 s). Listening begins when ``torch.compile`` loads it.
     """
     places = _loaded_places()
     with _lock:
@@ -59,14 +58,14 @@ def are_regions_heard() -> bool:
 
 
 def is_backward_compiled() -> bool:
-    """Return whether a backward that begins now is itself compiled, and would take in what is on."""
+    """Return whether a backward that begins now is itself compiled, together with active hooks."""
     compiler = sys.modules.get(f"{_COMPILER}.compiled_autograd")
     return bool(getattr(compiler, "compiled_autograd_enabled", False))
 
 
 @contextlib.contextmanager
 def backward_eager() -> Iterator[None]:
-    """Run a backward in the block as it is, even if the user has backwards compiled."""
+    """In the block, run a backward uncompiled, even if the user has turned on compiled backwards."""
     compiler = sys.modules.get(f"{_COMPILER}.compiled_autograd")
     disable = getattr(compiler, "_disable", getattr(compiler, "disable", None))
     with disable() if disable and is_backward_compiled() else contextlib.nullcontext():
@@ -74,7 +73,7 @@ def backward_eager() -> Iterator[None]:
 
 
 def stop_compiling() -> Callable[[], Any] | None:
-    """Compile nothing on this thread while compiled code calls ours; return what ends that, if so."""
+    """Stop compiling on this thread if compiled code calls ours; then return a function that ends this."""
     if _COMPILER not in sys.modules or (set_callback := _own_switch()) is None:
         return None
     callback = set_callback(None)
@@ -83,14 +82,14 @@ def stop_compiling() -> Callable[[], Any] | None:
 
 @functools.cache
 def _own_switch() -> Callable[[Any], Any] | None:
-    """Return the compiler's own function, not the replacement by which it is heard."""
+    """Return the compiler's own function, not our replacement."""
     with contextlib.suppress(ImportError, AttributeError):
         return importlib.import_module("torch._C._dynamo.eval_frame").set_eval_frame
     return None
 
 
-_heard: list[Callable[[], None]] = []  # what stops listening to the compiler
-_lock = threading.RLock()  # guards ``_heard``; a collection within may end a watch
+_heard: list[Callable[[], None]] = []  # functions that stop listening to the compiler
+_lock = threading.RLock()  # reentrant: a garbage collection inside may end a watch
 
 
 def _hear(places: Sequence[Replaced[None]]) -> None:
@@ -100,16 +99,16 @@ def _hear(places: Sequence[Replaced[None]]) -> None:
 
 
 def _loaded_places() -> Sequence[Replaced[None]]:
-    """Listen to compiled code, if the compiler is there; may wait until it is loaded."""
+    """Listen to compiled code if the compiler is loaded, or once it is loaded."""
     return _COMPILER in sys.modules and _places() or ()
 
 
 @functools.cache
 def _places() -> tuple[Replaced[None], ...] | None:
-    """Return where compiled code is heard; None where torch has no such places.
+    """Return the functions to replace; None if torch lacks them.
 
-    Two of them are the functions by which the compiler turns itself on and off (one function
-    before torch 2.7), the third is the call of what ``torch.compile`` makes of a module.
+    Two of them turn the compiler on and off (before torch 2.7 it is one function). The third is the
+    call of a module that ``torch.compile`` has wrapped.
     """
     owner = importlib.import_module(f"{_COMPILER}.eval_frame")
     names = (_SWITCH, "OptimizedModule")
@@ -117,7 +116,7 @@ def _places() -> tuple[Replaced[None], ...] | None:
         return None
     with contextlib.suppress(
         Exception
-    ):  # otherwise our code that compiled code calls is compiled too
+    ):  # otherwise our code is compiled too if compiled code calls it
         importlib.import_module(f"{_COMPILER}.trace_rules").add(__name__.partition(".")[0])
     begins: list[Replaced[None]]
     begins = [Replaced(owner, "set_eval_frame", _told_begin)] * hasattr(owner, "set_eval_frame")
@@ -130,7 +129,7 @@ def _places() -> tuple[Replaced[None], ...] | None:
 
 @functools.cache
 def _compiled_call() -> CodeType | None:
-    """Return the code that runs compiled code, by which its frames are known."""
+    """Return the code object that runs compiled code, by which we recognize its frames."""
     owner = importlib.import_module(f"{_COMPILER}.eval_frame")
     make = vars(getattr(owner, "_TorchDynamoContext", object)).get("__call__")
     for part in make.__code__.co_consts if inspect.isfunction(make) else ():
@@ -139,14 +138,14 @@ def _compiled_call() -> CodeType | None:
     return None
 
 
-_BLOCK = 0  # instead of a frame: a ``with torch._dynamo.optimize()``
+_BLOCK = 0  # instead of a frame, for ``with torch._dynamo.optimize()``
 
 
 class _Here(threading.local):
-    """What runs on this thread."""
+    """What is running on this thread."""
 
     caller: int | None = None  # the frame, by ``id``, whose compiled call is running
-    wrappers = 0  # calls of compiled modules and exports, each in the one before
+    wrappers = 0  # nested calls of compiled modules and exports
 
     @property
     def is_in_region(self) -> bool:
@@ -157,7 +156,7 @@ _here = _Here()
 
 
 def _find_running() -> None:
-    """See what runs already: a call may have begun, or ended, when nobody listened."""
+    """Find what is running already: a call may have begun or ended while there was no listener."""
     call = _compiled_call() if _heard else None
     caller, frame = None, sys._getframe(1) if call is not None else None
     while frame is not None:
@@ -167,7 +166,7 @@ def _find_running() -> None:
 
 
 def _change(**state: int | None) -> None:
-    """Note what runs from now on; report if it is the first call, or was the last."""
+    """Note what runs from now on; call listeners if the first call begins or the last one ends."""
     before = _here.is_in_region
     vars(_here).update(state)
     if _here.is_in_region != before:
@@ -180,9 +179,9 @@ def _tell(begins: bool) -> None:
 
 
 def _told_begin(set_callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Hear a call of compiled code begin, by the first thing that it does.
+    """Notice the start of a call of compiled code, by the first function that it calls.
 
-    Next it reads which of torch's modes are on, and takes those to be on while it runs.
+    After this, it reads which of torch's modes are active, and assumes them while it runs.
     """
 
     @functools.wraps(set_callback)
@@ -196,15 +195,16 @@ def _told_begin(set_callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _is_forced_eager() -> bool:
-    """Return whether ``torch.compiler.set_stance`` makes nothing compiled run."""
+    """Return whether ``torch.compiler.set_stance`` makes everything run uncompiled."""
     owner = sys.modules[f"{_COMPILER}.eval_frame"]
     return hasattr(owner, "_callback_from_stance") and owner._callback_from_stance(False) is None
 
 
 def _told_switch(set_callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Hear a call of compiled code end, and a block of it begin and end.
+    """Notice the end of a call of compiled code, and the start and end of a ``with`` block of it.
 
-    Inside it, others turn the compiler off and on, for code that it should leave alone.
+    During a call, other code also turns the compiler off and on, for code that must not be
+    compiled.
     """
 
     @functools.wraps(set_callback)

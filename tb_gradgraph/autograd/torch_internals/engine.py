@@ -1,6 +1,6 @@
-"""The private parts of torch.autograd that capture stands on, each named once.
+"""The private parts of torch.autograd that capturing relies on, each named once.
 
-A test calls every one of these, so that a torch that changes them fails loudly.
+A test calls each of them, so that it fails if a new torch changes one.
 """
 
 from __future__ import annotations
@@ -25,40 +25,39 @@ try:
 except ImportError:
     _modes = None  # type: ignore[assignment]  # torch's modules are never None
 
-#: Torch's module of what sees operations as they are executed; None if there is none.
+#: Torch's module of dispatch modes; None if there is none.
 modes: Any = _modes
-#: What sees operations as they are executed; if torch has no such modes, a block that sees none.
+#: Torch's dispatch mode, which sees operations as they are executed; without it, an empty block.
 DispatchMode: Any = getattr(modes, "TorchDispatchMode", contextlib.nullcontext)
 
-#: Whether torch tells the numbers of nodes while operations are seen; outputs.py says what
-#: happens otherwise.
+#: Whether torch gives sequence numbers of nodes and has dispatch modes. If not, see outputs.py.
 HAS_NUMBERS = (
     hasattr(torch.autograd, "_get_sequence_nr")
     and hasattr(torch.autograd.Function, "_sequence_nr")
     and hasattr(modes, "TorchDispatchMode")
 )
 
-#: The number that this thread's next autograd node will get; 0 if torch tells none.
+#: The number that this thread's next autograd node will get; 0 if torch has none.
 next_sequence_nr: Callable[[], int] = torch.autograd._get_sequence_nr if HAS_NUMBERS else int
 
 
-#: A block in which no mode or subclass of the user's notices that a tensor is looked at.
+#: A block in which the user's modes and subclasses do not notice that we look at a tensor.
 functions_not_overridden: Any = getattr(torch._C, "DisableTorchFunction", contextlib.nullcontext)
 
 
 def call_after_backward(callback: Callable[[], None]) -> None:
-    """Run ``callback`` when the backward now running has ended."""
+    """Call ``callback`` when the running backward has ended."""
     torch.autograd.Variable._execution_engine.queue_callback(callback)
 
 
-#: Identifies the running backward; -1 if none runs.
+#: The number of the running backward; -1 if none is running.
 current_graph_task: Callable[[], int] = getattr(
     torch._C, "_current_graph_task_id", None
 ) or TaskOfThread(call_after_backward)
 
 
 def remove_keyword_hook(handle: RemovableHandle) -> None:
-    """Remove a global forward hook ``with_kwargs``; torch's handle (2.13) leaves an entry behind."""
+    """Remove a global forward hook ``with_kwargs``. Torch's handle (2.13) leaves an entry behind."""
     handle.remove()
     module = torch.nn.modules.module
     getattr(module, "_global_forward_hooks_with_kwargs", {}).pop(handle.id, None)
@@ -70,8 +69,8 @@ def accumulated_leaf(node: AutogradNode) -> torch.Tensor | None:
     return getattr(node, "variable", None) if is_leaf else None
 
 
-# A custom Function's node is also its ``ctx``, and what its forward writes there (``ctx.name = ..``)
-# hides the node's own methods, so they are taken from the class.
+# The node of a custom Function is also its ``ctx``. What its forward writes there (``ctx.name =
+# ..``) hides the node's own methods, so we use those of the class.
 
 
 def full_name(node: AutogradNode) -> str:
@@ -80,17 +79,17 @@ def full_name(node: AutogradNode) -> str:
 
 
 def prehook_of(node: AutogradNode) -> Callable[[Any], RemovableHandle]:
-    """Return what puts a prehook on ``node``."""
+    """Return the function that puts a prehook on ``node``."""
     return functools.partial(type(node).register_prehook, node)
 
 
 def hook_of(node: AutogradNode) -> Callable[[Any], RemovableHandle]:
-    """Return what puts a hook on ``node``."""
+    """Return the function that puts a hook on ``node``."""
     return functools.partial(type(node).register_hook, node)
 
 
 def sequence_nr(node: AutogradNode) -> int:
-    """Return the number that ``node`` got when made; leaves have the greatest. Needs ``HAS_NUMBERS``."""
+    """Return the sequence number of ``node``; leaves have the greatest. Needs ``HAS_NUMBERS``."""
     return type(node)._sequence_nr(node)
 
 
@@ -99,7 +98,7 @@ def node_name(node: AutogradNode) -> str:
     return full_name(node).rpartition("::")[2]
 
 
-#: The identity of a tensor's memory; while it is held, no other memory has it.
+#: The identity of a tensor's memory. While it is held, no other memory gets it.
 StorageRef = StorageWeakRef
 
 
@@ -112,25 +111,25 @@ def storage_ref(tensor: torch.Tensor) -> StorageRef | None:
 
 
 def input_metadata(node: AutogradNode) -> tuple[tuple[tuple[int, ...], str], ...]:
-    """Return shape and dtype of each slot of ``node``, if autograd keeps them."""
+    """Return shape and dtype of each slot of ``node``, if autograd has them."""
     return tuple(
         (plain_shape(entry.shape), dtype_name(entry.dtype)) for entry in node._input_metadata
     )
 
 
 def plain_shape(shape: Sequence[int]) -> tuple[int, ...]:
-    """Return sizes as plain numbers; a ragged size (of a nested tensor) has none, and is 0."""
+    """Return sizes as plain numbers. A ragged size (of a nested tensor) is given as 0."""
     return tuple(size if type(size) is int else _plain_size(size) for size in shape)
 
 
 def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Return a tensor's sizes; for a strided nested one, which torch refuses, 0 for all but the first."""
+    """Return a tensor's sizes. Of a strided nested one torch gives only the first; the others are 0."""
     if tensor.is_nested and tensor.layout == torch.strided:
         return (tensor.size(0), *[0] * (tensor.dim() - 1))
     return plain_shape(tensor.shape)
 
 
-#: Tells whether a tensor is one of vmap's.
+#: Returns whether a tensor is a batched tensor of vmap.
 _BATCHED: tuple[Callable[[torch.Tensor], bool], ...] = tuple(
     getattr(torch._C._functorch, name)
     for name in ("is_batchedtensor", "is_legacy_batchedtensor")
@@ -138,14 +137,14 @@ _BATCHED: tuple[Callable[[torch.Tensor], bool], ...] = tuple(
 )
 
 
-#: Returns the transform of torch.func that runs, None if none does.
+#: Returns the running transform of torch.func; None if there is none.
 peek_interpreters: Callable[[], Any] = getattr(
     getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None
 )
 
 
 def stands_for_many(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor is what ``vmap`` shows of a real one: it cannot be read."""
+    """Return whether a tensor is a batched tensor of ``vmap``, which cannot be read."""
     return any(is_of_kind(tensor) for is_of_kind in _BATCHED)
 
 
@@ -158,7 +157,7 @@ def _plain_size(size: int) -> int:
 
 @functools.cache
 def dtype_name(dtype: torch.dtype) -> str:
-    """Return torch's name for ``dtype`` without the module."""
+    """Return torch's name of ``dtype`` without "torch."."""
     return str(dtype).removeprefix("torch.")
 
 
@@ -167,7 +166,7 @@ def custom_function(node: AutogradNode) -> type | None:
     return getattr(type(node), "_forward_cls", None)
 
 
-#: Whether torch tells if the user's hooks packed what a node saved (2.9 and later do).
+#: Whether torch (from 2.9 on) shows if the user's hooks packed what a node saved.
 TELLS_PACKED = hasattr(
     getattr(getattr(torch._C, "_autograd", None), "SavedTensor", None), "unpack_hook"
 )
@@ -180,11 +179,11 @@ def viewed(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def saved_tensors(node: AutogradNode, names: Container[str]) -> Iterator[tuple[str, torch.Tensor]]:
-    """Read the tensors that ``node`` saved which autograd calls by one of ``names``.
+    """Return the tensors that ``node`` saved under one of ``names``.
 
-    Tensors that the user's saved_tensors_hooks (checkpointing, offloading) packed are left
-    alone, because unpacking them could recompute a forward. If torch does not tell them
-    apart, all are left alone.
+    Tensors that the user's saved_tensors_hooks (checkpointing, offloading) packed are left out,
+    because unpacking them could recompute a forward. If torch cannot tell which these are, all are
+    left out.
     """
     for name in names_of_saved(type(node)) if TELLS_PACKED else ():
         if name not in names:
@@ -204,7 +203,7 @@ def saved_tensors(node: AutogradNode, names: Container[str]) -> Iterator[tuple[s
 
 @functools.lru_cache(maxsize=4096)
 def names_of_saved(kind: type) -> tuple[str, ...]:
-    """Return the names of what nodes of a kind save; a custom Function's are its own business."""
+    """Return the names of the tensors that nodes of a kind save; none for a custom Function."""
     prefix = "_raw_saved_"
     if hasattr(kind, "_forward_cls"):
         return ()
@@ -213,11 +212,11 @@ def names_of_saved(kind: type) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def compiled_regions_eager() -> Iterator[None]:
-    """Run code made by torch.compile from its eager source in the block; compile nothing.
+    """In the block, run code made by torch.compile from its eager source; compile nothing.
 
-    If the compiler was not imported nothing is compiled, and it is not imported for this
-    (2 s). Its warning that global module hooks also fire for the wrapper is not meant for
-    the user: the hooks are ours, and know wrappers.
+    If the compiler was not imported, nothing is compiled, and it is not imported for this (2 s).
+    Its warning that global module hooks also fire for the wrapper is hidden, because the hooks are
+    ours and handle wrappers.
     """
     if "torch._dynamo" not in sys.modules:
         yield
@@ -231,10 +230,10 @@ def compiled_regions_eager() -> Iterator[None]:
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """Keep Python's garbage collector from running in the block.
+    """Pause Python's garbage collector in the block.
 
-    It would walk the thousands of hooks and nodes being made again and again, which is
-    a third of their cost.
+    Otherwise it would walk the thousands of new hooks and nodes again and again, which is a third
+    of their cost.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Report our own fault without harming the user's forward or backward."""
+"""Report an error of our own without harming the user's forward or backward."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ReadT = TypeVar("ReadT")
 
 
 def warn_of_fault(what: str, error: Exception, consequence: str) -> None:
-    """Warn once; if the user made warnings errors, write to standard error instead."""
+    """Warn. If the user's filters turn warnings into errors, write to standard error instead."""
     text = (
         f"tb_gradgraph {what} after its own fault ({type(error).__name__}: {error}). {consequence}"
     )
@@ -26,7 +26,7 @@ def warn_of_fault(what: str, error: Exception, consequence: str) -> None:
 
 
 def warn_quietly(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn where nothing may be raised: on standard error if the user made warnings errors."""
+    """Warn without raising: if the user's filters turn warnings into errors, write to standard error."""
     try:
         warnings.warn(text, category, stacklevel=4)
     except Warning:
@@ -34,19 +34,19 @@ def warn_quietly(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 class NodeFaults:
-    """What could not be read about nodes, by their names."""
+    """Collects errors at nodes, by the names of the nodes."""
 
     def __init__(self) -> None:
         self.reasons: dict[str, str] = {}
 
     def note(self, name: str, error: Exception) -> None:
-        """Note that something about a node could not be read."""
+        """Note an error at a node."""
         self.reasons.setdefault(name, reason_of(error))
 
     def instead(
         self, default: DefaultT, read: Callable[..., ReadT], *given: Any, name: str = ""
     ) -> DefaultT | ReadT:
-        """Return what ``read`` gives, or ``default`` if it raises, which is noted."""
+        """Return the result of ``read``; if it raises, note the error and return ``default``."""
         try:
             return read(*given)
         except Exception as error:
@@ -54,7 +54,7 @@ class NodeFaults:
             return default
 
     def take(self, name: str, faults: NodeFaults) -> str:
-        """Take over what happened at one node; return the reason, "" if there is none."""
+        """Add the errors that another collected at one node; return the reason, "" if there is none."""
         for reason in faults.reasons.values():
             return self.reasons.setdefault(name, reason)
         return ""
@@ -66,12 +66,13 @@ class NodeFaults:
 
 
 def warn_of_unread(graph: Graph, unread: Mapping[int, str], told: set[str] | None = None) -> None:
-    """Warn of rows that could not be read, by the names of their nodes.
+    """Warn of rows that could not be read, with the names of their nodes.
 
     Args:
         graph: The graph of the rows.
         unread: The rows, and why.
-        told: Names that earlier warnings gave, which are left out; this warning's are added.
+        told: Names that earlier warnings gave. They are left out, and those of this warning are
+            added.
     """
     told = set() if told is None else told
     names = {name_of_row(graph, row): why for row, why in unread.items() if row >= 0}
@@ -94,7 +95,7 @@ def _warn_of(reasons: Mapping[str, str]) -> None:
 
 
 def name_of_row(graph: Graph, row: int) -> str:
-    """Name what a row belongs to: a node, or the share of a gradient along an edge."""
+    """Return the name of what a row belongs to: a node, or an edge."""
     if row < graph.slot_count:
         return graph.nodes[int(np.searchsorted(graph.slot_offsets, row, side="right")) - 1].name
     edge = graph.edges[graph.edge_rows.tolist().index(row)]

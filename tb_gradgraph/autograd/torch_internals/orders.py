@@ -1,4 +1,4 @@
-"""Which autograd nodes a backward with ``create_graph`` made, as far as we saw it."""
+"""Find which autograd nodes a backward with ``create_graph`` made, if we saw that backward."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The private parts of torch that the package uses, and what is lost if a torch lacks one.
+"""The private parts of torch that the package uses, and what is lost without each.
 
-None is needed to import the package. One warning at the first use, and
-``tb-gradgraph doctor``, say what is missing; docs/how-it-works.md has the same table.
+The package can be imported without them. A warning at the first use says what is missing, and so
+does ``tb-gradgraph doctor``. docs/how-it-works.md has the same table.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tb_gradgraph.autograd.torch_internals.compiled_regions import are_regions_h
 from tb_gradgraph.autograd.torch_internals.faults import warn_quietly
 from tb_gradgraph.errors import CaptureError
 
-#: add_grad_graph(model, x) or capture of one; of tensors; a training.
+#: "model": add_grad_graph or capture of a model; "tensors": the same of tensors; "watch": a training.
 Use = Literal["model", "tensors", "watch"]
 
 
 class Part(NamedTuple):
     """One private part of torch, or several that are useful only together."""
 
-    names: tuple[str, ...]  # from ``torch`` on
+    names: tuple[str, ...]  # dotted, beginning with "torch"
     lost: str  # what is lost without it
     uses: tuple[Use, ...] = ("model", "tensors", "watch")  # which calls lose something
     stops: bool = False  # whether those calls cannot be made at all
@@ -100,21 +100,21 @@ _told: set[Part] = set()
 
 
 def missing_parts() -> list[Part]:
-    """Return what this torch lacks; the compiler's parts are checked only if it is loaded."""
+    """Return the parts that this torch lacks. Parts of the compiler are checked only if it is loaded."""
     return [*_missing(), *([] if are_regions_heard() else [_COMPILER])]
 
 
 def names_of(part: Part) -> str:
-    """Return a part's missing names; all of them if the part is judged as a whole."""
+    """Return a part's missing names, or all its names if the part counts as a whole."""
     absent = [name for name in part.names if not has(name)]
     return " and ".join(absent or part.names)
 
 
 def check_parts(use: Use, where: str) -> None:
-    """Refuse what this torch cannot do; warn of other losses, once a process.
+    """Raise if nothing can be recorded with this torch; warn of other losses, once per process.
 
     Raises:
-        CaptureError: Without a missing part nothing would be recorded.
+        CaptureError: A part is missing without which nothing can be recorded.
     """
     for part in missing_parts():
         if part.stops and use in part.uses:
@@ -126,7 +126,7 @@ def check_parts(use: Use, where: str) -> None:
 
 
 def tell_missing(use: Use, where: str) -> None:
-    """Warn of what is lost, unless that was said before. Raises nothing."""
+    """Warn of what is lost, unless that was done before. Never raises."""
     new = [part for part in missing_parts() if part not in _told and use in part.uses]
     _told.update(new)
     if new:
@@ -135,7 +135,7 @@ def tell_missing(use: Use, where: str) -> None:
 
 
 def may_follow_forwards() -> bool:
-    """Return whether the start of compiled code is heard, so that nothing is on then; warn if not."""
+    """Return whether we can notice compiled code, and so may follow forwards; warn if not."""
     if not (heard := are_regions_heard()):
         tell_missing("watch", "watch()")
     return heard
@@ -147,7 +147,7 @@ def _missing() -> tuple[Part, ...]:
 
 
 def has(name: str) -> bool:
-    """Return whether torch has something of that name, from ``torch`` on."""
+    """Return whether torch has something with a dotted name."""
     found: Any = torch
     for part in name.split(".")[1:]:
         found = getattr(found, part, _ABSENT)

@@ -1,4 +1,4 @@
-"""A function of torch that another replaces as long as anybody listens."""
+"""Replace a function of torch while there is a listener."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ ListenerT = TypeVar("ListenerT")
 
 
 class Replaced(Generic[ListenerT]):
-    """Replaces ``owner.name`` while there is a listener, and puts torch's own back afterwards.
+    """Replaces ``owner.name`` while there is a listener, and restores it afterwards.
 
     Attributes:
-        listeners: Who hears of calls, in the order in which they came.
+        listeners: The listeners, in the order in which they were added.
     """
 
     def __init__(
@@ -24,11 +24,11 @@ class Replaced(Generic[ListenerT]):
         self._owner = owner
         self._name = name
         self._make = make
-        self._lock = threading.RLock()  # a collection within may end a watch
+        self._lock = threading.RLock()  # reentrant: a garbage collection inside may end a watch
         self._original: Callable[..., Any] | None = None
 
     def listen(self, listener: ListenerT) -> Callable[[], None]:
-        """Add ``listener``; return what removes it. Removing twice is harmless."""
+        """Add ``listener``; return a function that removes it and may be called twice."""
         with self._lock:
             self.listeners.append(listener)
             if self._original is None:
@@ -45,7 +45,7 @@ class Replaced(Generic[ListenerT]):
         return stop
 
     def _restore(self) -> None:
-        """Put torch's function back, unless somebody else has replaced it since."""
+        """Restore torch's function, unless other code has replaced it since."""
         installed = getattr(self._owner, self._name)
         if self._original is not None and getattr(installed, "__wrapped__", None) is self._original:
             setattr(self._owner, self._name, self._original)

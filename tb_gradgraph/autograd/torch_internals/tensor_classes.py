@@ -1,6 +1,6 @@
-"""Modules, tensors and optimizers that stand for others: what is inside, and where it lies.
+"""Wrappers of modules, tensors and optimizers: what is inside, and how it is distributed.
 
-Only this file knows what a new kind of wrapper needs; all others ask it.
+To support a new kind of wrapper, change only this file; all others ask it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tb_gradgraph.graph import NodeKind
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import WHOLE_LIMIT
 
-#: Where torch.compile's wrapper keeps the module.
+#: The attribute in which torch.compile's wrapper keeps the module.
 COMPILED = "_orig_mod"
-#: Where other wrappers keep theirs, by the names of their classes, because a user's own submodule
-#: may have the same attribute.
+#: The attributes of other wrappers, by the names of their classes, because a submodule of the user
+#: may have the same name.
 _INNER = {
     "DataParallel": "module",
     "DistributedDataParallel": "module",
@@ -30,10 +30,10 @@ _INNER = {
     "GradSampleModule": "_module",  # opacus'
 }
 
-#: Modules that spread parameters over processes, by the names of their classes: what that is called,
-#: and where the gradients of plain parameters then lie, as ``Slot.placement`` says it ("": as each
-#: tensor says). FSDP1's are parts of flat tensors; DeepSpeed's ZeRO later sums this process's own
-#: with the others'.
+#: Modules that distribute parameters over processes, by the names of their classes, with two texts:
+#: the name of the method, and the placement of the gradients of plain parameters, as in
+#: ``Slot.placement`` ("": each tensor knows). Gradients of FSDP1 are parts of flat tensors.
+#: DeepSpeed's ZeRO sums those of all processes later.
 _SHARDING = {
     "FSDPModule": ("fully_shard", ""),
     "FullyShardedDataParallel": ("FullyShardedDataParallel", "fsdp:?"),
@@ -41,10 +41,10 @@ _SHARDING = {
     "PipelineEngine": ("DeepSpeed", ""),
 }
 
-#: Where wrappers keep the optimizer that steps: Accelerate's and Lightning's, Opacus'.
+#: The attributes in which wrappers keep the optimizer: those of Accelerate and Lightning, and of Opacus.
 _INNER_OPTIMIZER = ("optimizer", "original_optimizer")
 
-#: Classes of tensors that are what they seem.
+#: Classes of tensors that are no wrappers.
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -64,7 +64,7 @@ def unwrapped(module: torch.nn.Module) -> torch.nn.Module:
 
 
 def walk_modules(model: torch.nn.Module, name: str = "") -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield every module with its qualified name without wrappers ("": the model), as often as it occurs.
+    """Yield every module with its qualified name without wrappers ("": the model), repeats included.
 
     A wrapper has the name of what it wraps, and comes before it.
     """
@@ -79,7 +79,7 @@ def walk_modules(model: torch.nn.Module, name: str = "") -> Iterator[tuple[str, 
 def owned_tensors(
     model: torch.nn.Module,
 ) -> Iterator[tuple[NodeKind, str, torch.Tensor]]:
-    """Yield kind ("parameter", "buffer"), name and tensor of all that a model owns, repeats included."""
+    """Yield kind ("parameter", "buffer"), name and tensor of all tensors of a model, repeats included."""
     for name, module in walk_modules(model):
         prefix = f"{name}." if name else ""
         for part, parameter in module._parameters.items():
@@ -94,7 +94,7 @@ def _inner_name(module: torch.nn.Module) -> str | None:
     children = module._modules
     if COMPILED in children:
         return COMPILED
-    kind: Any = type(module)  # mypy takes the hash of a module's class for that of a module
+    kind: Any = type(module)  # otherwise mypy checks the wrong ``__hash__``
     name = _inner_of_kind(kind)
     return name if name in children else None
 
@@ -108,24 +108,24 @@ _LETTERS = {"_StridedShard": "_S", "Shard": "S", "Replicate": "R", "Partial": "P
 
 
 def _kinds_of(module: torch.nn.Module) -> set[str]:
-    """Return the names of a module's classes: libraries that we do not import are known by them."""
+    """Return the names of a module's classes, by which we recognize libraries without importing them."""
     return {kind.__name__ for kind in type(module).__mro__}
 
 
 def sharded_by(module: torch.nn.Module) -> str:
-    """Name what gathers a module's parameters for its forward; "" if nothing does."""
+    """Return the name of what gathers a module's parameters for its forward; "" if nothing does."""
     kinds = _kinds_of(module)
     return next((called for kind, (called, _) in _SHARDING.items() if kind in kinds), "")
 
 
 def placement_in(model: torch.nn.Module) -> str:
-    """Return where gradients of a model's plain parameters lie, as ``Slot.placement`` spells it."""
+    """Return the placement of gradients of a model's plain parameters, as in ``Slot.placement``."""
     kinds = {kind for _, module in walk_modules(model) for kind in _kinds_of(module)}
     return next((place for kind, (_, place) in _SHARDING.items() if place and kind in kinds), "")
 
 
 def is_fully_sharded(module: torch.nn.Module) -> bool:
-    """Return whether ``fully_shard`` took in a module: it may have ``stand_ins``."""
+    """Return whether ``fully_shard`` was applied to a module, so that it may have ``stand_ins``."""
     return "FSDPModule" in _kinds_of(module)
 
 
@@ -154,14 +154,14 @@ class _Inner:
 
 
 def inner_optimizer(optimizer: Any) -> torch.optim.Optimizer | None:
-    """Return what a wrapper holds, by its attributes or by the owner of its step; ``None`` if nothing."""
+    """Return the optimizer in a wrapper: from its attributes, or the owner of its step. ``None`` if none."""
     held = [attribute_of(optimizer, name) for name in _INNER_OPTIMIZER]
     held.append(getattr(attribute_of(optimizer, "step"), "__self__", None))
     return next((one for one in held if isinstance(one, torch.optim.Optimizer)), None)
 
 
 def attribute_of(value: Any, name: str) -> Any:
-    """Read an attribute of the user's object; ``None`` if there is none, or it raises."""
+    """Return an attribute of the user's object; ``None`` if there is none, or if reading it raises."""
     try:
         return getattr(value, name, None)
     except Exception:  # the user's property may raise
@@ -169,7 +169,7 @@ def attribute_of(value: Any, name: str) -> Any:
 
 
 def is_small(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor is kept whole: a small one whose elements can simply be read."""
+    """Return whether a tensor is kept whole: it is small and its elements can simply be read."""
     return (
         tensor.numel() <= WHOLE_LIMIT
         and not is_tensor_wrapper(tensor)
@@ -179,10 +179,10 @@ def is_small(tensor: torch.Tensor) -> bool:
 
 
 def small_copy(tensor: torch.Tensor) -> torch.Tensor | None:
-    """Copy a tensor that is kept whole; None for others, and for one that cannot be copied."""
+    """Return a copy of a tensor that is kept whole; None for others, and for one that cannot be copied."""
     try:
         return tensor.detach().clone() if is_small(tensor) else None
-    except Exception:  # an unusual class, or memory that is not there now
+    except Exception:  # an unusual class, or memory that was freed
         return None
 
 
@@ -194,9 +194,9 @@ def is_tensor_wrapper(tensor: torch.Tensor) -> bool:
 def elements_of(gradient: torch.Tensor) -> torch.Tensor | None:
     """Return a plain tensor of the elements of ``gradient``; ``None`` if they cannot be read.
 
-    For a distributed tensor these are the elements that this process has, for a
-    nested one the elements without their places. Some wrappers keep theirs to
-    themselves, and some tensors have no memory.
+    Of a distributed tensor these are the elements that this process has. Of a nested one they are
+    the elements without their structure. Some wrappers give no access to theirs, and some tensors
+    have no memory.
     """
     if not has_memory(gradient):
         return None
@@ -204,13 +204,13 @@ def elements_of(gradient: torch.Tensor) -> torch.Tensor | None:
         return gradient.values()
     if not is_tensor_wrapper(gradient):
         return gradient
-    with torch.no_grad():  # otherwise it would join the user's graph
+    with torch.no_grad():  # otherwise it would be added to the user's graph
         local: Any = gradient.to_local() if hasattr(gradient, "to_local") else None
     return local.wait() if hasattr(local, "wait") else local
 
 
 def local_part(tensor: torch.Tensor) -> torch.Tensor | None:
-    """Return a plain tensor itself, with or without memory; for other tensors return their elements."""
+    """Return a plain tensor itself, with or without memory. Of other tensors return the elements."""
     return tensor if type(tensor) in _PLAIN else elements_of(tensor)
 
 
@@ -221,12 +221,12 @@ def is_distributed(tensor: torch.Tensor) -> TypeGuard[Any]:
 
 
 def placement_of(tensor: torch.Tensor) -> str:
-    """Say how a distributed tensor lies: ``fsdp:S0,tp:R``; "" if this process has all of it.
+    """Describe the placement of a distributed tensor: ``fsdp:S0,tp:R``; "" if this process has all of it.
 
-    For each dimension of the mesh that has several processes: its name (or its number, if
-    it has none), and ``S<dimension>``: in parts along that dimension; ``_S<dimension>``:
-    the same, in the order of another mesh; ``R``: each process has all; ``P``: each has a
-    term of a sum.
+    There is one item for each dimension of the mesh that has several processes: its name (or its
+    number) and a code. ``S<dimension>``: the tensor is split along that dimension.
+    ``_S<dimension>``: the same, in the order of another mesh. ``R``: each process has all of it.
+    ``P``: each process has one term of a sum.
     """
     if not is_distributed(tensor):
         return ""
@@ -239,7 +239,7 @@ def placement_of(tensor: torch.Tensor) -> str:
 
 
 def mesh_of(tensors: Iterable[torch.Tensor]) -> dict[str, tuple[int, int]]:
-    """Return the mesh dimensions of ``tensors`` by name: how long, and where this process is."""
+    """Return, for each mesh dimension of ``tensors`` by name, its length and the place of this process."""
     found: dict[str, tuple[int, int]] = {}
     for mesh in {id(t.device_mesh): t.device_mesh for t in tensors if is_distributed(t)}.values():
         place = mesh.get_coordinate()
@@ -250,10 +250,10 @@ def mesh_of(tensors: Iterable[torch.Tensor]) -> dict[str, tuple[int, int]]:
 
 
 def stand_ins(modules: Iterable[torch.nn.Module]) -> dict[int, torch.nn.Parameter]:
-    """Return the parameters of modules that ``fully_shard`` took in, by the ``id`` of their stand-ins.
+    """Return the parameters of modules under ``fully_shard``, by the ``id`` of their stand-ins.
 
-    While a forward or backward runs, and afterwards if memory is not given back, a gathered
-    tensor replaces each parameter. Nothing is returned if torch does not tell.
+    While a forward or backward runs, a gathered tensor replaces each parameter. It stays afterwards
+    if its memory is not freed. Nothing is returned if torch does not give access to them.
     """
     found: dict[int, torch.nn.Parameter] = {}
     for module in modules:
@@ -283,6 +283,6 @@ def _names(mesh: Any) -> Sequence[str]:
 
 
 def _letter(how: Any) -> str:
-    """Spell a placement by its class, because torch's own questions differ between versions."""
+    """Return the code of a placement, by its class, because torch's methods differ between versions."""
     kind = next((k.__name__ for k in type(how).__mro__ if k.__name__ in _LETTERS), "")
     return _LETTERS.get(kind, "?") + (str(how.dim) if "Shard" in kind else "")

@@ -1,4 +1,4 @@
-"""Hooks that the user puts on tensors, as the user sees them."""
+"""Notice hooks that the user puts on tensors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tb_gradgraph.autograd.torch_internals.replaced import Replaced
 
 
 def listen_for_hooks(listener: Callable[[], None]) -> Callable[[], None]:
-    """Tell ``listener`` of every ``register_hook`` on a tensor with history; return what ends that.
+    """Call ``listener`` for every ``register_hook`` on a tensor with history; return a function to end this.
 
-    Such a hook may change a gradient between two operations that do not. Autograd does not
-    report it, so ``Tensor.register_hook`` is replaced as long as anyone listens.
+    Such a hook may change a gradient between two operations that do not. Autograd does not report
+    it, so ``Tensor.register_hook`` is replaced while there is a listener.
     """
     return _replaced.listen(listener)
 

@@ -1,4 +1,4 @@
-"""The user's containers, searched by torch's own means if it has them."""
+"""Search the user's containers, with torch's own functions if it has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ try:
 except ImportError:  # then only plain containers
 
     def tree_leaves(tree: Any) -> list[Any]:  # type: ignore[misc]  # torch's take more
-        """Return what the containers in ``tree`` hold, in order."""
+        """Return the leaves of the containers in ``tree``, in order."""
         return list(_leaves(tree))
 
     def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:  # type: ignore[misc]  # likewise

@@ -1,4 +1,4 @@
-"""The autograd graph behind tensors, read without recursion."""
+"""Read the autograd graph behind tensors, without recursion."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AutogradEdge:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Walk:
-    """Autograd nodes in forward order, the edges between them, and where they end."""
+    """Autograd nodes in forward order, the edges between them, and the roots."""
 
     nodes: tuple[AutogradNode, ...]
     edges: tuple[AutogradEdge, ...]
@@ -38,13 +38,13 @@ class Walk:
 def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) -> Walk:
     """Visit every node that a backward from ``tensors``, or from ``further`` nodes, could reach.
 
-    A leaf is placed just before the first operation that uses it. About 1 us a node; no
-    recursion, so only memory bounds the length of a chain. A backward may also begin with
+    A leaf is placed just before the first operation that uses it. Takes about 1 us per node. There
+    is no recursion, so only memory limits the length of a chain. A backward may also begin with
     torch's ``GradientEdge``, as in pipelines.
     """
     roots = tuple((edge.node, edge.output_nr) for edge in map(_edge_of, tensors))
     pending = list(dict.fromkeys([*(node for node, _ in roots), *further]))
-    seen = dict.fromkeys(pending)  # in the order found, because threads share numbers
+    seen = dict.fromkeys(pending)  # in the order found, because threads may share numbers
     numbers = None if HAS_NUMBERS else numbers_by_use(pending)
     edges = []
     while pending:
@@ -68,7 +68,7 @@ def _edge_of(root: torch.Tensor | GradientEdge) -> GradientEdge:
 def _forward_order(
     numbers: Mapping[AutogradNode, int], edges: Sequence[AutogradEdge]
 ) -> tuple[AutogradNode, ...]:
-    """Sort by sequence number; a leaf, which has none, goes before its first user."""
+    """Sort by sequence number. A leaf has none and goes before its first user."""
     first_use: dict[AutogradNode, int] = {}
     for edge in edges:
         if not edge.source.next_functions:
@@ -84,14 +84,14 @@ def _forward_order(
     if any(place[edge.source] > place[edge.target] for edge in edges):
         return _topological_order(
             place, edges
-        )  # made on several threads, each of which counts alone
+        )  # made on several threads, each of which counts for itself
     return tuple(order)
 
 
 def _topological_order(
     place: dict[AutogradNode, int], edges: Sequence[AutogradEdge]
 ) -> tuple[AutogradNode, ...]:
-    """Sort sources before targets, and by ``place`` where the order is free."""
+    """Sort sources before targets, and otherwise by ``place``."""
     waiting = dict.fromkeys(place, 0)
     users: dict[AutogradNode, list[AutogradNode]] = {node: [] for node in place}
     for edge in edges:
@@ -112,22 +112,22 @@ def _topological_order(
 
 
 def metadata_of(node: AutogradNode) -> dict[str, Any]:
-    """Return what is kept with a node as long as it lives; torch's types take it for a method."""
+    """Return a node's metadata, which lives as long as the node. Torch's type stubs declare it a method."""
     return cast("dict[str, Any]", node.metadata)
 
 
-#: A path this long is cut into parts when it is freed. A level takes about 130 bytes of stack.
+#: A path of this length is freed in parts. Freeing takes about 130 bytes of stack per level.
 PART = 500
 _KEY = "tb_gradgraph"
 
 
 def free_in_parts(walked: Walk) -> None:
-    """Make sure that the graph is freed part by part, whoever holds it last.
+    """Make sure that the graph is freed in parts, whoever holds it last.
 
-    torch (2.13) frees a chain of nodes one inside the other once Python has looked at them:
-    a chain of 100,000 then crashes the process, and we made Python look. So in every path
-    some nodes get a hold on the nodes before them that outlasts them: those are freed
-    afterwards, not inside.
+    Once Python has accessed a chain of nodes, torch (2.13) frees it recursively. A chain of 100,000
+    nodes then crashes the process, and it is we who access the nodes. Therefore, on every path,
+    some nodes get an object that holds the nodes before them and outlives them. Those are freed
+    afterwards, and not in the recursion.
     """
     depths = dict.fromkeys(walked.nodes, 0)
     incoming: dict[AutogradNode, list[AutogradNode]] = {}
@@ -152,7 +152,7 @@ _pending = _Pending()
 
 
 class _Hold:
-    """Holds nodes, and when its own node goes, hands them to the outermost node that is going."""
+    """Holds nodes. When its own node is freed, passes them to the outermost node that is being freed."""
 
     __slots__ = ("_nodes",)
 

@@ -1,4 +1,4 @@
-"""Stand-ins for numbers that a torch may no longer tell: of autograd nodes and backward passes."""
+"""Substitutes for numbers that a future torch may lack: those of autograd nodes and backward passes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from torch.autograd.graph import Node as AutogradNode
 
 
 def numbers_by_use(roots: Iterable[AutogradNode]) -> dict[AutogradNode, int]:
-    """Number all nodes behind ``roots``: sources before their users, an operation's sources in their order.
+    """Number all nodes behind ``roots``: sources before users, and the sources of an operation in order.
 
-    That is the order of a forward as far as its expressions tell. What they do not tell,
-    such as which of two independent statements came first, follows the place of first use.
+    This is the order of the forward, as far as its expressions show it. The order of two
+    independent statements is unknown; they are ordered by the place of their first use.
     """
     numbers: dict[AutogradNode, int] = {}
     entered: set[AutogradNode] = set()
@@ -31,13 +31,13 @@ def numbers_by_use(roots: Iterable[AutogradNode]) -> dict[AutogradNode, int]:
 
 
 class TaskOfThread:
-    """Give a number to the backward running on this thread, which is assumed to be one at a time.
+    """Numbers the backward that runs on this thread, assuming that only one runs at a time.
 
     A backward that runs inside another on the same thread counts as part of it.
     """
 
     def __init__(self, call_after_backward: Callable[[Callable[[], None]], None]) -> None:
-        """Prepare; ``call_after_backward`` raises if no backward is running."""
+        """Prepare. ``call_after_backward`` must raise if no backward is running."""
         self._call_after_backward = call_after_backward
         self._running: dict[int, int] = {}  # by thread
         self._numbers = itertools.count()
@@ -55,14 +55,14 @@ class TaskOfThread:
 
 
 class _LetGo:
-    """Held by a backward, so gone with it, even if it raises: then the next may begin."""
+    """Held by a backward and freed with it, even if it raises. Then the next one may begin."""
 
     def __init__(self, running: dict[int, int], thread: int) -> None:
         self._running = running
         self._thread = thread
 
     def __call__(self) -> None:
-        """Do nothing when the backward has ended well, because everything is done when it is gone."""
+        """Do nothing at the end of a backward; the work is done when this object is freed."""
 
     def __del__(self) -> None:
         self._running.pop(self._thread, None)
