@@ -1,4 +1,4 @@
-"""What a check of an installation or a log found."""
+"""The result of a check of an installation or a log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ State = Literal["ok", "note", "wrong"]
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """What one check found; ``cure`` says what to do where something is wrong."""
+    """The result of one check; ``cure`` says what to do if something is wrong."""
 
     state: State
     text: str

@@ -1,4 +1,4 @@
-"""A small training to look at: what ``tb-gradgraph demo`` logs."""
+"""The small training that ``tb-gradgraph demo`` logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVERY_N_STEPS = 10
 
 
 class Net(nn.Module):
-    """The line ``x @ w + b``, its parameters to be learned."""
+    """The line ``x @ w + b`` with trainable parameters."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Why the panel does not show: checks of this environment, each with its cure."""
+"""Check this environment for reasons why the panel does not show, each with its cure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATIC = PACKAGE / "static"
 
 
 def examine() -> Iterator[Checked]:
-    """Run all checks in order; a check that itself fails is a finding too."""
+    """Run all checks in order. A check that raises an error is a finding too."""
     for check in CHECKS:
         try:
             yield from check()
@@ -33,7 +33,7 @@ def _versions() -> Iterator[Checked]:
     for name, least in (("torch", "2.6"), ("tensorboard", "2.16"), ("protobuf", "3.20")):
         version = _find_version(name)
         if version is None:
-            state: State = "note" if name == "torch" else "wrong"  # looking at logs needs no torch
+            state: State = "note" if name == "torch" else "wrong"  # viewing logs needs no torch
             yield Checked(state, f"{name} is not installed", f'pip install "{name}>={least}"')
         elif _parse(version) < _parse(least):
             cure = f'pip install --upgrade "{name}>={least}"'
@@ -51,7 +51,7 @@ def _setuptools_for_old_tensorboard() -> Iterator[Checked]:
 
 
 def _hidden_by_a_folder() -> Iterator[Checked]:
-    """``python -m`` looks into the working directory first, where a clone's folder has our name."""
+    """Check whether a folder with our name, such as a clone's, hides the package from ``python -m``."""
     folder = pathlib.Path.cwd() / "tb_gradgraph"
     if folder.is_dir() and not (folder / "__init__.py").exists():
         text = f"{folder} hides the package from a Python started here"

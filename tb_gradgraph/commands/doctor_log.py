@@ -1,4 +1,4 @@
-"""Why the panel shows nothing from a log directory: checks of its contents, each with its cure."""
+"""Check a log directory for reasons why the panel shows nothing from it, each with its cure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RECORD = (
 
 
 def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Checked]:
-    """Look for records below ``logdir`` and say what each run holds, or what it lacks."""
+    """Look for records below ``logdir``; say what each run holds and what is missing."""
     root = pathlib.Path(logdir)
     if not root.is_dir():
         what = "is a file" if root.exists() else "does not exist"
@@ -45,7 +45,7 @@ def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Checked]:
 
 
 def _files_of(run: pathlib.Path) -> list[pathlib.Path]:
-    with contextlib.suppress(OSError):  # it is gone by now; read_logdir says so
+    with contextlib.suppress(OSError):  # it was deleted; read_logdir says so
         return list_event_files(run)
     return []
 

@@ -1,4 +1,4 @@
-"""Does the torch side of the package work here? It is imported and used, not only looked at."""
+"""Check whether recording works with this torch, by recording something."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def examine_torch() -> Iterator[Checked]:
     try:
         installed = importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
-        return  # the versions say so; looking at logs needs no torch
+        return  # another check reports it; viewing logs needs no torch
     if os.environ.get("TB_GRADGRAPH") == "0":
         text = "tb_gradgraph is switched off by TB_GRADGRAPH=0: nothing is recorded"
         yield Checked("note", text, "unset TB_GRADGRAPH")
@@ -63,7 +63,7 @@ def _record_a_step() -> tuple[dict[str, float], dict[str, float]]:
     x = torch.ones(4, 3)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is missing is said below
+        warnings.simplefilter("ignore")  # missing parts are reported below
         capture(net, x)
         with SummaryWriter(folder) as writer:
             writer.watch(net, optimizer=optimizer, every_n_steps=1, strict=True)
@@ -102,7 +102,7 @@ def _missing_parts() -> Iterator[Checked]:
     try:
         from tb_gradgraph.autograd import missing_parts, names_of
     except ImportError:
-        return  # recording failed because of it, which was said above
+        return  # recording failed because of it, as reported above
 
     for part in missing_parts():
         text = f"torch has no {names_of(part)}; without it these are lost: {part.lost}"

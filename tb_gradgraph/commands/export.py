@@ -1,4 +1,4 @@
-"""What the panel's download gives, without TensorBoard running: ``tb-gradgraph export``."""
+"""The command ``tb-gradgraph export``: what the panel's download gives, without TensorBoard."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def export(
     told: Told = lambda text: None,
     **filters: str | None,
 ) -> Iterable[bytes]:
-    """Return the bytes of one tag's records, piece by piece.
+    """Yield the bytes of one tag's records in parts.
 
     Args:
         logdir: Directory of a run, or of several.
@@ -61,14 +61,14 @@ def open_log(logdir: str | os.PathLike[str], told: Told) -> EventFiles:
 
 
 def _then_told(parts: Iterable[bytes], reader: Reader, run: str, told: Told) -> Iterator[bytes]:
-    """Say at the end which records were damaged: some are found damaged only when read."""
+    """Report damaged records at the end, because some are found to be damaged only when they are read."""
     yield from parts
     for warning in reader.runs(all_sessions=True)[run].warnings:
         told(warning)
 
 
 def choose_run(runs: Mapping[str, RunView], run: str | None) -> RunView:
-    """Return the run that is asked for, or the only one."""
+    """Return the run that the user named, or the only one."""
     return runs[_choose("run", tuple(runs), run)]
 
 

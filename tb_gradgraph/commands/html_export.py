@@ -1,4 +1,4 @@
-"""A run's graph with its steps in one HTML file: ``tb-gradgraph export --html``."""
+"""The command ``tb-gradgraph export --html``: the panel with one run, in one HTML file."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from tb_gradgraph.serve import (
 )
 from tb_gradgraph.statistics import DRAWN, NONFINITE, STATISTICS
 
-#: Most bytes of all answers in a file, before they are compressed; beyond that, steps are left out.
+#: The limit for all answers in a file, in bytes before compression. Beyond it, steps are left out.
 MOST_BYTES = 96 * 2**20
 
-#: Bytes that a row of a record takes: its statistics in `step`, `node` and `flow`, a histogram, the axes.
+#: Bytes per row of a record: its statistics in `step`, `node` and `flow`, a histogram, the axes.
 _ROW_BYTES = 3 * 4 * len(STATISTICS) + 64 + 40
 
-MOST_SEARCHED = 1_000_000  # numbers of a series that the panel looks through
+MOST_SEARCHED = 1_000_000  # numbers of a series that the panel searches
 
 Question = tuple[str, Route, Mapping[str, object]]
 
@@ -51,14 +51,14 @@ def export_html(
     most_bytes: int = MOST_BYTES,
     told: Told = lambda text: None,
 ) -> bytes:
-    """Return a file that shows one run's graphs as the panel does, without TensorBoard.
+    """Return an HTML file that shows one run's graphs as the panel does, without TensorBoard.
 
     Args:
         logdir: Directory of a run, or of several.
         run: Which run; may be left out if there is one.
         tag: Only this tag of the run; ``None``: all of them.
-        most_bytes: Limit of what the file holds, before compression. If the run has more, the
-        file holds every n-th recorded step and the last, and says so.
+        most_bytes: Limit of the contents before compression. If the run has more, the file holds
+            every n-th recorded step and the last one, and says so.
         told: Called with a sentence for each file or tag that cannot be read.
 
     Raises:
@@ -96,7 +96,7 @@ def _name_of(logdir: str | os.PathLike[str], view: RunView) -> str:
 
 
 class _Excerpt(Reader):
-    """A reader that knows one run, and a part of its records."""
+    """A reader of one run with a part of its records."""
 
     def __init__(self, source: EventFiles, view: RunView) -> None:
         super().__init__(source)
@@ -112,7 +112,7 @@ def _estimate(view: RunView) -> int:
 
 
 def _leave_out(view: RunView, every: int) -> RunView:
-    """Keep every n-th recorded step of a tag, and the last; say so."""
+    """Keep every n-th recorded step of a tag and the last one, and say so."""
     if every == 1:
         return view
     records = {tag: _each_nth(entries, every) for tag, entries in view.records.items()}
@@ -134,7 +134,7 @@ def _steps(entries: tuple[Entry, ...]) -> list[int]:
 
 
 def _answer_all(reader: Reader, view: RunView) -> dict[str, bytes]:
-    """Answer every question that the panel may have; damaged records have no answer."""
+    """Answer every request that the panel may make; damaged records have no answer."""
     answers: dict[str, bytes] = {}
     for name, route, query in _list_questions(reader, view):
         try:
@@ -188,6 +188,6 @@ def _of_graph(
 
 
 def _list_readings(entries: tuple[Entry, ...]) -> set[tuple[str, int]]:
-    """List the stages and backward passes of a step for which the panel may ask for the heat map."""
+    """List the stages and backward passes of a step for which the panel may request the heat map."""
     passes = {(entry.stage, entry.backward_pass) for entry in entries if entry.stage == "backward"}
     return passes | {(entry.stage, 0) for entry in entries if entry.stage != "backward"}

@@ -1,4 +1,4 @@
-"""One HTML file that holds the panel and what it shows: no server, no network, nothing beside it."""
+"""Make one HTML file that holds the panel and its data. It needs no server, network or other file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENTRY = "standalone.js"
 _WORKER = re.compile(r"layout\.worker-.*\.js")
 _IMPORTED = re.compile(r"""["'`]\./([\w.-]+\.js)["'`]""")
 
-# What is in the file is base64 of gzip, so that no name can end a script or begin a tag.
+# The contents are gzip in base64, so that a name can neither close a script nor open a tag.
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -65,7 +65,7 @@ try {{
 
 
 def make_page(title: str, answers: Mapping[str, bytes]) -> bytes:
-    """Return the file; ``answers`` are the routes' answers, by ``key_of``.
+    """Return the file; ``answers`` holds the answers of the routes, by ``key_of``.
 
     Raises:
         FileNotFoundError: If the package lacks its built panel.
@@ -77,7 +77,7 @@ def make_page(title: str, answers: Mapping[str, bytes]) -> bytes:
 
 
 def key_of(route: str, parameters: Mapping[str, object]) -> str:
-    """Name an answer by the name the page asks for."""
+    """Return the name under which the page looks up an answer."""
     return "\n".join([route, *sorted(f"{name}={value}" for name, value in parameters.items())])
 
 
@@ -87,7 +87,7 @@ def _part(name: str, content: bytes, attribute: str) -> str:
 
 
 def _pack(answers: Mapping[str, bytes]) -> bytes:
-    """Put answers one after the other, behind an index that says where each is."""
+    """Join answers into one body that begins with an index of their places."""
     index, offset = {}, 0
     for key, content in answers.items():
         index[key] = (offset, len(content))
@@ -97,7 +97,7 @@ def _pack(answers: Mapping[str, bytes]) -> bytes:
 
 
 def _read_panel() -> tuple[dict[str, bytes], tuple[str, bytes]]:
-    """Read the modules, each after those that it imports, and the layout's worker."""
+    """Read the modules, each after the modules that it imports, and the worker of the layout."""
     static = importlib.resources.files("tb_gradgraph") / "static"
     files = {file.name: file.read_bytes() for file in static.iterdir() if file.name.endswith(".js")}
     worker = next((name for name in files if _WORKER.fullmatch(name)), None)

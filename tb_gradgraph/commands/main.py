@@ -16,7 +16,7 @@ from tb_gradgraph.commands.summary import printable, summarize, warn
 from tb_gradgraph.errors import GradGraphError
 from tb_gradgraph.version import __version__
 
-#: The exit status that a shell reports for a program whose reader has left, such as ``head``.
+#: The exit status of a program whose output pipe was closed, for example by ``head``.
 _ENDED_BY_SIGPIPE = 128 + 13
 
 
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _stop_printing() -> None:
-    """Drop what is still to be printed, because the interpreter flushes it at its end."""
+    """Discard the rest of the output, which the interpreter would flush at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -53,7 +53,7 @@ def _stop_printing() -> None:
 class _IntermixedParser(argparse.ArgumentParser):
     """Accepts options between the arguments too: ``export --html runs --run net net.html``."""
 
-    _is_within = False  # argparse's own way there calls this method
+    _is_within = False  # argparse calls this method recursively
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if self._is_within:
@@ -206,7 +206,7 @@ def _run_demo(arguments: argparse.Namespace) -> int:
 
 
 def _choose_new_run(logdir: pathlib.Path) -> pathlib.Path:
-    """Name a run directory that does not exist yet: net, net-2, net-3."""
+    """Return a run directory that does not exist yet: net, net-2, net-3."""
     run, number = logdir / "net", 1
     while run.exists():
         number += 1
@@ -215,7 +215,7 @@ def _choose_new_run(logdir: pathlib.Path) -> pathlib.Path:
 
 
 def _python() -> str:
-    """Name this interpreter, whose TensorBoard has the plugin; briefly if below the working directory."""
+    """Return the path of this interpreter, relative if it is below the working directory."""
     return sys.executable.removeprefix(os.getcwd() + os.sep)
 
 

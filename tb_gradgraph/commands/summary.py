@@ -1,4 +1,4 @@
-"""``tb-gradgraph summary``: which graphs and steps were recorded, and what no gradient can reach."""
+"""The command ``tb-gradgraph summary``: recorded graphs and steps, and what no gradient can reach."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_gradgraph.statistics import STAGES
 
 
 def summarize(logdir: str, all_sessions: bool = False) -> int:
-    """Print it, with ``all_sessions`` also what later sessions hide; return the exit status."""
+    """Print the summary, with ``all_sessions`` also of hidden sessions; return the exit status."""
     runs = read_logdir(logdir)
     hidden = [(run.name, some) for run in runs for some in run.hidden]
     if all_sessions:
@@ -62,7 +62,7 @@ def _summarize_run(run: LoggedRun) -> Iterable[tuple[str, ...]]:
 
 
 def _list_parts(runs: Iterable[LoggedRun]) -> Iterable[str]:
-    """Say which graphs have parameters of which only one process's part was recorded."""
+    """Report graphs with parameters of which only the part of one process was recorded."""
     for run in runs:
         process = run.sessions[-1].process if run.sessions else None
         used = {record.graph_hash for record in run.records}
@@ -78,7 +78,7 @@ def _list_parts(runs: Iterable[LoggedRun]) -> Iterable[str]:
 
 
 def _list_unreached(runs: Iterable[LoggedRun]) -> Iterable[str]:
-    """List, by module, the parameters that require a gradient though none can reach them."""
+    """List, by module, the parameters that require a gradient but that no gradient can reach."""
     for run in runs:
         used = {record.graph_hash for record in run.records}
         for graph_hash, graph in run.graphs.items():
@@ -104,10 +104,10 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def warn(text: str) -> None:
-    """Print a warning, apart from the command's output."""
+    """Print a warning to standard error."""
     print(f"warning: {printable(text)}", file=sys.stderr)
 
 
 def printable(text: str) -> str:
-    """Replace what would move a terminal's cursor, because names come from logs."""
+    """Replace control characters of a terminal, because names come from logs."""
     return "".join(character if character.isprintable() else "?" for character in text)

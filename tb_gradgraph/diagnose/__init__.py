@@ -1,4 +1,4 @@
-"""Graph and statistics in, ranked findings out."""
+"""Finds what looks wrong in a graph and its statistics, ranked by severity."""
 
 from tb_gradgraph.diagnose.by_module import fold_by_module, tell_many
 from tb_gradgraph.diagnose.finding import Finding

@@ -1,4 +1,4 @@
-"""Biases whose shift a normalization takes out again, so that their gradient is only rounding."""
+"""Find biases whose shift a normalization removes again, so that their gradient is only rounding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_gradgraph.graph import Edge, Graph
 
-#: Which input of an operation is its bias, by autograd's name without the number at its end.
+#: The index of an operation's bias among its inputs, by autograd's name without its final number.
 _BIAS_INPUT = {
     "AddmmBackward": 0,
     "ConvolutionBackward": 2,
@@ -16,8 +16,9 @@ _BIAS_INPUT = {
     "MkldnnConvolutionBackward": 2,
 }
 
-#: Normalizations that subtract the mean of each channel; a layer or group norm subtracts that of
-#: several, which leaves a bias its gradient. An instance norm is a batch norm between two views.
+#: Normalizations that subtract the mean of each channel. A layer or group norm subtracts the mean
+#: of several channels, so a bias still has a gradient. An instance norm is a batch norm between two
+#: views.
 _NORMS = frozenset(
     {
         "BatchNormBackward",
@@ -28,7 +29,7 @@ _NORMS = frozenset(
     }
 )
 
-#: Operations that keep the elements as they are, in another order or type.
+#: Operations that only change the order or the type of elements.
 _PASSING = frozenset(
     {
         "AliasBackward",
@@ -45,8 +46,9 @@ _PASSING = frozenset(
     }
 )
 
-#: Root mean square of such a bias's gradient over that of the weight beside it: measurements gave
-#: 1e-8 to 1e-5. A batch norm that is not training subtracts a constant; then it is about 1.
+#: Limit of the root mean square of such a bias's gradient, divided by that of the weight next to
+#: it. We measured 1e-8 to 1e-5. A batch norm in evaluation mode subtracts a constant; then the
+#: ratio is about 1.
 LESS_THAN_WEIGHT = 1e-3
 
 
@@ -86,14 +88,14 @@ def _edges_by(graph: Graph, nodes: Sequence[int]) -> Mapping[int, list[Edge]]:
 def _uses_as_bias(
     graph: Graph, users: Mapping[int, list[Edge]], index: int
 ) -> Iterator[int | None]:
-    """Yield the operations whose bias a parameter is; None for another use."""
+    """Yield the operations that use a parameter as their bias; None for any other use."""
     for edge in _through_passing(graph, users, index):
         name = _kind(graph, edge.target)
         yield edge.target if _BIAS_INPUT.get(name) == edge.target_input else None
 
 
 def _is_centered(graph: Graph, users: Mapping[int, list[Edge]], index: int) -> bool:
-    """Return whether whatever uses an operation's output normalizes it."""
+    """Return whether everything that uses an operation's output normalizes it."""
     uses = list(_through_passing(graph, users, index))
     return bool(uses) and all(
         edge.target_input == 0 and _kind(graph, edge.target) in _NORMS for edge in uses
@@ -101,12 +103,12 @@ def _is_centered(graph: Graph, users: Mapping[int, list[Edge]], index: int) -> b
 
 
 def _through_passing(graph: Graph, users: Mapping[int, list[Edge]], index: int) -> Iterator[Edge]:
-    """Yield the edges on which a node's elements are used, apart from views and copies."""
+    """Yield the edges to the users of a node's elements, looking through views and copies."""
     waiting, seen = [index], {index}
     for node in waiting:  # grows as it is read
         for edge in users.get(node, ()):
             if not graph.nodes[edge.target].requires_grad and graph.nodes[edge.target].slots:
-                continue  # no gradient comes back on it
+                continue  # no gradient flows back along it
             if _kind(graph, edge.target) not in _PASSING:
                 yield edge
             elif edge.target not in seen:
@@ -115,7 +117,7 @@ def _through_passing(graph: Graph, users: Mapping[int, list[Edge]], index: int) 
 
 
 def _weights(graph: Graph, sources: Mapping[int, list[Edge]], index: int) -> Iterator[int]:
-    """Yield the rows of the parameters that an operation uses, views and copies of them too."""
+    """Yield the rows of the parameters that an operation uses, directly or through views and copies."""
     waiting, seen = [index], {index}
     for node in waiting:  # grows as it is read
         for edge in sources.get(node, ()):

@@ -1,4 +1,4 @@
-"""Many parameters as a few modules, for a model that uses one of a thousand parts."""
+"""Group many parameters into a few modules, for a model that uses one of a thousand parts."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from tb_gradgraph.graph import Node
 
-#: How many parameters are listed one by one, and how many modules.
+#: How many parameters are listed one by one, and how many modules are listed.
 ONE_BY_ONE = 12
 
-#: How many names are given of many parameters.
+#: How many names of a group of parameters are given.
 _NAMED = 2
 
 Rows = Sequence[tuple[int, Node]]
 
 
 def fold_by_module(rows: Rows, reasons: Mapping[int, str]) -> list[tuple[str, Rows]]:
-    """Group parameters by module where there are many: by the name of the innermost that does.
+    """Group parameters by module if there are many: by the innermost level with few enough modules.
 
     Args:
         rows: Each parameter's row and node.
-        reasons: What is said of each, by row; only parameters with the same reason go together.
+        reasons: The text for each, by row. Only parameters with the same text are grouped.
     """
     if len(rows) <= ONE_BY_ONE:
         return [(node.name, [(row, node)]) for row, node in rows]
@@ -37,7 +37,7 @@ def fold_by_module(rows: Rows, reasons: Mapping[int, str]) -> list[tuple[str, Ro
 
 
 def tell_many(module: str, rows: Rows) -> str:
-    """Say which module these parameters are of, how many there are, and the first names."""
+    """Return a text with the module of these parameters, their number, and the first names."""
     names = ", ".join(node.name for _, node in rows[:_NAMED])
     more = ", .." if len(rows) > _NAMED else ""
     return f"{module or 'the model'}: {len(rows):,} parameters ({names}{more})"

@@ -1,4 +1,4 @@
-"""One thing that a reader of the graph should look at."""
+"""One thing in a graph that the user should look at."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tb_gradgraph.graph import NO_SCOPE, Graph, Node
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found, how bad it is, and where."""
+    """What was found, its severity, and its place."""
 
     severity: Severity
     kind: str  # the name of one of KINDS
@@ -20,14 +20,14 @@ class Finding:
 
 
 def tell(kind: str, row: int | None, node: str, text: str, is_mild: bool = False) -> Finding:
-    """Make a finding of a kind that has a row in ``KINDS``, as bad as the row says."""
+    """Make a finding of a kind in ``KINDS``, with the severity of that kind."""
     of_kind = KINDS[kind]
     severity = of_kind.milder if is_mild and of_kind.milder is not None else of_kind.severity
     return Finding(severity, kind, row, node, text)
 
 
 def describe_node(graph: Graph, node: Node) -> str:
-    """Name a node by its variable if it has one, with its scope, unless its name says it, and its line."""
+    """Describe a node: its variable or name, its scope unless the name includes it, and its line."""
     text = node.name
     variable = node.slots[0].name if len(node.slots) == 1 else ""
     if node.kind == "operation" and variable:

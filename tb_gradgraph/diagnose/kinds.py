@@ -1,4 +1,4 @@
-"""The kinds of findings: how bad each is, what it means, and what to do."""
+"""The kinds of findings: severity, meaning, and what to do."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
-    """What all findings of one kind share.
+    """The properties that all findings of one kind share.
 
     Attributes:
         name: Stable, for filters and tests.
-        severity: How bad it is.
+        severity: How severe it is.
         meaning: What it says about the training, in a sentence.
         advice: What to do, in a sentence or two.
-        milder: How bad it is if the rule calls it mild; ``None``: it never does.
-        is_of_node: Each node that has it counts by itself, so that another node with it is news;
-            otherwise it concerns the step, whichever node it names.
-        is_of_nonfinite: It is about NaN or infinity.
+        milder: Its severity if the rule calls it mild; ``None`` if the rule never does.
+        is_of_node: Whether it concerns a node. Then the same finding at another node is a new
+            finding. Otherwise it concerns the step, whichever node it names.
+        is_of_nonfinite: Whether it is about NaN or infinity.
     """
 
     name: str

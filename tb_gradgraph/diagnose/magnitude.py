@@ -1,4 +1,4 @@
-"""Parameters whose gradients vanish, explode or cancel out."""
+"""Find parameters whose gradients vanish, explode or cancel out."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
-#: Orders of magnitude between a parameter's root mean square gradient and that near the loss.
+#: How many orders of magnitude a parameter's root mean square gradient may differ from that near the loss.
 ORDERS = 4.0
 
-#: "Near the loss" is the last quarter of the parameters in forward order; with fewer it means nothing.
+#: "Near the loss" is the last quarter of the parameters in forward order. With fewer parameters
+#: than this it has no meaning.
 LEAST_PARAMETERS = 4
 
-#: A greater norm is too great, whatever the others are.
+#: A greater norm is too large, whatever the other norms are.
 GREATEST_NORM = 1e6
 
-#: Root mean square of a parameter's gradient over that of the operation's that uses it: what is
-#: less is a sum of terms that cancel to rounding (float32 carries 6e-8).
+#: The root mean square of a parameter's gradient, divided by that of the operation that uses it.
+#: Below this ratio, it is a sum of terms that cancel to rounding (the precision of float32 is
+#: 6e-8).
 CANCELLED = 1e-6
 
 _L2_NORM, _NUMEL = STATISTICS.index("l2_norm"), STATISTICS.index("numel")
 
 
 def cancelled_rows(graph: Graph, table: StatisticsTable) -> frozenset[int]:
-    """Return the rows of parameters whose gradient is a sum that cancels out, or that a norm takes out."""
+    """Return the rows of parameters whose gradient cancels out, or is removed by a normalization."""
     sizes = _root_mean_squares(table)
     return frozenset([*_cancelled_rows(graph, sizes), *rows_before_norm(graph, sizes)])
 
@@ -38,11 +40,11 @@ def cancelled_rows(graph: Graph, table: StatisticsTable) -> frozenset[int]:
 def find_magnitudes(
     graph: Graph, table: StatisticsTable, cancelled: Collection[int]
 ) -> Iterator[Finding]:
-    """Find vanishing and exploding gradients, one finding each, and those that cancel out.
+    """Find vanishing and exploding gradients (one finding for each kind), and gradients that cancel out.
 
-    The root mean square of a parameter's gradient is compared, so that
-    large and small tensors compare, with the median of the parameters nearest
-    to the loss: where all of a deep net has vanished, the median of all has too.
+    The root mean square of a parameter's gradient does not depend on its size. It is compared with
+    the median of the parameters nearest to the loss. The median of all parameters would not do: if
+    most of a deep net has vanished, so has that median.
     """
     sizes = _root_mean_squares(table)
     found = [
@@ -64,7 +66,7 @@ def find_magnitudes(
 
 
 def _root_mean_squares(table: StatisticsTable) -> np.ndarray:
-    """Return one number for each row; NaN where there is none."""
+    """Return one number for each row; NaN if there is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return table.values[:, _L2_NORM] / np.sqrt(table.values[:, _NUMEL])
 

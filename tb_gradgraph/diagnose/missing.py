@@ -1,4 +1,4 @@
-"""Parameters without a gradient, and gradients that are exactly zero: never the same word."""
+"""Find parameters without a gradient, and gradients that are exactly zero. These are different cases."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tb_gradgraph.graph import OF_FUNCTION, Graph, Node
 from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
 _ABS_MAX, _NUMEL = STATISTICS.index("abs_max"), STATISTICS.index("numel")
-_NAMED = 5  # nodes in one text
+_NAMED = 5  # how many nodes one text names
 
 
 def parameter_rows(graph: Graph, parts: bool = False) -> Iterator[tuple[int, Node]]:
-    """Yield row and node of each parameter, and of other leaves whose gradients the user asked for.
+    """Yield row and node of each parameter, and of other leaves whose gradients the user selected.
 
-    Nodes of which this process has a part are left out unless ``parts`` asks for them:
-    a part's numbers say nothing about the whole, except NaN and infinity.
+    Nodes of which this process has only a part are left out, unless ``parts`` is set. The numbers
+    of a part say nothing about the whole, except NaN and infinity.
     """
     for index, node in enumerate(graph.nodes):
         if node.kind in ("parameter", "leaf") and node.slots:
@@ -33,7 +33,7 @@ def parameter_rows(graph: Graph, parts: bool = False) -> Iterator[tuple[int, Nod
 def find_missing(
     graph: Graph, table: StatisticsTable, unread: Mapping[int, str] = MappingProxyType({})
 ) -> Iterator[Finding]:
-    """Find parameters that no gradient arrived at, with the reason if it is known."""
+    """Find parameters that no gradient reached, with the reason if it is known."""
     missing = [(row, node) for row, node in parameter_rows(graph) if not table.present[row]]
     for needs_gradient in (True, False):
         reasons = {
@@ -49,10 +49,10 @@ def find_missing(
 
 
 def who_gave_none(graph: Graph, table: StatisticsTable, row: int) -> str:
-    """Say which custom Functions that use a slot got a gradient but passed none on to it; "" if none did.
+    """Name custom Functions that use a slot and got a gradient but returned none for it; "" if none did.
 
-    Their backward returns None for it. Torch's own operations return all that is asked for:
-    if one gave none, the backward was told not to compute it (``backward(inputs=...)``).
+    Their backward returned None. Torch's own operations return every gradient that is needed. If
+    one returned none, the backward was told not to compute it (``backward(inputs=...)``).
     """
     offsets = graph.slot_offsets
     users = [
@@ -68,12 +68,12 @@ def who_gave_none(graph: Graph, table: StatisticsTable, row: int) -> str:
 
 
 def _is_custom(node: Node) -> bool:
-    """Return whether a user's Function made a node, as its note says."""
+    """Return whether a user's Function made a node, according to its note."""
     return node.kind == "operation" and node.note.startswith(OF_FUNCTION)
 
 
 def find_unread(graph: Graph, unread: Mapping[int, str]) -> Iterator[Finding]:
-    """Report what could not be read although it was to be: at most one finding for each reason."""
+    """Find gradients that could not be read: at most one finding for each reason."""
     by_reason: dict[str, list[int]] = {}
     for row, reason in sorted(unread.items()):
         by_reason.setdefault(reason, []).append(row)
@@ -87,7 +87,7 @@ def find_unread(graph: Graph, unread: Mapping[int, str]) -> Iterator[Finding]:
 
 
 def find_zero(graph: Graph, table: StatisticsTable, but: Collection[int] = ()) -> Iterator[Finding]:
-    """Find where gradients became zero in every element, or else the parameters; skip rows of ``but``."""
+    """Find the places where gradients became zero, or else the zero parameters; skip rows of ``but``."""
     zero = {
         row: node
         for row, node in parameter_rows(graph)

@@ -1,4 +1,4 @@
-"""Where NaN and infinity began, followed in the order in which the backward ran."""
+"""Find where NaN and infinity began, in the order in which the backward ran."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import NONFINITE, NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
-#: How many of the gradients that NaN and infinity only reached are named.
+#: How many gradients are named that NaN or infinity only reached.
 MAX_NAMED = 5
 
 _COUNTS = {name: STATISTICS.index(name) for name in (*NONFINITE, "numel")}
@@ -19,7 +19,7 @@ _COUNTS = {name: STATISTICS.index(name) for name in (*NONFINITE, "numel")}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _State:
-    """What is known about a gradient: does it hold NaN, does it hold anything not finite."""
+    """What is known about a gradient: whether it holds NaN, and whether it holds any non-finite element."""
 
     nan: bool
     nonfinite: bool
@@ -35,16 +35,15 @@ _CAME_IN = {
 def find_nonfinite(
     graph: Graph, table: StatisticsTable, values: Mapping[int, np.ndarray]
 ) -> Iterator[Finding]:
-    """Find the nodes that NaN and infinity came out of, and what they reached.
+    """Find the nodes where NaN and infinity began, and the nodes that they reached.
 
-    If the forward already made them, that comes first: the first tensor in
-    forward order, among those with known values, that is not finite. If it
-    reached what was differentiated, no operation of the backward is to blame.
+    If the forward already made them, the first finding is the first non-finite tensor in forward
+    order, among those with known values. If it reached the objective, no operation of the backward
+    is to blame.
 
-    An *origin* passed on a non-finite gradient though what came into it was
-    finite, or is a root that started with one. A *victim* made NaN of infinity,
-    as ``inf * 0`` does. If a node's own gradient was not recorded, that of
-    the nearest recorded nodes towards the loss stands in for it.
+    An *origin* sent a non-finite gradient although it got a finite one, or is a root that started
+    with a non-finite one. A *victim* turned infinity into NaN, as ``inf * 0`` does. If a node's own
+    gradient was not recorded, the nearest recorded nodes towards the loss are used instead.
     """
     of_forward = _is_root_bad(graph, values)
     yield from _find_in_forward(graph, values, of_forward)
@@ -61,7 +60,7 @@ def find_nonfinite(
 
 
 def _is_root_bad(graph: Graph, values: Mapping[int, np.ndarray]) -> bool:
-    """Return whether what was differentiated is known not to be finite."""
+    """Return whether the objective is known not to be finite."""
     roots = (
         int(graph.slot_offsets[index])
         for index, node in enumerate(graph.nodes)
@@ -71,7 +70,7 @@ def _is_root_bad(graph: Graph, values: Mapping[int, np.ndarray]) -> bool:
 
 
 def _read_states(table: StatisticsTable) -> dict[int, _State]:
-    """Return the state of every row where a gradient arrived."""
+    """Return the state of every row that has a gradient."""
     nan = table.values[:, _COUNTS["nan"]] > 0
     nonfinite = np.asarray((table.values[:, NONFINITE_COLUMNS] > 0).any(axis=1))
     return {
@@ -107,7 +106,7 @@ def _incoming_states(graph: Graph, states: dict[int, _State]) -> list[_State]:
 def _find_turns(
     graph: Graph, table: StatisticsTable, states: dict[int, _State]
 ) -> Iterator[tuple[int, Finding]]:
-    """Yield where the gradient turned bad: the row that shows it, and the finding on the node to blame."""
+    """Yield where the gradient became non-finite: the row that shows it, and the finding."""
     yield from _find_bad_roots(graph, table, states)
     incoming = _incoming_states(graph, states)
     told: set[tuple[str, int, str]] = set()
@@ -134,7 +133,7 @@ def _find_turns(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Sent:
-    """A gradient with a row, and the nodes that sent it: several nodes if only their sum was read."""
+    """A gradient with a row, and the nodes that sent it; several if only their sum was read."""
 
     row: int
     source: int
@@ -142,10 +141,10 @@ class _Sent:
 
 
 def _list_sent(graph: Graph, states: Mapping[int, _State]) -> list[_Sent]:
-    """List what nodes sent back, in backward order.
+    """List the gradients that nodes sent, in backward order.
 
-    If a slot has several users and the share of one was not read, the slot's gradient
-    tells about all of them together, and not about any one.
+    If a slot has several users and the share of one was not read, the slot's gradient says
+    something about all of them together, but not about a single one.
     """
     users: dict[tuple[int, int], set[int]] = {}
     for edge, row in zip(graph.edges, graph.edge_rows.tolist()):
@@ -159,7 +158,7 @@ def _list_sent(graph: Graph, states: Mapping[int, _State]) -> list[_Sent]:
 
 
 def _turned_unseen(graph: Graph, table: StatisticsTable, turn: str, sent: _Sent) -> Finding:
-    """Say that the gradient turned bad among nodes that were not read, and where it first shows."""
+    """Say that the gradient became non-finite among nodes that were not read, and where it first shows."""
     node, row = graph.nodes[sent.source], sent.row
     if len(sent.users) > 1:
         names = ", ".join(graph.nodes[user].name for user in sent.users[:MAX_NAMED])
@@ -179,7 +178,7 @@ def _turned_unseen(graph: Graph, table: StatisticsTable, turn: str, sent: _Sent)
 
 
 def _turn(incoming: _State, outgoing: _State) -> str | None:
-    """Say what a node made of the gradient, if it made it worse."""
+    """Say how a node made the gradient worse, if it did."""
     if outgoing.nonfinite and not incoming.nonfinite:
         return "nonfinite_origin"
     if outgoing.nan and not incoming.nan:

@@ -1,4 +1,4 @@
-"""Parameters that get a gradient but are in no optimizer of the watch."""
+"""Find parameters that get a gradient but are in no optimizer of the watch."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 #: How many parameters are named.
 MAX_NAMED = 5
 
-#: By what share ``.grad`` must differ from the step's one backward before it is said to add up.
+#: By what share ``.grad`` must differ from the step's one backward to be reported as accumulating.
 _MORE = 1e-3
 
 _NORM, _WEIGHT = STATISTICS.index("l2_norm"), STATISTICS.index("weight_norm")
 
 
 def updated_rows(table: StatisticsTable) -> np.ndarray:
-    """Return for each row whether an optimizer had it, by a table of the stage ``applied``.
+    """Return for each row whether an optimizer has it, from a table of the stage ``applied``.
 
-    A row without a gradient when its optimizer stepped has no number either.
+    A parameter that had no gradient when its optimizer stepped has no numbers, as if it had no
+    optimizer.
     """
     return ~np.isnan(table.values[:, _WEIGHT])
 
@@ -31,12 +32,12 @@ def updated_rows(table: StatisticsTable) -> np.ndarray:
 def rows_of_no_optimizer(
     graph: Graph, tables: Mapping[str, StatisticsTable], updated: Collection[int]
 ) -> list[int]:
-    """List the rows of parameters that got a gradient in a step but that no optimizer had.
+    """List the rows of parameters that got a gradient in a step but are in no optimizer.
 
     Args:
         graph: The graph of the step.
-        tables: What was recorded of the step, by stage.
-        updated: Rows that an optimizer of the watch had at other steps.
+        tables: The recorded tables of the step, by stage.
+        updated: Rows that an optimizer of the watch updated at other steps.
     """
     before = _before(tables)
     if before is None or "applied" not in tables:
@@ -58,7 +59,7 @@ def rows_of_no_optimizer(
 def find_not_optimized(
     graph: Graph, tables: Mapping[str, StatisticsTable], updated: Collection[int]
 ) -> Iterator[Finding]:
-    """Find the parameters that no optimizer had, in one finding."""
+    """Find the parameters that no optimizer has, in one finding."""
     rows = rows_of_no_optimizer(graph, tables, updated)
     if not rows:
         return
@@ -91,7 +92,7 @@ def _before(tables: Mapping[str, StatisticsTable]) -> StatisticsTable | None:
 def _tell_adding_up(
     tables: Mapping[str, StatisticsTable], rows: list[int], nodes: Mapping[int, Node]
 ) -> str:
-    """Say so if ``.grad`` holds more than the step's one backward gave, because nothing clears it."""
+    """Add a sentence if ``.grad`` accumulates over steps, because nothing clears it."""
     before, backward = _before(tables), tables.get("backward")
     if before is None or backward is None or before is backward:
         return ""

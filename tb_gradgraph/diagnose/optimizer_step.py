@@ -1,4 +1,4 @@
-"""What happened between the backward and the weights: a skipped step, or clipped gradients."""
+"""Find what happened between the backward and the update: a skipped step, or clipped gradients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tb_gradgraph.diagnose.updates import find_updates
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
-#: From this factor on clipping is reported, from the other on it is a warning.
+#: Clipping is reported from the first factor on; from the second one on it is a warning.
 CLIPPED_BY = 10.0
 CLIPPED_MUCH = 100.0
 
@@ -24,10 +24,10 @@ _COLUMN = {name: at for at, name in enumerate(STATISTICS)}
 
 @dataclasses.dataclass(frozen=True)
 class OptimizerStep:
-    """What was recorded of one step: tables of one graph by stage.
+    """The recorded tables of one step, for one graph, by stage.
 
-    Stage ``backward`` is there only if its one pass gave all of the step's gradient.
-    ``updated`` are rows of parameters that an optimizer of the watch had at other steps.
+    Stage ``backward`` is included only if the step had a single pass. ``updated`` are rows of
+    parameters that an optimizer of the watch updated at other steps.
     """
 
     tables: Mapping[str, StatisticsTable]
@@ -37,7 +37,7 @@ class OptimizerStep:
 
 
 def find_in_step(graph: Graph, step: OptimizerStep) -> Iterator[Finding]:
-    """Find what a reader of the step should know; for a skipped step only that and why."""
+    """Find what is noteworthy in a step. For a skipped step that is only the skip and its reason."""
     if step.skipped:
         yield _tell_skipped(graph, step)
         return
@@ -86,7 +86,7 @@ def _tell_skipped(graph: Graph, step: OptimizerStep) -> Finding:
 
 
 def _find_cleared(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterator[Finding]:
-    """Find that the optimizer saw nothing of what the backward gave."""
+    """Find that all gradients of the backward were cleared before the optimizer stepped."""
     before, after = _before(tables), tables.get("applied")
     if before is None or after is None:
         return
@@ -107,7 +107,7 @@ def _find_cleared(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterat
 
 
 def _before(tables: Mapping[str, StatisticsTable]) -> str | None:
-    """Return the stage that shows ``.grad`` before anything was done to it."""
+    """Return the stage that shows the unmodified ``.grad``."""
     return next(
         (stage for stage in ("unscaled", "accumulated", "backward") if stage in tables), None
     )
@@ -133,7 +133,7 @@ def _find_clipped(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterat
 def _global_norms(
     graph: Graph, before: StatisticsTable, after: StatisticsTable
 ) -> tuple[float, float] | None:
-    """Return the norm over the parameters that both have; ``None`` if some are not finite, or are parts."""
+    """Return both norms over the parameters that both have; ``None`` if some are not finite, or are parts."""
     if any(node.slots[0].is_part for _, node in parameter_rows(graph, parts=True)):
         return None
     rows = [row for row, _ in parameter_rows(graph) if before.present[row] and after.present[row]]

@@ -24,20 +24,21 @@ def findings(
     ran: bool = False,
     unread: Mapping[int, str] | None = None,
 ) -> list[Finding]:
-    """Say what looks wrong in one backward pass, or at a later stage of the step.
+    """Return what looks wrong in one backward pass, or at a later stage of the step.
 
     Args:
         graph: The graph that the pass ran over.
         table: Its statistics, one row for each of the graph's.
-        values: Values of the forward by row, of the tensors that keep theirs.
-        stage: Where in the step the gradients were read. After ``backward`` only
-            parameters have numbers; what is missing, vanishing or exploding was reported there.
+        values: Values of the forward by row, of tensors that were kept whole.
+        stage: Where in the step the gradients were read. At stages after ``backward`` only
+            parameters have numbers, and findings about missing, vanishing and exploding gradients
+            are not repeated.
         ran: Whether a backward is known to have run, although no gradient was recorded.
-        unread: Rows that could not be read although they were to be, and why.
+        unread: Rows that could not be read, and why.
 
     Returns:
-        Errors first, then warnings, then notes; within one severity the
-        non-finite before the missing before the large and small, each in backward order.
+        Errors first, then warnings, then notes. Within one severity, non-finite gradients come
+        before missing ones, and those before large and small ones, each in backward order.
     """
     unread = unread or {}
     if stage != "backward":
@@ -68,7 +69,7 @@ def _tell_empty(ran: bool) -> Finding:
 
 
 def rank(found: Iterable[Finding]) -> list[Finding]:
-    """Put the worst first; within one severity keep the order."""
+    """Sort by severity, the worst first; otherwise keep the order."""
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 

@@ -1,4 +1,4 @@
-"""Weights that a step moved far more or far less than usual."""
+"""Find weights that a step moved far more or far less than usual."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
-#: By what share of its norm a step usually moves a weight, and how many times beyond that is far.
+#: The usual update of a weight as a share of its norm (least, greatest), and how far beyond it is reported.
 USUAL = (1e-4, 1e-2)
 FAR = 10.0
 
@@ -23,7 +23,7 @@ _GRADIENT, _WEIGHT, _UPDATE, _RATIO, _SPREAD = (
 
 
 def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
-    """Find weights that moved far, or hardly, one finding for each kind, or that none moved at all.
+    """Find weights that moved far or hardly (one finding for each kind), or that no weight moved.
 
     Scalars and vectors are left out: a bias may begin at zero and change by much of its norm.
     """
@@ -48,7 +48,7 @@ def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
     weights.sort(key=lambda pair: ratios[pair[0]])
     low, high = USUAL[0] / FAR, USUAL[1] * FAR
     large = [pair for pair in reversed(weights) if ratios[pair[0]] > high]
-    # Without a gradient only momentum moves a weight, and that is reported as what it is.
+    # Without a gradient only momentum or decay moves a weight, which another finding reports.
     got = table.values[:, _GRADIENT] != 0
     small = [pair for pair in weights if ratios[pair[0]] < low and got[pair[0]]]
     if large:
@@ -70,7 +70,7 @@ def _where(far: Sequence[tuple[int, Node]]) -> tuple[int, str]:
 def _tell(
     graph: Graph, table: StatisticsTable, far: Sequence[tuple[int, Node]], count: int, limit: str
 ) -> str:
-    """Name the farthest with its numbers, and how many there are of how many weights."""
+    """Return a text that names the most extreme weight, its numbers, and how many others there are."""
     row, node = far[0]
     weight, update, ratio = table.values[row, [_WEIGHT, _UPDATE, _RATIO]]
     return (

@@ -1,4 +1,4 @@
-"""Where a gradient becomes zero, as in a dead ReLU, and which parameters therefore get none."""
+"""Find where a gradient becomes zero, as in a dead ReLU, and the parameters that therefore get zero."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tb_gradgraph.diagnose.finding import Finding, tell
 from tb_gradgraph.graph import NO_SCOPE, Edge, Graph
 from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
-#: How many of the parameters that therefore get zero are named.
+#: How many of these parameters are named.
 MAX_NAMED = 5
 
 _NORM, _ABS_MAX = STATISTICS.index("l2_norm"), STATISTICS.index("abs_max")
@@ -17,7 +17,7 @@ _NORM, _ABS_MAX = STATISTICS.index("l2_norm"), STATISTICS.index("abs_max")
 def find_zero_origins(
     graph: Graph, table: StatisticsTable, zero: Sequence[int]
 ) -> Iterator[tuple[Finding, list[int]]]:
-    """Find operations that a nonzero gradient arrives at, and that send nothing but zero.
+    """Find operations that get a nonzero gradient and send only zeros.
 
     Args:
         graph: The graph.
@@ -25,8 +25,8 @@ def find_zero_origins(
         zero: Rows of parameters whose gradient is zero.
 
     Yields:
-        One finding each, and the rows of ``zero`` that a gradient reaches only through
-        such operations, of which this one is the nearest.
+        A finding for each operation, and the rows of ``zero`` that get their gradient only through
+        such operations and are nearest to this one.
     """
     edges = _differentiated(graph)
     origins = {
@@ -45,7 +45,7 @@ def find_zero_origins(
 
 
 class _Edges:
-    """Edges that a gradient comes back on, by what sends it and by what gets it."""
+    """Edges along which a gradient flows back, by sender and by receiver."""
 
     def __init__(self) -> None:
         self.by_target: dict[int, list[tuple[Edge, int]]] = {}
@@ -63,7 +63,7 @@ def _differentiated(graph: Graph) -> _Edges:
             slot = (edge.source, edge.source_slot)
             uses[slot] = uses.get(slot, 0) + 1
     for found in edges.by_target.values():
-        # If no other use sends a gradient, the slot's gradient is what this one sent.
+        # If no other user of the slot sends a gradient, the slot's gradient is what this user sent.
         for at, (edge, _) in enumerate(found):
             slot = (edge.source, edge.source_slot)
             if uses[slot] == 1:
@@ -74,7 +74,7 @@ def _differentiated(graph: Graph) -> _Edges:
 def _becomes_zero(
     graph: Graph, table: StatisticsTable, node: int, sent: Sequence[tuple[Edge, int]]
 ) -> bool:
-    """Return whether something arrived at a node, and all that it sent is known and zero."""
+    """Return whether a node got a nonzero gradient, and everything that it sent is known and zero."""
     if graph.nodes[node].kind != "operation" or not _norm_at(graph, table, node) > 0:
         return False
     return all(_is_zero(table, row) for _, row in sent)
@@ -99,7 +99,7 @@ def _follow(
     users: Mapping[int, Sequence[int]],
     origins: set[int],
 ) -> dict[int, int]:
-    """Return for each node the origin that makes it zero, if every way to it has one."""
+    """Return, for each node, the origin that makes its gradient zero, if every path to it has one."""
     causes: dict[int, int] = {}
     for index in reversed(range(len(graph.nodes))):
         if _norm_at(graph, table, index) > 0:
@@ -107,7 +107,7 @@ def _follow(
         found = [user if user in origins else causes.get(user) for user in users.get(index, ())]
         known = [one for one in found if one is not None]
         if known and len(known) == len(found):
-            causes[index] = min(known)  # the last one on the way
+            causes[index] = min(known)  # the last one on the path
     return causes
 
 

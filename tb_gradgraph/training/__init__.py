@@ -1,4 +1,4 @@
-"""A training loop in, records of its steps out."""
+"""Follows a training loop and makes the records of its steps."""
 
 from tb_gradgraph.training.cadence import Cadence
 from tb_gradgraph.training.idle import IdleWatch

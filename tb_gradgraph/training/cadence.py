@@ -1,4 +1,4 @@
-"""Which steps are recorded, and what recording costs."""
+"""Decide which steps are recorded, and measure what recording costs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import statistics
 import time
 from collections.abc import Callable
 
-_BARE = 32  # the median of this many bare steps is the measure
-_RECORDED = 5  # the median excess of this many is the cost: one may hold an evaluation
+_BARE = 32  # the median of this many bare steps is the reference
+_RECORDED = 5  # the median excess of this many is the cost; a step may include an evaluation
 
 
 class Cadence:
-    """Every n-th step; fewer if a budget would be exceeded.
+    """Every n-th step is due; fewer are if a budget would be exceeded.
 
-    The cost of recording is how much longer a recorded step took than the median of steps
-    not recorded: nothing of ours is timed by itself, so nothing is left out. The first
+    The cost of recording is the time of a recorded step minus the median time of steps that are not
+    recorded. This includes everything that we do, because no part is timed separately. The first
     recorded step, which builds the graph, does not count.
     """
 
@@ -28,7 +28,7 @@ class Cadence:
     ) -> None:
         """Begin; ``budget`` is the share of a training's time that recording may take."""
         self.every_n_steps = every_n_steps
-        self.first = 0  # the training's first step, which is due whatever the cadence
+        self.first = 0  # the training's first step, which is always due
         self._asked = every_n_steps
         self._budget = budget
         self._clock = clock
@@ -39,7 +39,7 @@ class Cadence:
         self._last = -1  # the last recorded step
         self.cost = 0.0  # share of the time that recording takes; 0 if not measured
         if budget is not None:
-            self.every_n_steps = max(every_n_steps, 2)  # some steps have to be bare
+            self.every_n_steps = max(every_n_steps, 2)  # some steps must be bare
 
     def is_due(self, step: int) -> bool:
         """Return whether ``step`` is to be recorded."""

@@ -1,4 +1,4 @@
-"""Faults of ours end a recording, and nothing else."""
+"""An error of our own ends the recording, and nothing else."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tb_gradgraph.training.step_counter import StepCounter
 
 
 class FaultGuard:
-    """Runs code of ours; a fault ends the recording, not the training.
+    """Runs our own code. An error ends the recording, not the training.
 
     Attributes:
-        failure: The fault that ended it.
+        failure: The error that ended the recording.
     """
 
     def __init__(self, setting: Setting, steps: StepCounter, attachment: Attachment) -> None:
@@ -25,7 +25,7 @@ class FaultGuard:
         self._attachment = attachment
 
     def __call__(self, action: Callable[..., Any], *args: Any) -> Any:
-        """Return what ``action`` returns; if it raises, warn and return ``None``."""
+        """Return the result of ``action``; if it raises, warn and return ``None``."""
         try:
             return action(*args)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""What replaces a watch if nothing is to be recorded."""
+"""A watch that records nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tb_gradgraph.training.watch import Watch
 
 
 class IdleWatch(Watch):
-    """A watch that attaches nothing, records nothing and costs nothing; otherwise it is like any other."""
+    """A watch that attaches nothing and records nothing; otherwise it works like any other."""
 
     def __init__(self, tag: str, every_n_steps: int, why: str) -> None:
-        """Prepare; ``why`` tells ``repr`` why nothing is recorded."""
+        """Prepare; ``repr`` shows ``why`` nothing is recorded."""
         self._name = tag
         self._asked = every_n_steps
         self._why = why
@@ -25,7 +25,7 @@ class IdleWatch(Watch):
 
     @property
     def step(self) -> int:
-        """The step it was set to; nothing counts it."""
+        """The step that was set; it is not counted."""
         return self._step
 
     @step.setter
@@ -39,7 +39,7 @@ class IdleWatch(Watch):
 
     @property
     def every_n_steps(self) -> int:
-        """The cadence asked for."""
+        """The cadence that the user asked for."""
         return self._asked
 
     @property
@@ -49,7 +49,7 @@ class IdleWatch(Watch):
 
     @property
     def failure(self) -> None:
-        """Nothing: there is nothing that could fail."""
+        """None, because nothing can fail."""
         return None
 
     @property

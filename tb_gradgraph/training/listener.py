@@ -1,4 +1,4 @@
-"""What a watch puts on a training: hooks that do not keep it alive, and that go when it ends."""
+"""The hooks of a watch. They do not keep it alive, and are removed when it ends."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tb_gradgraph.training.optimizers import OptimizerHooks
 
 
 class WeakListener:
-    """Passes on to the events of a watch as long as there is one.
+    """Forwards events to a watch as long as the watch exists.
 
     Attributes:
-        is_awake: Whether more is wanted than to hear that its optimizers have stepped.
+        is_awake: Whether the watch wants more events than the steps of its optimizers.
     """
 
     def __init__(self, events: weakref.ref[Any]) -> None:
@@ -27,51 +27,51 @@ class WeakListener:
         self.is_awake = True
 
     def on_backward(self, call: BackwardCall) -> Callable[[bool], None] | None:
-        """Hear that a backward is about to run."""
+        """Handle a backward that is about to run."""
         events = self._events()
         return None if events is None else events.on_backward(call)
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that an optimizer is about to step."""
+        """Handle an optimizer that is about to step."""
         if (events := self._events()) is not None:
             events.before_step(optimizer)
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that it has stepped."""
+        """Handle an optimizer that has stepped."""
         if (events := self._events()) is not None:
             events.after_step(optimizer)
 
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that an optimizer that is not followed has stepped."""
+        """Handle a step of an optimizer that is not followed."""
         if (events := self._events()) is not None:
             events.other_stepped(optimizer)
 
     def scaled_step(self, scaler: Any) -> None:
-        """Hear that a scaler is about to step an optimizer."""
+        """Handle a scaler that is about to step an optimizer."""
         if (events := self._events()) is not None:
             events.scaled_step(scaler)
 
     def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that it left the step out."""
+        """Handle a step that the scaler skipped."""
         if (events := self._events()) is not None:
             events.skipped_step(optimizer)
 
 
 class Ending(Protocol):
-    """What a watch is, as seen from here."""
+    """The methods of a watch that this module needs."""
 
     def close(self) -> None:
-        """Hand over what is recorded, and warn of what is wrong."""
+        """Write what is recorded, and warn about mistakes."""
 
     def end(self) -> Any:
-        """Do the same without a warning."""
+        """Write what is recorded, without a warning."""
 
 
 class Attachment:
-    """Everything that a watch has put anywhere, until ``remove``.
+    """All hooks and replacements of a watch, until ``remove``.
 
     Attributes:
-        is_removed: Whether nothing of it is left.
+        is_removed: Whether all of them are gone.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Attachment:
         model: torch.nn.Module,
         optimizers: Sequence[torch.optim.Optimizer],
     ) -> None:
-        """Tell ``events`` of the training; end ``watch`` with its model or the interpreter.
+        """Call ``events`` for the training; end ``watch`` together with its model or the interpreter.
 
         Neither is kept alive.
 
@@ -99,20 +99,20 @@ class Attachment:
         weakref.finalize(watch, self.remove).atexit = False
 
     def wake(self, is_awake: bool) -> None:
-        """Say whether more is wanted than that the optimizers have stepped."""
+        """Say whether more events are wanted than the steps of the optimizers."""
         self._listener.is_awake = is_awake
 
     def remove(self) -> None:
-        """Take everything away. Harmless when done twice."""
+        """Remove everything. A second call does nothing."""
         self.is_removed = True
         self._stop()
         self._hooks.remove()
 
 
 def or_at_exit(stop: Callable[[], None], watch: weakref.ref[Any]) -> Callable[[], None]:
-    """Close a watch if the interpreter ends before the watch does, because its step may be waiting.
+    """Close a watch at the end of the interpreter, because records of its step may be waiting.
 
-    Returns what stops both that and what ``stop`` does.
+    Return a function that cancels this and calls ``stop``.
     """
     at_exit = partial(_close_at_exit, watch)
     atexit.register(at_exit)
@@ -132,7 +132,7 @@ def end_with(model: torch.nn.Module, watch: weakref.ref[Any]) -> None:
 def _close_at_exit(reference: weakref.ref[Ending]) -> None:
     watch = reference()
     if watch is not None and getattr(sys, "last_value", None) is not None:
-        watch.end()  # an exception ends the program, and says enough
+        watch.end()  # the program ends by an exception, which says enough
     elif watch is not None:
         watch.close()
 

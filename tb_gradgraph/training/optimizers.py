@@ -1,4 +1,4 @@
-"""Follow the steps of optimizers, and those that a GradScaler skips."""
+"""Notice the steps of optimizers, and the steps that a GradScaler skips."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from tb_gradgraph.training.step_calls import follow_calls
 
 
 class StepListener(Protocol):
-    """Hears of optimizer steps. Must not raise."""
+    """Is called for optimizer steps. Must not raise."""
 
-    is_awake: bool  # whether it wants to hear more than that its only optimizer has stepped
+    is_awake: bool  # whether it wants more events than the steps of its only optimizer
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that ``optimizer`` is about to step."""
+        """Handle an optimizer that is about to step."""
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that it has stepped."""
+        """Handle an optimizer that has stepped."""
 
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that an optimizer that is not followed has stepped."""
+        """Handle a step of an optimizer that is not followed."""
 
     def scaled_step(self, scaler: Any) -> None:
-        """Hear that ``scaler`` is about to step an optimizer, or not."""
+        """Handle ``scaler``, which is about to step an optimizer or to skip the step."""
 
     def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that the scaler found non-finite gradients, and left the step out."""
+        """Handle a step that the scaler skipped because of non-finite gradients."""
 
 
 class OptimizerHooks:
@@ -64,7 +64,7 @@ class OptimizerHooks:
             self._ends.append(follow_calls(optimizer, before, after))
 
     def remove(self) -> None:
-        """Take everything away. Harmless when done twice."""
+        """Remove everything. A second call does nothing."""
         while self._ends:
             self._ends.pop()()
         while self._handles:
@@ -77,19 +77,19 @@ class OptimizerHooks:
             self._listener.scaled_step(scaler)
 
     def after_scaled_step(self, _scaler: Any, optimizer: Any) -> None:
-        """Note that it has ended; see whether the optimizer's step ran in it."""
+        """Note that it has ended; find out whether the optimizer stepped in it."""
         if self._is_ours(optimizer) and not self._stepped:
             self._listener.skipped_step(followed(optimizer))
 
     def _is_ours(self, optimizer: Any) -> bool:
         inner = followed(optimizer)
         reference = self._ours.get(id(inner))
-        return reference is not None and reference() is inner  # ids are reused
+        return reference is not None and reference() is inner  # an id may be reused
 
     def _before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         self._stepped = True
-        wants = self._listener.is_awake or len(self._ours) > 1  # then whose turn it is matters
-        if wants and not is_capturing():  # otherwise nothing runs yet
+        wants = self._listener.is_awake or len(self._ours) > 1  # then the order of steps matters
+        if wants and not is_capturing():  # while capturing, nothing runs yet
             self._listener.before_step(optimizer)
 
     def _after(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
@@ -102,8 +102,9 @@ class OptimizerHooks:
 
 
 def _untraced(hook: Callable[..., None]) -> Callable[..., None]:
-    """Keep the compiler out of a hook, for example of a step that is itself compiled.
+    """Exclude a hook from compilation, for example in a step that is itself compiled.
 
-    Asking for that loads the compiler, which takes a second, so only if it is already loaded.
+    Doing so loads the compiler, which takes a second. Therefore it is done only if the compiler is
+    loaded.
     """
     return torch.compiler.disable(hook) if "torch._dynamo" in sys.modules else hook

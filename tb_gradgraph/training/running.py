@@ -1,4 +1,4 @@
-"""Only one backward at a time is recorded, and meanwhile the garbage collector rests."""
+"""Record only one backward at a time, and pause the garbage collector meanwhile."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tb_gradgraph.training.turns import Ended
 
 
 class Running:
-    """Held while a backward is recorded, because the collector would walk its hooks again and again."""
+    """A lock that is held while a backward is recorded. It pauses the garbage collector."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -22,7 +22,7 @@ class Running:
         self._was_collecting = False
 
     def take(self) -> bool:
-        """Begin, unless another thread's backward is being recorded."""
+        """Take the lock, unless the backward of another thread is being recorded."""
         if not self._lock.acquire(blocking=False):
             return False
         self._was_collecting = gc.isenabled()
@@ -30,7 +30,7 @@ class Running:
         return True
 
     def release(self) -> None:
-        """End."""
+        """Release the lock."""
         if self._was_collecting:
             gc.enable()
         self._lock.release()
@@ -43,14 +43,14 @@ def recorded(
     end: Callable[[RecordedStep, PassReading, bool], Any],
     then: Callable[[bool], None],
 ) -> Ended | None:
-    """Read a backward that is about to run; return what to call when it has ended.
+    """Read a backward that is about to run; return a function to call when it has ended.
 
     Args:
-        call: What the backward was asked for.
+        call: The arguments of the backward.
         step: The step that it belongs to.
-        running: Held meanwhile.
+        running: The lock to hold meanwhile.
         end: Ends the reading; returns whether it was recorded. Never raises.
-        then: Called with that, when nothing is held any more.
+        then: Called with the result of ``end``, after the lock is released.
     """
     if is_part_of_forward(call) or is_batched(call) or not running.take():
         return None

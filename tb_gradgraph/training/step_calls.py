@@ -1,4 +1,4 @@
-"""The steps of optimizers that take none of torch's hooks: wrappers like Opacus', look-alikes."""
+"""Notice the steps of optimizers that do not support torch's hooks, such as Opacus' wrapper."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Told = Callable[[Any, Any, Any], None]
 
 @dataclasses.dataclass(eq=False, slots=True)
 class _Follower:
-    """Who hears of the steps of one optimizer."""
+    """The listener of one optimizer."""
 
     optimizer: Callable[[], Any]
     before: Told
     after: Told
-    is_running: bool = False  # a call inside another, as by ``super().step()``, is part of it
+    is_running: bool = False  # a nested call, such as ``super().step()``, is part of the outer one
 
 
 def follow_calls(optimizer: Any, before: Told, after: Told) -> Callable[[], None]:
-    """Call ``before`` and ``after`` around every ``optimizer.step``; return what ends that.
+    """Call ``before`` and ``after`` around every ``optimizer.step``; return a function that ends this.
 
-    The method is replaced in its class as long as anybody follows one of its objects, so
-    that nothing lies on the optimizer, which may be copied meanwhile. If the optimizer has
-    its own ``step``, as a scheduler puts there, that is replaced instead.
+    The method is replaced in its class while an object of the class is followed. So nothing is put
+    on the optimizer, which may be copied meanwhile. If the optimizer has a ``step`` of its own, as
+    schedulers set it, that is replaced instead.
 
     Raises:
-        CaptureError: Neither lets a function replace it.
+        CaptureError: Neither can be replaced.
     """
     follower = _Follower(reference_to(optimizer), before, after)
     owner = next((kind for kind in type(optimizer).__mro__ if "step" in vars(kind)), None)
@@ -87,7 +87,7 @@ def _follow_own(optimizer: Any, follower: _Follower) -> Callable[[], None]:
         followers.clear()
         held = follower.optimizer()
         if held is None or vars(held).get("step") is not told_step:
-            return  # gone, or somebody else has replaced it
+            return  # it is gone, or other code has replaced it
         if own is None:
             del held.step
         else:

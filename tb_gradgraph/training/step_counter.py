@@ -1,4 +1,4 @@
-"""Which step of a training is running, and its record where it is due."""
+"""Count the steps of a training, and record those that are due."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tb_gradgraph.training.why_nothing import Seen
 
 
 class StepCounter:
-    """Begins and ends the steps of a training, and has those that are due recorded.
+    """Begins and ends the steps of a training, and records those that are due.
 
     Attributes:
         step: Number of the running step.
-        current: What records that step; ``None`` if it is not recorded.
-        last: What recorded the step before, while an optimizer may still go on with it.
-        turns: Whose optimizer's step ends it.
+        current: The recorder of that step; ``None`` if it is not recorded.
+        last: The recorder of the step before, while an optimizer may still step for it.
+        turns: Decides which optimizer's step ends it.
         cadence: Which steps are due.
-        progress: What the recorded ones have found out.
+        progress: What the recorded steps have found.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class StepCounter:
         self._attachment.wake(not is_bare)
 
     def _begin_recorded(self) -> None:
-        if not self._setting.is_open():  # the log directory is gone, or the writer closed
+        if not self._setting.is_open():  # the log directory is gone, or the writer was closed
             self._attachment.remove()
             return
         place = StepPlace(
@@ -74,13 +74,13 @@ class StepCounter:
             self.begin()
 
     def see_backward(self) -> None:
-        """See whether a backward that begins is the next step's, which some optimizers then missed."""
+        """Check whether a backward that begins belongs to the next step. Some optimizers then missed this."""
         self._hand_over_last()
         if self.turns.end_with_backward():
             self.end()
 
     def end(self, has_begun: bool = False) -> None:
-        """End the step and begin the next; ``has_begun`` says that its backwards have already run."""
+        """End the step and begin the next one; ``has_begun`` says that backwards of it have already run."""
         current = self.current
         self.turns.begin()
         ahead = current.take_unused() if current is not None and has_begun else []
@@ -96,7 +96,7 @@ class StepCounter:
             self.current.add_passes(ahead)
 
     def of(self, optimizer: torch.optim.Optimizer) -> RecordedStep | None:
-        """Return what records the step to which a step of ``optimizer`` belongs now."""
+        """Return the recorder of the step to which a step of ``optimizer`` belongs now."""
         if self.current is None and self.last is None:
             return None
         return self.last if self.turns.goes_on(optimizer) else self.current

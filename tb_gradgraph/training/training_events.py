@@ -1,4 +1,4 @@
-"""What happens in a training, told to the step that is running."""
+"""Pass the events of a training to the running step."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tb_gradgraph.training.why_nothing import Seen
 
 
 class TrainingEvents:
-    """Hears of backwards and of optimizers' steps, passes them to the running step, and ends it.
+    """Handles backwards and optimizer steps: passes them to the running step, and ends it.
 
-    Nothing is raised from here.
+    Nothing here raises.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class TrainingEvents:
         self._pid = os.getpid()
 
     def on_backward(self, call: BackwardCall) -> Ended | None:
-        """Hear of every backward before it runs; return what to call after it."""
+        """Handle a backward before it runs; return a function to call after it."""
         if self._attachment.is_removed or self._pid != os.getpid():
             return None
         steps, guard = self._steps, self._guard
@@ -72,7 +72,7 @@ class TrainingEvents:
             self._guard(self._steps.end)
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that an optimizer is about to step."""
+        """Handle an optimizer that is about to step."""
         if self._turns.has_stepped(optimizer) and not self._running.is_held():
             self._turns.close_with_last()
             self._guard(self._steps.end, True)
@@ -80,25 +80,25 @@ class TrainingEvents:
             self._guard(of.before_optimizer, optimizer)
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that an optimizer has stepped."""
+        """Handle an optimizer that has stepped."""
         steps = self._steps
-        if steps.current is not None or steps.last is not None:  # all other steps save the call
+        if steps.current is not None or steps.last is not None:  # saves a call on all other steps
             if (of := steps.of(optimizer)) is not None:
                 self._guard(of.after_optimizer, optimizer)
         self._has_stepped(optimizer)
 
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that an optimizer outside this watch has stepped."""
+        """Handle a step of an optimizer outside this watch."""
         current = self._steps.current
         if current is not None and self._guard(current.other_stepped, optimizer):
             self._seen.others.add(type(optimizer).__name__)
 
     def scaled_step(self, scaler: Any) -> None:
-        """Hear that a scaler is about to step an optimizer."""
+        """Handle a scaler that is about to step an optimizer."""
         self._guard(self._steps.follow_scaler, scaler)
 
     def skipped_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Hear that a scaler left an optimizer's step out."""
+        """Handle an optimizer's step that a scaler skipped."""
         if (of := self._steps.of(optimizer)) is not None:
             self._guard(of.skip_optimizer)
         self._has_stepped(optimizer)

@@ -1,4 +1,4 @@
-"""Which optimizer's step ends a step of the training."""
+"""Decide which optimizer's step ends a step of the training."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tb_gradgraph.training.reading.parameter_rows import Parameters, grad_states
 
 
 class Turns:
-    """A step ends when all optimizers have stepped, or, if some miss it, when it is surely over.
+    """Ends a step when all optimizers have stepped, or, if some miss it, when it is certainly over.
 
-    Optimizers that have stepped after one backward do so again: with the next backward a new
-    step has begun, whichever of them missed the last. If one steps again before the others
-    have, as the critic of a GAN does, the last one to step then ends every step from now
-    on, until another is seen to step after it with the same backward.
+    Optimizers that have stepped after the same backward are expected to do so again. The next
+    backward therefore begins a new step, even if some of them missed the last one. If one optimizer
+    steps again before the others, as the critic of a GAN does, the last one that stepped ends every
+    step from now on. This holds until another one steps after it with the same backward.
     """
 
     def __init__(self, optimizers: Iterable[torch.optim.Optimizer]) -> None:
@@ -25,16 +25,16 @@ class Turns:
             id(optimizer): id(optimizer) for optimizer in optimizers
         }
         self._done: list[int] = []  # by ``id``
-        self._ended: list[int] = []  # those of the previous step
-        self._first = 0  # the first to step since the last backward; 0: none
-        self._closing = 0  # the one that ends each step; 0: all of them
+        self._ended: list[int] = []  # the same for the previous step
+        self._first = 0  # ``id`` of the first to step since the last backward; 0: none
+        self._closing = 0  # ``id`` of the one that ends each step; 0: all of them
         self.has_optimizers = bool(self._groups)
         #: Whether ``end_with_backward`` has to be asked: a single optimizer's step always ends the step.
         self.wants_backwards = len(self._groups) > 1
 
     @property
     def has_begun(self) -> bool:
-        """Return whether one has stepped in this step."""
+        """Return whether an optimizer has stepped in this step."""
         return bool(self._done)
 
     def has_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
@@ -42,11 +42,11 @@ class Turns:
         return id(optimizer) in self._done
 
     def goes_on(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Return whether ``optimizer``'s step belongs to the step that ended: there was no backward since."""
+        """Return whether ``optimizer``'s step belongs to the step that ended: no backward has run since."""
         return bool(self._first) and not self._done and id(optimizer) not in self._ended
 
     def end_with_backward(self) -> bool:
-        """Note that a backward begins; return whether it is the next step's, which the rest has missed."""
+        """Note that a backward begins; return whether it ends the step, without the other optimizers."""
         self._first = 0
         stepped = {self._groups.get(one) for one in self._done}
         return bool(stepped) and all(
@@ -54,7 +54,7 @@ class Turns:
         )
 
     def close_with_last(self) -> None:
-        """Let the one that stepped last end every step."""
+        """Let the optimizer that stepped last end every step."""
         self._closing = self._done[-1]
 
     def take(self, optimizer: torch.optim.Optimizer) -> bool:
@@ -86,12 +86,12 @@ class Turns:
                 self._groups[other] = first
 
 
-#: What to call when a backward has ended, with whether it ended well.
+#: Called when a backward has ended, with whether it ended without an error.
 Ended = Callable[[bool], None]
 
 
 def counted(call: BackwardCall, parameters: Parameters, end: Callable[[], None]) -> Ended | None:
-    """Call ``end`` after a backward that ended well and reached one of ``parameters``."""
+    """Return a function that calls ``end`` after a backward that succeeded and reached ``parameters``."""
     if not call.accumulates:
         if is_part_of_forward(call) or is_batched(call):
             return None
@@ -110,7 +110,7 @@ def counted(call: BackwardCall, parameters: Parameters, end: Callable[[], None])
 
 
 def _has_reached_new(parameters: Parameters) -> bool:
-    """Return whether a parameter has a gradient that it had not at the last look, as a new layer does."""
+    """Return whether a parameter that is new since the last look, as of a new layer, has a gradient."""
     known = parameters.known
     parameters.refresh()
     return any(p.grad is not None for p in parameters.tensors if id(p) not in known)

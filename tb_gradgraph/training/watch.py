@@ -1,4 +1,4 @@
-"""Records the steps of a training loop, which runs as it would without."""
+"""Record the steps of a training loop without changing the training."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tb_gradgraph.training.why_nothing import Seen, find_mistake
 class Watch:
     """A training that is recorded, from ``writer.watch`` until ``close``.
 
-    Nothing is put on the model. On steps that are not recorded only a counter runs. Our own
-    fault ends the recording with one warning (with ``strict`` the next use of this object
-    raises it); the training goes on.
+    No hooks are put on the model. On steps that are not recorded only a counter runs. An error of
+    our own ends the recording with one warning, and the training goes on. With ``strict``, the next
+    use of this object raises the error.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Watch:
 
     @property
     def step(self) -> int:
-        """The running step: set it when a run is resumed."""
+        """The running step. Set it when you resume a run."""
         self._check()
         return self._steps.step
 
@@ -67,17 +67,17 @@ class Watch:
         if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step < 2**63:
             raise CaptureError(f"watch.step: expected an integer from 0 to 2**63-1, got {step!r}.")
         if step != self._steps.step and self._steps.turns.has_begun:
-            self._guard(self._steps.end)  # an optimizer misses it
+            self._guard(self._steps.end)  # then an optimizer missed it
         if step != self._steps.step:
             self._guard(self._steps.jump_to, step)
 
     def count_from(self, first: int) -> None:
-        """Set the number of the training's first step, which is recorded whatever the cadence."""
+        """Set the number of the training's first step, which is always recorded."""
         self._steps.cadence.first = first
 
     @property
     def every_n_steps(self) -> int:
-        """The cadence in force: as asked for, or longer to stay within a budget."""
+        """The present cadence: the one asked for, or a longer one to stay within a budget."""
         return self._steps.cadence.every_n_steps
 
     @property
@@ -92,11 +92,11 @@ class Watch:
 
     @property
     def failure(self) -> Exception | None:
-        """The fault of ours that ended the recording, if one did."""
+        """The error of our own that ended the recording, if there was one."""
         return self._guard.failure
 
     def close(self) -> None:
-        """Remove every trace, and hand over what is recorded. Harmless when done twice.
+        """Remove all hooks, and write what is recorded. A second call does nothing.
 
         Warns if nothing was recorded, and says why.
         """
@@ -107,7 +107,7 @@ class Watch:
         self._check()
 
     def end(self) -> None:
-        """Do what ``close`` does, but leave warning and raising to ``close``."""
+        """Do what ``close`` does, but without warning or raising."""
         if self.closed:
             return
         self._attachment.remove()

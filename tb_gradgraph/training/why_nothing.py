@@ -1,4 +1,4 @@
-"""What a watch has seen of its training, to say why nothing was recorded."""
+"""Count the events of a training, to explain why nothing was recorded."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tb_gradgraph.autograd import captured_so_far
 class Seen:
     """Counts of what happened while a training was watched."""
 
-    optimizers: tuple[str, ...]  # kinds of the watched ones
-    backwards: int = 0  # that ran at all, over any graph
-    due: int = 0  # those in steps due to be recorded
-    passes: int = 0  # those that reached a parameter in steps due to be recorded
-    steps: int = 0  # steps of its optimizers
-    recorded: int = 0  # steps
+    optimizers: tuple[str, ...]  # class names of the watched ones
+    backwards: int = 0  # all that ran, over any graph
+    due: int = 0  # backwards in steps due to be recorded
+    passes: int = 0  # backwards in such steps that reached a parameter
+    steps: int = 0  # steps of the watched optimizers
+    recorded: int = 0  # recorded steps
     shared: int = 0  # passes left out because another thread ran over the same parameters
     first: int | None = None  # the step in which the first backward ran
     captured_before: int = dataclasses.field(default_factory=captured_so_far)
-    is_opaque: bool = False  # whether the model computes with other tensors than its parameters
-    others: set[str] = dataclasses.field(default_factory=set)  # kinds of others that stepped ours
+    is_opaque: bool = False  # whether the model computes with tensors other than its parameters
+    others: set[str] = dataclasses.field(default_factory=set)  # class names of others
 
     def counting(
         self, step: int, is_due: bool, then: Callable[[bool], None] | None
@@ -47,15 +47,15 @@ class Seen:
 def find_mistake(
     seen: Seen, step: int, every_n_steps: int, parameters: Sequence[torch.Tensor]
 ) -> str | None:
-    """Say why nothing was recorded, or nothing of an optimizer, and what to do; None if all is well.
+    """Say why nothing was recorded, or no optimizer steps were, and what to do; None if all is well.
 
-    Nothing is said of a training in which nothing happened, such as one that failed at once.
+    Return None if nothing happened in the training, for example because it failed at once.
 
     Args:
         seen: What was seen.
         step: The step that is running.
         every_n_steps: The cadence.
-        parameters: Those that are watched.
+        parameters: The watched parameters.
     """
     if seen.recorded:
         return _of_optimizers(seen)

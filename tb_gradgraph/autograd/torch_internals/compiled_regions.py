@@ -53,7 +53,7 @@ def listen_to_regions(listener: Listener) -> Callable[[], None]:
 
 
 def are_regions_heard() -> bool:
-    """Return whether torch has the places where compiled code is heard, if its compiler exists at all."""
+    """Return whether torch has the functions by which we notice compiled code, or has no compiler."""
     return _COMPILER not in sys.modules or _places() is not None
 
 

@@ -1,1 +1,1 @@
-"""The user's frames, lines and functions."""
+"""Reads the user's frames, lines and functions."""

@@ -1,4 +1,4 @@
-"""Lines of nodes from the stacks of autograd's anomaly mode, where no event can be heard."""
+"""Lines of nodes from the stacks of autograd's anomaly mode, for use when Python reports no events."""
 
 from __future__ import annotations
 
@@ -13,24 +13,22 @@ from tb_gradgraph.autograd.torch_internals.faults import warn_quietly
 from tb_gradgraph.autograd.torch_internals.walk import metadata_of
 from tb_gradgraph.autograd.user_code.stack_frames import is_users_file, shown_path
 
-_KEY = "traceback_"  # what autograd calls them in a node's metadata
+_KEY = "traceback_"  # the key of a stack in a node's metadata
 _ENTRY = re.compile(r'  File "(.*)", line (\d+), in (.*)')
 
 
 class AnomalyLines:
-    """Makes autograd keep the stack of each node from ``begin`` to ``end``: 35 to 50 us a node.
+    """Makes autograd keep the stack of each node from ``begin`` to ``end``, at 35 to 50 us per node.
 
-    Nothing else of the mode is on, and never within a backward. Whatever the user has set
-    meanwhile stays.
+    The rest of the mode is off, and it is never active within a backward. Settings that the user
+    makes meanwhile are kept.
     """
 
     def __init__(self) -> None:
         self.is_used = False
         self.was_ours = False  # whether stacks are kept only for us
-        self._before: bool | None = (
-            None  # whether NaN were looked for; None if the mode is not ours
-        )
-        self._is_owed = False  # whether a user's block, begun in ours, may restore ours
+        self._before: bool | None = None  # the former check_nan; None if the mode is not ours
+        self._is_owed = False  # whether a user's block that began in ours may restore ours
 
     def begin(self) -> None:
         """Turn the mode on, unless the user has."""
@@ -53,7 +51,7 @@ class AnomalyLines:
             self._is_owed = True
 
     def settle(self) -> None:
-        """Turn it off if a block of the user's that ended after ours has put ours back."""
+        """Turn it off if a block of the user that ended after ours has restored it."""
         if self._is_owed and _is_ours():
             torch.autograd.set_detect_anomaly(False)
         self._is_owed = False
@@ -61,7 +59,7 @@ class AnomalyLines:
 
 @functools.cache
 def tell_what_is_lost() -> None:
-    """Warn, once a process, of what these lines lack."""
+    """Warn, once per process, about what is lost with these lines."""
     warn_quietly(
         "tb_gradgraph: another tracer is on, such as a debugger or a measurement of coverage. Until it "
         "ends, tensors made within modules are recorded without the names of their variables; lines, "
@@ -70,12 +68,12 @@ def tell_what_is_lost() -> None:
 
 
 def _is_ours() -> bool:
-    """Return whether the mode is set as only we set it."""
+    """Return whether the mode is set in the way that only we use."""
     return torch.is_anomaly_enabled() and not torch.is_anomaly_check_nan_enabled()
 
 
 def line_of(node: AutogradNode) -> str:
-    """Return where the user's innermost code was when ``node`` was made; "" if that is not kept."""
+    """Return the line of the user's innermost code that made ``node``; "" if there is no stack."""
     for entry in reversed(metadata_of(node).get(_KEY, ())):
         found = _ENTRY.match(entry)
         if found is not None and is_users_file(found[1]):
@@ -84,6 +82,6 @@ def line_of(node: AutogradNode) -> str:
 
 
 def forget_stacks(nodes: Iterable[AutogradNode]) -> None:
-    """Take away the stacks that were kept for us."""
+    """Remove the stacks that were kept for us."""
     for node in nodes:
         metadata_of(node).pop(_KEY, None)

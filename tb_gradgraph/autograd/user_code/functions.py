@@ -1,4 +1,4 @@
-"""The user's torch.autograd.Functions: their names and arguments, and what they ask of a backward."""
+"""The user's torch.autograd.Functions: their names and arguments, and the backward that they need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CELL = "A fused recurrent cell: its gates are one kernel, and one node here."
 _ATTENTION = (
     "Fused attention: scores, softmax and what they weigh are one kernel, and one node here."
 )
-#: Nodes that stand for much work, by their names without the number at the end.
+#: Notes on nodes that do a lot of work, by their names without the number at the end.
 _OPAQUE = {
     "DifferentiableGraphBackward": "TorchScript: what it runs as one is one node here.",
     **dict.fromkeys(
@@ -49,12 +49,12 @@ _OPAQUE = {
         "CTC loss: all alignments are summed in one kernel, and are one node here.",
     ),
 }
-#: How deep below ``apply`` a forward's first operation is looked for.
+#: How deep below ``apply`` the first operation of a forward is searched.
 _DEPTH_LIMIT = 64
 
 
 def operation_of(node: AutogradNode) -> tuple[str, str]:
-    """Return the name of what ``node`` does, and a note for the reader."""
+    """Return the name of the operation of ``node``, and a note for the user."""
     cls = custom_function(node)
     if cls is None:
         name = node_name(node)
@@ -66,10 +66,10 @@ def operation_of(node: AutogradNode) -> tuple[str, str]:
 
 
 def defined_at(cls: type) -> str:
-    """Return ``file:line`` of a class, or "" if Python does not know (a notebook's past cell)."""
+    """Return ``file:line`` of a class, or "" if Python does not know it (an old cell of a notebook)."""
     try:
         return f"{shown_path(inspect.getsourcefile(cls) or '')}:{inspect.getsourcelines(cls)[1]}"
-    except Exception:  # whatever a notebook, an archive or an unusual class raises
+    except Exception:  # a notebook, an archive or an unusual class may raise anything
         return ""
 
 
@@ -77,7 +77,7 @@ def defined_at(cls: type) -> str:
 class RunningFunction:
     """A running ``Function.forward``."""
 
-    number: int  # its node's; below -1 if it makes none, because no input requires a gradient
+    number: int  # its node's; below -1 if it makes none, as no input requires a gradient
     arguments: tuple[Any, ...]  # ctx among them, if the forward takes it
     frame: FrameType  # the forward's frame
     caller: FrameType | None  # the user's frame that called apply
@@ -92,9 +92,10 @@ class RunningFunction:
 
 
 def running_function(number: int) -> RunningFunction | None:
-    """Return the innermost ``Function.forward`` that is running and whose node would have ``number``.
+    """Return the innermost running ``Function.forward`` whose node would have ``number``.
 
-    Its code identifies it, because from torch 2.14 on ``apply`` is C, and has no frame.
+    It is recognized by its code, because from torch 2.14 on ``apply`` is written in C and has no
+    frame.
     """
     forwards = _forwards()
     frame: FrameType | None = sys._getframe(1)
@@ -111,10 +112,10 @@ def running_function(number: int) -> RunningFunction | None:
 
 
 def refuses_inputs(nodes: Iterable[AutogradNode]) -> bool:
-    """Return whether a Function behind the graph works only in a backward that accumulates into leaves.
+    """Return whether the graph has a Function that works only in a backward that accumulates into leaves.
 
-    Reentrant checkpointing (torch's, and others that follow it) runs its own backward, and
-    asks the engine whether ``inputs=`` was given.
+    Reentrant checkpointing (torch's, and copies of it) runs its own backward, and asks the engine
+    whether ``inputs=`` was given.
     """
     classes = {custom_function(node) for node in nodes} - {None}
     return any(_asks_the_engine(cls) for cls in classes)
@@ -126,7 +127,7 @@ def _asks_the_engine(cls: type | None) -> bool:
 
 
 def _forwards() -> dict[int, CodeType]:
-    """Return the code of every Function's forward by its identity, because hashing code reads all of it."""
+    """Return the code of every Function's forward by its ``id``, because hashing code reads all of it."""
     classes: list[type] = [torch.autograd.Function]
     for cls in classes:  # grows as it is read
         classes += cls.__subclasses__()
@@ -135,7 +136,7 @@ def _forwards() -> dict[int, CodeType]:
 
 
 def _outermost(frame: FrameType, forwards: Container[int]) -> tuple[FrameType, tuple[Any, ...]]:
-    """Return the forward that autograd called, if it has handed its ctx on to another class's."""
+    """Return the forward that autograd called, if it passed its ctx on to the forward of another class."""
     arguments = _arguments_of(frame)
     while frame.f_back is not None and id(frame.f_back.f_code) in forwards:
         above = _arguments_of(frame.f_back)
@@ -146,7 +147,7 @@ def _outermost(frame: FrameType, forwards: Container[int]) -> tuple[FrameType, t
 
 
 def _arguments_of(frame: FrameType) -> tuple[Any, ...]:
-    """Read what a forward was called with, unless it has assigned to its parameters."""
+    """Return the arguments of a running forward, unless it has assigned to its parameters."""
     code = frame.f_code
     count = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames[:count])

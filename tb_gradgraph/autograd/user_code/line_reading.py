@@ -1,4 +1,4 @@
-"""What a line of Python adds and subtracts, read from its bytecode; nothing is run."""
+"""Find what a line of Python adds and subtracts, from its bytecode; nothing is run."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MAY_ADD = frozenset(
     )
     if name in dis.opmap
 )
-#: More instructions than any line that people write has.
+#: Longer lines are not read; no line that people write has so many instructions.
 _MOST = 400
 
 
 @functools.lru_cache(maxsize=4096)
 def readings_of(known: ByIdentity) -> Callable[[int], Reading | None]:
-    """Return the reading of the line at an offset of a code, made once; ``None`` if nothing is of use.
+    """Return a cached function from an offset of a code to the reading of the line there, or to ``None``.
 
     A line with a branch is not read. The result of an unknown instruction is unknown.
     """
@@ -45,7 +45,7 @@ def readings_of(known: ByIdentity) -> Callable[[int], Reading | None]:
 
 
 class ByIdentity:
-    """A code object known by its identity, because comparing two reads all of them."""
+    """A code object that is compared by identity, because comparing two code objects reads all of both."""
 
     __slots__ = ("code",)
 
@@ -60,7 +60,7 @@ class ByIdentity:
 
 
 def read_line(code: CodeType, begin: int) -> Reading | None:
-    """Read the line at offset ``begin`` of ``code``, on to its end."""
+    """Read the line that begins at offset ``begin`` of ``code``, to its end."""
     return readings_of(ByIdentity(code))(begin)
 
 

@@ -1,4 +1,4 @@
-"""What a line's instructions leave on Python's stack and in its variables, as far as known."""
+"""Simulate the instructions of a line: what they leave on Python's stack and in variables."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from typing import Any, Literal
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Value:
-    """What an instruction leaves on the stack."""
+    """A value that an instruction leaves on the stack."""
 
     kind: Literal["variable", "cell", "attribute", "operator", "method", "call"]
-    # The name of the variable, attribute or method; the operator, without "=" if in place; for a
-    # call that of the method, "" if it calls what ``parts`` has.
+    # The name of the variable, attribute or method. Of an operator its symbol, without "=" if it
+    # works in place. Of a call the name of the method, or "" if it calls the value in ``parts``.
     name: str
     begin: int  # offset of the instruction
-    end: int  # and that of the next one
+    end: int  # offset of the next instruction
     parts: tuple[
         Value | None, ...
-    ] = ()  # attribute's owner, operands, method's receiver, what is called
+    ] = ()  # owner of an attribute, operands, receiver of a method, or callee
     in_place: bool = False
 
     @property
     def root(self) -> Value:
-        """The variable that an attribute is reached from; itself if it is no attribute."""
+        """The variable from which an attribute is reached; the value itself if it is no attribute."""
         owner = self.parts[0] if self.kind == "attribute" else None
         return self if owner is None else owner.root
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reading:
-    """What surely happens from the beginning of a line if Python goes on at ``end``."""
+    """What certainly happens in a line, if Python continues at ``end``."""
 
     end: int  # offset of the next line, of a jump's target, or of the return itself
     results: tuple[tuple[str, Value], ...]  # by the variable that holds them at the end
     returned: Value | None
     early: tuple[Value, ...]  # operands to look at when the line begins
-    late: frozenset[Value]  # and those to look at when it ends
-    calls: tuple[Value, ...]  # operands that a call gives
-    moves: tuple[int, ...]  # offsets of all instructions that may run code of any kind,
-    reads: tuple[Value, ...]  # if none of these attributes that are looked up does
+    late: frozenset[Value]  # operands to look at when the line ends
+    calls: tuple[Value, ...]  # operands that are results of calls
+    moves: tuple[int, ...]  # offsets of instructions that may run any code, if
+    reads: tuple[Value, ...]  # looking up these attributes runs no code
 
 
 _Stack = list["Value | None"]
-#: Python 3.10's operators, which have their own instructions.
+#: The operators of Python 3.10, each of which has its own instruction.
 _OLD_OPERATORS = {
     "ADD": "+", "SUBTRACT": "-", "MULTIPLY": "*", "TRUE_DIVIDE": "/", "MATRIX_MULTIPLY": "@",
 }  # fmt: skip
-#: Instructions that leave the stack as it is, and run nothing.
+#: Instructions that do not change the stack, and run nothing.
 _NOTHING = frozenset(("RESUME", "NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "KW_NAMES"))
-#: Instructions that run nothing that could change an attribute.
+#: Instructions that run no code that could change an attribute.
 _STILL = _NOTHING | frozenset(
     (
         *("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "LOAD_CONST", "LOAD_GLOBAL"),
@@ -64,7 +64,7 @@ _STILL = _NOTHING | frozenset(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction, and the offset of the next."""
+    """One instruction, and the offset of the next one."""
 
     opcode: int
     opname: str
@@ -77,7 +77,7 @@ class Instruction:
 
 
 class Line:
-    """The stack and the variables as far as they are known; what was there before is unknown."""
+    """The stack and the variables, as far as they are known. Their contents before the line are unknown."""
 
     def __init__(self) -> None:
         self.stack: _Stack = []
@@ -107,7 +107,7 @@ class Line:
         return Reading(end, results, returned, early, late, calls, tuple(self._moves), reads)
 
     def _time_to_look(self, leaf: Value) -> str:
-        """Say when an operand surely is what the line uses: what other code may change is not."""
+        """Say when an operand certainly has the value that the line uses: "early", "late" or "never"."""
         root = leaf.root
         is_stored = root.kind == "variable" and root.name in self._stored
         if leaf.kind == "variable":
@@ -117,7 +117,7 @@ class Line:
         return "late"
 
     def step(self, instruction: Instruction, following: int) -> None:
-        """Do what an instruction does to the stack."""
+        """Apply the effect of an instruction on the stack."""
         self.begun = True
         name = instruction.opname
         if name not in _STILL and not self._looks_up(name):
@@ -128,7 +128,7 @@ class Line:
             getattr(self, _STEPS.get(name, "_forget"))(instruction, following)
 
     def _looks_up(self, name: str) -> bool:
-        """Return whether an instruction reads an attribute of a variable that is the same at the end."""
+        """Return whether an instruction looks up an attribute of a variable."""
         owner = self.stack[-1] if self.stack and name in ("LOAD_ATTR", "LOAD_METHOD") else None
         return owner is not None and owner.root.kind in ("variable", "cell")
 
@@ -207,7 +207,7 @@ class Line:
         self.stack.append(Value("operator", name, begin, following, operands, in_place))
 
     def _call(self, instruction: Instruction, following: int) -> None:
-        """Pop two values below the arguments: a method itself and its receiver, or one is empty."""
+        """Pop the two values below the arguments: a method and its receiver, or a callable and NULL."""
         keywords = 1 if instruction.opname == "CALL_KW" else 0
         self._take(instruction.arg + keywords)
         self._call_of(self._take(2), instruction, following)
@@ -232,7 +232,7 @@ class Line:
 
 
 def _operands(value: Value) -> Iterator[Value]:
-    """Yield the operands of the additions that surely compute ``value``, as far as known."""
+    """Yield the known operands of the additions that certainly compute ``value``."""
     pending = [value]
     while pending:
         value = pending.pop()
@@ -246,7 +246,7 @@ def _operands(value: Value) -> Iterator[Value]:
 
 
 _LOOKED_AT = ("variable", "cell", "attribute")
-#: Methods of a tensor that make one node of the same name, with the tensor as one input.
+#: Methods of a tensor that make one node of the same name, whose one input is the tensor.
 ONE_INPUT = frozenset(
     ("sum", "mean", "relu", "tanh", "sigmoid", "exp", "log", "sqrt", "sin", "cos", "softmax")
 )

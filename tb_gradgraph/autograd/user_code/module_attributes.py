@@ -1,4 +1,4 @@
-"""Attributes of modules, looked up as Python does, but without running the user's code."""
+"""Look up attributes of modules as Python does, but without running the user's code."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from torch import nn
 
-#: What a class has that is looked up without running code: neither a property nor a descriptor.
+#: Types of class attributes whose lookup runs no code: neither a property nor another descriptor.
 _METHODS = (types.FunctionType, staticmethod, classmethod)
 _TABLES = ("_parameters", "_buffers", "_modules")
 
 
 def attribute_of(owner: Any, name: str) -> Any:
-    """Return attribute ``name`` of a module; ``None`` where it may be a property, or is not known."""
+    """Return attribute ``name`` of a module; ``None`` if it may be a property, or does not exist."""
     if not looks_up_plainly(owner, name) or _in_class(type(owner), name):
         return None
     own = object.__getattribute__(owner, "__dict__")

@@ -1,4 +1,4 @@
-"""Events of the user's code by ``sys.monitoring`` (Python 3.12 and later), beside any other tool's."""
+"""Events of the user's code from ``sys.monitoring`` (Python 3.12 and later). Other tools may use it too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_gradgraph.autograd.user_code.packing import packing_code
 from tb_gradgraph.autograd.user_code.taking_off import taken_off
 
 _monitoring: Any = getattr(sys, "monitoring", None)
-#: Ids that Python leaves to whoever comes; 0, 1, 2 and 5 are for debuggers, coverage, profilers, optimizers.
+#: Tool ids for general use; 0, 1, 2 and 5 are for debuggers, coverage, profilers and optimizers.
 _IDS = (4, 3)
 
 
@@ -20,19 +20,19 @@ Tell = Callable[[str, FrameType, Any], None]
 
 
 class _Heard:
-    """What is on in this process, over all threads."""
+    """What is monitored in this process, for all threads."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # a collection within may end a watch
+        self.lock = threading.RLock()  # reentrant: a garbage collection inside may end a watch
         self.threads: set[int] = set()
         self.tool: int | None = None
-        self.codes: dict[int, tuple[CodeType, int]] = {}  # and what is heard about it, by ``id``
+        self.codes: dict[int, tuple[CodeType, int]] = {}  # code and its events, by ``id``
         self.tell: Tell = _nothing
         self.is_heard: Callable[[CodeType], bool] = _never
 
 
 def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
-    """Call ``tell`` for frames that this thread enters from now on; return whether that works."""
+    """Call ``tell`` for frames that this thread enters from now on; return whether this is possible."""
     with _heard.lock:
         if _heard.tool is None and not _begin_tool():
             return False
@@ -42,7 +42,7 @@ def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
 
 
 def end() -> None:
-    """End it for this thread, and entirely if it was the last."""
+    """Stop for this thread. If it was the last thread, stop monitoring."""
     with _heard.lock:
         _heard.threads.discard(threading.get_ident())
         tool = _heard.tool
@@ -85,7 +85,7 @@ def _callbacks() -> dict[int, Callable[..., Any]]:
 
 
 def _at_call(code: CodeType, *_arguments: Any) -> None:
-    """Hear of a function that is called or goes on; torch's own, which are most, are not heard again."""
+    """Handle the call or the resumption of a function. Torch's own functions are ignored from then on."""
     if threading.get_ident() not in _heard.threads:
         return
     events = _monitoring.events

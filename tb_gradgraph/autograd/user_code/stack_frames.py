@@ -1,4 +1,4 @@
-"""Source lines and variables, read from the frames of the user's code."""
+"""Read source lines and variables from the frames of the user's code."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _OURS = tuple(os.path.join(_PACKAGE, room) for room in _ROOMS)
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _MODULE_CALL = getattr(getattr(torch.nn.Module, "_call_impl", None), "__code__", None)
 Place = tuple[CodeType, int]  # code and line number
-_is_users: dict[str, bool] = {}  # by file name, whose hash is cached; a code object's is not
+_is_users: dict[str, bool] = {}  # by file name: Python caches the hash of a string
 
 
 def is_users(code: CodeType) -> bool:
-    """Return whether ``code`` is the user's: not torch's, not ours, not an import frame."""
+    """Return whether ``code`` is the user's: neither torch's nor ours nor Python's import system."""
     return is_users_file(code.co_filename)
 
 
 def is_users_file(name: str) -> bool:
-    """Return whether code of the file ``name`` is the user's."""
+    """Return whether the file ``name`` holds the user's code."""
     known = _is_users.get(name)
     if known is None:
         known = _is_users[name] = not name.startswith((_TORCH, *_OURS, "<frozen"))
@@ -39,7 +39,7 @@ def user_frame(frame: FrameType | None = None) -> FrameType | None:
 
 
 def user_call(frame: FrameType | None) -> tuple[FrameType | None, FrameType | None]:
-    """Return the user's innermost frame, and the frame that it called towards ``frame``.
+    """Return the user's innermost frame, and the frame that it called on the way to ``frame``.
 
     The second is ``None`` if the first is ``frame`` itself.
     """
@@ -63,7 +63,7 @@ def is_in_module_call() -> bool:
 
 
 def source_line(frame: FrameType | None) -> str:
-    """Spell where ``frame`` is, as ``path/file.py:12 in forward``.
+    """Return the line of ``frame`` as text: ``path/file.py:12 in forward``.
 
     The path is relative to the working directory if it lies below it.
     """
@@ -75,7 +75,7 @@ def source_line(frame: FrameType | None) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def shown_path(path: str) -> str:
-    """Shorten a path below the working directory to its part below it."""
+    """Return a path relative to the working directory, if it is below it."""
     return path.removeprefix(os.getcwd() + os.sep)
 
 
@@ -84,13 +84,13 @@ def tensors_of(frame: FrameType) -> list[tuple[str, torch.Tensor]]:
     pairs = local_variables(frame).items()
     try:
         return [pair for pair in pairs if isinstance(pair[1], torch.Tensor)]
-    except Exception:  # one of them may not allow the question
+    except Exception:  # one of them may raise when it is asked
         asked = (pair for pair in pairs if _may_be_asked(pair[1]))
         return [pair for pair in asked if isinstance(pair[1], torch.Tensor)]
 
 
 def _may_be_asked(value: object) -> bool:
-    """Return whether a variable tells its kind; a proxy of something gone raises instead."""
+    """Return whether a variable can be asked for its class. A proxy of a deleted object raises."""
     try:
         isinstance(value, (torch.Tensor, torch.nn.Module))
     except Exception:
@@ -109,11 +109,11 @@ def variables_of(frame: FrameType | None) -> dict[str, Any]:
 
 
 def local_variables(frame: FrameType) -> dict[str, Any]:
-    """Read the local variables of ``frame``, or at module level the global ones.
+    """Return the local variables of ``frame``, or the global ones at module level.
 
-    Before Python 3.13 ``f_locals`` of a function is a snapshot that the frame keeps, and
-    with it every tensor in it until the function returns. So it is emptied again, unless
-    the user's code holds it too (having called ``locals()``).
+    Before Python 3.13 ``f_locals`` of a function is a snapshot. The frame keeps the snapshot, and
+    so every tensor in it, until the function returns. Therefore we empty it again, unless the
+    user's code holds it too (by ``locals()``).
     """
     snapshot = frame.f_locals
     found = dict(snapshot)
@@ -123,16 +123,16 @@ def local_variables(frame: FrameType) -> dict[str, Any]:
     return found
 
 
-#: The frame's, our variable's, and that of the counting call.
+#: References to a snapshot that only we use: the frame's, our variable's, and that of getrefcount.
 _FRAMES_OWN_REFERENCES = 3
 
 
 class Snapshots:
-    """Reads the variables of an event's frame, and leaves them in no table afterwards.
+    """Reads the variables of the frame of an event, without keeping tensors alive afterwards.
 
-    During an event a snapshot may not be emptied (before Python 3.13), because Python would
-    write that back, and the frame would lose its variables. So it is read anew at the frame's
-    next event, which lets go of deleted variables, and emptied at another frame's event.
+    Before Python 3.13, a snapshot must not be emptied during an event, because Python would write
+    it back and the frame would lose its variables. Therefore it is read again at the next event of
+    the same frame, which releases deleted variables. It is emptied at an event of another frame.
     """
 
     def __init__(self) -> None:
@@ -140,18 +140,18 @@ class Snapshots:
         self._snapshot: dict[str, Any] | None = None
 
     def read(self, frame: FrameType) -> dict[str, Any]:
-        """Return the variables of ``frame``, whose event this is."""
+        """Return the variables of ``frame``, during an event of it."""
         variables = frame.f_locals
         if frame.f_code.co_flags & inspect.CO_OPTIMIZED and isinstance(variables, dict):
             self._frame, self._snapshot = id(frame), variables
         return dict(variables)
 
     def renew(self, frame: FrameType) -> None:
-        """Hear an event of ``frame``: make the snapshot hold only what exists."""
+        """Handle an event of ``frame``: update the snapshot, so that it holds only existing variables."""
         if self._snapshot is None:
             return
         if self._frame == id(frame):
-            frame.f_locals  # noqa: B018  fills it anew
+            frame.f_locals  # noqa: B018 fills it again
         else:
             self.clear()
 
@@ -169,7 +169,7 @@ def place_of(frame: FrameType | None) -> Place | None:
 
 
 def spelled(place: Place | None) -> str:
-    """Spell a place, as ``path/file.py:12 in forward``; "" if there is none."""
+    """Return a place as text: ``path/file.py:12 in forward``; "" if there is none."""
     if place is None:
         return ""
     code, line = place

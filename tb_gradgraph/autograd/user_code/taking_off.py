@@ -1,4 +1,4 @@
-"""Methods of tensors whose result needs no gradient, as Python reports their calls."""
+"""Recognize calls of tensor methods whose result needs no gradient."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def taken_off(function: Any, first: Any) -> torch.Tensor | None:
     """Return the tensor with gradient that a call is about to detach; ``None`` if it is no such call.
 
     Args:
-        function: What is called: a method of C, bound or not, or a function of torch.
+        function: The callee: a method written in C, bound or not, or a function of torch.
         first: Its first argument, if that is known.
     """
     if not isinstance(function, (BuiltinFunctionType, MethodDescriptorType)):

@@ -1,4 +1,4 @@
-"""Events of the user's code by ``sys.settrace``, if Python has no ``sys.monitoring`` (before 3.12)."""
+"""Events of the user's code from ``sys.settrace``, for Pythons without ``sys.monitoring`` (before 3.12)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_gradgraph.autograd.user_code.taking_off import TAKES_OFF, taken_off
 
 Tell = Callable[[str, FrameType, Any], None]
 
-#: In 3.10 hearing methods would change what code sees that asks for its own variables.
+#: In 3.10, a profile function would change the variables that code sees through ``locals()``.
 _HEARS_METHODS = sys.version_info >= (3, 11)
 
 
@@ -26,7 +26,7 @@ _here = _Here()
 
 
 def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
-    """Call ``tell`` for frames that this thread enters from now on; return whether that works."""
+    """Call ``tell`` for frames that this thread enters from now on; return whether this is possible."""
     if sys.gettrace() not in (None, _at_call):
         return False
     _here.tell, _here.is_heard = tell, is_heard
@@ -37,7 +37,7 @@ def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
 
 
 def end() -> None:
-    """End it. A tracer that the user has put on since stays."""
+    """Stop. A tracer that the user has set since then stays."""
     _here.tell = _here.is_heard = None
     _take_off()
 
@@ -50,8 +50,8 @@ def _take_off() -> None:
 
 
 def _at_call(frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
-    """Hear of a function that is called; torch's own, which are most, are not heard again."""
-    if _here.is_heard is None:  # the user's tracer, begun after ours, has put it back
+    """Handle the call of a function. Inside torch's own functions nothing is traced."""
+    if _here.is_heard is None:  # the user's tracer, which began after ours, has restored it
         _take_off()
         return None
     within = None
@@ -77,7 +77,7 @@ def _until_return(frame: FrameType, event: str, argument: Any) -> Callable[..., 
 
 
 def _at_method(frame: FrameType, event: str, function: Any) -> None:
-    """Hear of a method of C that is called; of other calls nothing more is heard."""
+    """Handle the call of a method written in C; ignore other events."""
     if event != "c_call":
         return
     if _here.is_heard is None:

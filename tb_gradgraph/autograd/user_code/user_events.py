@@ -1,4 +1,4 @@
-"""Hears calls, lines and returns of the user's own code on a thread; torch runs without that."""
+"""Notices calls, lines and returns of the user's own code on a thread; torch's code runs untraced."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from tb_gradgraph.autograd.user_code import monitoring_events, trace_events
 from tb_gradgraph.autograd.user_code.packing import look_for_packing
 from tb_gradgraph.autograd.user_code.stack_frames import is_users
 
-#: Called with "call", "line" (before it runs) or "return" (also: yields, raises), and with the
-#: frame, and what is returned; or with the name of a method in ``TAKES_OFF`` that is about to be
-#: called, and its tensor; or with "pack" when a hook that packs saved tensors is called, and with
-#: "return" of its frame too, whosever code it is. Must not raise.
+#: Gets the kind of an event, the frame, and a value. The kind is "call", "line" (before the line
+#: runs) or "return" (also if it yields or raises; the value is what it returns). Or the kind is the
+#: name of a method in ``TAKES_OFF`` that is about to be called, and the value is its tensor. Or it
+#: is "pack", when a hook that packs saved tensors is called; then the "return" of its frame is
+#: reported too, even if it is not the user's code. Must not raise.
 Listener = Callable[[str, FrameType, Any], None]
 
-#: Names by which code gets at its own variables.
+#: Names by which code reads its own variables.
 _LOOK_AT_VARIABLES = frozenset({"locals", "vars", "_getframe", "currentframe"})
-#: Before Python 3.13 such code has the same table that reading a frame's variables fills anew,
-#: and in 3.10 hearing its lines is enough for that.
+#: Before Python 3.13, such code holds the same dict that we fill when we read a frame's variables.
+#: In 3.10, tracing its lines already fills it.
 _SHARES_VARIABLES = sys.version_info < (3, 13)
 _HEARING_FILLS = sys.version_info < (3, 11)
 
@@ -34,19 +35,18 @@ _here = _Here()
 
 
 def may_read_variables(code: CodeType) -> bool:
-    """Return whether only we see that the variables of a frame of ``code`` are read while it runs."""
+    """Return whether we can read the variables of a running frame of ``code`` without side effects."""
     return not _SHARES_VARIABLES or _LOOK_AT_VARIABLES.isdisjoint(code.co_names)
 
 
 def hear(listener: Listener) -> Callable[[], None] | None:
-    """Tell ``listener`` of the user's code on this thread; return what ends that, on this thread.
+    """Call ``listener`` for events of the user's code on this thread; return a function that ends this.
 
-    Frames entered before are not heard. If Python hears one thing at a time (before 3.12)
-    and somebody else already listens, such as a debugger or a measurement of coverage,
-    that is left alone.
+    Events of frames that were entered before are not reported. Before Python 3.12 there can be only
+    one tracer. If there already is one, such as a debugger or coverage, it is not replaced.
 
     Returns:
-        What ends it, harmless when called twice; ``None`` if nothing can be heard.
+        A function that ends it and may be called twice; ``None`` if no events can be reported.
     """
     if not _here.listeners and not _source.begin(_tell, _is_heard):
         return None

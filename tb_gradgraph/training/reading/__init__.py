@@ -1,1 +1,1 @@
-"""What the user's backward shows."""
+"""Reads the gradients of the user's backward passes."""

@@ -1,4 +1,4 @@
-"""Reads one backward pass of a training: hooks while it runs, numbers at its end."""
+"""Read one backward pass of a training, with hooks while it runs."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from tb_gradgraph.training.reading.structures import Met, Structure
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PassNumbers:
-    """What one backward pass left, on its way to the host.
+    """The numbers of one backward pass, on their way to the host.
 
     Attributes:
         structure: The graph that it ran over.
-        gradients: Statistics of what flowed in this pass, for all rows that are read.
-        accumulated: Those of ``.grad`` after it, for parameters' rows. The same object as
-            ``gradients`` if every ``.grad`` began with this pass; None if the pass was an
-            ``autograd.grad``, which leaves none.
-        state_of: What each parameter's ``.grad`` was afterwards, by the parameter's ``id``.
+        gradients: Statistics of the gradients of this pass, for all rows that are read.
+        accumulated: Statistics of ``.grad`` after the pass, for rows of parameters. It is the same
+            object as ``gradients`` if every ``.grad`` was None before the pass. It is None for a
+            call of ``autograd.grad``, which does not change ``.grad``.
+        state_of: The state of each parameter's ``.grad`` after the pass, by the parameter's ``id``.
         values: Copies of small roots, by row.
         objective: What was differentiated.
-        placements: By row, where gradients lie of which this process has a part.
+        placements: The placement of gradients of which this process has only a part, by row.
     """
 
     structure: Structure
@@ -53,7 +53,7 @@ class PassNumbers:
 
 
 class PassReading:
-    """The hooks of one backward pass; ``finish`` takes them away however it ended."""
+    """The hooks of one backward pass; ``finish`` removes them, however the pass ended."""
 
     def __init__(
         self,
@@ -65,15 +65,16 @@ class PassReading:
         late: frozenset[int] = frozenset(),
         is_gathered: bool = False,
     ) -> None:
-        """Attach all hooks or none. Under ``threads.gate``.
+        """Attach all hooks or none. Call it under ``threads.gate``.
 
         Args:
             met: The graph.
             parameters: The parameters whose gradients are read.
-            call: What the backward was asked for.
+            call: The arguments of the backward.
             objective: What is differentiated.
-            shares: Whether nothing known changes gradients on their way.
-            late: Parameters, by ``id``, whose ``.grad`` will also hold what earlier passes gave.
+            shares: Whether rows may share statistics: no user's hook is known to change gradients.
+            late: Parameters, by ``id``, whose ``.grad`` will also include gradients of earlier
+                passes.
             is_gathered: Whether parameters may get their ``.grad`` in a later pass.
         """
         self._late, self._is_gathered = late, is_gathered
@@ -84,12 +85,12 @@ class PassReading:
         self._parameters = parameters
         self._call = call
         self._by_place: dict[int, Any] = {}  # gradients of a node's slots
-        # Gradients of hooked leaves; a Function returns None for no gradient.
+        # Gradients of leaves with our hook; None if a Function returned no gradient.
         self._by_row: dict[int, torch.Tensor | None] = {}
         self._batch = new_batch(met.structure)
         self._fault: Exception | None = None
         self._attached: list[Attached] = []
-        self._of_nodes_that_go: list[Any] = []  # handles, removed only if need be
+        self._of_nodes_that_go: list[Any] = []  # handles, removed only if the nodes stay
         self._before = grad_states(parameters)
         self._passage = Passage(met.order, met.leaves, parameters)
         self._is_compiled = is_backward_compiled()
@@ -117,17 +118,17 @@ class PassReading:
 
     @property
     def is_shared(self) -> bool:
-        """Return whether another thread ran over the same graph meanwhile: then no number is this pass's."""
+        """Return whether another thread ran over the same graph, so that ``.grad`` mixes both passes."""
         return self._passage.is_shared
 
     def finish(self, well: bool, scale: torch.Tensor | None) -> PassNumbers | None:
-        """Take the hooks away; return the numbers, or None if no parameter was reached.
+        """Remove the hooks; return the numbers, or None if no parameter was reached.
 
         Args:
             well: Whether the backward ended without an error.
-            scale: The factor by which a GradScaler had multiplied the loss; it is divided out.
+            scale: The factor by which a GradScaler multiplied the loss; it is divided out.
         """
-        if not well:  # hooks may then wait on nodes that have not run
+        if not well:  # then some nodes have not run and still have hooks
             self._attached += [(handle, None) for handle in self._of_nodes_that_go]
         detach(self._attached)
         states = grad_states(self._parameters)
@@ -143,13 +144,13 @@ class PassReading:
             self._let_go()
 
     def abandon(self) -> None:
-        """Take the hooks away after our own fault, wherever it was. Harmless after ``finish``."""
+        """Remove the hooks after an error of our own. Does nothing after ``finish``."""
         self._attached += [(handle, None) for handle in self._of_nodes_that_go]
         detach(self._attached)
         self._let_go()
 
     def _let_go(self) -> None:
-        """Hold no node any more, because hooks still on nodes hold this.
+        """Release all nodes, because hooks that are still on nodes hold this object.
 
         A cycle through autograd's nodes is never collected, because Python does not see it.
         """
@@ -165,11 +166,11 @@ class PassReading:
         """Return whether a parameter of ours got a gradient."""
         own = self._met.structure.parameter_rows.values()
         if self._is_compiled and not self._call.accumulates:
-            return True  # as its graph says; what it gave is not seen
+            return True  # assumed from its graph; its results are not seen
         return states != self._before or any(self._by_row.get(row) is not None for row in own)
 
     def _leave_out_what_flows(self) -> None:
-        """Put no hook anywhere, because it would be compiled too. Only what ``.grad`` shows is read."""
+        """Put on no hooks, because they would be compiled too. Only ``.grad`` is read."""
         places = self._met.structure.replay.rows_at.values() if self._met.order else ()
         rows = [row for of_slots in places for of_slot in of_slots for row in of_slot]
         rows += [row for row, _ in self._leaves_to_hook()]
@@ -179,7 +180,7 @@ class PassReading:
         met, call = self._met, self._call
         if not met.order:
             return  # only parameters are read
-        # What repeats a parameter's gradient relies on that, if that is sure to be read.
+        # Rows may share a parameter's statistics only if the parameter is certainly read.
         share = self._shares and met.structure.replay.is_checked
         share = share and call.accumulates and not call.inputs
         handles = met.structure.replay.attach(
@@ -197,7 +198,7 @@ class PassReading:
             self._of_nodes_that_go = handles
 
     def _leaves_to_hook(self) -> Iterator[tuple[int, torch.Tensor]]:
-        """Yield the leaves whose gradient in this pass cannot be read off ``.grad`` afterwards."""
+        """Yield the leaves whose gradient of this pass cannot be read from ``.grad`` afterwards."""
         wanted = set(map(id, self._call.inputs))
         rows = self._met.structure.parameter_rows
         for leaf, before in zip(self._parameters, self._before):
@@ -229,7 +230,7 @@ class PassReading:
             self._batch.unread.note(rows[0], error)
 
     def _take_and_reduce(self, place: int, gradients: Sequence[torch.Tensor | None]) -> None:
-        """Reduce what is held so far."""
+        """Hold the gradients of one node, and reduce everything held so far."""
         self._by_place[place] = gradients
         with self._faults_kept(), torch.no_grad():
             self._add(list(self._of_nodes()))
@@ -277,7 +278,7 @@ class PassReading:
                     yield rows[0], gradient
 
     def _of_fresh(self, states: Sequence[GradState]) -> Iterator[tuple[int, torch.Tensor]]:
-        """Yield each ``.grad`` that this pass began."""
+        """Yield each ``.grad`` that was None before this pass."""
         rows = self._met.structure.parameter_rows
         for leaf, before, after in zip(self._parameters, self._before, states):
             if before is None and after is not None and id(leaf) not in self._late:
@@ -294,5 +295,5 @@ class PassReading:
 
 
 def _has_own_hooks(leaf: torch.Tensor) -> bool:
-    """Return whether the user's hooks may use up ``.grad`` before the backward has ended."""
+    """Return whether the user's hooks may use and clear ``.grad`` before the backward has ended."""
     return bool(getattr(leaf, "_post_accumulate_grad_hooks", None))

@@ -1,4 +1,4 @@
-"""Puts tensors of a training step into the batches that reduce them."""
+"""Add the tensors of a training step to the batches that reduce them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_all(
     tensors: Sequence[torch.Tensor],
     whole: Set[int],
 ) -> None:
-    """Add tensors that stay unchanged until the batch is reduced; keep those of ``whole``."""
+    """Add tensors that stay unchanged until the batch is reduced. Rows of ``whole`` are kept whole."""
     plain_rows, plain = [], []
     for place in batch.add_plain(rows, tensors):
         row, tensor = rows[place], tensors[place]

@@ -1,4 +1,4 @@
-"""Which object's steps count for a training, among all that people pass as an optimizer."""
+"""Find the object whose steps to follow, among the kinds of objects that users pass as an optimizer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _DEPTH_LIMIT = 8
 def followed(optimizer: Any) -> Any:
     """Return the optimizer within a wrapper, such as Accelerate's, if only the optimizer takes hooks.
 
-    Other wrappers are returned: what they do around the step of the one they hold belongs to it.
+    Other wrappers are returned themselves, because what they do around the inner step belongs to
+    the step.
     """
     for _ in range(_DEPTH_LIMIT):
         if takes_hooks(optimizer):
@@ -29,13 +30,13 @@ def followed(optimizer: Any) -> Any:
 
 
 def takes_hooks(optimizer: Any) -> bool:
-    """Return whether it is torch's and made as torch's are; some leave out ``super().__init__()``."""
+    """Return whether it is a torch optimizer that was initialized. Some skip ``super().__init__()``."""
     is_torchs = isinstance(optimizer, torch.optim.Optimizer)
     return is_torchs and hasattr(optimizer, "_optimizer_step_pre_hooks")
 
 
 def why_not_followed(optimizer: Any) -> str:
-    """Say what an optimizer lacks, "" if it can be followed."""
+    """Say why an optimizer cannot be followed; "" if it can."""
     if isinstance(optimizer, torch.optim.lr_scheduler.LRScheduler):
         return "a scheduler"
     if isinstance(optimizer, type):
@@ -49,7 +50,7 @@ def why_not_followed(optimizer: Any) -> str:
 
 
 def reference_to(optimizer: Any) -> Callable[[], Any]:
-    """Refer to an optimizer without keeping it, if its class lets us."""
+    """Return a weak reference to an optimizer, if its class allows one."""
     try:
         return weakref.ref(optimizer)
     except TypeError:

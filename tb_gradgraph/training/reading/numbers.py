@@ -1,4 +1,4 @@
-"""Turns what is on its way to the host into the tables of records, on the session's thread."""
+"""Turn numbers that are on their way to the host into tables of records, on the session's thread."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tb_gradgraph.summarize import PendingStatistics
 
 _NORM = STATISTICS.index("l2_norm")
 
-#: A norm that falls by more than this between backward and step was clipped.
+#: If a norm falls by more than this share between backward and step, it was clipped.
 _CLIPPED = 1 - 1e-4
 
 Whole = Mapping[int, np.ndarray]
 
 
 class Numbers:
-    """A table and the tensors kept whole, collected when any thread first asks for them."""
+    """A table and the tensors kept whole, collected when a thread first asks for them."""
 
     def __init__(self, pending: PendingStatistics, shared: Shared | None = None) -> None:
-        """Prepare; a row in ``shared`` gets the statistics of the row that it shares."""
+        """Prepare. A row in ``shared`` gets the statistics of another row."""
         self._pending: PendingStatistics | None = pending
         self._shared = shared
         self._lock = threading.Lock()
-        #: Rows that could not be read although they were to be, and why; complete when collected.
+        #: Rows that could not be read, and why; complete when collected.
         self.unread = pending.unread
 
     def collect(self) -> tuple[StatisticsTable, Whole]:
@@ -51,7 +51,7 @@ class Numbers:
 
 
 def share(table: StatisticsTable, shared: Shared) -> None:
-    """Fill the rows of ``shared`` that were not read from the rows that they share."""
+    """Fill the rows of ``shared`` that were not read, from the rows whose statistics they share."""
     missing = table.present[shared.sources] & ~table.present[shared.rows]
     rows, sources = shared.rows[missing], shared.sources[missing]
     for column in (table.values, table.present, table.histogram):
@@ -59,7 +59,7 @@ def share(table: StatisticsTable, shared: Shared) -> None:
 
 
 def differing(table: StatisticsTable, same: Mapping[int, int]) -> list[int]:
-    """Return the rows of ``same`` whose own numbers differ from those of the row they would share."""
+    """Return the rows of ``same`` whose numbers differ from those of the row that they would share."""
     counted = columns_of(("min", "max", "nan", "numel"))
     rows = [row for row, to in same.items() if table.present[row] and table.present[to]]
     if not rows:
@@ -81,7 +81,7 @@ def only(table: StatisticsTable, rows: Iterable[int]) -> StatisticsTable:
 
 
 def joined(tables: list[StatisticsTable]) -> StatisticsTable:
-    """Merge tables of different rows."""
+    """Merge tables that hold different rows."""
     first, *others = tables
     for table in others:
         rows = table.present
@@ -92,22 +92,22 @@ def joined(tables: list[StatisticsTable]) -> StatisticsTable:
 
 
 def divided(table: StatisticsTable, factor: float) -> StatisticsTable:
-    """Divide by a factor that was not known in time, which loses the histograms."""
+    """Divide by a factor that was found late. This loses the histograms."""
     values = table.values.copy()
     values[:, LINEAR_COLUMNS] /= factor
     return dataclasses.replace(table, values=values, histogram=np.zeros_like(table.histogram))
 
 
 def total_norm(table: StatisticsTable) -> float:
-    """Return the norm over all rows together, counting only finite elements."""
+    """Return the norm over all rows together, over finite elements only."""
     norms = table.values[table.present, _NORM]
     return float(np.sqrt(np.nansum(np.square(norms))))
 
 
 def was_clipped(before: StatisticsTable, after: StatisticsTable, passes: int) -> bool:
-    """Return whether gradients fell between backward and step other than to the mean of the passes.
+    """Return whether gradients became smaller before the step, other than by averaging over the passes.
 
-    A pipeline's schedule divides by the number of passes, and so does many a loop that accumulates.
+    Schedules of pipelines divide by the number of passes, and so do many loops that accumulate.
     """
     if total_norm(after) >= _CLIPPED * total_norm(before):
         return False

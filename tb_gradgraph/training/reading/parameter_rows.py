@@ -1,4 +1,4 @@
-"""The parameters that a watch reads: the model's, and those that its optimizers own besides."""
+"""The parameters that a watch reads: those of the model, and others that its optimizers own."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tb_gradgraph.autograd import (
 from tb_gradgraph.autograd import stand_ins as gathered_for
 from tb_gradgraph.training.reading.followed import reference_to
 
-#: What a ``.grad`` was: the tensor's identity and version; None if there was none.
+#: The state of a ``.grad``: identity and version of the tensor; None if there is none.
 GradState = tuple[int, int] | None
 
 
 class Parameters:
-    """Tensors and names, which ``refresh`` reads anew; neither model nor optimizers are kept alive.
+    """Tensors and names, which ``refresh`` updates. Neither model nor optimizers are kept alive.
 
     Attributes:
         tensors: Each parameter once, the model's first.
@@ -51,19 +51,19 @@ class Parameters:
         self.known: Mapping[int, KnownTensor] = {}
         self.modules: Mapping[int, str] = {}
         self._ids: tuple[int, ...] = ()
-        self._numbers: dict[int, int] = {}  # each tensor's, given to no other, by ``id``
+        self._numbers: dict[int, int] = {}  # a unique number of each tensor, by ``id``
         self._next = 0
         self._tables: list[Mapping[str, torch.Tensor | None]] = []  # parameters of each module
         self._tree: list[Mapping[str, torch.nn.Module | None]] = []  # children of each module
         self._children = [0]  # their ids; none yet
-        self._gathering: list[torch.nn.Module] = []  # modules that fully_shard took in
+        self._gathering: list[torch.nn.Module] = []  # modules under fully_shard
         self._stand_ins: Mapping[
             int, torch.Tensor
         ] = {}  # parameters, by the ``id`` of their stand-ins
         self.refresh()
 
     def refresh(self) -> None:
-        """See which parameters exist now, because layers may be replaced and groups added in mid-run."""
+        """Find the parameters that exist now: layers may be replaced, and groups added, during a training."""
         model = self._model()
         if model is None:
             return
@@ -97,16 +97,17 @@ class Parameters:
         return self.modules
 
     def forget(self) -> None:
-        """Let go of the tensors."""
+        """Release the tensors."""
         self.tensors, self.known, self.modules, self._ids = [], {}, {}, ()
         self._numbers = {}
         self._tables, self._tree, self._children = [], [], []
         self._gathering, self._stand_ins = [], {}
 
     def late(self, left: Mapping[int, GradState]) -> frozenset[int]:
-        """Return the gathered parameters, by ``id``, that a pass left without ``.grad``, which comes later.
+        """Return the gathered parameters, by ``id``, whose ``.grad`` a pass did not set; a later pass will.
 
-        Under ``set_requires_gradient_sync(False)`` it adds up where nobody sees it.
+        Under ``set_requires_gradient_sync(False)`` the gradient accumulates in a place that we
+        cannot read.
         """
         gathered = {id(parameter) for parameter in self._stand_ins.values()}
         return frozenset(of for of in gathered if left.get(of, 0) is None)
@@ -120,7 +121,7 @@ class Parameters:
         return tuple(self._numbers.values()), tuple([t.requires_grad for t in self.tensors])
 
     def may_be_among(self, inputs: Sequence[Any]) -> bool:
-        """Return whether a backward of only ``inputs`` (none: of all leaves) may reach one of ours."""
+        """Return whether a backward to ``inputs`` alone (empty: to all leaves) may reach one of ours."""
         return not inputs or any(
             id(self.own(given)) in self._numbers or not isinstance(given, torch.Tensor)
             for given in inputs
@@ -129,14 +130,14 @@ class Parameters:
     def numbers_of(self, leaves: Sequence[torch.Tensor]) -> tuple[int | None, ...]:
         """Return a number for each of our parameters, None for other leaves.
 
-        Unlike an ``id``, it is not reused when a layer is replaced.
+        Unlike an ``id``, this number is not reused when a layer is replaced.
         """
         if not self._stand_ins:
             return tuple([self._numbers.get(id(leaf)) for leaf in leaves])
         return tuple([self._numbers.get(id(self.own(leaf))) for leaf in leaves])
 
     def own(self, tensor: Any) -> Any:
-        """Return the parameter that a tensor stands for, or the tensor."""
+        """Return the parameter that a tensor stands for, or else the tensor itself."""
         return self._stand_ins.get(id(tensor), tensor)
 
     def _number_anew(self, before: Sequence[torch.Tensor]) -> None:
@@ -149,7 +150,7 @@ class Parameters:
             self._numbers[id(tensor)] = number
 
     def _outside(self, owned: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
-        """Return, each once, the optimizers' parameters that the model does not own."""
+        """Return the optimizers' parameters that the model does not own, each once."""
         found: dict[int, torch.Tensor] = {}
         for reference in self._optimizers:
             optimizer = reference()
@@ -175,7 +176,7 @@ class Parameters:
 def _as_sharded(
     known: Mapping[int, KnownTensor], stand_ins: Mapping[int, torch.Tensor]
 ) -> dict[int, KnownTensor]:
-    """Name parameters and their stand-ins, whichever of them a model holds just now."""
+    """Name parameters and their stand-ins, whichever of them the model holds at the moment."""
     named = dict(known)
     for identity, parameter in stand_ins.items():
         found = known.get(id(parameter)) or known.get(identity) or named.get(id(parameter))
@@ -190,7 +191,7 @@ def _ids_of(tree: Sequence[Mapping[str, torch.nn.Module | None]]) -> list[int]:
 
 
 def grad_states(tensors: Sequence[torch.Tensor]) -> list[GradState]:
-    """Note what each ``.grad`` is; equal notes mean that nothing has touched it in between."""
+    """Return the state of each ``.grad``. If two states are equal, nothing changed it in between."""
     try:
         return [
             None if (grad := tensor.grad) is None else (id(grad), grad._version)
@@ -210,7 +211,7 @@ def _grad_state(tensor: torch.Tensor) -> GradState:
 
 
 def is_any_other(tensors: Sequence[torch.Tensor], before: Sequence[GradState]) -> bool:
-    """Return whether something has touched a ``.grad`` since these notes; stop at the first."""
+    """Return whether any ``.grad`` has changed since these states; stop at the first one."""
     for tensor, state in zip(tensors, before):
         grad = tensor.grad
         if grad is None:

@@ -1,4 +1,4 @@
-"""The graphs that a training has shown, so that each is built and written once."""
+"""The graphs of a training, so that each is built and written once."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import STATISTICS
 from tb_gradgraph.training.reading.parameter_rows import Parameters
 
-#: How many graphs one watch builds. A model that changes at every step would spend its time
-#: on them; beyond this only its parameters are recorded.
+#: How many graphs one watch builds at most. A model that changes at every step would otherwise
+#: spend its time on building. After that only its parameters are recorded.
 MOST_GRAPHS = 100
-#: From this many module calls in a step it pays to stop following them, at 10 us each, once this
-#: many backward passes in a row ran over known graphs. A new graph then lacks modules at that step.
+#: If a step has this many module calls (10 us each), we stop following them after this many
+#: backward passes in a row over known graphs. A new graph then lacks modules at its first step.
 MANY_CALLS = 500
 _SETTLED = 4
-_MORE_SETTLED = 16  # times as many, each time that this was wrong
-_TRIES = 3  # how often a graph is built until its forward was followed from the beginning
+_MORE_SETTLED = 16  # so many times as many, whenever stopping was wrong
+_TRIES = 3  # how often a graph is built, until its forward was followed from the start
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Structure:
-    """One graph, how to find its rows again, and how it arose."""
+    """One graph, with the data to find its rows again."""
 
     replay: Replay
-    parameter_rows: Mapping[int, int]  # those to read, by ``id``
+    parameter_rows: Mapping[int, int]  # rows to read, by ``id`` of the parameter
     root_rows: tuple[int, ...]
     whole_rows: frozenset[int]  # rows of tensors kept whole
     is_noted: bool
@@ -38,7 +38,7 @@ class Structure:
 
     @property
     def size(self) -> int:
-        """The bytes of a full table, as an estimate of what waits for the disk."""
+        """The bytes of a full table, an estimate of the data that waits for the disk."""
         return 8 * len(STATISTICS) * self.graph.row_count
 
     @property
@@ -49,7 +49,7 @@ class Structure:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Met:
-    """The structure behind one backward, with its live nodes and leaves if they are read."""
+    """The structure behind one backward. If nodes are read, it includes the live nodes and leaves."""
 
     structure: Structure
     order: Sequence[AutogradNode] = ()
@@ -70,10 +70,10 @@ class Structures:
         """Prepare.
 
         Args:
-            parameters: Recognizes leaves.
+            parameters: The parameters of the watch, which identify leaves.
             build: Builds the graph behind the roots of a backward.
-            select: Returns the rows to read (None: all), and those to keep whole.
-            reads_nodes: Whether more than parameters is read, so that every graph is walked.
+            select: Returns the rows to read (None: all), and the rows to keep whole.
+            reads_nodes: Whether more than parameters is read. Then every graph is walked.
         """
         self._parameters = parameters
         self._build = build
@@ -86,7 +86,7 @@ class Structures:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether the next graph is likely to be a known one, which needs no module calls."""
+        """Return whether the next graph is probably a known one, which needs no module calls."""
         return self._known_in_a_row >= self._enough
 
     def meet(self, roots: Sequence[Any], forward: TrainingForward) -> Met | None:
@@ -94,7 +94,7 @@ class Structures:
 
         Args:
             roots: What the backward begins with.
-            forward: What has been seen of the step so far.
+            forward: What was seen of the forwards of this step so far.
         """
         if not self._reads_nodes:
             return self._meet_parameters(roots, forward)
@@ -165,6 +165,6 @@ class Structures:
         nodes = enumerate(built.graph.nodes)
         roots = tuple(offsets[index] for index, node in nodes if node.kind == "root")
         replay = Replay(built, order, leaves, wanted)
-        # A part that was there before, such as a hidden state that goes on, always lacks its names.
+        # A part of the graph that existed before, such as a hidden state that is carried on, never has names.
         is_noted = forward.has_notes and (tries >= _TRIES or forward.has_followed(order))
         return Structure(replay, rows, roots, whole, is_noted, tries)

@@ -1,1 +1,1 @@
-"""One training step, from its passes to its records."""
+"""Turns the passes of one training step into its records."""

@@ -1,4 +1,4 @@
-"""What an optimizer saw, and what it did to the weights."""
+"""Read the gradients that an optimizer used, and the change that it made to the weights."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ _NORM = STATISTICS.index("l2_norm")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AppliedPart:
-    """What one optimizer saw and did.
+    """The gradients that one optimizer used, and the change that it made.
 
     Attributes:
-        rows: Its parameters' rows.
-        gradients: What it saw, for these rows and maybe others; None if there was no ``.grad``.
-        was_read: Whether they were read when it stepped; otherwise they are the backward's.
-        seems_same: Whether they are the backward's as far as torch has noted.
+        rows: The rows of its parameters.
+        gradients: The gradients that it used, for these rows and perhaps others; None if there was
+            no ``.grad``.
+        was_read: Whether they were read when it stepped. Otherwise they are those of the backward.
+        seems_same: Whether torch's version counters show no change since the backward.
         weights: The weights before and after.
-        was_skipped: Whether a fused optimizer, which looks for infinities itself, skipped it.
+        was_skipped: Whether a fused optimizer, which checks for infinities itself, skipped the
+            step.
     """
 
     rows: tuple[int, ...]
@@ -41,14 +43,15 @@ class AppliedPart:
 
 
 class HiddenChanges:
-    """Whether a loop changes gradients unnoticed by torch, as ``grad.data.clamp_`` does.
+    """Finds out whether a loop changes gradients without torch's notice, as ``grad.data.clamp_`` does.
 
-    This is checked at the first two recorded steps and at every eighth, because reading all
-    gradients twice at every step would double the cost. Once it was seen, they always are.
+    This is checked at the first two recorded steps and at every eighth one, because reading all
+    gradients twice at every step would double the cost. Once a change was found, it is checked at
+    every step.
     """
 
     def __init__(self) -> None:
-        """Begin; nothing has been seen."""
+        """Begin; no change was found yet."""
         self._steps = 0
         self._were_seen = False
 
@@ -58,11 +61,11 @@ class HiddenChanges:
 
     @property
     def are_sought(self) -> bool:
-        """Return whether to read gradients before the optimizer though they seem to be the same."""
+        """Return whether to read gradients before the optimizer even if they seem unchanged."""
         return self._were_seen or self._steps <= 2 or self._steps % 8 == 0
 
     def compare(self, before: StatisticsTable, after: StatisticsTable) -> None:
-        """Compare, on the session's thread, what seems to be the same."""
+        """Compare gradients that seem unchanged, on the session's thread."""
         rows = after.present
         own, others = after.values[rows, _NORM], before.values[rows, _NORM]
         if not np.allclose(own, others, rtol=1e-5, atol=0, equal_nan=True):
@@ -70,7 +73,7 @@ class HiddenChanges:
 
 
 class OptimizerReading:
-    """One step of an optimizer, from before it to ``finish`` after it."""
+    """Reads one step of an optimizer: before the step, and in ``finish`` after it."""
 
     def __init__(
         self,
@@ -82,10 +85,11 @@ class OptimizerReading:
         """Read weights, and gradients if they were changed.
 
         Args:
-            optimizer: It is about to step.
-            last: The backward before it; None if it is still to come, from a closure, or is running.
-            reads: Whether to read gradients though they do not seem to have changed.
-            update_memory: Bytes that copies of weights may take.
+            optimizer: The optimizer that is about to step.
+            last: The backward before the step; None if it comes later, from a closure, or is still
+                running.
+            reads: Whether to read gradients even if they seem unchanged.
+            update_memory: Bytes for copies of weights.
         """
         self._parameters = [
             parameter
@@ -101,22 +105,22 @@ class OptimizerReading:
         self._seems_same = False
         self._found_inf = Flag(getattr(optimizer, "found_inf", None))
         if last is not None:
-            # Fused optimizers unscale themselves.
+            # Fused optimizers unscale gradients themselves.
             self._read(last, getattr(optimizer, "grad_scale", None))
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """Return what the optimizer may change."""
+        """Return the parameters that the optimizer may change."""
         return self._parameters
 
     def finish(self, last: PassNumbers) -> AppliedPart:
         """Read the weights after the step; ``last`` is the backward that it used."""
-        if last is not self._last:  # a closure ran it, and may have clipped gradients too
+        if last is not self._last:  # a closure ran the backward, and may have clipped gradients too
             self._read(last, None)
         return self._part(last.structure, self._gradients, self._was_read)
 
     def finish_within(self, structure: Structure) -> AppliedPart:
-        """Do the same for a step within the backward; its gradients are read elsewhere."""
+        """Read the weights after a step within the backward. Its gradients are read elsewhere."""
         return self._part(structure, None, True)
 
     def _read(self, last: PassNumbers, scale: torch.Tensor | None) -> None:

@@ -1,4 +1,4 @@
-"""The update of a weight that there is no room to copy: an estimate, and its possible error."""
+"""Estimate the update of a weight that is too large to copy, and the error of the estimate."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import torch
 
 from tb_gradgraph.summarize import computable, in_memory_order, is_computed, real_floats, wide_dtype
 
-#: At least how many elements a sample has.
+#: The minimum number of elements of a sample.
 SAMPLE = 16_384
 
-#: At most how many elements the rows copied whole have: those with the greatest gradients.
+#: The maximum number of elements in rows that are copied whole: the rows with the greatest gradients.
 IN_ROWS = 262_144
 
 
 class EstimatedUpdate:
-    """Rows of a large weight, and a sample of its other elements, as they are before a step.
+    """Rows of a large weight, and a sample of its other elements, from before a step.
 
-    The rows with the greatest gradients are taken whole, so that what a row-sparse step
-    does is known and not estimated; a sample spread over all rows and columns stands for
-    the rest. Nothing waits for a device.
+    The rows with the greatest gradients are copied whole, so that the update of a row-sparse step
+    is exact. A sample, spread over all rows and columns, represents the rest. Nothing waits for a
+    device.
     """
 
     def __init__(self, weight: torch.Tensor, gradient: torch.Tensor | None) -> None:
@@ -34,7 +34,7 @@ class EstimatedUpdate:
         self._in_rows = None if self._rows is None else _rows_of(weight, self._rows).clone()
 
     def finish(self, weight: torch.Tensor) -> torch.Tensor:
-        """Read it after the step; return the norm of its move, and the standard error of that."""
+        """Read the weight after the step; return the norm of its update and the norm's standard error."""
         if weight.shape != self._flat_shape:
             return torch.full((2,), math.nan, dtype=wide_dtype(weight.device), device=weight.device)
         squares = _squares(computable(in_memory_order(weight)[:: self._step]), self._sample)
@@ -46,7 +46,7 @@ class EstimatedUpdate:
         return _estimate(squares, rest, known, self._left_out())
 
     def _left_out(self) -> int:
-        """Count the elements outside those rows."""
+        """Count the elements outside the whole rows."""
         count = math.prod(self._flat_shape)
         return count if self._rows is None else count - self._rows.numel() * self._columns
 
@@ -62,7 +62,7 @@ class EstimatedUpdate:
 def _estimate(
     squares: torch.Tensor, rest: torch.Tensor, known: torch.Tensor, left_out: int
 ) -> torch.Tensor:
-    """Return a norm and its standard error; the error of its square is that of a sample's mean."""
+    """Return a norm and its standard error, which follows from the standard error of the mean square."""
     sampled = rest.sum().clamp_(min=1)
     mean = (squares * rest).sum() / sampled
     variance = ((squares - mean).square() * rest).sum() / (sampled - 1).clamp_(min=1)
@@ -81,7 +81,7 @@ def _squares(after: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
 
 
 def _coprime(step: int, columns: int) -> int:
-    """Return the step, or less if it would always hit the same columns."""
+    """Return ``step``, or a smaller one if it would always hit the same columns."""
     step = max(step, 1)
     while math.gcd(step, columns) > 1:
         step -= 1
@@ -93,19 +93,19 @@ def _rows_of(weight: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
 
 
 def _greatest_rows(weight: torch.Tensor, gradient: torch.Tensor | None) -> torch.Tensor | None:
-    """Return the rows with the greatest gradient, as many as are read whole; None for none."""
+    """Return the rows with the greatest gradients, which are read whole; None if there are none."""
     rows = weight.shape[0]
     most = min(IN_ROWS * rows // weight.numel(), rows // 2)
     if gradient is None or most < 1 or not weight.is_contiguous():
         return None
     if not (is_computed(weight.dtype) and is_computed(gradient.dtype)):
-        return None  # not every type can select rows
+        return None  # some types cannot select rows
     sizes = _row_sizes(gradient, rows)
     return None if sizes is None else torch.topk(sizes, most, sorted=False).indices
 
 
 def _row_sizes(gradient: torch.Tensor, rows: int) -> torch.Tensor | None:
-    """Return how large the gradient of each row is; rows with none are 0."""
+    """Return the size of the gradient of each row; 0 for rows without one."""
     if gradient.layout == torch.strided and gradient.shape[:1] == (rows,):
         return torch.linalg.vector_norm(real_floats(gradient.detach()).reshape(rows, -1), dim=1)
     if gradient.layout != torch.sparse_coo or gradient.shape[:1] != (rows,):

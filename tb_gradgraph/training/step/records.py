@@ -1,4 +1,4 @@
-"""What is known of one recorded step, and the records that it becomes."""
+"""Collect the numbers of one recorded step, and make its records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tb_gradgraph.training.reading.numbers import Numbers, Whole, divided, joine
 from tb_gradgraph.training.step.applied import AppliedPart, HiddenChanges
 from tb_gradgraph.training.step.unused import Cleared
 
-#: Follows the objective of a pass whose gradient was gone before one of our optimizers stepped.
+#: Added to the objective of a pass whose gradient was cleared before our optimizer stepped.
 CLEARED = " (cleared before an optimizer stepped)"
 
 ValueT = TypeVar("ValueT")
@@ -28,7 +28,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StepPlace:
-    """Where a step's records belong, and what they all say."""
+    """The tag and step of a step's records, and the facts that all of them share."""
 
     tag: str
     step: int
@@ -37,16 +37,16 @@ class StepPlace:
 
 
 class LossScale:
-    """The factor of a GradScaler on its way to the host; 1 if there is none, or none yet."""
+    """The factor of a GradScaler, on its way to the host; 1 if there is none (yet)."""
 
     def __init__(self, factor: torch.Tensor | None = None) -> None:
         """Begin the copy."""
-        self.is_late = False  # whether it was found after numbers had been reduced
+        self.is_late = False  # whether it was found after gradients were reduced
         self._read = 1.0
         self._begin(factor)
 
     def find_late(self, factor: torch.Tensor | None) -> None:
-        """Say what the factor was for losses whose gradients have been reduced with it."""
+        """Set the factor, after gradients of scaled losses were reduced."""
         self.is_late = factor is not None
         self._begin(factor)
 
@@ -73,7 +73,7 @@ class Pass:
 
 @dataclasses.dataclass(slots=True)
 class StepEnd:
-    """What became of the gradients that one backward pass left."""
+    """The gradients after one backward pass, and the optimizers that used them."""
 
     last: Pass
     scale: LossScale
@@ -90,22 +90,22 @@ class StepEnd:
 
 @dataclasses.dataclass(slots=True)
 class StepRecords:
-    """Numbers of one step as they come; ``of_pass`` and ``of_step`` run on the session's thread."""
+    """Numbers of one step. ``of_pass`` and ``of_step`` run on the session's thread."""
 
     place: StepPlace
-    scale: LossScale  # for passes that ran before a scaler was known
+    scale: LossScale  # for passes that ran before the scaler was found
     hidden: HiddenChanges
     last: Pass | None = None
     count: int = 0  # how many backward passes
     ends: list[StepEnd] = dataclasses.field(default_factory=list)
     cleared: list[Cleared] = dataclasses.field(default_factory=list)
     wall_time: float = dataclasses.field(default_factory=time.time)
-    told: set[str] = dataclasses.field(default_factory=set)  # nodes already reported as not read
+    told: set[str] = dataclasses.field(default_factory=set)  # nodes that a warning has named
 
     def add(
         self, found: PassNumbers, factor: torch.Tensor | None, scale: LossScale | None = None
     ) -> Pass:
-        """Take in a backward pass; ``factor``, or ``scale``, has been divided out of it."""
+        """Add a backward pass, out of which ``factor`` or else ``scale`` was divided."""
         scale = scale or (self.scale if factor is None else LossScale(factor))
         self.last = Pass(found, self.count, scale)
         self.count += 1
@@ -113,11 +113,11 @@ class StepRecords:
 
     @property
     def own_count(self) -> int:
-        """Return how many passes are this training's, as far as is known."""
+        """Return how many passes belong to this training, as far as is known."""
         return self.count - sum(len(some.passes) for some in self.cleared if some.is_lent)
 
     def is_own(self, found: Pass) -> bool:
-        """Return whether a pass is this training's, as far as is known."""
+        """Return whether a pass belongs to this training, as far as is known."""
         return not any(found.number in some.passes for some in self.cleared if some.is_lent)
 
     def forget_after(self, number: int) -> None:
@@ -126,9 +126,9 @@ class StepRecords:
         self.last = self.ends[-1].last if self.ends else None
 
     def end(self) -> StepEnd:
-        """Return what becomes of the gradients as the last pass left them.
+        """Return the ``StepEnd`` of the last pass.
 
-        Optimizers that step after different passes, as a GAN's do, each have their own.
+        Optimizers that step after different passes, as those of a GAN do, each have their own.
         """
         if self.last is None:
             raise AssertionError("a step without a backward has no end")
@@ -149,7 +149,7 @@ class StepRecords:
         return [record]
 
     def of_step(self) -> list[Record]:
-        """Return the records of what became of the gradients after the backward passes."""
+        """Return the records of the stages after the backward passes."""
         return [record for end in self.ends for record in self._of_end(end)]
 
     def _of_end(self, end: StepEnd) -> list[Record]:
@@ -176,7 +176,8 @@ class StepRecords:
     def _rows_of(self, end: StepEnd) -> list[int]:
         """Return the rows of parameters, except those whose optimizer used another pass.
 
-        What the loss of a GAN's generator leaves in the discriminator is nobody's gradient.
+        For example, no optimizer uses the gradients that a GAN's generator loss leaves in the
+        discriminator.
         """
         others = {of for other in self.ends if other is not end for of in other.parameters}
         others -= end.parameters
@@ -200,7 +201,7 @@ class StepRecords:
             if any(part.seems_same for part in parts):
                 same = [row for part in parts if part.seems_same for row in part.rows]
                 self.hidden.compare(before, only(table, same))
-            clipped = only(table, seen)  # what is gone from .grad was not clipped
+            clipped = only(table, seen)  # a gradient that is gone from .grad was not clipped
             if was_clipped(only(before, seen), clipped, self.own_count):
                 records.append(self._record(end.last, "clipped", clipped, whole, end.scale, unread))
         for part in parts:
@@ -239,19 +240,19 @@ class StepRecords:
         )
 
     def _number(self, of: Pass) -> int:
-        """Count the passes of this training before one."""
+        """Return the number of a pass among those of this training."""
         lost = [some.passes for some in self.cleared if some.is_lent and some.is_so.read()]
         return of.number - sum(number < of.number for passes in lost for number in passes)
 
     def _objective(self, of: Pass) -> str:
-        """Say what was differentiated, and whether a backward pass came to nothing."""
+        """Return the objective of a pass, and say whether its gradients were cleared."""
         own = [some for some in self.cleared if of.number in some.passes and not some.is_lent]
         came_to_nothing = any(some.is_so.read() for some in own)
         return of.numbers.objective + CLEARED * came_to_nothing
 
 
 def only_rows(found: Mapping[int, ValueT], rows: Iterable[int]) -> dict[int, ValueT]:
-    """Return what there is of ``rows``."""
+    """Return the table with only ``rows``, if it has any of them."""
     return {row: found[row] for row in rows if row in found}
 
 
@@ -266,9 +267,9 @@ def _scaled(numbers: Numbers, scale: LossScale) -> tuple[StatisticsTable, Whole]
 
 
 def _moved(histogram: np.ndarray, factor: float) -> np.ndarray:
-    """Return a histogram of log2 after a division; rows stay empty if bins do not fall on bins.
+    """Return a histogram of log2 after a division. Rows are empty if the shift is no whole number of bins.
 
-    A scaler's factor is a power of two, by default 2^16: eight bins.
+    The factor of a scaler is a power of two, by default 2^16, which is eight bins.
     """
     bins = math.log2(factor) / HISTOGRAM_WIDTH if factor > 0 else math.nan
     moved = np.zeros_like(histogram)
@@ -280,12 +281,12 @@ def _moved(histogram: np.ndarray, factor: float) -> np.ndarray:
     moved[:, : HISTOGRAM_BINS - by] = histogram[:, by:]
     moved[:, 0] += histogram[:, :by].sum(1, dtype=histogram.dtype)
     if by:
-        moved[histogram[:, -1] > 0] = 0  # what it holds may belong to any bin beyond
+        moved[histogram[:, -1] > 0] = 0  # its elements may belong to any higher bin
     return moved
 
 
 def _together(parts: Sequence[AppliedPart]) -> Iterable[tuple[Numbers, bool, list[int]]]:
-    """Return each table of ``parts``, whether it was read for them, and all rows that they need of it."""
+    """Return each table of ``parts``, whether it was read for the step, and the rows needed from it."""
     found: dict[int, tuple[Numbers, bool, list[int]]] = {}
     for part in parts:
         if part.gradients is not None:

@@ -1,4 +1,4 @@
-"""How much memory copies of weights may take, on the host and on accelerators."""
+"""Limit the memory for copies of weights, on the host and on accelerators."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _OF_FREE = 0.05  # share of an accelerator's free memory
 
 
 class Room:
-    """How much memory is left for copies of weights while an optimizer steps."""
+    """The memory that is left for copies of weights while an optimizer steps."""
 
     def __init__(self, limit: int) -> None:
-        """Begin with ``limit`` bytes, or less if an accelerator has little free."""
+        """Begin with ``limit`` bytes, or less if an accelerator has little free memory."""
         self._limit = limit
         self._left: dict[torch.device, int] = {}
 
@@ -36,7 +36,7 @@ class Room:
 
 
 def _free_bytes(device: torch.device) -> int:
-    """Return what an accelerator has free; 0 if it does not say, or may not be asked."""
+    """Return the free bytes of an accelerator; 0 if they are unknown or may not be asked for."""
     accelerator: Any = getattr(torch, device.type, None)
     capturing = getattr(accelerator, "is_current_stream_capturing", None)
     try:

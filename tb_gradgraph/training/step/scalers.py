@@ -1,4 +1,4 @@
-"""Every step asked of a GradScaler, and which losses a scaler has multiplied."""
+"""Notice the steps of GradScalers, and find the losses that a scaler has multiplied."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from tb_gradgraph.autograd import (
 from tb_gradgraph.memory import has_memory
 
 _SEARCHED = 64  # nodes behind a loss to search for a scaler's multiplication
-#: These hold no scaler among their attributes, or have too many attributes.
+#: Types that have no scaler among their attributes, or have too many attributes to search.
 _NOT_SEARCHED = (type, types.ModuleType, torch.Tensor, torch.nn.Module)
 
 
 class ScalerListener(Protocol):
-    """Hears of a scaler's steps. Must not raise."""
+    """Is called for the steps of scalers. Must not raise."""
 
     def before_scaled_step(self, scaler: Any, optimizer: Any) -> None:
-        """Hear that ``scaler.step(optimizer)`` begins."""
+        """Handle the start of ``scaler.step(optimizer)``."""
 
     def after_scaled_step(self, scaler: Any, optimizer: Any) -> None:
-        """Hear that it has ended well; the optimizer has stepped, or not."""
+        """Handle its end without an error; the optimizer may have stepped or not."""
 
 
 def listen_to_scalers(listener: ScalerListener) -> Callable[[], None]:
-    """Tell ``listener`` of the steps of every scaler; return what ends that.
+    """Call ``listener`` for the steps of every scaler; return a function that ends this.
 
-    ``GradScaler.step`` is replaced in the class as long as anyone listens, so that nothing
-    is put on a scaler, and a scaler that nobody has named is found.
+    ``GradScaler.step`` is replaced in the class while there is a listener. So nothing is put on a
+    scaler, and scalers that the user did not name are found.
     """
     return _replaced.listen(listener)
 
@@ -65,7 +65,7 @@ _replaced: Replaced[ScalerListener] = Replaced(torch.amp.GradScaler, "step", _to
 
 
 def loss_scale(scaler: Any) -> torch.Tensor | None:
-    """Return a copy of what ``scaler`` multiplies losses by now; None if it does not."""
+    """Return a copy of the present factor of ``scaler``; None if it has none."""
     if scaler is None or not scaler.is_enabled():
         return None
     scale = getattr(scaler, "_scale", None)  # get_scale() would wait for the device
@@ -73,7 +73,7 @@ def loss_scale(scaler: Any) -> torch.Tensor | None:
 
 
 def scaler_of(roots: Sequence[Any], variables: Mapping[str, Any]) -> Any:
-    """Return the scaler among ``variables``, or their attributes, that has multiplied ``roots``."""
+    """Return the scaler that has multiplied ``roots``, from ``variables`` or their attributes."""
     scalers = list({id(scaler): scaler for scaler in _scalers_in(variables)}.values())
     for scaler in scalers:
         if _has_multiplied(scaler, roots):
@@ -130,14 +130,14 @@ class _Scaling(NamedTuple):
 
     scaler: weakref.ref[Any]
     thread: int
-    numbers: range  # numbers of autograd's nodes
+    numbers: range  # sequence numbers of the nodes that it made
 
 
 _scalings: collections.deque[_Scaling] = collections.deque(maxlen=_SEARCHED)
 
 
 def note_scalings() -> Callable[[], None]:
-    """Note what scalers multiply, if no node tells by what; return what ends that."""
+    """Note what scalers multiply, for a torch whose nodes do not show it; return a function to end this."""
     return _noted_scale.listen(None) if HAS_NUMBERS and not TELLS_PACKED else lambda: None
 
 

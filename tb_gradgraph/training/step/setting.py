@@ -1,4 +1,4 @@
-"""What one watch was asked for, and how far it has come."""
+"""The settings of one watch, and its progress."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from tb_gradgraph.training.step.room import UPDATE_MEMORY
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Setting:
-    """What is recorded of a training, and where it goes; decided when its watch begins."""
+    """What a watch records, and where it writes. It is fixed when the watch begins."""
 
     tag: str
     parameters: Parameters
     structures: Structures
-    follows_modules: bool  # whether module calls are followed until the graph is settled
+    follows_modules: bool  # whether module calls are followed while graphs are new
     scaler: Any  # torch.amp.GradScaler that the user named, or None
     is_open: Callable[[], bool]  # whether records are still taken
-    tell_end: Callable[[int, Exception], None]  # a fault ends the recording at a step; never raises
+    tell_end: Callable[[int, Exception], None]  # an error ends the recording at a step
     write_graph: Callable[[str, Graph], None]
     write_later: Callable[[Callable[[], Sequence[Record]], int], None]
-    is_opaque: bool = False  # whether the model computes with other tensors than its parameters
+    is_opaque: bool = False  # whether the model computes with tensors other than its parameters
     update_memory: int = UPDATE_MEMORY  # bytes that copies of weights may take in a step
 
 
 @dataclasses.dataclass(slots=True)
 class Progress:
-    """What the recorded steps of one watch have found out, for those that come after them."""
+    """What the recorded steps of one watch have found, for the steps after them."""
 
     scaler: Any  # the scaler that was named or found; None while there is none
     hidden: HiddenChanges = dataclasses.field(default_factory=HiddenChanges)
-    recorded: int = 0  # steps
+    recorded: int = 0  # how many steps
     shared: int = 0  # passes left out because another thread ran over the same graph
-    told: set[str] = dataclasses.field(default_factory=set)  # nodes already reported as not read
+    told: set[str] = dataclasses.field(default_factory=set)  # nodes that a warning has named

@@ -1,4 +1,4 @@
-"""One recorded step of a training, from its first forward to its last optimizer."""
+"""Record one step of a training, from its first forward to its last optimizer."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from tb_gradgraph.training.step.setting import Progress, Setting
 from tb_gradgraph.training.step.unused import UnusedPasses
 from tb_gradgraph.training.step.within import WithinBackward
 
-#: How many backward passes of a step get their own record; from further ones (a great many
-#: micro-batches) only what they accumulated to is kept.
+#: How many backward passes of a step get their own record. Of later ones (with very many
+#: micro-batches) only the accumulated gradient is kept.
 MOST_PASSES = 8
 
 
 class _Held(NamedTuple):
     """Records that wait for the end of their step."""
 
-    of: Pass | None  # None: they are the whole step's
+    of: Pass | None  # None: they belong to the whole step
     make: Callable[[], Sequence[Record]]
     size: int
 
 
 class RecordedStep:
-    """Takes in what happens during the step; hooks are on from ``__init__`` to ``finish``.
+    """Collects what happens during a step. Hooks are active from ``__init__`` to ``finish``.
 
-    Records are handed over when it ends, because until then an optimizer may show that there
-    is a scaler, that a pass belonged to the next step, or that it was another training's.
+    Records are written when the step ends. Until then, an optimizer may show that there is a
+    scaler, that a pass belongs to the next step, or that it belongs to another training.
     """
 
     def __init__(self, setting: Setting, progress: Progress, place: StepPlace) -> None:
@@ -58,11 +58,11 @@ class RecordedStep:
         self._records = StepRecords(place, LossScale(), progress.hidden, told=progress.told)
         self._held: list[_Held] = []
         self._unused = UnusedPasses()
-        self._reached: list[int] = []  # leaves behind the running backward, by ``id``
+        self._reached: list[int] = []  # leaves of the running backward, by ``id``
         self._before: dict[int, OptimizerReading] = {}
         self._within: WithinBackward | None = None  # while a backward runs
         wants_notes = setting.structures.wants_notes
-        may_follow = may_follow_forwards()  # otherwise what we put on would be compiled too
+        may_follow = may_follow_forwards()  # otherwise our hooks would be compiled too
         self.forward = TrainingForward(
             setting.parameters.read_modules, notes=wants_notes and may_follow
         )
@@ -80,7 +80,7 @@ class RecordedStep:
         return None if last is None else last.numbers.structure.graph
 
     def begin_pass(self, call: BackwardCall) -> PassReading | None:
-        """Put hooks on a backward that is about to run; None if it is not over our model."""
+        """Put hooks on a backward that is about to run; None if it does not run over our model."""
         self.forward.check()
         setting = self._setting
         if not self._records.count:
@@ -110,14 +110,14 @@ class RecordedStep:
         return reading
 
     def _late(self) -> frozenset[int]:
-        """Return the gathered parameters, by ``id``, that an earlier pass's gradient has yet to reach."""
+        """Return the gathered parameters, by ``id``, that an earlier pass's gradient has not reached yet."""
         last, ends = self._records.last, self._records.ends
         if last is None or (ends and ends[-1].last is last):
             return frozenset()
         return self._setting.parameters.late(last.numbers.state_of)
 
     def end_pass(self, reading: PassReading, well: bool) -> bool:
-        """Take the hooks away; return whether a pass over our model was recorded."""
+        """Remove the hooks; return whether a pass over our model was recorded."""
         within, self._within = self._within, None
         scale = loss_scale(self._progress.scaler)
         numbers = reading.finish(well, scale)
@@ -141,7 +141,7 @@ class RecordedStep:
         return True
 
     def before_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
-        """Read the weights, and the gradients, if changed, as the optimizer sees them."""
+        """Read the weights before an optimizer's step, and the gradients if they were changed."""
         within, last = self._within, self._records.last
         if within is None:
             self._look_for_cleared()
@@ -153,7 +153,7 @@ class RecordedStep:
         self._before[id(optimizer)] = reading
 
     def after_optimizer(self, optimizer: torch.optim.Optimizer) -> None:
-        """Read what it did to the weights."""
+        """Read the weights after the step."""
         reading = self._before.pop(id(optimizer), None)
         self._unused.use()
         if reading is None:
@@ -165,7 +165,7 @@ class RecordedStep:
             self._records.end().applied.append(part)
 
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Note that another watch's optimizer, of another net, has stepped; return whether it has ours."""
+        """Note a step of an optimizer outside this watch; return whether it has parameters of ours."""
         own = self._setting.parameters.known
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         is_ours = any(id(parameter) in own for parameter in parameters)
@@ -174,7 +174,7 @@ class RecordedStep:
         return is_ours
 
     def take_unused(self) -> list[Pass]:
-        """Take out the passes that no optimizer has used yet, which belonged to the next step."""
+        """Remove and return the passes that no optimizer has used yet: they belong to the next step."""
         used = self._records.ends[-1].last.number if self._records.ends else -1
         unused = [of for of, *_ in self._held if of is not None and of.number > used]
         self._held = [entry for entry in self._held if entry.of not in unused]
@@ -184,7 +184,7 @@ class RecordedStep:
         return unused
 
     def add_passes(self, passes: Sequence[Pass]) -> None:
-        """Take in passes that the step before has given up."""
+        """Add passes that the step before has given up."""
         records = self._records
         for given in passes:
             found = records.add(given.numbers, None, given.scale)
@@ -192,23 +192,23 @@ class RecordedStep:
             self._hold(found, partial(records.of_pass, found))
 
     def follow_scaler(self, scaler: Any) -> None:
-        """Note which scaler steps our optimizers: the numbers so far are of losses times its factor."""
+        """Note which scaler steps our optimizers. The numbers so far include its factor."""
         if self._progress.scaler is not scaler:
             self._progress.scaler = scaler
             self._records.scale.find_late(loss_scale(scaler))
 
     def skip_optimizer(self) -> None:
-        """Note that a scaler left the optimizer's step out."""
+        """Note that a scaler skipped the optimizer's step."""
         self._unused.use()
         if self._records.last is not None:
             self._records.end().skipped = True
 
     def finish(self, waits: bool = False) -> bool:
-        """End the step: hand over its records, unless it ``waits``; return whether there were any."""
+        """End the step: write its records, unless it ``waits``; return whether there were any."""
         self.drop()
         self.forward.check()
         records = self._records
-        records.cleared += self._unused.take_lent()  # what is left after that is ours
+        records.cleared += self._unused.take_lent()  # the passes left after this are ours
         self._look_for_cleared()
         if records.last is None or not (records.own_count or records.ends):
             return False
@@ -222,14 +222,14 @@ class RecordedStep:
         return True
 
     def hand_over(self) -> None:
-        """Write the waiting records; also in mid-step, if the process is about to end."""
+        """Write the waiting records; also during a step, if the process is about to end."""
         self._records.cleared += self._unused.take_lent()
         while self._held:
             _, make, size = self._held.pop(0)
             self._setting.write_later(make, size)
 
     def move_to(self, step: int) -> None:
-        """Make this another step."""
+        """Change the number of this step."""
         self._records.place = dataclasses.replace(self._records.place, step=step)
 
     def drop(self) -> None:
@@ -246,7 +246,7 @@ class RecordedStep:
         self._has_tensor_hooks = True
 
     def _look_for_cleared(self) -> None:
-        """See whether the gradients of unused passes are gone; those of a closure are the optimizer's."""
+        """Check whether the gradients of unused passes are gone. A closure's belong to the optimizer."""
         if self._before:
             return
         cleared = self._unused.take_cleared(self._setting.parameters.tensors)
@@ -264,7 +264,7 @@ def _nothing() -> None:
 
 
 def _check_sharing(numbers: PassNumbers) -> None:
-    """Compare the rows that will share statistics from now on, the first time that all are read.
+    """Compare the rows that will share statistics from now on, when all are read the first time.
 
     A user's hook on a tensor may change a gradient between two operations that do not.
     """

@@ -1,4 +1,4 @@
-"""Passes whose gradients no optimizer of the watch has used yet, and what becomes of them."""
+"""Track passes whose gradients no optimizer of the watch has used yet."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from tb_gradgraph.training.reading.parameter_rows import GradState, grad_states
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Cleared:
-    """Passes, by number, whose gradients were taken from ``.grad`` before an optimizer used them.
+    """Passes whose gradients were removed from ``.grad`` before an optimizer used them.
 
     Attributes:
         passes: Their numbers.
-        is_lent: Whether an optimizer that is not this watch's had stepped with them: they were
-            its passes, and flowed through our parameters on their way to its own.
-        is_so: Whether it is true; if gradients became zero, their elements say so.
+        is_lent: Whether an optimizer outside this watch had stepped with them. Then the passes were
+            its own, and only flowed through our parameters.
+        is_so: Whether they were really cleared. If gradients were set to zero, their elements
+            decide.
     """
 
     passes: range
@@ -31,14 +32,14 @@ class Cleared:
 
 
 class UnusedPasses:
-    """Which passes of a step are unused; it hears of passes and optimizer steps, and when to look."""
+    """The unused passes of a step. It is called for each pass and each optimizer step."""
 
     def __init__(self) -> None:
         """Begin with none."""
         self.first = 0  # the number of the first unused pass
         self._count = 0
-        self._lent = 0  # another's optimizer used those before this number
-        self._leaves: set[int] | None = set()  # what they reached, by ``id``; None: unknown
+        self._lent = 0  # an optimizer outside used the passes before this number
+        self._leaves: set[int] | None = set()  # those that they reached, by ``id``; None: unknown
         self._left: Mapping[int, GradState] = {}
 
     def add(self, leaves: Sequence[int], numbers: PassNumbers) -> None:
@@ -63,13 +64,13 @@ class UnusedPasses:
             self._lent = self._count
 
     def take_lent(self) -> list[Cleared]:
-        """Return those that only somebody else's optimizer has used; they are no longer unused."""
+        """Return the passes that only an optimizer outside has used. They no longer count as unused."""
         lent = range(self.first, self._lent)
         self.first = max(self.first, self._lent)
         return [Cleared(lent, True, Flag(True))] if lent else []
 
     def take_cleared(self, parameters: Sequence[torch.Tensor]) -> list[Cleared]:
-        """See whose gradients are gone; return those passes, which are no longer unused."""
+        """Return the passes whose gradients are gone. They no longer count as unused."""
         if self.first == self._count:
             return []
         is_so = _are_cleared(parameters, self._left)
@@ -83,7 +84,7 @@ class UnusedPasses:
 
 @torch.no_grad()
 def _are_cleared(parameters: Sequence[torch.Tensor], left: Mapping[int, GradState]) -> Flag | None:
-    """Return whether every gradient that was left is gone or zero; None if surely not."""
+    """Return whether every gradient that passes left is gone or zero; None if certainly not."""
     changed = []
     had = False
     for parameter, now in zip(parameters, grad_states(parameters)):
@@ -112,7 +113,7 @@ def _all_zero(gradients: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 class Flag:
-    """A number on a device that says yes if it is not 0; or what is already known."""
+    """A boolean: a number on a device that is true if it is not 0, or a known value."""
 
     def __init__(self, number: torch.Tensor | bool | None) -> None:
         """Begin the copy to the host."""
@@ -125,11 +126,11 @@ class Flag:
 
     @property
     def is_sure(self) -> bool:
-        """Return whether the answer is known to be yes."""
+        """Return whether it is known to be true."""
         return self._transfer is None and self._read
 
     def read(self) -> bool:
-        """Say yes or no; waits for the copy."""
+        """Return the value; waits for the copy."""
         if self._transfer is not None:
             self._read = bool(self._transfer.wait()[0][0])
             self._transfer = None

@@ -1,4 +1,4 @@
-"""How large weights are, and how far a step of an optimizer moved them."""
+"""Read the norms of weights, and how far a step of an optimizer moved them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _AT_ONCE = 2**22  # how many elements of a 16-bit weight are subtracted at a tim
 
 
 class WeightReading:
-    """Weights before a step, and what ``finish`` finds about them after it.
+    """Reads weights before a step, and in ``finish`` after it.
 
-    How far a step moved a weight is exact if there is room for a copy, the small ones first;
-    otherwise it is estimated (``EstimatedUpdate``).
+    The update of a weight is exact if there is room for a copy; small weights are copied first.
+    Otherwise it is estimated (``EstimatedUpdate``).
     """
 
     def __init__(self, weights: Sequence[torch.Tensor], memory: int = UPDATE_MEMORY) -> None:
@@ -49,7 +49,7 @@ class WeightReading:
         self._large = _LargeWeights(_at(large, local), gradients)
 
     def finish(self, rows: Sequence[int | None]) -> None:
-        """Read them after the step; ``rows`` are theirs, None for those without."""
+        """Read them after the step; ``rows`` are the weights' rows, None for those without a row."""
         self._rows = rows
         self._others.finish()
         self._large.finish()
@@ -71,7 +71,7 @@ class WeightReading:
 
 
 def _at(places: Sequence[int], local: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
-    """Return the weights at ``places``, where none is missing."""
+    """Return the weights at ``places``, none of which may be missing."""
     return [weight for weight in map(local.__getitem__, places) if weight is not None]
 
 
@@ -85,7 +85,7 @@ def _divide(local: Sequence[torch.Tensor | None], room: Room) -> tuple[list[int]
         weight = weights[place]
         width = max(
             weight.element_size(), 4 if weight.is_cpu else 1
-        )  # compiled code copies as float32
+        )  # compiled code copies them as float32
         is_sampled = sizes[place] > SAMPLE and weight.layout == torch.strided
         fits = not is_sampled or room.take(weight.device, sizes[place] * width)
         (exact if fits else large).append(place)
@@ -95,7 +95,7 @@ def _divide(local: Sequence[torch.Tensor | None], room: Room) -> tuple[list[int]
 def _snapshot(
     local: Sequence[torch.Tensor | None], exact: Sequence[int]
 ) -> tuple[list[int], NativeSnapshot | None, list[int]]:
-    """Let compiled code read what it can; return the places of that, and of what is left."""
+    """Let compiled code read what it can; return the places of those weights, and of the others."""
     if not exact or not is_available():
         return [], None, list(exact)
     snapshot = NativeSnapshot(_at(exact, local), _EVERY, SAMPLE)
@@ -113,7 +113,7 @@ def _gradient_of(weight: torch.Tensor) -> torch.Tensor | None:
 
 
 class _CopiedWeights:
-    """Weights that torch's kernels read, on whatever device they are."""
+    """Weights that torch's kernels read, on any device."""
 
     @torch.no_grad()
     def __init__(self, weights: Sequence[torch.Tensor]) -> None:
@@ -151,7 +151,7 @@ class _CopiedWeights:
 
 
 def _copied(weight: torch.Tensor) -> torch.Tensor | None:
-    """Copy a weight; return None if there is no memory for it after all."""
+    """Copy a weight; return None if the allocation fails."""
     try:
         return weight.detach().clone()
     except (MemoryError, RuntimeError):
@@ -159,7 +159,7 @@ def _copied(weight: torch.Tensor) -> torch.Tensor | None:
 
 
 def _moved(weight: torch.Tensor, before: torch.Tensor) -> list[torch.Tensor]:
-    """Return what was added to a weight, in at least float32 and so in parts; uses up ``before``."""
+    """Return the update of a weight, in at least float32. Works in parts, and overwrites ``before``."""
     if weight.dtype not in (torch.half, torch.bfloat16) or weight.layout != torch.strided:
         return [computable(before).sub_(computable(weight.detach()))]
     pairs = zip(before.reshape(-1).split(_AT_ONCE), weight.detach().reshape(-1).split(_AT_ONCE))
@@ -167,7 +167,7 @@ def _moved(weight: torch.Tensor, before: torch.Tensor) -> list[torch.Tensor]:
 
 
 class _LargeWeights:
-    """Weights that there is no room to copy."""
+    """Weights that are too large to copy."""
 
     @torch.no_grad()
     def __init__(

@@ -14,7 +14,7 @@ from tb_gradgraph.training.step.applied import AppliedPart, OptimizerReading
 
 
 class WithinBackward:
-    """Optimizers that step while the backward runs, each as soon as its parameters' gradients are there."""
+    """Optimizers that step while the backward runs, each as soon as its parameters have gradients."""
 
     def __init__(self, structure: Structure) -> None:
         self._structure = structure
@@ -23,7 +23,7 @@ class WithinBackward:
 
     @torch.no_grad()
     def read(self, parameters: Sequence[torch.Tensor]) -> None:
-        """Read what an optimizer is about to see."""
+        """Read the gradients that an optimizer is about to use."""
         for parameter in parameters:
             row = self._structure.parameter_rows.get(id(parameter))
             if row is not None and parameter.grad is not None:
@@ -34,6 +34,6 @@ class WithinBackward:
         self._parts.append(reading.finish_within(self._structure))
 
     def finish(self) -> list[AppliedPart]:
-        """Return what they did."""
+        """Return the parts of all optimizers."""
         numbers = Numbers(self._batch.reduce())
         return [dataclasses.replace(part, gradients=numbers) for part in self._parts]
