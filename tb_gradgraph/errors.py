@@ -1,4 +1,4 @@
-"""Errors raised at the call that caused them, saying where, expected, got and cure."""
+"""The errors that we raise. Each names the call, what was expected, what was given, and the cure."""
 
 
 class GradGraphError(Exception):
@@ -6,33 +6,33 @@ class GradGraphError(Exception):
 
 
 class CaptureError(GradGraphError):
-    """The model or tensors given cannot be differentiated as asked."""
+    """The model or the tensors cannot be differentiated in the way asked for."""
 
 
 class WriterError(GradGraphError):
-    """The writer given cannot take records: closed, or of an unknown kind."""
+    """The writer cannot take records, because it is closed or of an unknown kind."""
 
 
 class FormatError(GradGraphError):
-    """The bytes read are not what FORMAT.md says."""
+    """The bytes do not follow FORMAT.md."""
 
 
 class NewerFormatError(FormatError):
-    """A newer tb_gradgraph than this one wrote the bytes."""
+    """The bytes were written by a newer tb_gradgraph."""
 
 
-#: Begins the sentence of every node that could not be read although it was to be.
+#: The beginning of the text on a node that could not be read.
 NOT_READ = "not read: "
 
-#: Said of what flows within a compiled backward, where nothing of ours may be.
+#: The reason why gradients inside a compiled backward are not read: it must have no hooks of ours.
 COMPILED = NOT_READ + "the backward was compiled"
 
 
 def reason_of(error: BaseException) -> str:
-    """Say in short why something was not read, whatever its message is."""
+    """Return a short text on an error because of which something was not read."""
     try:
         told = " ".join(str(error).split())
-    except Exception:  # an error whose message cannot be spelt
+    except Exception:  # an error whose message cannot be formatted
         told = ""
     kind = type(error).__name__
     return f"{NOT_READ}{kind}: {told[:200]}" if told else NOT_READ + kind

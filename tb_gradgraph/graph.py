@@ -1,4 +1,4 @@
-"""The words of the product: graph, node, slot, edge, scope, and one recorded backward pass."""
+"""The types that all rooms share: graph, node, slot, edge, scope, and one recorded backward pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from tb_gradgraph.statistics import StatisticsTable
 
-#: How the note of a node begins that the user's torch.autograd.Function made.
+#: The beginning of the note of a node that a user's torch.autograd.Function made.
 OF_FUNCTION = "torch.autograd.Function "
 #: operation: an autograd node (grad_fn), or a traced forward operation whose output needs no gradient.
 #: parameter: a leaf that the model owns. leaf: any other tensor that requires grad and has no grad_fn.
@@ -22,18 +22,18 @@ NodeKind = Literal["operation", "parameter", "leaf", "input", "buffer", "constan
 NODE_KINDS: tuple[NodeKind, ...] = (
     "operation", "parameter", "leaf", "input", "buffer", "constant", "root",
 )  # fmt: skip
-#: What people call a kind, if their word differs from autograd's.
+#: The label of a kind, if it differs from the kind itself.
 KIND_LABELS: Mapping[NodeKind, str] = {"root": "loss or output"}
 
 #: Why no gradient can arrive at a node, if that is known; ``Node.note`` says it in a sentence.
-#: frozen: it does not require grad. unused: the forward did not use it. no_grad: used only by operations
-#: without gradient. cut: detached from the loss at some place. not_in_loss: what was computed
-#: from it is not part of what is differentiated. "": a gradient can arrive, or nothing is known.
+#: frozen: it does not require grad. unused: the forward did not use it. no_grad: used only by
+#: operations without gradient. cut: detached from the loss at some place. not_in_loss: its results
+#: are not part of the objective. "": a gradient can arrive, or the reason is unknown.
 NoGradientReason = Literal["", "frozen", "unused", "no_grad", "cut", "not_in_loss"]
 NO_GRADIENT_REASONS: tuple[NoGradientReason, ...] = (
     "", "frozen", "unused", "no_grad", "cut", "not_in_loss",
 )  # fmt: skip
-#: The same in the few words that fit into a box of the panel.
+#: The same as a short label, for a box of the panel.
 REASON_LABELS: Mapping[NoGradientReason, str] = {
     "frozen": "frozen",
     "unused": "unused",
@@ -47,27 +47,27 @@ NO_SCOPE = -1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Slot:
-    """One output of a node: the tensor that a gradient belongs to."""
+    """One output of a node: the tensor to which a gradient belongs."""
 
     name: str  # variable or qualified name; "" if none was found
     shape: tuple[int, ...]
     dtype: str  # torch's name without "torch."
     requires_grad: bool = True
     retains_grad: bool = False
-    placement: str = ""  # where its gradient lies among processes; "" if this one has all of it
+    placement: str = ""  # how its gradient is split over processes; "": it is not
 
     @property
     def is_part(self) -> bool:
-        """Return whether the numbers cover only the part of its gradient that this process has."""
+        """Return whether its numbers cover only a part of the gradient, which this process has."""
         return any(how.rpartition(":")[2] != "R" for how in self.placement.split(",") if how)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Node:
-    """What made one or more tensors.
+    """An operation, or a tensor that no operation made. It has one slot for each tensor that it makes.
 
-    ``key`` joins the node to itself at other steps and in other runs:
-    ``scope path#call/operation.ordinal`` for operations, ``kind:name`` for the rest.
+    ``key`` identifies the node at other steps and in other runs: ``scope
+    path#call/operation.ordinal`` for operations, ``kind:name`` for the rest.
     """
 
     key: str
@@ -82,18 +82,18 @@ class Node:
     source: str = ""  # "path/file.py:12 in forward"
     order: int = 1
     aliases: tuple[str, ...] = ()  # further names of a tied parameter
-    note: str = ""  # one sentence a reader needs: why opaque, why there is no gradient
+    note: str = ""  # one sentence: why it is opaque, or has no gradient
     reason: NoGradientReason = ""
 
     @property
     def requires_grad(self) -> bool:
-        """Return whether any output takes part in differentiation."""
+        """Return whether any output requires a gradient."""
         return any(slot.requires_grad for slot in self.slots)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Edge:
-    """A slot used by a node. Data runs along it, the gradient against it."""
+    """The use of a slot by a node. Data flows along it, and the gradient flows against it."""
 
     source: int
     source_slot: int
@@ -113,11 +113,11 @@ class Scope:
 
 @dataclasses.dataclass(frozen=True)
 class Graph:
-    """The structure of what one forward made, nodes in forward order.
+    """The structure of one forward's graph, with nodes in forward order.
 
-    Numbers live in *rows*: row k is the k-th slot, counted through all nodes in
-    order; after the slots comes one row for each edge whose slot has several
-    users, because there an edge carries only its own share of the slot's gradient.
+    Numbers are stored in *rows*. Row k belongs to the k-th slot, counted over all nodes in order.
+    After the slots there is one row for each edge whose slot has several users, because such an
+    edge carries only its own share of the slot's gradient.
     """
 
     nodes: tuple[Node, ...]
@@ -137,7 +137,7 @@ class Graph:
 
     @functools.cached_property
     def edge_rows(self) -> np.ndarray:
-        """The row of each edge: its slot's if the edge is the slot's only use, else its own."""
+        """The row of each edge: the row of its slot if it is the only use of the slot, else its own row."""
         offsets = self.slot_offsets
         slot_of = np.array(
             [offsets[edge.source] + edge.source_slot for edge in self.edges], np.int64
@@ -177,13 +177,13 @@ class Graph:
 
     @functools.cached_property
     def part_rows(self) -> frozenset[int]:
-        """Rows of slots whose gradient this process has only a part of."""
+        """Rows of slots of whose gradient this process has only a part."""
         slots = (slot for node in self.nodes for slot in node.slots)
         return frozenset(row for row, slot in enumerate(slots) if slot.is_part)
 
     @functools.cached_property
     def row_keys(self) -> tuple[str, ...]:
-        """The stable name of each row, which joins series of different graphs."""
+        """The stable name of each row, which joins the numbers of different graphs to one series."""
         keys = [f"{node.key}:{nr}" for node in self.nodes for nr in range(len(node.slots))]
         keys += [""] * (self.row_count - len(keys))
         for edge, row in zip(self.edges, self.edge_rows.tolist()):
@@ -194,7 +194,7 @@ class Graph:
 
     @functools.cached_property
     def hash(self) -> str:
-        """16 hexadecimal digits over only the structure, without values and source lines."""
+        """A hash of the structure, without values and source lines, as 16 hexadecimal digits."""
         digest = hashlib.sha256()
         for node in self.nodes:
             slots = [(slot.shape, slot.dtype, slot.requires_grad) for slot in node.slots]
@@ -207,17 +207,17 @@ class Graph:
 
 
 def is_step(step: int) -> bool:
-    """Return whether a step can be stored: TensorBoard has 64 bits for it, with the sign."""
+    """Return whether a step can be stored: TensorBoard uses signed 64-bit integers."""
     return -(2**63) <= step < 2**63
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class StepFacts:
-    """What a record says about its step besides its numbers.
+    """The facts about its step that a record holds besides its numbers.
 
-    A field here is all that the code needs to know about a fact: :data:`FACTS` is what writes
-    and reads it, by name, as the column of that name in ``gradgraph.proto``, and what serves
-    and exports it. The texts of a record are stored in this order.
+    To add a fact, add a field here. The code that writes, reads, serves and exports facts loops
+    over :data:`FACTS`. A fact is stored in the column of the same name in ``gradgraph.proto``. The
+    texts of a record are stored in the order of the fields.
     """
 
     #: What was differentiated: "loss_fn(output)", "sum of all floating outputs", ...
@@ -226,24 +226,24 @@ class StepFacts:
     stage: str = dataclasses.field(
         default="backward", metadata={"plural": "stages", "is_always_stored": True}
     )
-    #: A GradScaler's factor on the loss, divided out of all numbers.
+    #: The factor of a GradScaler on the loss, which was divided out of all numbers.
     loss_scale: float = dataclasses.field(default=1.0, metadata={"plural": "loss_scales"})
-    #: The GradScaler skipped this optimizer step.
+    #: Whether the GradScaler skipped this optimizer step.
     skipped: bool = dataclasses.field(default=False, metadata={"plural": "skipped"})
-    #: Cadence in force; 0: not recorded by ``watch``.
+    #: The cadence of the watch; 0: not recorded by ``watch``.
     every_n_steps: int = dataclasses.field(default=0, metadata={"plural": "every_n_steps"})
     #: Share of the time since the last recorded step that recording took; 0: unknown.
     cost: float = dataclasses.field(default=0.0, metadata={"plural": "costs"})
 
 
 class Fact(NamedTuple):
-    """A field of :class:`StepFacts`, as loops over all facts see it."""
+    """A field of :class:`StepFacts`, for loops over all facts."""
 
     name: str
     plural: str  # the column of many records in ``runs``
     is_text: bool  # stored as an index into a table of texts
     is_always_stored: bool  # otherwise only if some record of a segment differs from the default
-    default: Any  # the value for records whose writer did not know the fact
+    default: Any  # the value for records of writers that did not have the fact
 
 
 def _fact(field: dataclasses.Field[Any]) -> Fact:
@@ -259,10 +259,9 @@ FACTS: tuple[Fact, ...] = tuple(map(_fact, dataclasses.fields(StepFacts)))
 class Record(StepFacts):
     """One backward pass over one graph at one step, or one stage of its optimizer's step.
 
-    ``gradients`` and ``values`` hold whole tensors by row (float32, float64,
-    complex64 or complex128; 16-bit floats are widened): the small ones, and those
-    that the user asked to retain. ``table`` has no row present when the
-    structure was written and no backward ran.
+    ``gradients`` and ``values`` hold whole tensors by row (float32, float64, complex64 or
+    complex128; 16-bit floats are widened): the small ones, and those that the user asked to retain.
+    If no backward ran, only the structure was written, and ``table`` has no row present.
     """
 
     tag: str
@@ -273,5 +272,5 @@ class Record(StepFacts):
     table: StatisticsTable
     gradients: Mapping[int, np.ndarray] = dataclasses.field(default_factory=dict)
     values: Mapping[int, np.ndarray] = dataclasses.field(default_factory=dict)
-    #: Rows that could not be read although they were to be, and why.
+    #: Rows that could not be read, and why.
     unread: Mapping[int, str] = dataclasses.field(default_factory=dict)

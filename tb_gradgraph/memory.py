@@ -1,4 +1,4 @@
-"""Is there anything to read behind a tensor?"""
+"""Check whether a tensor has elements in memory that can be read."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import torch
 
-#: Whether a tensor stands for what is computed later; a torch without the question has no such tensors.
+#: Returns whether a tensor is functional, without memory of its own. A torch without this function has none.
 _is_functional = getattr(torch, "_is_functional_tensor", lambda _: False)
 
 
 def has_memory(tensor: torch.Tensor) -> bool:
-    """Return whether the elements of a tensor can be read; asked before any are.
+    """Return whether the elements of a tensor can be read. Ask this before reading them.
 
-    They cannot be if the memory was given back (sharding a model does that
-    with the stand-ins of parameters), nor can those of tensors that only
-    look like tensors: on the device "meta", fake, or functionalized.
+    They cannot be read if the memory was freed, as ``fully_shard`` frees that of gathered
+    parameters. Nor can those of tensors without memory: tensors on the device "meta", fake tensors,
+    and functionalized ones.
     """
     if tensor.is_meta or _is_functional(tensor):
         return False
@@ -49,14 +49,14 @@ def _is_pretended(tensor: torch.Tensor) -> bool:
 
 
 def _parts(tensor: torch.Tensor) -> Sequence[torch.Tensor] | None:
-    """Return the tensors that hold another's elements; None if that tensor holds them itself."""
+    """Return the tensors that hold the elements of a tensor; None if it holds them itself."""
     if tensor.layout == torch.sparse_coo:
         return (tensor._values(),)
     if tensor.layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc):
         return (tensor.values(),)
     flatten = getattr(
         tensor, "__tensor_flatten__", None
-    )  # a distributed one has it, a jagged one, ...
+    )  # distributed and jagged tensors have it, among others
     if flatten is None:
         return None
     held = (getattr(tensor, name, None) for name in flatten()[0])

@@ -8,27 +8,28 @@ from typing import Any, Literal
 
 import numpy as np
 
-#: gradient: that of the elements, so that a factor on all of them multiplies the number too.
-#: weight: the same of a parameter's elements. share: 0 to 1. ratio: of one number to another.
+#: The unit of a statistic. gradient: a factor on all elements of the gradient also multiplies the
+#: number. weight: the same for the elements of a parameter. share: 0 to 1. ratio: one number
+#: divided by another.
 Unit = Literal["gradient", "weight", "count", "share", "ratio"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Measure:
-    """One statistic: what people call it, and how its numbers may be treated.
+    """One statistic: its names, and how its numbers may be used.
 
     Attributes:
         name: Its column in memory, on disk and on the wire.
-        label: What the panel calls it.
-        meaning: What the panel says about it, without a period.
-        unit: What its numbers are in.
-        is_signed: Negative numbers occur, so colors show magnitudes.
-        is_element: The number of a tensor of one element is that element, up to its sign.
-        of_magnitudes: Taken over the magnitudes ``|g|`` if the tensor is complex.
-        of_parameters: About a parameter at an optimizer's step, not about its gradient.
-        is_drawn: A graph can be colored by it.
-        is_nonfinite: Counts elements that are not finite.
-        spread_of: The statistic whose standard error it is; "" for all others.
+        label: Its name in the panel.
+        meaning: Its explanation in the panel, without a period.
+        unit: The unit of its numbers.
+        is_signed: Whether negative numbers occur. Colors then show magnitudes.
+        is_element: Whether the number of a tensor with one element is that element, up to its sign.
+        of_magnitudes: Whether it is computed over the magnitudes ``|g|`` of a complex tensor.
+        of_parameters: Whether it is about a parameter at an optimizer's step, not about a gradient.
+        is_drawn: Whether a graph can be colored by it.
+        is_nonfinite: Whether it counts elements that are not finite.
+        spread_of: The statistic whose standard error this is; "" if it is no standard error.
     """
 
     name: str
@@ -45,12 +46,12 @@ class Measure:
 
     @property
     def is_count(self) -> bool:
-        """Return whether it is a whole number that exists wherever a gradient does."""
+        """Return whether it is a whole number that every gradient has."""
         return self.unit == "count"
 
     @property
     def is_linear(self) -> bool:
-        """Return whether a factor on all elements of the gradient also multiplies it."""
+        """Return whether a factor on all elements of the gradient also multiplies this number."""
         return self.unit == "gradient"
 
 
@@ -108,10 +109,10 @@ MEASURES = (
     ),
 )
 
-#: The names of all, in the order of their columns.
+#: The names of all statistics, in the order of their columns.
 STATISTICS = tuple(each.name for each in MEASURES)
 
-#: Whole numbers: 0 where no element counts, never missing where a gradient is.
+#: Counts: whole numbers that every gradient has; 0 if no element counts.
 COUNTS = frozenset(each.name for each in MEASURES if each.is_count)
 
 #: Statistics by which a graph can be colored.
@@ -133,12 +134,12 @@ def columns_of(names: Iterable[str]) -> list[int]:
 LINEAR_COLUMNS = columns_of(each.name for each in MEASURES if each.is_linear)
 NONFINITE_COLUMNS = columns_of(NONFINITE)
 
-#: Bin i counts sampled elements with HISTOGRAM_LOW + 2*i <= log2|g| < HISTOGRAM_LOW + 2*(i+1);
-#: the first and last bin also hold what lies beyond them; zeros are in none.
+#: Bin i counts sampled elements with HISTOGRAM_LOW + 2*i <= log2|g| < HISTOGRAM_LOW + 2*(i+1). The
+#: first and the last bin also count smaller and larger elements. Zeros are not counted.
 HISTOGRAM_BINS = 32
 HISTOGRAM_LOW = -48
 HISTOGRAM_WIDTH = 2
-#: At most this many elements of a tensor are sampled; fewer if many tensors share a budget.
+#: At most this many elements of a tensor are sampled, and fewer if many tensors share a budget.
 HISTOGRAM_SAMPLE = 4096
 
 #: A tensor of at most this many elements is kept whole, value and gradient.
@@ -146,14 +147,14 @@ WHOLE_LIMIT = 16
 #: A tensor that ``retain`` names is kept whole up to this many elements.
 RETAIN_LIMIT = 65_536
 
-#: Where in a step gradients were read, in the order in which they change: as one backward gave
-#: them; summed in ``.grad``; with a GradScaler's factor out; clipped; and as the optimizer used them.
+#: The stages of a step at which gradients are read, in order: those of one backward; summed in
+#: ``.grad``; divided by a GradScaler's factor; clipped; and as the optimizer used them.
 STAGES = ("backward", "accumulated", "unscaled", "clipped", "applied")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Statistics:
-    """Numbers of one tensor, taken over its finite elements.
+    """Statistics of one tensor, computed over its finite elements.
 
     ``None`` means that there is no such number: no finite element, or for
     ``std`` (with Bessel's correction, as ``torch.std``) fewer than two.
@@ -161,10 +162,9 @@ class Statistics:
     ``nan``, ``posinf`` and ``neginf`` count elements, ``zero_fraction`` is a share of all
     elements; ``histogram`` counts a sample by log2 of the magnitude.
 
-    For a parameter at an optimizer's step there are also the l2 norms of the weight
-    before the step and of what the step added, and their ratio (``None`` if the
-    weight is zero). If what it added is an estimate, ``update_spread`` is the
-    standard error of its norm, otherwise ``None``.
+    For a parameter at an optimizer's step there are also the l2 norms of the weight before the step
+    and of the update, and their ratio (``None`` if the weight is zero). If the norm of the update
+    is an estimate, ``update_spread`` is its standard error, otherwise ``None``.
     """
 
     numel: int
@@ -195,8 +195,8 @@ class StatisticsTable:
     """Statistics of every row of a graph in one backward pass.
 
     Attributes:
-        values: float64 of shape ``[rows, len(STATISTICS)]``; NaN where there is
-            no such number (statistics are of finite elements, never NaN themselves).
+        values: float64 of shape ``[rows, len(STATISTICS)]``; NaN if there is no such number (a
+            statistic is never NaN itself, because it covers finite elements only).
         present: bool of shape ``[rows]``; False where no gradient arrived. Such a row
             has no number at all: an optimizer does not touch a parameter without gradient.
         histogram: uint16 of shape ``[rows, HISTOGRAM_BINS]``.

@@ -228,7 +228,7 @@ def _check_numbers(every_n_steps: Any, budget: Any) -> None:
 def _check_memory(update_memory: Any) -> None:
     if isinstance(update_memory, bool) or not isinstance(update_memory, int) or update_memory < 0:
         raise CaptureError(
-            f"{WHERE}: expected update_memory to be a number of bytessuch as 256 * 2**20, or 0, got "
+            f"{WHERE}: expected update_memory to be a number of bytes such as 256 * 2**20, or 0, got "
             f"{update_memory!r}."
         )
 

@@ -192,7 +192,7 @@ def _write_html(arguments: argparse.Namespace) -> int:
 
 
 def _run_demo(arguments: argparse.Namespace) -> int:
-    from tb_gradgraph.commands import demo  # imports torch, which the other commands do not need
+    from tb_gradgraph.commands import demo  # here, because it imports torch
 
     run = _choose_new_run(pathlib.Path(arguments.logdir))
     print(f"Training for {arguments.steps} steps, logging to {run} ...")

@@ -88,7 +88,7 @@ def _consumers(graph: Graph) -> list[list[int]]:
 
 
 def _incoming_states(graph: Graph, states: dict[int, _State]) -> list[_State]:
-    """Return the state of what came into each node, from its slots or from the nearest recorded ones."""
+    """Return the state of the gradient that each node got, from its slots or the nearest recorded ones."""
     users = _consumers(graph)
     incoming = [_FINITE] * len(graph.nodes)
     for index in reversed(range(len(graph.nodes))):

@@ -48,7 +48,7 @@ def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
     weights.sort(key=lambda pair: ratios[pair[0]])
     low, high = USUAL[0] / FAR, USUAL[1] * FAR
     large = [pair for pair in reversed(weights) if ratios[pair[0]] > high]
-    # Without a gradient only momentum or decay moves a weight, which another finding reports.
+    # Without a gradient only momentum or decay moves a weight, so a small update is no finding.
     got = table.values[:, _GRADIENT] != 0
     small = [pair for pair in weights if ratios[pair[0]] < low and got[pair[0]]]
     if large:

@@ -81,7 +81,7 @@ def _becomes_zero(
 
 
 def _norm_at(graph: Graph, table: StatisticsTable, node: int) -> float:
-    """Return the norm of what arrived at a nodeat its greatest slot; zero if nothing is known."""
+    """Return the norm of the gradient that a node got, at its greatest slot; zero if it is unknown."""
     rows = range(*graph.slot_offsets[node : node + 2].tolist())
     return max((float(table.values[row, _NORM]) for row in rows if table.present[row]), default=0.0)
 

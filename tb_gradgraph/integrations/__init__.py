@@ -1,1 +1,1 @@
-"""Callbacks for other libraries' trainers, each in a module that imports its library."""
+"""Callbacks for the trainers of other libraries. Each module imports its library."""

@@ -36,9 +36,9 @@ def _is_installed(name: str) -> bool:
 class GradGraphCallback(WatchingCallback, *_callbacks()):  # type: ignore[misc]  # known at run time
     """Records the gradients of ``fit`` through the Trainer's TensorBoardLogger.
 
-    Arguments are those of ``tb_gradgraph.watch``. Steps are the Trainer's
-    ``global_step``, which counts each optimizer's steps. With several optimizers, a
-    step is one step of all of them, counted from the batches trained before.
+    Arguments are those of ``tb_gradgraph.watch``. Steps are the Trainer's ``global_step``, which
+    counts the steps of each optimizer. With several optimizers, a step is one step of all of them,
+    and counting begins at the number of batches trained before.
     """
 
     def setup(self, trainer: Any, pl_module: torch.nn.Module, stage: str) -> None:
@@ -47,9 +47,9 @@ class GradGraphCallback(WatchingCallback, *_callbacks()):  # type: ignore[misc] 
             _logger_of(trainer)
 
     def on_train_start(self, trainer: Any, pl_module: torch.nn.Module) -> None:
-        """Attach; checkpoints are restored by now."""
+        """Attach. Checkpoints have been restored at this point."""
         if not trainer.is_global_zero or trainer.fast_dev_run or is_off():
-            return  # a Trainer replaces its loggers in a fast_dev_run
+            return  # in a fast_dev_run, a Trainer replaces its loggers
         writer = _logger_of(trainer).experiment
         writer._get_file_writer()  # opens it again if an earlier stage of the Trainer closed it
         scaler = getattr(trainer.precision_plugin, "scaler", None)
@@ -61,22 +61,22 @@ class GradGraphCallback(WatchingCallback, *_callbacks()):  # type: ignore[misc] 
     def on_train_batch_start(
         self, trainer: Any, pl_module: torch.nn.Module, batch: Any, batch_idx: int
     ) -> None:
-        """Follow the Trainer's count."""
+        """Set the step to the Trainer's count."""
         if self.watch is not None and len(trainer.optimizers) == 1:
             self.watch.step = trainer.global_step
 
     def on_train_end(self, trainer: Any, pl_module: torch.nn.Module) -> None:
-        """Remove every trace."""
+        """Remove all hooks."""
         self._end()
 
     def on_exception(
         self, trainer: Any, pl_module: torch.nn.Module, exception: BaseException
     ) -> None:
-        """Remove every trace; what was recorded is written."""
+        """Remove all hooks, and write what was recorded."""
         self._end()
 
     def teardown(self, trainer: Any, pl_module: torch.nn.Module, stage: str) -> None:
-        """Remove every trace if a tuner has ended ``fit`` early."""
+        """Remove all hooks if a tuner has ended ``fit`` early."""
         self._end()
 
 

@@ -18,10 +18,10 @@ from tb_gradgraph.integrations.watching import WatchingCallback
 class GradGraphCallback(WatchingCallback, TrainerCallback):
     """Records the gradients of ``train`` into the files of the Trainer's TensorBoardCallback.
 
-    If the Trainer has none (``report_to`` without "tensorboard"), the files are
-    where it would have put them. Arguments are those of ``tb_gradgraph.watch``.
-    Steps are those of the Trainer's own logs, which count from 1, so that an update's
-    gradients stand where its loss does. The first and every n-th step are recorded.
+    If the Trainer has no such callback (``report_to`` without "tensorboard"), the files go to the
+    directory that it would use. Arguments are those of ``tb_gradgraph.watch``. Steps are those of
+    the Trainer's own logs, which count from 1, so that the gradients of an update have the same
+    step as its loss. The first step and every n-th one are recorded.
     """
 
     _own: TensorBoardCallback | None = None
@@ -39,10 +39,10 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
         optimizer: torch.optim.Optimizer,
         **kwargs: Any,
     ) -> None:
-        """Attach at the first step, when all callbacks have begun; follow the Trainer's count."""
+        """Attach at the first step, when all callbacks have begun. Set the step to the Trainer's count."""
         if not state.is_world_process_zero or is_off():
             return
-        step = state.global_step + 1  # what it will be when the Trainer logs this step
+        step = state.global_step + 1  # the number with which the Trainer will log this step
         if self.watch is not None:
             self.watch.step = step
             return
@@ -52,7 +52,7 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
             self._writer_of(trainer, args, state, control),
             outermost
             if is_module_wrapper(outermost)
-            else model,  # torch.compile's wrapper has to be seen
+            else model,  # the wrapper of torch.compile is needed
             [optimizer],
             getattr(getattr(trainer, "accelerator", None), "scaler", None),
             step,
@@ -60,7 +60,7 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
         )
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Remove every trace."""
+        """Remove all hooks."""
         self._end()
 
     def _writer_of(self, trainer: Any, args: Any, state: Any, control: Any) -> Any:
@@ -82,7 +82,7 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
 
 
 def _running_trainer() -> Any:
-    """Return the Trainer whose event this is: callbacks get its parts, but not the Trainer itself."""
+    """Return the running Trainer, because callbacks get its parts but not the Trainer itself."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         this = local_variables(frame).get("self")

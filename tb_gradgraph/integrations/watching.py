@@ -1,4 +1,4 @@
-"""What the callbacks share: the arguments of ``watch``, and one watch at any time."""
+"""The base of the callbacks: it holds the arguments of ``watch``, and at most one watch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_gradgraph.training import UPDATE_MEMORY, Watch
 
 
 class WatchingCallback:
-    """Holds the arguments of ``watch`` until a trainer begins, and its watch until it ends.
+    """Holds the arguments of ``watch`` until a trainer begins, and then the watch until the trainer ends.
 
     Attributes:
         watch: The watch of the training that is running, else None.
@@ -60,7 +60,7 @@ class WatchingCallback:
         step: int,
         first: int = 0,
     ) -> None:
-        """Attach at ``step`` of a training that counts its steps from ``first`` on."""
+        """Attach at ``step`` of a training whose first step is ``first``."""
         self.watch = watch(
             writer, model, optimizer=optimizers, grad_scaler=grad_scaler, **self._arguments
         )

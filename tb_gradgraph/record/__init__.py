@@ -1,4 +1,4 @@
-"""Values to bytes and back, and the thread that writes them; FORMAT.md is the contract."""
+"""Converts values to bytes and back, and writes them on a thread. FORMAT.md is the contract."""
 
 from tb_gradgraph.record.exchange.dot import to_dot
 from tb_gradgraph.record.exchange.graph_def import dashboard_names

@@ -1,7 +1,7 @@
-"""TensorBoard in, JSON and binary frames out; http_api.md is the contract.
+"""The TensorBoard plugin. It answers in JSON and binary frames; http_api.md is the contract.
 
-Names are imported when they are first used, because TensorBoard imports ``serve.loader``
-at start-up, and there our error would stop it.
+Names are imported when they are first used. TensorBoard imports ``serve.loader`` when it starts,
+and an error of ours at that time would stop it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The built panel: a fixed set of files, each read once and compressed once."""
+"""Serve the files of the built panel, a fixed set. Each is read once and compressed once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tb_gradgraph.serve.request.parameters import not_found
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # Python 3.11
 
-# Not guessed: on Windows the registry decides what mimetypes says about .js, and
+# These are fixed, because on Windows the result of mimetypes for .js depends on the registry, and
 # browsers refuse a module that is sent as plain text.
 _TYPES = {
     ".js": "text/javascript",
@@ -31,9 +31,9 @@ _TYPES = {
     ".txt": "text/plain",
 }
 _COMPRESSED_ALREADY = {".png", ".woff2"}
-_LEAST_COMPRESSED = 1024  # bytes; below that nothing is gained
+_LEAST_COMPRESSED = 1024  # bytes; smaller files are not compressed
 
-# Vite's names: part-B8KxQ_2f.js
+# Vite's file names, such as part-B8KxQ_2f.js
 _HASHED = re.compile(r".*-[A-Za-z0-9_-]{8}\.[a-z0-9]+")
 _YEAR_SECONDS = 365 * 24 * 3600
 

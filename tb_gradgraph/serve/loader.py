@@ -1,4 +1,4 @@
-"""What TensorBoard imports at start-up: as little as possible, because an error here would stop it."""
+"""TensorBoard imports this when it starts. It does little, because an error here would stop TensorBoard."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _logger = logging.getLogger(__name__)
 
 
 class GradGraphLoader(base_plugin.TBLoader):
-    """Loads the plugin, or says why it cannot and leaves TensorBoard running."""
+    """Loads the plugin. If that fails, it logs the reason and TensorBoard keeps running."""
 
     def fix_flags(self, flags: Any) -> None:
-        """Make TensorBoard keep all of our records, unless the user's own flag says otherwise.
+        """Make TensorBoard keep all our records, unless the user has set the flag.
 
-        Each record has its own tag, so the default would drop none either.
+        TensorBoard's default would not drop any either, because each record has its own tag.
         """
         samples = getattr(flags, "samples_per_plugin", None)
         if isinstance(samples, dict):
@@ -42,7 +42,7 @@ class GradGraphLoader(base_plugin.TBLoader):
 
 def _cure() -> str:
     package = sys.modules[__name__.partition(".")[0]]
-    if getattr(package, "__file__", None) is None:  # a folder of that name, such as a clone's
+    if getattr(package, "__file__", None) is None:  # a folder with our name, such as a clone
         folder = next(iter(getattr(package, "__path__", [])), "tb_gradgraph")
         return f"The folder {folder} hides the package: start TensorBoard from another folder."
     return "`tb-gradgraph doctor` may know why."

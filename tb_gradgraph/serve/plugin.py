@@ -1,4 +1,4 @@
-"""The plugin: routes in, answers out, and nothing at start-up."""
+"""The plugin: its routes and their answers. It does nothing when TensorBoard starts."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
 
 Route = Callable[[Reader, Parameters], Answer]
 
-#: How many seconds an answer waits for runs that take long to read; they come with a later answer.
+#: How many seconds an answer waits for slow runs; a later answer will include them.
 PATIENCE = 5.0
 
-#: How many damaged chunks one request may meet before it gives up.
+#: How many damaged chunks a request may find before it fails.
 _ATTEMPTS = 16
 
 _ROUTES: dict[str, Route] = {
@@ -54,7 +54,7 @@ _logger = logging.getLogger(__name__)
 
 
 class GradGraphPlugin(base_plugin.TBPlugin):
-    """Serves the panel and what it draws; every method is safe for several threads."""
+    """Serves the panel and its data. Every method may be called by several threads at once."""
 
     plugin_name = PLUGIN_NAME
 
@@ -62,11 +62,11 @@ class GradGraphPlugin(base_plugin.TBPlugin):
         self._reader = Reader(context.data_provider, patience=PATIENCE)
 
     def is_active(self) -> bool:
-        """Return False: TensorBoard asks only if it knows of no records, and waits for the answer."""
+        """Return False. TensorBoard asks only if it knows of no records, and it waits for the answer."""
         return False
 
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
-        """Name the tab and the module that draws it."""
+        """Return the name of the tab, and the module that draws it."""
         return base_plugin.FrontendMetadata(
             es_module_path="/static/index.js", tab_name="Grad Graph"
         )

@@ -1,4 +1,4 @@
-"""Tensors in, statistics out."""
+"""Computes statistics of tensors."""
 
 from tb_gradgraph.summarize.arithmetic.elements import (
     computable,

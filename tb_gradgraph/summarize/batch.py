@@ -1,4 +1,4 @@
-"""Statistics of all tensors of one backward pass, in as few kernels as possible."""
+"""Compute statistics of all tensors of one backward pass, with as few kernels as possible."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tb_gradgraph.summarize.parts import Reduced, part_of_held, part_of_reduced,
 from tb_gradgraph.summarize.pending import Entries, Part, PendingStatistics
 from tb_gradgraph.summarize.stacks import LEAST, MOST, Stack, is_stackable
 
-#: Larger tensors are reduced at once if they may not be held, while they are in cache;
-#: smaller ones are reduced together (starting a kernel costs more than they do).
+#: Larger tensors are reduced at once, while they are in cache, if they may not be held. Smaller
+#: ones are reduced together, because starting a kernel costs more than reducing them.
 SMALL = 4096
 
 
 @dataclasses.dataclass(slots=True)
 class _Alike:
-    """Tensors of one device and type: small ones unchanged, by size; large ones reduced."""
+    """Tensors of one device and type: small ones, unchanged, by size, and large ones, reduced."""
 
     small: Entries = dataclasses.field(default_factory=Entries)
     held: list[torch.Tensor] = dataclasses.field(default_factory=list)
@@ -41,12 +41,12 @@ class _Alike:
 class StatisticsBatch:
     """Collects tensors by row during a backward, and reduces them at its end.
 
-    Only ``PendingStatistics.collect`` waits for an accelerator: no number is read back, and
-    no size depends on one. Rows may be added from several autograd threads, one thread for
-    each device. A tensor that cannot be read, whatever is raised, costs only its own row.
+    Only ``PendingStatistics.collect`` waits for an accelerator. Before that, no number is read
+    back, and no size depends on a number. Several autograd threads may add rows, one thread for
+    each device. A tensor that cannot be read costs only its own row, whatever error it raises.
 
     Attributes:
-        unread: Rows that could not be read although they were to be, and why.
+        unread: Rows that could not be read, and why.
     """
 
     def __init__(
@@ -56,9 +56,10 @@ class StatisticsBatch:
 
         Args:
             rows: How many rows the table has.
-            sample_budget: How many elements the histograms of all rows count together, shared evenly
-                (but at least 16 for each tensor); ``None``: up to ``HISTOGRAM_SAMPLE`` of each.
-            kept: Rows of tensors to keep whole: hooks of ``make_hook`` leave them alone.
+            sample_budget: How many elements the histograms of all rows count together. The budget
+                is shared evenly, with at least 16 elements for each tensor. ``None``: up to
+                ``HISTOGRAM_SAMPLE`` elements of each tensor.
+            kept: Rows of tensors to keep whole. Hooks of ``make_hook`` do not reduce them.
         """
         self._rows = rows
         self._limit = sample_limit(rows, sample_budget)
@@ -69,12 +70,12 @@ class StatisticsBatch:
         self.unread = Unread()
 
     def add(self, row: int, tensor: torch.Tensor, keep: bool = False) -> None:
-        """Take in the tensor of ``row``; call it under ``torch.no_grad()``.
+        """Add the tensor of ``row``. Call it under ``torch.no_grad()``.
 
         Args:
-            row: A row added again replaces what was there.
-            tensor: Of any type, dense or sparse, on any device. It is read, not kept. A tensor
-                without memory is left out.
+            row: A row that is added again replaces the earlier one.
+            tensor: A tensor of any type, dense or sparse, on any device. It is read, not kept. A
+                tensor without memory is left out.
             keep: Whether to return the whole tensor as well.
         """
         if self.unread:
@@ -103,9 +104,9 @@ class StatisticsBatch:
     def add_many(
         self, rows: Sequence[int], tensors: Sequence[torch.Tensor], keep: bool = False
     ) -> None:
-        """Take in many tensors at once, as ``add`` would.
+        """Add many tensors at once, as ``add`` would.
 
-        They are held, not copied: nobody may write to them before ``reduce``.
+        They are held and not copied, so nobody may write to them before ``reduce``.
         """
         if keep:
             self._whole.update(
@@ -124,15 +125,15 @@ class StatisticsBatch:
         self._begin_ticket()
         try:
             self._take_many([row for row, _ in others], [tensor for _, tensor in others])
-        except Exception:  # one of them failed: the later of a row's two entries counts
+        except Exception:  # one of them failed; if a row has two entries, the later one counts
             for row, tensor in others:
                 self.add(row, tensor, keep)
 
     def add_plain(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> Sequence[int]:
-        """Take in the tensors that compiled code reduces, as quickly as possible for each.
+        """Add the tensors that compiled code can reduce. It is fast.
 
         Returns:
-            The places of the others, which have to be added in another way.
+            The places of the other tensors, which must be added in another way.
         """
         return range(len(rows)) if self._native is None else self._native.add_many(rows, tensors)
 
@@ -143,11 +144,11 @@ class StatisticsBatch:
 
         Args:
             slot_rows: The rows that each slot fills; the first one counts.
-            otherwise: Called with ``slot_rows`` and the gradients if one needs another way; it may
-                then ``add`` them all.
+            otherwise: Called with ``slot_rows`` and the gradients if compiled code cannot reduce
+                one of them. It may ``add`` them all.
 
         Returns:
-            None if there is no compiled code, without which this does not pay.
+            The prehook, or None if there is no compiled code, without which it would be slow.
         """
         return None if self._native is None else self._native.hook(slot_rows, otherwise)
 
@@ -169,7 +170,7 @@ class StatisticsBatch:
     def _hold(
         self, rows: Sequence[int], tensors: Sequence[torch.Tensor], sizes: Sequence[int]
     ) -> None:
-        """Take in tensors of one type on the CPU, quickly for each."""
+        """Hold tensors of one type on the CPU. It is fast."""
         alike, ticket = self._of_kind(tensors[0]), self._ticket
         small: list[tuple[int, torch.Tensor, int]] = []
         for entry in zip(rows, tensors, sizes):
@@ -187,7 +188,7 @@ class StatisticsBatch:
 
     @torch.no_grad()
     def reduce_held(self) -> None:
-        """Reduce the tensors of middle size that are held on the CPU, and let go of them."""
+        """Reduce the medium tensors that are held on the CPU, and release them."""
         for alike in self._alike.values():
             for stack in alike.stacks.values():
                 try:
@@ -199,13 +200,13 @@ class StatisticsBatch:
 
     @torch.no_grad()
     def reduce(self, divide_by: torch.Tensor | None = None) -> PendingStatistics:
-        """Start what reductions are left, and one copy to the host on each device.
+        """Start the remaining reductions, and one copy to the host on each device.
 
-        Afterwards others may write to what was added. The batch is empty again.
+        Afterwards the added tensors may be written to, and the batch is empty again.
 
-        divide_by: A tensor of one number, by which every element counts as divided (a
-            GradScaler's factor). It is read on its device, when it arrives on the host.
-                (a GradScaler's factor). Read where it is, when it arrives on the host.
+        Args:
+            divide_by: A tensor with one number (a GradScaler's factor), by which every element
+                counts as divided. It is copied to the host together with the results.
         """
         self.reduce_held()
         taken = None if self._native is None else self._native.take_out()
@@ -238,7 +239,7 @@ class StatisticsBatch:
             return blocks
 
     def finish(self) -> tuple[StatisticsTable, dict[int, np.ndarray]]:
-        """Reduce what was added; return the statistics, and the tensors kept whole by row.
+        """Reduce all tensors; return the statistics, and the tensors kept whole by row.
 
         Waits for each device.
         """

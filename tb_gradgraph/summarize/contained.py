@@ -1,4 +1,4 @@
-"""A fault at one tensor costs only that tensor."""
+"""Limit the damage of an error at one tensor to that tensor."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ ItemT = TypeVar("ItemT")
 
 
 class Unread(dict[int, str]):
-    """Rows that could not be read although they were to be, and why."""
+    """Rows that could not be read, and why."""
 
     def note(self, row: int, error: Exception) -> None:
-        """Note why a row has no numbers; the first reason stays."""
+        """Note why a row has no numbers. The first reason is kept."""
         self.setdefault(row, reason_of(error))
 
     @contextlib.contextmanager
     def instead_of(self, *rows: int) -> Iterator[None]:
-        """Note what the block raises for each of ``rows``, and go on."""
+        """If the block raises an error, note it for each of ``rows`` and continue."""
         try:
             yield
         except Exception as error:
@@ -35,7 +35,7 @@ def one_by_one(
     items: Sequence[ItemT],
     unread: Unread,
 ) -> list[Part]:
-    """Make one part of all items; if that fails, one part for each item that does not fail alone."""
+    """Make one part of all items. If that fails, make one part for each item for which it succeeds."""
     if not items:
         return []
     with contextlib.suppress(Exception):

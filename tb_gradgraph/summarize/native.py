@@ -1,6 +1,6 @@
-"""Tensors on the CPU reduced in one pass by compiled code, if that was built.
+"""Reduce tensors on the CPU in one pass by compiled code, if it was built.
 
-Only time depends on it: torch's kernels reduce what it does not take.
+It only saves time: torch's kernels reduce all tensors that it does not take.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ try:
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         raise ImportError("importing it would turn the global lock on again, for all threads")
     import tb_gradgraph.summarize._native as _native
-except ImportError:  # the package was built without a compiler, or Python has no lock
+except ImportError:  # the package was built without a compiler, or Python has no global lock
     _native = None
 
 #: Set to 0 to switch off the compiled code.
 SWITCH = "TB_GRADGRAPH_NATIVE"
 
-#: One tensor taken in; ``Entry`` of csrc/module.c has the same fields.
+#: The record of one tensor; ``Entry`` of csrc/module.c has the same fields.
 DTYPE = np.dtype(
     [
         ("row", np.int64),
@@ -39,7 +39,7 @@ DTYPE = np.dtype(
 )
 
 _ALL = 2**62
-#: From this many elements on several threads of torch reduce a tensor sooner than one of ours.
+#: From this size on, several threads of torch reduce a tensor faster than one thread of ours.
 _MOST_OF_ONE_THREAD = 1_048_576
 
 
@@ -54,7 +54,7 @@ def is_available() -> bool:
 
 
 class NativeReducer:
-    """Takes in tensors of a batchand reduces each at once; none is held."""
+    """Reduces each tensor of a batch at once; none is held."""
 
     def __init__(self, rows: int, sample_limit: int, left_out: Set[int] = frozenset()) -> None:
         """Begin.
@@ -62,34 +62,34 @@ class NativeReducer:
         Args:
             rows: How many rows the table has.
             sample_limit: How many elements of a tensor its histogram samples.
-            left_out: Rows that it does not take.
+            left_out: Rows that it must not take.
         """
         mask = bytearray(rows)
         for row in left_out:
             mask[row] = 1
         self._reducer = _native.Reducer(rows, sample_limit, _most(), bytes(mask))
-        #: ``add(row, tensor)`` returns whether it took the tensor in.
+        #: ``add(row, tensor)`` returns whether it took the tensor.
         self.add: Callable[[int, torch.Tensor], bool] = self._reducer.add
-        #: Returns a number greater than those of all tensors taken in so far.
+        #: Returns a number greater than those of all tensors so far.
         self.next_ticket: Callable[[], int] = self._reducer.next_ticket
 
     def add_many(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> list[int]:
-        """Take in many; return the places of those that were not taken."""
+        """Reduce many tensors; return the places of those that were not taken."""
         return self._reducer.add_many(list(rows), list(tensors))
 
     def hook(
         self, slot_rows: tuple[tuple[int, ...], ...], otherwise: Callable[[Any, Any], None]
     ) -> Callable[[Any], None]:
-        """Make a prehook of a node that takes in the gradient of each slot.
+        """Make a prehook of a node that reduces the gradient of each slot.
 
         Args:
             slot_rows: The rows that each slot fills; the first one counts.
-            otherwise: Called with ``slot_rows`` and the gradients if one is not taken.
+            otherwise: Called with ``slot_rows`` and the gradients if one of them is not taken.
         """
         return self._reducer.hook(slot_rows, otherwise)
 
     def take_out(self) -> Part | None:
-        """Return what was taken in, and empty this; None if there was nothing."""
+        """Return and remove all results; None if there are none."""
         content, samples = self._reducer.take_out()
         if not content:
             return None
@@ -105,21 +105,21 @@ class NativeReducer:
 
 
 class NativeSnapshot:
-    """Norms of tensors, and what is needed to tell later how far they moved."""
+    """Norms of tensors, and copies that show later how far the tensors moved."""
 
     def __init__(self, tensors: Sequence[torch.Tensor], exact: int, sample: int) -> None:
         """Read the tensors.
 
         Args:
             tensors: ``compare`` reads them again.
-            exact: A tensor with more elements keeps a sample instead of all.
-            sample: At least how many elements the sample has.
+            exact: Of a tensor with more elements, a sample is kept instead of a copy.
+            sample: The minimum number of elements of a sample.
         """
         self._snapshot = _native.Snapshot(list(tensors), exact, sample, _most())
-        self.left: list[int] = self._snapshot.left()  # places of tensors not read here
+        self.left: list[int] = self._snapshot.left()  # places of the tensors that were not read
 
     def compare(self) -> np.ndarray:
-        """Return each tensor's old norm and the norm of its move since; NaN if not read."""
+        """Return each tensor's old norm, and the norm of its change since; NaN if it was not read."""
         return np.frombuffer(self._snapshot.compare(), np.float64).reshape(-1, 2)
 
 
@@ -128,7 +128,7 @@ def _most() -> int:
 
 
 def read_tensors(asks: bool = False) -> None:
-    """Make the compiled code find tensors by torch's exchange table, if there is one and not ``asks``.
+    """Let compiled code find tensors by torch's exchange table, if there is one, unless ``asks``.
 
     Otherwise each tensor is asked for its address, sizes and type (about 2 us more).
     """

@@ -1,4 +1,4 @@
-"""Tensors of one device and type, reduced as far as possible without waiting for the host."""
+"""Reduce tensors of one device and type, as far as possible without waiting for the host."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Reduced:
     """A large tensor, reduced.
 
     Attributes:
-        moments: On the CPU sums of its blocks, elsewhere rows of ``COLUMNS``, one for each block.
-        repeats: How often each element stands in the tensor.
+        moments: On the CPU, sums of its blocks. Elsewhere, rows of ``COLUMNS``, one for each block.
+        repeats: How often each element occurs in the tensor.
         sample: Its sample for the histogram.
     """
 
@@ -63,7 +63,7 @@ def part_of_reduced(entries: Entries, reduced: Sequence[Reduced]) -> Part:
 
 
 def _rows_of(reduced: Sequence[Reduced]) -> list[torch.Tensor]:
-    """Return the moments of tensors on a device; those of tensors on the host are not rows yet."""
+    """Return the moments of tensors on a device, without those on the host, which are not rows yet."""
     return [found.moments for found in reduced if isinstance(found.moments, torch.Tensor)]
 
 
@@ -83,7 +83,7 @@ def _moments_of_reduced(reduced: Sequence[Reduced], arrays: Sequence[np.ndarray]
 def part_of_held(
     device: torch.device, entries: Entries, tensors: Sequence[torch.Tensor], limit: int
 ) -> Part:
-    """Join small tensors of one device: on the CPU as one copy, which is reduced when it is read."""
+    """Join small tensors of one device. On the CPU they are one copy, which is reduced when it is read."""
     flat, order, counts = laid_end_to_end(tensors)
     flat, found = real_floats(flat), entries.in_order(order)
     if device.type != "cpu":
@@ -97,7 +97,7 @@ def part_of_held(
 
 
 def part_on_device(entries: np.ndarray, flat: torch.Tensor, counts: np.ndarray, limit: int) -> Part:
-    """Join small tensors of an accelerator that lie end to end."""
+    """Join small concatenated tensors of an accelerator."""
     segment = torch.repeat_interleave(send(counts, flat.device), output_size=len(flat))
     samples, sizes = samples_of(flat, counts, limit)
 

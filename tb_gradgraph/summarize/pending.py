@@ -1,4 +1,4 @@
-"""What a batch was reduced to, on its way to the host."""
+"""The results of a batch, on their way to the host."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tb_gradgraph.summarize.arithmetic.transfer import Transfer
 
 @dataclasses.dataclass(slots=True)
 class Entries:
-    """Which tensors were taken in: lists with one entry for each tensor."""
+    """The tensors of a batch: lists with one entry for each tensor."""
 
     rows: list[int] = dataclasses.field(default_factory=list)
-    tickets: list[int] = dataclasses.field(default_factory=list)  # a row's later one counts
+    tickets: list[int] = dataclasses.field(default_factory=list)  # of equal rows, the later counts
     numel: list[int] = dataclasses.field(default_factory=list)  # all elements, stored or not
 
     def add(self, row: int, ticket: int, numel: int) -> None:
@@ -41,8 +41,8 @@ class Part:
 
     Attributes:
         entries: Rows, tickets and numel of the tensors, as ``Entries.in_order`` returns them.
-        tensors: On one device; the host needs them as arrays.
-        read: Makes moments and histograms from these flat arrays and the number that divides
+        tensors: Tensors on one device, which the host needs as arrays.
+        read: Makes moments and histograms from these arrays (flat) and the number that divides
             every element.
     """
 
@@ -52,10 +52,10 @@ class Part:
 
 
 class PendingStatistics:
-    """Statistics whose numbers the host has not yet seen.
+    """Statistics whose numbers have not reached the host yet.
 
     Attributes:
-        unread: Rows that could not be read although they were to be, and why; complete when collected.
+        unread: Rows that could not be read, and why. It is complete after ``collect``.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ def _table_of(
     if (np.diff(tickets) < 0).any():
         order = np.argsort(tickets, kind="stable")
         row, values, histograms = row[order], values[order], histograms[order]
-    table.values[row] = values  # if a row comes twice the last counts
+    table.values[row] = values  # if a row occurs twice, the last one counts
     table.histogram[row] = histograms
     table.present[row] = True
     return table

@@ -1,4 +1,4 @@
-"""Medium tensors on the CPU, reduced together: those of one shape side by side."""
+"""Reduce medium tensors on the CPU together: those of one shape are stacked."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tb_gradgraph.summarize.arithmetic.sample import histograms_of
 from tb_gradgraph.summarize.arithmetic.segments import careful_segments
 from tb_gradgraph.summarize.pending import Entries, Part
 
-#: How many elements a tensor has for which this pays: smaller ones cost less all together,
-#: and for larger ones their few kernels cost less than a copy.
+#: The sizes of tensors for which this is faster. Smaller ones are cheaper all together. For larger
+#: ones, their few kernels are cheaper than a copy.
 LEAST, MOST = 256, 131_072
-#: How many elements are reduced at a time: 512 KiB of float32, which all passes but the first find in
-#: the second-level cache. torch and Python, thrown out of the caches by the training's
-#: own kernels, take three times as long for a call as in a loop like this.
+#: How many elements are reduced at a time: 512 KiB of float32. All passes after the first find them
+#: in the second-level cache. During a training, a call takes three times as long as in a loop like
+#: this, because the training's kernels evict torch's and Python's code from the caches.
 BLOCK = 131_072
-_ROW = 1024  # elements squared and summed in float32 at a time: errs by less than 1e-6
+_ROW = 1024  # elements squared and summed in float32 at a time; the error is below 1e-6
 
 _LEAST_SQUARE = 1e-26
 
@@ -28,7 +28,7 @@ _TYPES = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16}
 
 
 def is_stackable(values: torch.Tensor) -> bool:
-    """Return whether medium tensors of this type are reduced beside each other."""
+    """Return whether medium tensors of this type are stacked."""
     return values.is_cpu and values.dtype in _TYPES
 
 
@@ -55,7 +55,7 @@ class Stack:
         entries.numel.append(size)
 
     def reduce(self, sample_limit: int) -> None:
-        """Reduce the tensors that are held, and let go of them."""
+        """Reduce the tensors that are held, and release them."""
         if not self.held:
             return
         stride, many = -(-self.numel // sample_limit), BLOCK // self.numel
@@ -75,7 +75,7 @@ class Stack:
         self.held.clear()
 
     def give_back(self) -> list[tuple[int, torch.Tensor, int]]:
-        """Return what could not be reduced, as row, tensor and size, and let go of it."""
+        """Return and release the tensors that could not be reduced, as row, tensor and size."""
         entries, kept = self.entries, self._reduced
         given = list(zip(entries.rows[kept:], self.held, entries.numel[kept:]))
         del entries.rows[kept:], entries.tickets[kept:], entries.numel[kept:]
@@ -86,7 +86,7 @@ class Stack:
         return given
 
     def _redo(self, sums: np.ndarray, is_wide: np.ndarray, scratch: _Scratch) -> None:
-        """Sum again in float64 where float32 is not enough, and more carefully where that is not."""
+        """Sum again in float64 if float32 is not accurate enough, and in several passes if needed."""
         many = BLOCK // self.numel
         narrow = np.flatnonzero(self._is_doubtful(sums, self._samples[-1]) & ~is_wide)
         for first in range(0, len(narrow), many):
@@ -103,7 +103,7 @@ class Stack:
         self._reduced += len(sums)
 
     def _is_doubtful(self, sums: np.ndarray, summed: np.ndarray) -> np.ndarray:
-        """Return whether sums in the type of ``summed`` are not enough."""
+        """Return whether sums in the type of ``summed`` are not accurate enough."""
         with np.errstate(all="ignore"):
             total, square, low, high = sums.T[:4]
             return ~are_sound(total, square, low, high, self.numel, limits_of(summed))
@@ -112,7 +112,7 @@ class Stack:
         return tensors if self._reshape is None else list(map(self._reshape, tensors))
 
     def part(self) -> Part:
-        """Return what all tensors were reduced to."""
+        """Return the results for all tensors."""
         samples, sums = np.concatenate(self._samples), np.concatenate(self._sums)
         counts = np.full(len(sums), self.numel)
         sizes = np.full(len(samples), samples.shape[1])
@@ -127,12 +127,12 @@ class Stack:
 
 
 class _Scratch:
-    """Memory for one block, because fresh memory for each would cost as much as the sums."""
+    """Memory for one block. It is reused, because new memory for each would cost as much as the sums."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         self._elements = torch.empty(BLOCK, dtype=dtype, device="cpu")
         self._is_nonzero = np.empty(BLOCK, bool)
-        self._wide = torch.empty(BLOCK, dtype=torch.float64, device="cpu")  # if touched at all
+        self._wide = torch.empty(BLOCK, dtype=torch.float64, device="cpu")  # rarely used
 
     def side_by_side(self, tensors: list[torch.Tensor], shape: torch.Size) -> torch.Tensor:
         """Copy tensors to the rows of a block of real floats."""
@@ -140,7 +140,7 @@ class _Scratch:
         return real_floats(torch.stack(tensors, out=block).view(len(tensors), -1))
 
     def sum(self, block: torch.Tensor, sums: np.ndarray) -> None:
-        """Put sum, sum of squares, least, greatest, count of nonzero elements of each row."""
+        """Compute sum, sum of squares, least, greatest, and count of nonzero elements of each row."""
         sums[:, 0] = block.sum(1).numpy()
         sums[:, 1] = _squares(block)
         sums[:, 2] = block.amin(1).numpy()
@@ -149,14 +149,14 @@ class _Scratch:
         sums[:, 4] = list(map(np.count_nonzero, np.not_equal(block.numpy(), 0, out=is_nonzero)))
 
     def sum_wide(self, block: torch.Tensor, sums: np.ndarray) -> None:
-        """Put sum and sum of squares of each row, in float64."""
+        """Compute sum and sum of squares of each row, in float64."""
         wide = self._wide[: block.numel()].view(block.shape).copy_(block)
         sums[:, 0] = wide.sum(1).numpy()
         sums[:, 1] = np.square(torch.linalg.vector_norm(wide, dim=1).numpy())
 
 
 def _to_memory_order(like: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor] | None:
-    """Return what lays out a tensor of this shape and memory order as it lies there, if anything."""
+    """Return a function that views a tensor of this shape in the order of its memory, if there is one."""
     if like.is_contiguous():
         return None
     strides = like.stride()
@@ -167,7 +167,7 @@ def _to_memory_order(like: torch.Tensor) -> Callable[[torch.Tensor], torch.Tenso
 
 
 def _squares_are_lost(sums: np.ndarray) -> bool:
-    """Return whether nonzero rows have squares near the least that float32 holds."""
+    """Return whether nonzero rows have squares near the smallest numbers of float32."""
     is_zero = (sums[:, 2] == 0) & (sums[:, 3] == 0)
     return bool(((sums[:, 1] < _LEAST_SQUARE) & ~is_zero).any())
 

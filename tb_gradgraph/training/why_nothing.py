@@ -29,7 +29,7 @@ class Seen:
     def counting(
         self, step: int, is_due: bool, then: Callable[[bool], None] | None
     ) -> Callable[[bool], None] | None:
-        """Return what counts a backward that ended well, until a step is recorded, and calls ``then``."""
+        """Return a function that counts successful backwards until a step is recorded, and calls ``then``."""
         if self.recorded:
             return then
 

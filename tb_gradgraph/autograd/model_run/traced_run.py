@@ -28,8 +28,7 @@ def watch_forward(
         call: The model with its arguments.
         loss_fn: See ``add_grad_graph``.
         grad_outputs: See ``add_grad_graph``.
-        outermost: The user's frame that asked for the capture; its variables give no
-        names.
+        outermost: The user's frame that called us. Names are not taken from its variables.
         where: The user's call, for messages.
     """
     known = known_tensors(call.model, call.args, call.kwargs)

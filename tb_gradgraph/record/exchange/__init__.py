@@ -1,1 +1,1 @@
-"""Graphs in other programs' formats."""
+"""Converts graphs to the formats of other programs."""

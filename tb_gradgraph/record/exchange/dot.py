@@ -18,11 +18,11 @@ _SHAPES: dict[NodeKind, str] = {
 
 
 def to_dot(graph: Graph, norms: np.ndarray) -> str:
-    """Spell nodes and edges for ``dot``.
+    """Return a graph as text for ``dot``.
 
     Args:
         graph: What to draw.
-        norms: The L2 norm of each row, which labels its edges; NaN for none.
+        norms: The L2 norm of each row, with which edges are labeled; NaN if there is none.
     """
     lines = ["digraph {"]
     for index, node in enumerate(graph.nodes):

@@ -1,4 +1,4 @@
-"""A graph as the standard Graphs dashboard knows it: the same names, nested by scope."""
+"""Convert a graph for the standard Graphs dashboard, with names nested by scope."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.\-]")
 
 
 def encode_run_metadata(graph: Graph) -> bytes:
-    """Return the bytes that the Graphs dashboard shows as a tagged graph."""
+    """Return the bytes of a RunMetadata, which the Graphs dashboard shows as a tagged graph."""
     metadata = RunMetadata()
     metadata.function_graphs.add().pre_optimization_graph.CopyFrom(to_graph_def(graph))
     return metadata.SerializeToString(deterministic=True)
@@ -89,7 +89,7 @@ def _below(path: str, parent: str) -> str:
 
 def _safe(text: str) -> str:
     name = _UNSAFE.sub("_", text)
-    return f".{name}" if name[:1] in ("_", "-") else name  # a leading _ would be internal
+    return f".{name}" if name[:1] in ("_", "-") else name  # a name with a leading _ is internal
 
 
 def _unique(name: str, taken: set[str]) -> str:

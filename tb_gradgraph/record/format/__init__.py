@@ -1,1 +1,1 @@
-"""The stored form: FORMAT.md, in code."""
+"""Implements FORMAT.md: the format in which records are stored."""

@@ -1,4 +1,4 @@
-"""Lengths and references of a stored graph, checked column by column before anything is made from it."""
+"""Check lengths and references of a stored graph, column by column, before a graph is made from it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_graph(message: pb.GraphRecord) -> int:
     """Check a graph; return the number of its rows.
 
     Raises:
-        FormatError: If anything differs from what FORMAT.md says.
+        FormatError: If anything does not follow FORMAT.md.
     """
     _check_sizes(message)
     _check_lengths(message)
@@ -41,7 +41,7 @@ def check_graph(message: pb.GraphRecord) -> int:
 
 
 def check_graph_size(message: pb.GraphRecord) -> None:
-    """Check only that a graph is not larger than readers take; FormatError if it is."""
+    """Check only the size of a graph; raise FormatError if it is larger than readers accept."""
     _check_sizes(message)
 
 

@@ -1,4 +1,4 @@
-"""Numbers to bytes and back: little-endian, bytes shuffled, zlib."""
+"""Convert numbers to bytes and back: little-endian, with shuffled bytes, compressed by zlib."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FLOAT32 = np.finfo(np.float32)
 
 
 def element_type(dtype: np.dtype) -> pb.ElementType:
-    """Return the number under which a little-endian dtype is stored."""
+    """Return the stored number of a little-endian dtype."""
     return cast("pb.ElementType", _TYPES[dtype])
 
 
@@ -45,7 +45,7 @@ def dtype_of(number: int, where: str) -> np.dtype:
 
 
 def compress(content: bytes) -> bytes:
-    """Compress fast: level 1 is a tenth larger and four times as fast."""
+    """Compress at level 1, whose result is a tenth larger; it is four times as fast."""
     return zlib.compress(content, 1)
 
 
@@ -53,7 +53,7 @@ def decompress(content: bytes, size: int, where: str) -> bytes:
     """Decompress to exactly ``size`` bytes, never allocating more.
 
     Raises:
-        FormatError: If the stream is broken, of another length, or above the limit.
+        FormatError: If the stream is broken, has another length, or exceeds the limit.
     """
     if size > limits.MAX_CHUNK_BYTES:
         limit = limits.MAX_CHUNK_BYTES
@@ -61,7 +61,7 @@ def decompress(content: bytes, size: int, where: str) -> bytes:
     stream = zlib.decompressobj()
     try:
         result = stream.decompress(content, size) if size else b""
-        # The end of the stream may lie beyond the last byte of content.
+        # The stream may end after the last byte of content.
         excess = stream.decompress(stream.unconsumed_tail if size else content, 1)
     except zlib.error as error:
         raise FormatError(f"{where}: expected a zlib stream, got a broken one: {error}.") from None
@@ -71,7 +71,7 @@ def decompress(content: bytes, size: int, where: str) -> bytes:
 
 
 def shuffle(array: np.ndarray) -> bytes:
-    """Lay out all first bytes, then all second bytes, so that exponents lie beside exponents."""
+    """Return all first bytes, then all second bytes, so that exponents are next to each other."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return flat.view(np.uint8).reshape(-1, flat.itemsize).T.tobytes()
 
@@ -83,17 +83,17 @@ def unshuffle(content: bytes, dtype: np.dtype) -> np.ndarray:
 
 
 def encode_column(name: str, array: np.ndarray, width: int = 1) -> pb.Column:
-    """Store an array of a dtype in ``DTYPES``, whose last axis is ``width`` long if above 1."""
+    """Store an array of a dtype in ``DTYPES``. If ``width`` is above 1, it is the length of the last axis."""
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     content = compress(shuffle(little))
     return pb.Column(name=name, type=element_type(little.dtype), width=width, data=content)
 
 
 def decode_column(column: pb.Column, shape: tuple[int, ...], width: int = 1) -> np.ndarray:
-    """Read an array of ``shape``, whose last axis is ``width`` long if above 1.
+    """Read an array of ``shape``. If ``width`` is above 1, it is the length of the last axis.
 
     Raises:
-        FormatError: If type, width or length is not what the shape asks for.
+        FormatError: If type, width or length do not fit the shape.
     """
     where = f"column {column.name[:40]!r}"
     dtype = dtype_of(column.type, where)
@@ -104,7 +104,7 @@ def decode_column(column: pb.Column, shape: tuple[int, ...], width: int = 1) -> 
 
 
 def narrowest_float(values: np.ndarray) -> np.ndarray:
-    """Return float32 if every finite value stays finite and non-zero in it, else float64."""
+    """Return float32 if no finite value becomes infinite or zero in it, else float64."""
     with np.errstate(over="ignore", under="ignore"):
         narrow = values.astype("<f4")
     magnitude = np.abs(narrow)
@@ -114,7 +114,7 @@ def narrowest_float(values: np.ndarray) -> np.ndarray:
 
 
 def narrowest_count(counts: np.ndarray) -> np.ndarray:
-    """Return uint32 or uint64 counts; floats if they are not counts."""
+    """Return counts as uint32 or uint64; return floats if they are no whole numbers."""
     if not counts.any():
         return np.zeros(counts.shape, "<u4")
     if not np.all((counts >= 0) & (counts == np.floor(counts)) & (counts < 2.0**63)):

@@ -1,4 +1,4 @@
-"""Bytes to values: every length, version and reference is checked before use."""
+"""Convert bytes to values. Every length, version and reference is checked before use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tb_gradgraph.record.format.segment import Segment, decode_segment, decoded_
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a session says about itself."""
+    """The description of a session."""
 
     session: str
     writer_version: str
@@ -42,7 +42,7 @@ class Chunk:
     segments: tuple[Segment, ...]
     stride: int  # every stride-th recorded step was kept
     gap: Gap | None = None  # records lost before these
-    ended: str = ""  # why nothing more of a tag was recorded
+    ended: str = ""  # why recording of a tag ended
 
 
 def decode_manifest(strings: Sequence[bytes]) -> Manifest:
@@ -79,7 +79,7 @@ def decode_chunk(strings: Sequence[bytes]) -> Chunk:
 
 
 def _decode_named(message: pb.Segment) -> Segment:
-    """Read the index of a segment; a FormatError says which records are lost."""
+    """Read the index of a segment. A FormatError says which records are lost."""
     try:
         return decode_segment(message)
     except FormatError as error:
@@ -92,10 +92,10 @@ def _which(message: pb.Segment) -> str:
 
 
 def check_chunk(message: pb.StatisticsChunk) -> None:
-    """Check how large a whole chunk is, before anything in it is decompressed.
+    """Check the total size of a chunk, before anything in it is decompressed.
 
     Raises:
-        FormatError: If it is larger than readers take.
+        FormatError: If it is larger than readers accept.
     """
     for what, got, most in (
         ("segments", len(message.segments), limits.MAX_SEGMENTS),
@@ -108,7 +108,7 @@ def check_chunk(message: pb.StatisticsChunk) -> None:
 
 
 def count_rows(strings: Sequence[bytes], graph_hash: str) -> int:
-    """Check a graph as ``decode_graph`` does, in a hundredth of its time; return its number of rows."""
+    """Return the number of rows of a graph. Makes the same checks as ``decode_graph``, 100 times as fast."""
     return check_graph(_unseal_graph(strings, graph_hash))
 
 
@@ -202,6 +202,6 @@ def _decode_nodes(message: pb.GraphRecord, texts: _Texts) -> tuple[Node, ...]:
 
 
 def _read_reasons(message: pb.GraphRecord, texts: _Texts) -> list[str]:
-    """Return the code of each node, "" for codes that a newer writer added."""
+    """Return the code of each node; "" for codes of newer writers."""
     codes = texts.read(message.node_reason) or [""] * len(message.node_key)
     return [code if code in NO_GRADIENT_REASONS else "" for code in codes]

@@ -1,4 +1,4 @@
-"""Graphs and records to messages; :mod:`tb_gradgraph.record.format.decode` is the way back."""
+"""Convert graphs and records to messages; :mod:`tb_gradgraph.record.format.decode` does the reverse."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _MAX_UINT32 = 2**32 - 1
 
 
 class _StringTable:
-    """Keeps every text once; columns hold its index."""
+    """Stores every text once. Columns hold its index."""
 
     def __init__(self) -> None:
         self._indices: dict[str, int] = {}
 
     def index(self, text: str) -> int:
-        """Return the index of ``text``, cut to the limit that readers accept."""
+        """Return the index of ``text``, which is cut to the limit that readers accept."""
         if not text.isascii() or len(text) > limits.MAX_TEXT_BYTES:
             text = shorten(text, limits.MAX_TEXT_BYTES)
         return self._indices.setdefault(text, len(self._indices))
@@ -100,7 +100,7 @@ def _encode_slots(message: pb.GraphRecord, nodes: Sequence[Node], table: _String
 
 
 def encode_chunk(records: Sequence[Record], stride: int = 1) -> pb.StatisticsChunk:
-    """Store records; those of one tag and graph share a segment, in the order given."""
+    """Store records. Records of one tag and graph share a segment, in the order given."""
     groups: dict[tuple[str, str, int], list[Record]] = {}
     for record in records:
         rows = len(record.table.present)
@@ -141,7 +141,7 @@ def _encode_unread(segment: pb.Segment, records: Sequence[Record], table: _Strin
 
 
 def _encode_facts(segment: pb.Segment, records: Sequence[Record], table: _StringTable) -> None:
-    """Store what records say about their step; most facts only if some record says something."""
+    """Store the facts of records; most of them only if a record has a value other than the default."""
     for fact in FACTS:
         told = [getattr(record, fact.name) for record in records]
         told = [min(value, _MAX_UINT32) if isinstance(value, int) else value for value in told]
@@ -150,7 +150,7 @@ def _encode_facts(segment: pb.Segment, records: Sequence[Record], table: _String
 
 
 def _encode_statistics(records: Sequence[Record]) -> list[pb.Column]:
-    """Store the rows where a gradient arrived, record by record, and no column without a number."""
+    """Store the rows with a gradient, record by record. A column without numbers is left out."""
     tables = [record.table for record in records]
     values = np.concatenate([table.values[table.present] for table in tables])
     columns = []

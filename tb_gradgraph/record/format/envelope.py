@@ -1,4 +1,4 @@
-"""One record as a summary: its tag, and header and payload, which are checked before they are parsed."""
+"""One record as a summary: its tag, header and payload. They are checked before they are parsed."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _KINDS: dict[type[Message], pb.Kind] = {
 
 
 def seal(message: Message) -> Strings:
-    """Return the two strings of a record; a graph is compressed, a chunk's columns already are.
+    """Return the two strings of a record. A graph is compressed; the columns of a chunk already are.
 
     Raises:
-        FormatError: If the message is too large to be read again.
+        FormatError: If the message is too large for readers.
     """
     content = message.SerializeToString(deterministic=True)
     payload = compress(content) if isinstance(message, pb.GraphRecord) else content
@@ -65,7 +65,7 @@ def unseal(strings: Sequence[bytes], message_type: type[MessageT]) -> MessageT:
 
     Raises:
         NewerFormatError: If a newer version wrote it.
-        FormatError: If anything differs from what FORMAT.md says.
+        FormatError: If anything does not follow FORMAT.md.
     """
     if len(strings) != 2 or not all(isinstance(string, bytes) for string in strings):
         raise FormatError("record: expected two byte strings, header and payload.")
@@ -118,10 +118,10 @@ def _parse(content: bytes, message_type: type[MessageT]) -> MessageT:
         ) from None
 
 
-#: Every listing repeats it, so it is tiny; readers go by the header's version, not by this.
+#: It is short, because every listing repeats it. Readers use the version in the header, not this one.
 PLUGIN_CONTENT = b"1"
 
-#: The standard Graphs dashboard shows records of this plugin as further tags of a run.
+#: The standard Graphs dashboard shows records with this plugin name as further tags of a run.
 _GRAPHS_PLUGIN = "graph_run_metadata_graph"
 
 
@@ -156,7 +156,7 @@ _PATTERN = re.compile(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordTag:
-    """What a record's tag says: its session, its kind, and which one it is."""
+    """The parts of a record's tag: its session, its kind, and its name."""
 
     session: str
     kind: Literal["manifest", "graph", "stats"]
@@ -164,7 +164,7 @@ class RecordTag:
 
 
 def create_session(start_time: float) -> str:
-    """Make a session's name; names sort by start time, ties by chance.
+    """Make the name of a session. Names sort by start time; equal times sort randomly.
 
     Args:
         start_time: Seconds since the epoch.
@@ -173,17 +173,17 @@ def create_session(start_time: float) -> str:
 
 
 def manifest_tag(session: str) -> str:
-    """Name the record that describes a session."""
+    """Return the tag of the record that describes a session."""
     return f"gradgraph/{session}/manifest"
 
 
 def graph_tag(session: str, graph_hash: str) -> str:
-    """Name the record that holds a graph."""
+    """Return the tag of the record that holds a graph."""
     return f"gradgraph/{session}/graph/{graph_hash}"
 
 
 def statistics_tag(session: str, number: int) -> str:
-    """Name the ``number``-th chunk of statistics, counted from 0."""
+    """Return the tag of the ``number``-th chunk of statistics, counted from 0."""
     return f"gradgraph/{session}/stats/{number:06d}"
 
 

@@ -1,4 +1,4 @@
-"""Records that could not be written, as later records report them."""
+"""Records that could not be written, which a later chunk reports."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tb_gradgraph.record.format.limits import MAX_TAG_BYTES
 
 
 class Disk(Protocol):
-    """The place where summaries end up, now or later."""
+    """The disk to which summaries are written, now or later."""
 
     @property
     def fault(self) -> str:
-        """Return why they could not be written the last time that failed."""
+        """Return why the last failed attempt to write failed."""
 
     def is_stuck(self, patience: float | None = None) -> bool:
-        """Say whether some wait; try again if the last attempt is ``patience`` seconds old."""
+        """Say whether summaries are waiting; try again if the last attempt is ``patience`` seconds old."""
 
     def take_dropped(self) -> list[str]:
-        """Return the tags of those lost since the last call."""
+        """Return the tags of summaries that were lost since the last call."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Gap:
         return f"{steps}: {many} lost, because the event file could not be written: {self.why}"
 
     def encode_into(self, message: pb.StatisticsChunk) -> None:
-        """Store it in the chunk that follows it."""
+        """Store it in the chunk that is written after it."""
         message.lost_records = self.records
         message.lost_first_step = self.first_step
         message.lost_last_step = self.last_step
@@ -54,7 +54,7 @@ class Gap:
 
 
 def gap_of(records: Sequence[Record], why: str) -> Gap:
-    """Make the gap that one or more records leave."""
+    """Make the gap that the loss of records leaves."""
     steps = [record.step for record in records]
     return Gap(len(records), min(steps), max(steps), shorten(why, MAX_TAG_BYTES))
 
@@ -72,7 +72,7 @@ def decode_gap(message: pb.StatisticsChunk) -> Gap | None:
     """Read the gap before a chunk, if there is one.
 
     Raises:
-        FormatError: If it cannot be a gap.
+        FormatError: If it is no valid gap.
     """
     if not message.lost_records:
         return None

@@ -1,4 +1,4 @@
-"""Which of several processes wrote a session, and which part of its tensors it has."""
+"""Describe the process that wrote a session, and the part of tensors that it has."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Process:
 
     Attributes:
         rank: Its number, from 0.
-        world_size: How many there are.
-        run_id: The same on all of them; "" if unknown.
+        world_size: The number of processes.
+        run_id: An identifier that all processes share; "" if unknown.
         mesh: For each dimension over which tensors are distributed: its name, its length, and
             this process's place along it.
     """
@@ -25,7 +25,7 @@ class Process:
 
 
 def tell_part(placement: str, process: Process | None) -> str:
-    """Say which part of a tensor this process has, as ``shard 1 of 2``; "" if it has all of it.
+    """Return which part of a tensor a process has, such as ``shard 1 of 2``; "" if it has all of it.
 
     Args:
         placement: As in ``Slot.placement``.

@@ -1,4 +1,4 @@
-"""One segment of a chunk: its index is read at once, its numbers when somebody asks for them."""
+"""One segment of a chunk. Its index is read at once, and its numbers when they are asked for."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ WholeByRow = dict[int, np.ndarray]
 class Segment:
     """Records of one tag and one graph.
 
-    The methods decompress on every call and raise FormatError if the bytes are not as
-    FORMAT.md says; frequent callers keep the results.
+    The methods decompress on every call. They raise FormatError if the bytes do not follow
+    FORMAT.md. Frequent callers should keep the results.
 
     Attributes:
-        facts: What each record says about its step, by the fields of ``StepFacts``.
+        facts: The facts about the step of each record, by the fields of ``StepFacts``.
     """
 
     tag: str
@@ -48,17 +48,17 @@ class Segment:
         return len(self.steps)
 
     def facts_of(self, record: int) -> dict[str, Any]:
-        """Return what one record says about its step, as arguments of ``StepFacts``."""
+        """Return the facts of one record, as arguments of ``StepFacts``."""
         return {name: column[record] for name, column in self.facts.items()}
 
     def presence(self) -> Presence:
-        """Read where a gradient arrived."""
+        """Read which rows have a gradient."""
         return read_presence(self.message.present, self.present_rows, self.rows)
 
     def column(self, name: str, presence: Presence) -> StoredColumn:
-        """Read one statistic: float32 or wider, NaN where there is no number.
+        """Read one statistic: float32 or wider, NaN if there is no number.
 
-        A statistic that the writer did not know is NaN throughout.
+        A statistic that the writer did not have is NaN everywhere.
         """
         values = self._decode(self._column(name), presence)
         if values is not None and values.dtype.kind not in "fu":
@@ -73,25 +73,25 @@ class Segment:
         return StoredColumn(presence, counts, np.zeros(HISTOGRAM_BINS, np.uint16))
 
     def present(self) -> np.ndarray:
-        """Lay out where a gradient arrived: bool ``[records, rows]``."""
+        """Return which rows have a gradient: bool ``[records, rows]``."""
         presence = self.presence()
         found = [presence.record(index) for index in range(len(self))]
         return np.array(found, bool).reshape(len(self), self.rows)
 
     def statistic(self, name: str) -> np.ndarray:
-        """Lay out one statistic: ``[records, rows]``."""
+        """Return one statistic: ``[records, rows]``."""
         column = self.column(name, self.presence())
         found = [column.record(index) for index in range(len(self))]
         return np.stack(found) if found else np.zeros((0, self.rows), np.float32)
 
     def histogram(self) -> np.ndarray:
-        """Lay out the histograms: uint16 ``[records, rows, HISTOGRAM_BINS]``."""
+        """Return the histograms: uint16 ``[records, rows, HISTOGRAM_BINS]``."""
         column = self.histograms(self.presence())
         found = [column.record(index) for index in range(len(self))]
         return np.array(found, np.uint16).reshape(len(self), self.rows, HISTOGRAM_BINS)
 
     def tables(self) -> list[StatisticsTable]:
-        """Lay out all statistics, one table for each record."""
+        """Return all statistics, one table for each record."""
         presence = self.presence()
         columns = [self.column(name, presence) for name in STATISTICS]
         histograms = self.histograms(presence)
@@ -111,7 +111,7 @@ class Segment:
     def _decode(
         self, column: pb.Column | None, presence: Presence, width: int = 1
     ) -> np.ndarray | None:
-        """Read a column of ``[n, width]`` or ``[records, rows, width]``, None if it is not there."""
+        """Read a column of ``[n, width]`` or ``[records, rows, width]``; None if it is not stored."""
         if column is None:
             return None
         wide = (width,) if width > 1 else ()
@@ -124,7 +124,7 @@ class Segment:
 
 
 def decoded_bytes(message: pb.Segment) -> int:
-    """Return how many bytes the numbers of a segment take once they are decompressed."""
+    """Return how many bytes the numbers of a segment take after decompression."""
     bits = len(message.step) * message.rows
     numbers = sum(message.present_rows) if message.only_present else bits
     widths = sum(
@@ -139,7 +139,7 @@ def decode_segment(message: pb.Segment) -> Segment:
     """Check and read the index of a segment.
 
     Raises:
-        FormatError: If its columns differ in length or point outside their tables.
+        FormatError: If its columns differ in length, or have indices outside their tables.
     """
     records = len(message.step)
     _check_limits(message, records)

@@ -1,4 +1,4 @@
-"""Columns of a segment as they are stored: a record is laid out over all rows on demand."""
+"""Columns of a segment in their stored form. A single record is expanded to all rows on demand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AT_ONCE = 2**22  # how many bits are counted together
 
 @dataclasses.dataclass(frozen=True)
 class Presence:
-    """Where gradients arrived, one bit for each record and row."""
+    """Which rows of which records have a gradient, one bit for each."""
 
     bits: np.ndarray  # uint8, the least significant bit first
     records: int
@@ -23,11 +23,11 @@ class Presence:
 
     @property
     def nbytes(self) -> int:
-        """The bytes in memory."""
+        """The number of bytes in memory."""
         return self.bits.nbytes + 8 * (self.records + 1)
 
     def record(self, index: int) -> np.ndarray:
-        """Return it for one record: a bool for every row."""
+        """Return a bool for every row of one record."""
         start = index * self.rows
         part = self.bits[start // 8 : -(-(start + self.rows) // 8)]
         bits = np.unpackbits(part, bitorder="little")
@@ -35,7 +35,7 @@ class Presence:
 
     @functools.cached_property
     def starts(self) -> np.ndarray:
-        """How many rows are present before each record, and in all."""
+        """The number of present rows before each record, and in total."""
         if self.records * self.rows <= _AT_ONCE:
             bits = np.unpackbits(self.bits, count=self.records * self.rows, bitorder="little")
             counts = bits.reshape(self.records, self.rows).sum(axis=1, dtype=np.int64)
@@ -45,10 +45,10 @@ class Presence:
 
 
 def read_presence(content: bytes, present_rows: tuple[int, ...], rows: int) -> Presence:
-    """Read the bits of a segment.
+    """Read the presence bits of a segment.
 
     Raises:
-        FormatError: If their number is wrong, or ``present_rows`` counts others.
+        FormatError: If their number is wrong, or ``present_rows`` disagrees.
     """
     records = len(present_rows)
     bits = decompress(content, (records * rows + 7) // 8, "column 'present'")
@@ -63,10 +63,11 @@ class StoredColumn:
     """One column: numbers of present rows only, or of all rows.
 
     Attributes:
-        presence: Where a gradient arrived.
-        values: ``[n, ...]`` of present rows or ``[records, rows, ...]``; None if it is not stored.
-        empty: What stands in for a missing number: an array of ``[...]``.
-        is_count: Whether rows without a gradient have no number though 0 is stored.
+        presence: Which rows have a gradient.
+        values: ``[n, ...]`` for present rows, or ``[records, rows, ...]``; None if the column is
+            not stored.
+        empty: The value of a missing number: an array of ``[...]``.
+        is_count: Whether rows without a gradient have no number although 0 is stored.
     """
 
     presence: Presence
@@ -76,16 +77,16 @@ class StoredColumn:
 
     @property
     def nbytes(self) -> int:
-        """The bytes in memory, without those of ``presence``."""
+        """The number of bytes in memory, without ``presence``."""
         return 200 if self.values is None else 200 + self.values.nbytes
 
     @property
     def is_whole(self) -> bool:
-        """Return whether numbers of all rows are stored."""
+        """Return whether numbers are stored for all rows."""
         return self.values is not None and self.values.ndim == self.empty.ndim + 2
 
     def record(self, index: int) -> np.ndarray:
-        """Lay out one record: ``[rows, ...]``."""
+        """Return one record, expanded to all rows: ``[rows, ...]``."""
         if self.values is not None and self.is_whole:
             found = self.values[index]
             if not self.is_count:

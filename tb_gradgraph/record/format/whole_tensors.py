@@ -1,4 +1,4 @@
-"""Tensors kept whole: many small arrays of different shapes as one run of bytes."""
+"""Store tensors that are kept whole: many small arrays of different shapes as one block of bytes."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def encode_whole(gradients: WholeArrays, values: WholeArrays) -> pb.Whole:
 def decode_whole(
     whole: pb.Whole, records: int, rows: int
 ) -> tuple[list[dict[int, np.ndarray]], list[dict[int, np.ndarray]]]:
-    """Read gradients and values, each as one mapping from row to array for every record.
+    """Return gradients and values, each as one mapping from row to array for every record.
 
     Raises:
-        FormatError: If an entry points outside the segment or the bytes do not add up.
+        FormatError: If an entry has indices outside the segment, or the number of bytes is wrong.
     """
     gradients: list[dict[int, np.ndarray]] = [{} for _ in range(records)]
     values: list[dict[int, np.ndarray]] = [{} for _ in range(records)]

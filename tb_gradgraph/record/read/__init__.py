@@ -1,1 +1,1 @@
-"""From event files to records."""
+"""Reads records from event files."""

@@ -15,7 +15,7 @@ from tensorboard.compat.proto.event_pb2 import Event
 
 from tb_gradgraph.errors import FormatError
 
-#: No event of a sane file is larger; a greater length is a damaged one.
+#: Valid events are not larger, so a greater length means damage.
 MAX_EVENT_BYTES = 1 << 30
 
 _LENGTH = struct.Struct("<QI")
@@ -30,7 +30,7 @@ def list_run_directories(root: pathlib.Path, told: Told) -> list[pathlib.Path]:
 
     Args:
         root: A log directory.
-        told: Called with a sentence for each directory that cannot be read.
+        told: Called with a message for each directory that cannot be read.
     """
     found = []
     for directory, _, names in os.walk(root, onerror=lambda error: told(_why(error))):
@@ -40,7 +40,7 @@ def list_run_directories(root: pathlib.Path, told: Told) -> list[pathlib.Path]:
 
 
 def run_name(directory: pathlib.Path, root: pathlib.Path) -> str:
-    """Name a run as TensorBoard does; bytes that are not text become question marks."""
+    """Return the name that TensorBoard gives to a run; bytes that are not text become question marks."""
     name = directory.relative_to(root).as_posix()
     return name.encode(errors="replace").decode()
 
@@ -49,8 +49,8 @@ def read_events(directory: str | os.PathLike[str], told: Told) -> Iterator[Event
     """Yield the events of all files of one run in order, as far as they can be read.
 
     Args:
-        directory: The run's directory; it, or its files, may be gone by now.
-        told: Called with a sentence for each file that cannot be read, or not to its end.
+        directory: The run's directory. It, or its files, may have been deleted.
+        told: Called with a message for each file that cannot be read, or not to its end.
     """
     try:
         paths = list_event_files(directory)
@@ -79,7 +79,7 @@ def list_event_files(directory: str | os.PathLike[str]) -> list[pathlib.Path]:
 
 
 def _may_be_file(path: pathlib.Path) -> bool:
-    """Return whether a path is a file, or something that only opening shows not to be one."""
+    """Return whether a path is a file, or may be one as far as we can tell without opening it."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except OSError:
@@ -89,11 +89,11 @@ def _may_be_file(path: pathlib.Path) -> bool:
 def read_event_file(path: str | os.PathLike[str]) -> Iterator[Event]:
     """Yield the events of a file in order.
 
-    A file that ends within an event is normal, because its writer may still be at work: the
-    events before are yielded, and reading ends.
+    A file may end within an event, because its writer may still be running. The events before are
+    yielded, and reading ends.
 
     Raises:
-        FormatError: If a checksum, a length or an event is not as it should be.
+        FormatError: If a checksum, a length or an event is invalid.
     """
     with open(path, "rb") as stream:
         while True:

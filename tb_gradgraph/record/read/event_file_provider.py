@@ -1,4 +1,4 @@
-"""The part of TensorBoard's data provider that the reader needs, over event files, without TensorBoard."""
+"""A substitute for the part of TensorBoard's data provider that our reader needs. It reads event files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCALARS = "scalars"
 
 @dataclasses.dataclass(frozen=True)
 class _Datum:
-    """One record as TensorBoard's data provider gives it."""
+    """One record in the form of TensorBoard's data provider."""
 
     numpy: np.ndarray
 
@@ -34,7 +34,7 @@ class _Point:
 
 
 class EventFiles:
-    """The methods of TensorBoard's data provider that the reader calls; all is read once, at first."""
+    """The methods of TensorBoard's data provider that our reader calls. All files are read at the start."""
 
     def __init__(self, logdir: str | os.PathLike[str]) -> None:
         root = pathlib.Path(logdir)
@@ -50,7 +50,7 @@ class EventFiles:
             records, scalars = _read_values(directory, told.append)
             if records:
                 self._records[run], self._scalars[run] = records, scalars
-        #: What could not be read, one sentence each.
+        #: What could not be read, one message each.
         self.problems = tuple(dict.fromkeys(told))
 
     def rename(self, run: str, name: str) -> None:
@@ -104,7 +104,7 @@ def _read_values(
                 continue
             try:
                 number = _scalar_of(value)
-            except Exception as error:  # whatever another tool wrote
+            except Exception as error:  # another tool may have written anything
                 told(f"{directory}, scalar {value.tag[:200]!r}: {error or type(error).__name__}")
                 continue
             if number is not None:
@@ -119,7 +119,7 @@ def _is_record(value: Summary.Value) -> bool:
 
 
 def _scalar_of(value: Summary.Value) -> float | None:
-    """Return a scalar's number, as the old or the new API writes it; ``None`` for anything else.
+    """Return a scalar's number, written by the old or the new API; ``None`` for anything else.
 
     Raises:
         Exception: If a scalar's tensor is not one number.
@@ -129,7 +129,7 @@ def _scalar_of(value: Summary.Value) -> float | None:
     if value.metadata.plugin_data.plugin_name != _SCALARS or not value.HasField("tensor"):
         return None
     sizes = [dim.size for dim in value.tensor.tensor_shape.dim]
-    if any(size != 1 for size in sizes):  # one number may claim to stand for any amount
+    if any(size != 1 for size in sizes):  # a tensor may claim any number of elements
         raise FormatError(f"expected one number, got a tensor of shape {sizes[:8]}.")
     array = tensor_util.make_ndarray(value.tensor)
     if array.size != 1 or array.dtype.kind not in "fiub":

@@ -1,4 +1,4 @@
-"""Read what was logged straight from the event files, without running TensorBoard."""
+"""Read records directly from event files, without TensorBoard."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from tb_gradgraph.record.read.stored_table import LastColumns, StoredTable
 
 @dataclasses.dataclass(frozen=True)
 class LoggedRun:
-    """What one run directory holds.
+    """The contents of one run directory.
 
     Attributes:
-        name: Path below the log directory with forward slashes, ``.`` for itself.
-        sessions: One manifest for each writer's life, oldest first.
+        name: Path below the log directory with forward slashes; ``.`` for the log directory itself.
+        sessions: The manifest of each session, oldest first. Every writer begins a session.
         graphs: Structures by hash.
-        records: Sorted by tag, step, stage and backward pass; if a restarted session repeats
-            steps of an earlier one, the later session's count.
-        warnings: What could not be read, one sentence each.
-        hidden: Which records of earlier sessions are not among ``records``.
+        records: Sorted by tag, step, stage and backward pass. If a later session repeats steps of
+            an earlier one, its records replace those of the earlier one.
+        warnings: What could not be read, one message each.
+        hidden: Records of earlier sessions that are not among ``records``.
         earlier: Each session that has hidden records, by itself.
         gaps: Records that could not be written, for example while the disk was full.
-        ended: What ended a recording early, one sentence each.
+        ended: What ended a recording early, one message each.
     """
 
     name: str
@@ -52,7 +52,7 @@ class LoggedRun:
 
 
 def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
-    """Read every run below ``logdir`` that holds records of ours, sorted by name.
+    """Return every run below ``logdir`` that has records of ours, sorted by name.
 
     Raises:
         FileNotFoundError: If there is no such directory.
@@ -69,7 +69,7 @@ def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
 
 
 def read_run(directory: str | os.PathLike[str], name: str = ".") -> LoggedRun:
-    """Read one directory's event files; a damaged record costs only itself."""
+    """Read the event files of one directory. A damaged record costs only itself."""
     reading = _Reading()
     for event in read_events(directory, reading.warnings.append):
         reading.add_event(event)
@@ -77,7 +77,7 @@ def read_run(directory: str | os.PathLike[str], name: str = ".") -> LoggedRun:
 
 
 class _Reading:
-    """Records of one run as they come, by session."""
+    """Collects the records of one run, by session."""
 
     def __init__(self) -> None:
         self.manifests: dict[str, Manifest] = {}
@@ -91,7 +91,7 @@ class _Reading:
         self._whole_bytes = 0
 
     def add_event(self, event: Event) -> None:
-        """Take in what an event holds of ours, and skip the rest."""
+        """Add the records of ours in an event, and skip the rest."""
         for value in event.summary.value:
             tag = parse_tag(value.tag)
             if tag is not None and value.metadata.plugin_data.plugin_name == PLUGIN_NAME:
@@ -161,7 +161,7 @@ class _Reading:
 
 
 def _read_records(segment: Segment, columns: LastColumns, with_whole: bool) -> Iterator[Record]:
-    """Yield the records of a segment that is fully checked; tables are laid out when looked at."""
+    """Yield the records of a segment. It is fully checked; tables are expanded when they are read."""
     nothing: list[dict[int, np.ndarray]] = [{}] * len(segment)
     gradients, values = segment.whole() if with_whole else (nothing, nothing)
     columns.check(segment)

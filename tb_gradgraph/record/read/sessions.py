@@ -1,4 +1,4 @@
-"""Sessions of one run: which records count if sessions repeat steps, and which are hidden."""
+"""Join the sessions of one run: if they repeat steps, later records hide earlier ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_gradgraph.statistics import STAGES
 
 _STAGE_ORDER = {stage: number for number, stage in enumerate(STAGES)}
 
-#: What to do if hidden records should not be hidden.
+#: How to avoid that records are hidden.
 CURE = (
     "a script that resumes a training sets watch.step = n before its loop; a training that begins "
     "anew gets its own directory"
@@ -19,7 +19,7 @@ CURE = (
 
 
 class Locatable(Protocol):
-    """What says to which tag, step and backward pass it belongs."""
+    """A record, or its index, with the tag, step, backward pass and stage that it belongs to."""
 
     @property
     def tag(self) -> str: ...  # noqa: D102
@@ -44,10 +44,10 @@ class HiddenRecords:
     Attributes:
         tag: The records' tag.
         session: The session's name.
-        number: Which session of the run it is, from 1 on.
-        by: Which session hides them.
+        number: The number of the session in the run, from 1 on.
+        by: The number of the session that hides them.
         from_step: The step at which that session began.
-        records: How many are hidden.
+        records: How many records are hidden.
         steps: Their steps, each once, ascending.
     """
 
@@ -61,7 +61,7 @@ class HiddenRecords:
 
     @property
     def text(self) -> str:
-        """Say it in a sentence."""
+        """Return a sentence about them."""
         first, last = self.steps[0], self.steps[-1]
         span = (
             f"step {first}" if first == last else f"{len(self.steps):,} steps, {first} to {last},"
@@ -74,12 +74,12 @@ class HiddenRecords:
 
 
 def session_run(run: str, number: int) -> str:
-    """Name one session of a run, if it is shown by itself."""
+    """Return the name of one session of a run, when it is shown separately."""
     return f"{run} (session {number})"
 
 
 def find_hidden(sessions: Mapping[str, Sequence[Located]]) -> list[HiddenRecords]:
-    """Find what ``join_sessions`` leaves out, by tag and session; sessions by name."""
+    """Find the records that ``join_sessions`` leaves out, by tag and session."""
     names = sorted(sessions)
     firsts = [_first_steps(sessions[name]) for name in names]
     found = []
@@ -103,14 +103,14 @@ def find_hidden(sessions: Mapping[str, Sequence[Located]]) -> list[HiddenRecords
 
 
 def join_sessions(sessions: Iterable[Sequence[Located]]) -> list[Located]:
-    """Sort the records of several sessions, oldest session first, each in the order of writing.
+    """Join the records of several sessions and sort them by step.
 
-    Within a step they come in the order of its stages, and of the passes within a stage.
+    Sessions are given oldest first, and their records in the order of writing. Within a step, the
+    result is sorted by stage and then by backward pass.
 
-    From its first step of a tag on, a later session replaces an earlier one, because it
-    is a training restarted from a checkpoint. Within a session, a later record of the
-    same backward pass and stage replaces an earlier one: first the structure is
-    written, then the gradients.
+    From its first step of a tag on, a later session replaces earlier ones, because it is a training
+    that was restarted from a checkpoint. Within a session, a later record of the same backward pass
+    and stage replaces an earlier one, because the structure is written before the gradients.
     """
     kept: dict[str, dict[tuple[int, int, str], Located]] = {}
     for session in sessions:
@@ -136,7 +136,7 @@ def _place(record: Locatable) -> tuple[str, int, int, int]:
 
 
 def _began(session: str) -> str:
-    """Say when a session began, which its name tells."""
+    """Return when a session began, from its name."""
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(int(session[:14], 16) / 1e6))
     except (ValueError, OverflowError, OSError):

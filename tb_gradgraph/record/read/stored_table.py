@@ -1,4 +1,4 @@
-"""The tables of many records in little memory."""
+"""Hold the tables of many records in little memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
 
 class LastColumns:
-    """Decodes the columns of one segment at a time, and lets go of those of the segment before."""
+    """Decodes the columns of one segment at a time, and releases those of the previous segment."""
 
     def __init__(self) -> None:
         self._segment: Segment | None = None
         self._found: dict[str, StoredColumn | Presence] = {}
 
     def presence(self, segment: Segment) -> Presence:
-        """Return where gradients arrived."""
+        """Return which rows have a gradient."""
         return self._get(segment, "present", segment.presence)
 
     def column(self, segment: Segment, name: str) -> StoredColumn:
@@ -47,7 +47,7 @@ class LastColumns:
 
 
 class StoredTable(StatisticsTable):
-    """A table that is laid out anew each time it is looked at, so that many take little memory."""
+    """A table that is expanded each time it is read, so that many tables take little memory."""
 
     _columns: LastColumns
     _segment: Segment

@@ -1,1 +1,1 @@
-"""From records to event files."""
+"""Writes records to event files."""

@@ -1,4 +1,4 @@
-"""A fast CRC-32C for one event file: TensorBoard's own is a loop in Python, 6 MB/s under the GIL."""
+"""A fast CRC-32C for one event file. TensorBoard's own is a Python loop, at 6 MB/s under the GIL."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _SAMPLES = (b"", b"\x00", bytes(range(256)) * 5)
 
 
 def use_fast_checksum(file_writer: Any) -> bool:
-    """Make torch's file writer frame its records with google-crc32c, if that gives the same bytes.
+    """Make torch's file writer use google-crc32c for checksums, if that gives the same bytes.
 
-    Only the instance behind ``file_writer`` is changed. Anything unexpected,
-    such as other internals or a library without native code, leaves it as it is.
+    Only the instance behind ``file_writer`` is changed. If anything is unexpected, such as
+    different internals or a library without native code, nothing is changed.
 
     Returns:
         Whether the fast path is in use.
@@ -33,20 +33,20 @@ def use_fast_checksum(file_writer: Any) -> bool:
         if checksum is None or not _frames_alike(checksum):
             return False
         records.write = _fast_write(records._writer, checksum)
-    except Exception:  # whatever differs in this version, the stock path still works
+    except Exception:  # whatever differs in this version, torch's own code still works
         return False
     return True
 
 
 def _load_checksum() -> Callable[[bytes], int] | None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns if it has no native code
+        warnings.simplefilter("ignore")  # the library warns if it has no native code
         import google_crc32c
     return google_crc32c.value if google_crc32c.implementation == "c" else None
 
 
 def _fast_write(file: Any, checksum: Callable[[bytes], int]) -> Callable[[bytes], None]:
-    """Make a function that frames a record as ``RecordWriter.write`` does."""
+    """Return a function that frames a record in the same way as ``RecordWriter.write``."""
 
     def masked(content: bytes) -> int:
         crc = checksum(content)

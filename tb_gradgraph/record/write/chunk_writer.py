@@ -1,4 +1,4 @@
-"""Graphs and records in, summaries out, on one thread; nothing is written before the first record."""
+"""Turn graphs and records into summaries, on one thread. Nothing is written before the first record."""
 
 from __future__ import annotations
 
@@ -35,29 +35,30 @@ from tb_gradgraph.version import __version__
 
 AddSummary = Callable[[Summary, "int | None"], None]
 
-#: How many graphs wait for a record to be kept; beyond that the oldest is forgotten.
+#: How many graphs wait for their first record; beyond this the oldest one is dropped.
 MAX_WAITING_GRAPHS = 256
 
-#: A graph that changes at every step would flood the standard dashboard, which cannot draw large ones.
+#: Limits for the standard dashboard: graphs that change at every step would flood it, and it cannot
+#: draw large ones.
 MAX_DASHBOARD_GRAPHS = 8
 MAX_DASHBOARD_NODES = 20_000
 
 
 class SinkError(Exception):
-    """The user's writer did not take a summary; its own error is the cause."""
+    """The user's writer did not accept a summary; its own error is the cause."""
 
 
 class ChunkWriter:
-    """One session's encoder. Not thread-safe: the session calls it on its own thread.
+    """Encodes the records of one session. Not thread-safe: the session calls it on its own thread.
 
-    A record or graph that cannot be stored costs only itself, and ``take_lost`` names it.
-    SinkError says that the writer behind ``add_summary`` failed. While the disk is full, chunks
-    are left out, and the next chunk written says how many records that lost, and of which steps.
+    A record or graph that cannot be stored costs only itself, and ``take_lost`` names it. SinkError
+    is raised if the writer behind ``add_summary`` fails. While the disk is full, chunks are
+    dropped. The next chunk that is written says how many records were lost, and of which steps.
 
     Args:
         add_summary: Takes a summary and a step.
         clock: Seconds since the epoch.
-        disk: None if it is never full.
+        disk: The disk; None if it never gets full.
     """
 
     def __init__(
@@ -69,8 +70,8 @@ class ChunkWriter:
     ) -> None:
         self._disk = disk
         self._gap: Gap | None = None  # not reported yet
-        self._ended = ""  # not reported yet either
-        self._sent: dict[str, Gap | None] = {}  # by tag: what is lost if that chunk is
+        self._ended = ""  # not reported yet
+        self._sent: dict[str, Gap | None] = {}  # by tag: the gap that losing the chunk would leave
         self._add_summary = add_summary
         self._torch_version = torch_version
         self.process = Process()  # for the manifest
@@ -93,7 +94,7 @@ class ChunkWriter:
             self._graphs.popitem(last=False)
 
     def write_record(self, record: Record) -> None:
-        """Put a record into the open chunk, after its graph, and close the chunk if it is due."""
+        """Add a record to the open chunk, after its graph, and close the chunk if it is due."""
         if not self._admits(record):
             return
         if not self._is_stuck():
@@ -112,7 +113,7 @@ class ChunkWriter:
             return False
 
     def seconds_left(self) -> float | None:
-        """Say how long until :meth:`write_due` has something to do; ``None`` while nothing is open."""
+        """Return the seconds until :meth:`write_due` has something to do; ``None`` while no chunk is open."""
         return self._schedule.seconds_left(self._clock())
 
     def write_due(self) -> None:
@@ -129,7 +130,7 @@ class ChunkWriter:
         self._write_open(0.0)
 
     def write_end(self, why: str) -> None:
-        """Report that nothing more of some tag is recorded."""
+        """Report that recording of a tag has ended."""
         self._ended = shorten(f"{self._ended}; {why}" if self._ended else why, MAX_TAG_BYTES)
         self.write_pending()
 
@@ -163,7 +164,7 @@ class ChunkWriter:
         return size
 
     def settle(self) -> None:
-        """Note that what was added is in the file, waits for room, or is lost."""
+        """Note which added summaries are in the file, wait for room, or are lost."""
         self._take_dropped()
         self._sent.clear()
 
@@ -190,7 +191,7 @@ class ChunkWriter:
         return "" if self._disk is None else self._disk.fault
 
     def lose(self, why: str, record: Record | None = None) -> None:
-        """Note that something, such as a record, is not stored."""
+        """Note that a record or something else is not stored."""
         where = "" if record is None else f"{record.tag!r}, step {record.step}: "
         self._lost.append(where + why)
 
@@ -200,7 +201,7 @@ class ChunkWriter:
         return lost
 
     def _seal(self, records: list[Record]) -> Iterator[tuple[list[Record], Strings]]:
-        """Yield the chunk of all records, or several if one of them cannot be stored."""
+        """Yield one chunk of all records, or several chunks if one record cannot be stored."""
         if not records and self._gap is None and not self._ended:
             return
         try:
@@ -221,7 +222,7 @@ class ChunkWriter:
             yield records, strings
 
     def _introduce(self, record: Record) -> None:
-        """Write what has to come before a record, once."""
+        """Write what must come before a record (the manifest and its graph), once."""
         if not self._started:
             self._write_manifest()
         self._write_graphs(record)
@@ -256,7 +257,7 @@ class ChunkWriter:
             self.lose(f"its graph: {_named(error)}", record)
 
     def _publish_graph(self, record: Record, graph: Graph) -> None:
-        """Show the graph in the standard dashboard too, once for each tag."""
+        """Also write the graph for the standard dashboard, once for each tag."""
         published = self._published.setdefault(record.tag, set())
         if record.graph_hash in published or len(published) >= MAX_DASHBOARD_GRAPHS:
             return
@@ -281,7 +282,7 @@ def _named(error: Exception) -> str:
 
 
 def _columns_of(process: Process) -> dict[str, Any]:
-    """Return the manifest's columns; none for a process that is the only one."""
+    """Return the columns of the manifest; none if there is only one process."""
     if process == Process():
         return {}
     names, sizes, places = zip(*process.mesh) if process.mesh else ((), (), ())

@@ -1,4 +1,4 @@
-"""The user's own writer, torch's or tensorboardX's, as a place for summaries; neither is imported."""
+"""Write summaries to the user's own writer, torch's or tensorboardX's. Neither library is imported."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tb_gradgraph.record.write.patient_file import PatientFile, make_patient
 
 
 class WriterSink:
-    """A user's SummaryWriter, torch's or tensorboardX's, or a subclass of either.
+    """Wraps a user's SummaryWriter: torch's or tensorboardX's, or a subclass of either.
 
-    It asks for the file writer anew at each call, because both libraries replace it when a
-    closed writer is used again.
+    It gets the file writer again at each call, because both libraries replace it when a closed
+    writer is used again.
 
     Args:
-        writer: Not kept alive longer than the sink. Only the checksum function of its own event
-            file is changed, and that it waits while the disk is full.
-        caller: The public function that errors name, such as ``"watch()"``.
+        writer: The user's writer. It is not kept alive longer than the sink. Two things of its own
+            event file are changed: the checksum function, and that it waits while the disk is full.
+        caller: The public function to name in errors, such as ``"watch()"``.
 
     Raises:
         WriterError: If the writer is closed or of an unknown kind.
@@ -44,21 +44,21 @@ class WriterSink:
         self._file_writer()
 
     def add_summary(self, summary: Summary, step: int | None) -> None:
-        """Put a summary into the event file's queue; WriterError if the writer was closed."""
+        """Add a summary to the queue of the event file; raise WriterError if the writer was closed."""
         file_writer = self._file_writer()
         file_writer.add_summary(_in_writers_protos(summary, file_writer), step)
 
     def flush(self) -> None:
-        """Wait until everything is in the file; WriterError if the writer was closed."""
+        """Wait until everything is in the file; raise WriterError if the writer was closed."""
         self._file_writer().flush()
 
     @property
     def fault(self) -> str:
-        """Return why the event file could not be written the last time that failed."""
+        """Return why the last failed attempt to write the event file failed."""
         return "" if self._file is None else self._file.fault
 
     def is_stuck(self, patience: float | None = None) -> bool:
-        """Say whether events wait for room on the disk, as PatientFile does."""
+        """Say whether events wait for disk space, as PatientFile does."""
         return self._file is not None and self._file.is_stuck(patience)
 
     def take_dropped(self) -> list[str]:
@@ -80,7 +80,7 @@ class WriterSink:
 
 
 def _in_writers_protos(summary: Summary, file_writer: Any) -> Any:
-    """Parse the summary again if the writer has its own message classes, as tensorboardX does."""
+    """Convert the summary if the writer has message classes of its own, as tensorboardX does."""
     package = type(file_writer).__module__.partition(".")[0]
     protos = sys.modules.get(f"{package}.proto.summary_pb2")
     if package == "tensorboard" or protos is None:

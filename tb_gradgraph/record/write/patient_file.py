@@ -1,4 +1,4 @@
-"""The event file while its disk is full: torch's writer waits for room instead of failing."""
+"""Let torch's writer wait while the disk of its event file is full, instead of failing."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from typing import Any
 
 from tensorboard.compat.proto.event_pb2 import Event
 
-#: Seconds between unasked attempts to write again.
+#: Seconds between automatic attempts to write again.
 RETRY_SECONDS = 2.0
-#: How many bytes of events wait for room; beyond that new ones are lost.
+#: How many bytes of events wait for disk space; beyond this, new events are lost.
 WAITING_BYTES = 4 * 2**20
 
 _GONE = -1  # instead of a file's length
-_HEAD, _FOOT = 12, 4  # around an event: length and checksum before it, checksum after it
+_HEAD, _FOOT = 12, 4  # bytes around an event: length and checksum before, checksum after
 
 
 def make_patient(file_writer: Any) -> PatientFile | None:
-    """Put a PatientFile into torch's file writer, once; None if its internals are different.
+    """Put a PatientFile into torch's file writer, once. Return None if its internals are different.
 
-    Its thread ends at the first OSError, and from then on every call of the user's writer raises.
+    Without this, the writer's thread ends at the first OSError, and then every call of the user's
+    writer raises.
     """
     try:
-        # Not above: if TensorFlow is installed the writer takes its files from there.
+        # Imported here, because the writer uses TensorFlow's files if TensorFlow is installed.
         from tensorboard.compat.tensorflow_stub.io.gfile import GFile, LocalFileSystem
 
         records = file_writer.event_writer._async_writer._writer
@@ -38,20 +39,20 @@ def make_patient(file_writer: Any) -> PatientFile | None:
         if type(file) is not GFile or type(file.fs) is not LocalFileSystem:
             return None
         records._writer = PatientFile(file)
-    except Exception:  # whatever differs in this version, it writes as before
+    except Exception:  # whatever differs in this version, the writer works as before
         return None
     return records._writer
 
 
 class PatientFile:
-    """Takes one framed event a call and appends it to the file, now or when there is room again.
+    """Takes one framed event per call and appends it to the file, now or when there is disk space again.
 
-    A file that is gone raises as it does without this. If an event fitted only in part, its rest
-    comes first later on, so that the file is always the beginning of what a reader expects.
-    Any thread may call.
+    A deleted file raises the same error as without this. If only a part of an event was written,
+    the rest of it is written first later. So the file is always a valid beginning of the log. Any
+    thread may call the methods.
 
     Args:
-        file: TensorBoard's, which opens and closes the file at each write.
+        file: TensorBoard's file object, which opens and closes the file at each write.
     """
 
     def __init__(self, file: Any) -> None:
@@ -60,15 +61,15 @@ class PatientFile:
         self._lock = threading.RLock()
         self._waiting: collections.deque[bytes] = collections.deque()
         self._waiting_bytes = 0
-        self._done = 0  # how many bytes of the first event are in the file
-        self._size: int | None = None  # the file's size then
+        self._done = 0  # bytes of the first waiting event that are in the file
+        self._size: int | None = None  # the size of the file at that time
         self._tried = 0.0
         self._dropped: list[str] = []
         self._has_warned = False
         self.fault = ""
 
     def write(self, framed: bytes) -> None:
-        """Append an event, or keep it until there is room."""
+        """Append an event, or keep it until there is disk space."""
         with self._lock:
             if self.is_stuck(RETRY_SECONDS):
                 self._keep(framed)
@@ -79,10 +80,10 @@ class PatientFile:
                 self._keep(framed)
 
     def is_stuck(self, patience: float | None = None) -> bool:
-        """Say whether events wait for room, after another attempt if the last one is old.
+        """Say whether events wait for disk space, after another attempt if the last one is old.
 
         Args:
-            patience: Seconds that the last attempt must be ago; None for no attempt.
+            patience: Try again if the last attempt was so many seconds ago; None: do not try.
         """
         with self._lock:
             if patience is not None and time.monotonic() - self._tried >= patience:
@@ -102,7 +103,7 @@ class PatientFile:
             self._file.flush()
 
     def close(self) -> None:
-        """Close the file; remove an event that is there only in part."""
+        """Close the file; remove an event that was written only in part."""
         with self._lock:
             with contextlib.suppress(OSError):
                 self._resume()
@@ -122,7 +123,7 @@ class PatientFile:
         while self._waiting:
             framed = self._waiting[0]
             if self._done and self._length() not in (self._size, None):
-                self._drop(framed)  # somebody else has changed the file
+                self._drop(framed)  # another program has changed the file
             else:
                 self._done += self._append(framed[self._done :])
                 if self._done < len(framed):
@@ -145,7 +146,7 @@ class PatientFile:
             self._dropped.extend(tag for tag in tags if tag.startswith("gradgraph/"))
 
     def _append(self, content: bytes) -> int:
-        """Append the event and return how many of its bytes are then in the file."""
+        """Append the event; return how many of its bytes are in the file afterwards."""
         before = self._length()
         try:
             self._file.write(content)
@@ -159,7 +160,7 @@ class PatientFile:
         return len(content)
 
     def _find_done(self, content: bytes, before: int | None) -> int | None:
-        """Return how much of ``content`` was appended; None if that is unknown, or the file is gone."""
+        """Return how much of ``content`` was appended; None if that is unknown or the file was deleted."""
         self._size = after = self._length()
         if before is None or after is None:
             return 0 if before is after else None
@@ -167,7 +168,7 @@ class PatientFile:
         if before == _GONE or not 0 <= done <= len(content):
             return None
         if done and not self._holds(before, content[:done]):
-            os.truncate(self._path, before)  # it was lengthened first, and not written afterwards
+            os.truncate(self._path, before)  # the file was extended but not written
             self._size = before
             return 0
         return done
@@ -178,7 +179,7 @@ class PatientFile:
             return file.read(len(content)) == content
 
     def _length(self) -> int | None:
-        """Return the file's size; None if it may not be known."""
+        """Return the size of the file; None if it cannot be read."""
         try:
             return os.stat(self._path).st_size
         except (FileNotFoundError, NotADirectoryError):
@@ -188,7 +189,7 @@ class PatientFile:
 
     def _tell(self, error: OSError) -> None:
         self.fault = (
-            f"{type(error).__name__}: {error.strerror or error}"  # it goes into the log, so no path
+            f"{type(error).__name__}: {error.strerror or error}"  # without the path: it is logged
         )
         if not self._has_warned:
             self._has_warned = True
@@ -203,8 +204,8 @@ _logger = logging.getLogger(__name__)
 
 
 def warn(text: str) -> None:
-    """Warn the user; if the user's filters make that an error, log it."""
+    """Warn the user. If the user's filters turn the warning into an error, log it."""
     try:
         warnings.warn(f"tb_gradgraph: {text}", RuntimeWarning, stacklevel=3)
-    except RuntimeWarning:  # training goes on anyway
+    except RuntimeWarning:  # the training must go on
         _logger.error("tb_gradgraph: %s", text)

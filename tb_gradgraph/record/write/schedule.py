@@ -1,4 +1,4 @@
-"""When a chunk of records is closed, and which records a large session keeps."""
+"""Decide when a chunk of records is closed, and which records a large session keeps."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from tb_gradgraph.graph import Record
 from tb_gradgraph.statistics import HISTOGRAM_BINS, NONFINITE_COLUMNS, STATISTICS
 
 CHUNK_BYTES = 2**20
-#: A chunk closes at this age in seconds, later at this share of the session's age, at most so old.
+#: A chunk is closed at this age in seconds; in a long session at this share of the session's age;
+#: always at the maximum age.
 FIRST_AGE = 5.0
 AGE_SHARE = 0.01
 LAST_AGE = 300.0
 
-#: Each time this much more is written, only every second of the steps kept so far is kept from then on.
+#: Whenever so many more bytes are written, the number of steps that are kept is halved from then on.
 BUDGET_BYTES = 200 * 10**6
 BUDGET_RECORDS = 2000
 
 _RECORD_BYTES = 64
-_ROW_BYTES = 4 * len(STATISTICS) + 2 * HISTOGRAM_BINS  # for a row where a gradient arrived
+_ROW_BYTES = 4 * len(STATISTICS) + 2 * HISTOGRAM_BINS  # per row with a gradient
 
 
 def record_bytes(record: Record) -> int:
@@ -36,10 +37,10 @@ def has_nonfinite(record: Record) -> bool:
 
 
 class ChunkSchedule:
-    """Decides, record by record and second by second; times are seconds on one clock.
+    """Decides which records are kept, and when a chunk is closed. Times are seconds on one clock.
 
-    Used on one thread only. What was written bounds the cadence: past each budget the
-    stride doubles, and with it the age of chunks.
+    Used on one thread only. Each time a further budget of bytes was written, the stride doubles,
+    and so does the age of chunks.
     """
 
     def __init__(self, start_time: float) -> None:
@@ -48,9 +49,9 @@ class ChunkSchedule:
         self._pending_bytes = 0
         self._bytes_written = 0
         self._records_written = 0
-        self._ratio = 1.0  # the last chunk's compressed size, over the estimate
+        self._ratio = 1.0  # compressed size of the last chunk, divided by the estimate
         self._steps: dict[str, tuple[int, int]] = {}  # tag -> (last step, how many before it)
-        self._nonfinite: set[str] = set()  # tags whose last record was not finite
+        self._nonfinite: set[str] = set()  # tags whose last record had non-finite gradients
         self._urgent = False
 
     @property
@@ -60,10 +61,10 @@ class ChunkSchedule:
         return 2 ** min(int(spent), 30)
 
     def admits(self, record: Record) -> bool:
-        """Say whether to keep a record, and count it as pending if so.
+        """Return whether to keep a record. If so, count it as pending.
 
-        A tag's first record that is not finite is always kept and closes the chunk, because it
-        may be the last thing that a training does.
+        The first record of a tag with a non-finite gradient is always kept and closes the chunk,
+        because the training may end right after it.
         """
         last, count = self._steps.get(record.tag, (record.step, 0))
         count += record.step != last
@@ -84,7 +85,7 @@ class ChunkSchedule:
         return not was_nonfinite
 
     def seconds_left(self, now: float) -> float | None:
-        """Say how long the open chunk may stay open; ``None`` while nothing is pending."""
+        """Return how many seconds the chunk may stay open; ``None`` while nothing is pending."""
         if not self._pending_bytes:
             return None
         if self._opened is None:
@@ -95,7 +96,7 @@ class ChunkSchedule:
         return max(0.0, self._opened + age - now)
 
     def spend(self, size: int) -> None:
-        """Note that a record of ``size`` bytes, a graph or a chunk, was written."""
+        """Note that a graph or a chunk of ``size`` bytes was written."""
         self._bytes_written += size
         self._records_written += 1
 

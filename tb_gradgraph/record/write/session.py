@@ -1,4 +1,4 @@
-"""One writer's life: records come in on the training's thread and are written on another."""
+"""A session: it takes records on the training's thread, and writes them on another thread."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ from tb_gradgraph.record.write.session_thread import SessionThread
 
 
 class Holder(Protocol):
-    """Holds records back until it knows more about their step."""
+    """Holds records back until more is known about their step."""
 
     def hand_over(self) -> None:
-        """Write them. Called in a signal handler; must not raise or wait for a lock."""
+        """Write them. It is called in a signal handler, so it must not raise or wait for a lock."""
 
 
 class Session:
-    """Takes graphs and records, and hands summaries to ``add_summary`` on a daemon thread.
+    """Takes graphs and records, and passes summaries to ``add_summary`` on a daemon thread.
 
-    Nothing is written before the first record. A failure of the writer gives one warning
-    and ends the session; it is never raised here. A record that cannot be stored costs
-    only itself. What is pending is written when the interpreter exits, and on SIGTERM if
-    nobody else handles it. A forked child, a copy and an unpickled session write nothing.
+    Nothing is written before the first record. A failure of the writer gives one warning and ends
+    the session; it is never raised here. A record that cannot be stored costs only itself. Pending
+    records are written when the interpreter exits, and on SIGTERM if no other handler is installed.
+    A session in a forked child, a copy, or an unpickled session writes nothing.
 
     Args:
-        add_summary: Takes a TensorBoard summary and a step; called on one other thread.
-        flush_writer: Called on that thread after each chunk, so that TensorBoard sees it.
+        add_summary: Takes a TensorBoard summary and a step. It is called on the session's thread
+            only.
+        flush_writer: Called on the same thread after each chunk, so that TensorBoard can read it.
         torch_version: Kept in the session's manifest.
         clock: Seconds since the epoch.
-        disk: Knows whether what was added waits for room; recording then pauses.
+        disk: Says whether summaries wait for disk space. Recording pauses while they do.
     """
 
     def __init__(
@@ -56,21 +57,21 @@ class Session:
         self._graphs: set[str] = set()
         self._holders: weakref.WeakSet[Holder] = weakref.WeakSet()
         shutdown.add(self)
-        # A session dropped without close() still writes what it has.
+        # A session that is deleted without close() still writes its records.
         weakref.finalize(self, self._thread.stop).atexit = False
 
     @property
     def name(self) -> str:
-        """The session's part of its tags."""
+        """The name of the session, which is a part of its tags."""
         return self._writer.session
 
     def describe(self, process: Process) -> None:
-        """Say, before the first record, whose session it is, for its manifest."""
+        """Set the process of the session for its manifest. Call it before the first record."""
         self._writer.process = process
 
     @property
     def failure(self) -> BaseException | None:
-        """What ended the session early, if anything did."""
+        """The error that ended the session early, if there was one."""
         return self._thread.failure
 
     @property
@@ -79,7 +80,7 @@ class Session:
         return not self._closed and self.failure is None and self._pid == os.getpid()
 
     def write_graph(self, tag: str, graph: Graph) -> None:
-        """Hand over a graph, which is written once, before its first record.
+        """Queue a graph, which is written once, before its first record.
 
         With that record it also appears in the standard Graphs dashboard, as
         ``gradgraph/<tag>``.
@@ -93,20 +94,20 @@ class Session:
             self._thread.put(lambda writer: writer.write_graph(graph))
 
     def write_record(self, record: Record) -> None:
-        """Queue a record and return; its arrays must not change afterwards.
+        """Queue a record. Its arrays must not change afterwards.
 
-        While the disk is so slow that 256 MiB of records wait, records are left out, with
-        one warning.
+        If the disk is so slow that 256 MiB of records wait, further records are dropped, with one
+        warning.
         """
         if self.is_open:
             self._thread.put(lambda writer: writer.write_record(record), record_bytes(record))
 
     def write_later(self, make: Callable[[], Iterable[Record]], size: int = 0) -> None:
-        """Queue records that are made on the session's thread, where it may wait for a device.
+        """Queue a function that makes records on the session's thread, where it may wait for a device.
 
         Args:
             make: Returns the records; called once.
-            size: An estimate of the bytes that wait with it.
+            size: An estimate of the bytes that it keeps alive.
         """
 
         def write(writer: ChunkWriter) -> None:
@@ -117,7 +118,7 @@ class Session:
             self._thread.put(write, size)
 
     def write_end(self, why: str) -> None:
-        """Write into the log a sentence that says that nothing more of some tag is recorded."""
+        """Write a sentence to the log which says that recording of a tag has ended."""
         if self.is_open:
             self._thread.put(lambda writer: writer.write_end(why))
 
@@ -132,10 +133,10 @@ class Session:
                 holder.hand_over()
 
     def flush(self, timeout: float | None = None) -> None:
-        """Wait until everything given so far is in the event file.
+        """Wait until everything queued so far is in the event file.
 
         Args:
-            timeout: Seconds to wait at most; ``None``: as long as it takes.
+            timeout: The maximum number of seconds to wait; ``None`` for no limit.
         """
         if self._pid == os.getpid():
             self._thread.flush(timeout)

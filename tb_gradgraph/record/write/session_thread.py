@@ -12,14 +12,14 @@ from collections.abc import Callable
 from tb_gradgraph.record.write.chunk_writer import ChunkWriter, SinkError
 from tb_gradgraph.record.write.patient_file import warn
 
-#: How many bytes of records wait for the disk; beyond that new ones are left out, to save memory.
+#: How many bytes of records wait for the disk. Beyond this, new records are dropped to save memory.
 MAX_QUEUED_BYTES = 256 * 2**20
 
 Job = Callable[[ChunkWriter], None]
 
 
 class SessionThread:
-    """Owns a ChunkWriter; starts with the first job and knows no session, so as not to keep it alive.
+    """Runs a ChunkWriter. It starts with the first job. It has no reference to the session.
 
     The first failure of the user's writer is kept in ``failure``, with a warning; later jobs are
     dropped. A record that cannot be made or stored costs only itself, with one warning.
@@ -31,13 +31,13 @@ class SessionThread:
         self._flush_writer = flush_writer
         self._jobs: queue.SimpleQueue[tuple[Job, int, threading.Event | None]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._lock = threading.RLock()  # a garbage collection meanwhile may add something too
+        self._lock = threading.RLock()  # reentrant: a garbage collection inside may add a job
         self._queued_bytes = 0
         self._left_out = 0
         self._lost = 0
 
     def put(self, job: Job, size: int = 0) -> None:
-        """Queue a job that keeps ``size`` bytes alive, or leave it out if too many wait."""
+        """Queue a job that keeps ``size`` bytes alive, or drop it if too many bytes wait."""
         with self._lock:
             fits = not self._queued_bytes or self._queued_bytes + size <= MAX_QUEUED_BYTES
             self._queued_bytes += size if fits else 0
@@ -52,7 +52,7 @@ class SessionThread:
     def flush(self, timeout: float | None = None) -> None:
         """Wait until all jobs are done and their summaries are in the file.
 
-        Takes no lock, so that a signal handler may call it.
+        It takes no lock, so a signal handler may call it.
         """
         thread = self._thread
         if thread is None or thread is threading.current_thread():
@@ -61,7 +61,7 @@ class SessionThread:
         self._jobs.put((ChunkWriter.write_pending, 0, done))
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         while thread.is_alive() and (left := deadline - time.monotonic()) > 0:
-            if done.wait(min(left, 0.2)):  # in parts, because the thread may end
+            if done.wait(min(left, 0.2)):  # in short waits, because the thread may end
                 return
 
     def stop(self) -> None:
@@ -123,12 +123,12 @@ class SessionThread:
     def _fail(self, error: BaseException | None) -> None:
         self.failure = error
         warn(f"recording stopped, training goes on: {type(error).__name__}: {error}")
-        with contextlib.suppress(Exception):  # what came before may still be written
+        with contextlib.suppress(Exception):  # earlier records may still be written
             self._writer.write_pending()
             self._flush_writer()
 
     def _tell_lost(self) -> None:
-        """Warn of the first lost record, and at the end of how many were lost."""
+        """Warn of the first lost record, and at the end of the number of lost records."""
         lost = self._writer.take_lost()
         if lost and not self._lost:
             warn(f"a record could not be stored, but the others are: {lost[0]}")

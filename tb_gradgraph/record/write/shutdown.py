@@ -1,4 +1,4 @@
-"""Sessions still open when the process ends: written at exit and, if nobody objects, on SIGTERM."""
+"""Write open sessions when the process ends: at exit and, if no other handler is installed, on SIGTERM."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import weakref
 from types import FrameType
 from typing import Protocol
 
-#: How long a SIGTERM may wait for the disk, in seconds; the sender may follow up with SIGKILL.
+#: How many seconds a SIGTERM may wait for the disk. The sender may send SIGKILL soon after.
 SIGTERM_PATIENCE = 5.0
 
 
 class Closable(Protocol):
-    """What a session is, as seen from here."""
+    """The methods of a session that this module needs."""
 
     def flush(self, timeout: float | None = None) -> None:
-        """Wait until everything given so far is written."""
+        """Wait until everything queued so far is written."""
 
     def collect(self) -> None:
-        """Take in what others hold back for it, because the process is about to end."""
+        """Collect the records that holders hold back, because the process is about to end."""
 
     def close(self) -> None:
         """Write what is pending and end."""
@@ -36,8 +36,8 @@ _exits: weakref.WeakKeyDictionary[Closable, functools.partial] = weakref.WeakKey
 def add(session: Closable) -> None:
     """Close a session at exit.
 
-    Each session is registered anew: exit functions run in reverse order, so this one runs
-    before that of the writer, which was made earlier.
+    Each session is registered separately. Exit functions run in reverse order, so this one runs
+    before that of the writer, which was registered earlier.
     """
     _open.add(session)
     _exits[session] = functools.partial(_close, weakref.ref(session))
@@ -62,7 +62,7 @@ def _close(session: weakref.ref[Closable]) -> None:
 
 
 def _take_sigterm() -> None:
-    """Handle SIGTERM if its default would end the process, and only if Python lets us."""
+    """Install a SIGTERM handler if the default handler is in place, and if Python allows it."""
     if threading.current_thread() is not threading.main_thread():
         return
     with contextlib.suppress(ValueError, OSError):
@@ -77,7 +77,7 @@ def _give_back_sigterm() -> None:
 
 
 def _on_sigterm(number: int, frame: FrameType | None) -> None:
-    """Write what is pending, then end as the default would have."""
+    """Write what is pending, and then end the process as the default handler would."""
     for session in list(_open):
         session.collect()
         session.flush(SIGTERM_PATIENCE)

@@ -1,1 +1,1 @@
-"""What several routes show, taken from the records."""
+"""Collects from the records what several routes show."""

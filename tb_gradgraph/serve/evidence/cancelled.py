@@ -1,4 +1,4 @@
-"""Rows whose gradient is only rounding, and so no measure for the others."""
+"""Find rows whose gradient is only rounding, so that they do not affect the color scale."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def list_cancelled(reader: Reader, run: RunView, first: Entry) -> list[int]:
     """List the parameters whose gradient cancels out, such as a bias's before a normalization.
 
     Args:
-        reader: Where records come from; it keeps the list.
+        reader: The source of records; it also caches the list.
         run: The run.
-        first: The graph's first record, which decides for all.
+        first: The graph's first record, whose result is used for all records.
     """
     if first.graph_hash not in run.graphs:
         return []

@@ -1,4 +1,4 @@
-"""Which other recorded steps of a tag have findings that the shown one lacks."""
+"""Find other recorded steps of a tag with findings that the shown step does not have."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from tb_gradgraph.diagnose import KINDS, Finding
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
 
-#: How many steps are examined: in a longer training the first, the last, and some spread evenly.
+#: How many steps are examined. In a longer training these are the first, the last, and some in between.
 MOST_EXAMINED = 64
 
-#: How many rows of all steps are examined, some seconds the first time: fewer steps of a large graph.
+#: How many rows of all steps are examined, which takes some seconds the first time. Of a large
+#: graph fewer steps are examined.
 _MOST_ROWS = 200_000
 _LEAST_EXAMINED = 8
 
-#: How many are listed at most, the earliest ones.
+#: How many steps are listed at most; these are the earliest ones.
 MOST_LISTED = 12
 
-#: For this many records of the shown step, findings are not repeated for other steps.
+#: So many records of the shown step are searched for findings that are not repeated for other steps.
 _MOST_STAGES = 8
 
 Found = dict[str, Any]  # a finding as it is sent
@@ -38,19 +39,19 @@ def list_elsewhere(
     found: Sequence[Found],
     find: Callable[[Entry], Sequence[Finding]],
 ) -> list[dict[str, Any]]:
-    """List other steps with errors and warnings that are not among ``found``, each at its first step.
+    """List errors and warnings of other steps that are not among ``found``, each at its first step.
 
     Args:
-        reader: Where records come from; it keeps what was found in them.
+        reader: The source of records; it also caches the findings.
         run: The run.
         entry: The shown record.
         found: What was found in the shown record.
-        find: Finds what looks wrong in a record.
+        find: Returns the findings of a record.
     """
     entries = run.records[entry.tag]
     known = {_sort_of(finding) for finding in found}
     for stage in [one for one in entries if one.step == entry.step][:_MOST_STAGES]:
-        if stage.graph_hash in run.graphs:  # findings at the step's other stages are known too
+        if stage.graph_hash in run.graphs:  # findings at other stages of the step are known too
             known.update(_sort_of(one) for one in _kept(reader, run, stage, find))
     listed = []
     for other in _examined(reader, run, entries):
@@ -77,9 +78,10 @@ def _sort_of(finding: Found) -> tuple[str, str]:
 
 
 def _examined(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Return a record of each step to examine, in the order of steps.
+    """Return one record of each step to examine, in the order of steps.
 
-    Their distance is a power of two, so that a running training's are already examined.
+    The distance between these steps is a power of two. In a running training, most of them were
+    then examined before.
     """
     of_step: dict[int, Entry] = {}
     for entry in entries:
@@ -99,7 +101,7 @@ def _examined(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Iterato
 def _kept(
     reader: Reader, run: RunView, entry: Entry, find: Callable[[Entry], Sequence[Finding]]
 ) -> list[Found]:
-    """Return the errors and warnings of a record; found once, until its step has further records."""
+    """Return the errors and warnings of a record. They are cached until its step gets further records."""
     count = sum(one.step == entry.step for one in run.records[entry.tag])
     key = (run.name, "findings", entry.chunk, entry.segment, entry.position, count)
 

@@ -1,4 +1,4 @@
-"""A graph's structure as columns of JSON."""
+"""Convert a graph's structure to columns in JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tb_gradgraph.record import Process, dashboard_names, tell_part
 
 
 def graph_columns(graph: Graph, graph_hash: str, process: Process | None = None) -> dict[str, Any]:
-    """Return what the ``graph`` route answers; ``process`` wrote the graph."""
+    """Return the answer of the ``graph`` route; ``process`` wrote the graph."""
     slots = [slot for node in graph.nodes for slot in node.slots]
     return {
         "hash": graph_hash,
@@ -39,7 +39,7 @@ def graph_columns(graph: Graph, graph_hash: str, process: Process | None = None)
 
 
 def _part_columns(slots: Sequence[Slot], process: Process | None) -> dict[str, list[str]]:
-    """Say of which slots only a part is recorded; nothing if all are whole."""
+    """Return the slots of which only a part is recorded; nothing if all are complete."""
     if not any(slot.placement for slot in slots):
         return {}
     return {

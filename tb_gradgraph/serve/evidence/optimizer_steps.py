@@ -1,4 +1,4 @@
-"""The optimizer's step that a record belongs to, joined from the records of all its stages."""
+"""Read the optimizer's step that a record belongs to, from the records of all its stages."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
 from tb_gradgraph.statistics import StatisticsTable
 
-#: How many other steps to search for parameters an optimizer owns; with several each may step rarely.
+#: How many other steps to search for parameters that an optimizer updates. With several optimizers,
+#: each may step rarely.
 _ASKED = 16
 
 
 @dataclasses.dataclass(frozen=True)
 class StepOfGraph:
-    """What was recorded of a step, and the graph whose rows it has."""
+    """The recorded tables of a step, and the graph that defines their rows."""
 
     graph_hash: str
     graph: Graph
@@ -26,14 +27,14 @@ class StepOfGraph:
 
 
 def read_optimizer_step(reader: Reader, run: RunView, entry: Entry) -> StepOfGraph | None:
-    """Read what became of the gradients at the step of a record; ``None`` if nothing is known."""
+    """Return the optimizer's step of a record; ``None`` if nothing is known about it."""
     of_step = [one for one in run.records[entry.tag] if one.step == entry.step]
     entries = [one for one in of_step if one.stage != "backward"]
     if not entries or entries[-1].graph_hash not in run.graphs:
         return None
     graph_hash = entries[-1].graph_hash
     tables: dict[str, StatisticsTable] = {}
-    only_pass = len(of_step) - len(entries) == 1  # it gave the step's whole gradient
+    only_pass = len(of_step) - len(entries) == 1  # then it gave the whole gradient of the step
     for one in of_step if only_pass else entries:
         if one.graph_hash == graph_hash:
             tables[one.stage] = _join(tables.get(one.stage), reader.table(run, one))
@@ -45,7 +46,7 @@ def read_optimizer_step(reader: Reader, run: RunView, entry: Entry) -> StepOfGra
 
 
 def rows_without_optimizer(reader: Reader, run: RunView, entry: Entry) -> list[int]:
-    """List the rows that have no gradient in a record because no optimizer of the watch has them."""
+    """List the rows that have no gradient in a record because they are in no optimizer of the watch."""
     if entry.stage not in ("clipped", "applied"):
         return []
     found = read_optimizer_step(reader, run, entry)
@@ -55,7 +56,7 @@ def rows_without_optimizer(reader: Reader, run: RunView, entry: Entry) -> list[i
 
 
 def _updated_elsewhere(reader: Reader, run: RunView, entry: Entry, graph: Graph) -> frozenset[int]:
-    """Return the rows of parameters that an optimizer had at the tag's other steps."""
+    """Return the rows of parameters that an optimizer updated at other steps of the tag."""
     applied = [one for one in run.records[entry.tag] if one.stage == "applied"]
     asked = applied[:: -(-len(applied) // _ASKED)] if len(applied) > _ASKED else applied
     keys: set[str] = set()
@@ -68,7 +69,7 @@ def _updated_elsewhere(reader: Reader, run: RunView, entry: Entry, graph: Graph)
 
 
 def _join(first: StatisticsTable | None, second: StatisticsTable) -> StatisticsTable:
-    """Join what several optimizers did at one stage of a step; the later wins."""
+    """Join the tables of several optimizers at one stage of a step. Later ones replace earlier ones."""
     if first is None:
         return second
     later = second.present | updated_rows(second)

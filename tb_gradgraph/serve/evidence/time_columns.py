@@ -1,4 +1,4 @@
-"""When records were made, as columns."""
+"""Convert the times of records to columns."""
 
 from __future__ import annotations
 

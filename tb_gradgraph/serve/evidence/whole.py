@@ -1,4 +1,4 @@
-"""Tensors kept whole, the small ones beside the statistics."""
+"""List tensors kept whole. The small ones are sent together with the statistics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_gradgraph.serve.request.frames import flat_numbers
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
 
-#: The most elements of whole tensors that one header has.
+#: How many elements of whole tensors one header holds at most.
 WHOLE_ELEMENTS = 2**18
 
 What = Literal["gradient", "value"]
@@ -23,7 +23,7 @@ WHAT: tuple[What, ...] = ("gradient", "value")
 class _Kept:
     """One tensor that is kept whole."""
 
-    record: int  # its place among those asked for
+    record: int  # its index among the requested records
     row: int
     what: What
     array: np.ndarray
@@ -32,10 +32,11 @@ class _Kept:
 def list_whole(
     reader: Reader, run: RunView, entries: Sequence[Entry], rows: Sequence[int | None] | None = None
 ) -> tuple[list[dict[str, Any]], list[tuple[int, int, What]]]:
-    """List whole tensors of given rows (of all if None), the smallest first while there is room.
+    """List whole tensors of the given rows (None: all), as many as fit, preferring small ones.
 
     Returns:
-        One item for each record and row, in that order; and record, row and kind of those left out.
+        One item for each record and row, in that order. Also record, row and kind of each tensor
+        that is left out.
     """
     kept = list(_list_kept(reader, run, entries, rows))
     items: dict[tuple[int, int], dict[str, Any]] = {}

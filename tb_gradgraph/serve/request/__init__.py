@@ -1,1 +1,1 @@
-"""What a request asks for, and the form of its answer."""
+"""The parameters of a request, and the form of its answer."""

@@ -1,4 +1,4 @@
-"""What a route answers, before it becomes an HTTP response."""
+"""The answer of a route, before it becomes an HTTP response."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BINARY = "application/octet-stream"
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """An answer's content; an iterable is sent piece by piece."""
+    """The content of an answer. An iterable is sent in parts."""
 
     content: bytes | Iterable[bytes]
     content_type: str

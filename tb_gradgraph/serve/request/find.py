@@ -1,4 +1,4 @@
-"""What a request's parameters name: a run, a tag's records, one record, a graph."""
+"""Find what the parameters of a request name: a run, the records of a tag, one record, or a graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_gradgraph.serve.runs.reader import Reader
 
 
 def find_run(reader: Reader, parameters: Parameters) -> RunView:
-    """Find the run called ``run``; 404 if it has no records of ours."""
+    """Find the run named by the parameter ``run``; 404 if it has no records of ours."""
     name = parameters.text("run")
     run = reader.runs(all_sessions=True).get(name)
     if run is None:
@@ -20,7 +20,7 @@ def find_run(reader: Reader, parameters: Parameters) -> RunView:
 
 
 def find_records(run: RunView, parameters: Parameters) -> tuple[Entry, ...]:
-    """Find the records of ``tag``; 404 if there are none."""
+    """Find the records of the parameter ``tag``; 404 if there are none."""
     tag = parameters.text("tag")
     if tag not in run.records:
         raise not_found(f"Expected a tag of run {run.name[:200]!r}, got {tag[:200]!r}.")
@@ -28,13 +28,13 @@ def find_records(run: RunView, parameters: Parameters) -> tuple[Entry, ...]:
 
 
 def with_stage(entries: Sequence[Entry], parameters: Parameters) -> tuple[Entry, ...]:
-    """Leave only records of ``stage``, if a stage is given."""
+    """Keep only records of the parameter ``stage``, if it is given."""
     stage = parameters.optional_text("stage")
     return tuple(entry for entry in entries if stage in (None, entry.stage))
 
 
 def find_entry(reader: Reader, parameters: Parameters) -> tuple[RunView, Entry]:
-    """Find the record at ``step``, ``backward_pass`` and ``stage``, the first if several fit."""
+    """Find the record at ``step``, ``backward_pass`` and ``stage``; the first one if several match."""
     run = find_run(reader, parameters)
     wanted = {
         "step": parameters.integer("step"),
@@ -50,7 +50,7 @@ def find_entry(reader: Reader, parameters: Parameters) -> tuple[RunView, Entry]:
 
 
 def _wanted_pass(parameters: Parameters) -> int | None:
-    """Return the pass asked for, or 0; but a later stage belongs to whichever pass was the last."""
+    """Return the requested pass, else 0; at stages after ``backward`` None, which means any pass."""
     backward_pass = parameters.natural("backward_pass")
     later = parameters.optional_text("stage") not in (None, "backward")
     return backward_pass if backward_pass is not None or later else 0

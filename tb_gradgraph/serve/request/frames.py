@@ -1,4 +1,4 @@
-"""JSON texts and binary frames, as http_api.md describes them."""
+"""Encode JSON and binary frames, as http_api.md describes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SPELLED = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def to_json(value: Any) -> str:
-    """Spell a value as JSON, non-finite numbers as ``"NaN"``, ``"Infinity"``, ``"-Infinity"``."""
+    """Encode a value as JSON, with non-finite numbers as ``"NaN"``, ``"Infinity"``, ``"-Infinity"``."""
     try:
         return json.dumps(value, allow_nan=False, separators=(",", ":"))
     except ValueError:
@@ -34,7 +34,7 @@ def _spell(value: Any) -> Any:
 
 
 def to_float32(values: np.ndarray) -> np.ndarray:
-    """Narrow for the wire; finite numbers stay finite, and nonzero ones stay nonzero."""
+    """Convert to float32. Finite numbers stay finite, and nonzero numbers stay nonzero."""
     if values.dtype == np.float32:
         return values
     with np.errstate(over="ignore", under="ignore"):
@@ -46,7 +46,7 @@ def to_float32(values: np.ndarray) -> np.ndarray:
 
 
 def flat_numbers(array: np.ndarray) -> list[Any]:
-    """List the elements row-major, complex ones as real and imaginary part in turn."""
+    """List the elements in row-major order. A complex element gives its real and then its imaginary part."""
     flat = np.ascontiguousarray(array).reshape(-1)
     if flat.dtype.kind == "c":
         flat = flat.view(flat.real.dtype)
@@ -56,7 +56,7 @@ def flat_numbers(array: np.ndarray) -> list[Any]:
 def encode_frame(
     header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], *, wide: bool = False
 ) -> bytes:
-    """Put a JSON header and arrays into one body; float64 arrays are sent as float32 unless ``wide``."""
+    """Join a JSON header and arrays to one body. Arrays of float64 are sent as float32, unless ``wide``."""
     sent = {name: _sendable(array, wide) for name, array in arrays.items()}
     layout = [
         {"name": name, "dtype": array.dtype.name, "shape": list(array.shape)}

@@ -1,4 +1,4 @@
-"""Query parameters, checked before use; a sentence answers a wrong one."""
+"""Check query parameters before use. A wrong one is answered with a message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _INT64 = 2**63
 
 
 class RequestError(Exception):
-    """A request that cannot be answered: a status of 400 or 404, and a sentence."""
+    """A request that cannot be answered: a status of 400 or 404, and a message."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -24,12 +24,12 @@ def bad_request(sentence: str) -> RequestError:
 
 
 def not_found(sentence: str) -> RequestError:
-    """Make the error for something that is not there."""
+    """Make the error for something that does not exist."""
     return RequestError(404, sentence)
 
 
 class Parameters:
-    """The query of one request; every method raises RequestError with status 400."""
+    """The parameters of one request. Every method raises RequestError with status 400 if one is wrong."""
 
     def __init__(self, query: Mapping[str, str]) -> None:
         self._query = query

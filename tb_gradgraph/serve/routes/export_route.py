@@ -1,4 +1,4 @@
-"""Downloads: JSON, CSV and Graphviz, sent piece by piece."""
+"""Downloads in JSON, CSV and Graphviz's format, sent in parts."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tb_gradgraph.version import __version__
 Graphs = Mapping[str, Graph]
 Tables = Iterator[tuple[Entry, np.ndarray]]
 
-#: How a cell begins that a spreadsheet takes for a formula.
+#: The first characters of cells that a spreadsheet evaluates as a formula.
 _COMPUTED = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001
 
 _FORMATS = ("json", "csv", "dot")
 _LABELS = ("name", "operation", "key", "dtype")
-#: Column -> attribute of a record, on every line; only JSON has the objective.
+#: Column -> attribute of a record, for every line. Only JSON has the objective.
 _PLACE = {"tag": "tag", "hash": "graph_hash"} | {
     name: name for name in ("step", "backward_pass", "stage", "wall_time")
 }
@@ -37,7 +37,7 @@ _RECORD_COLUMNS = _PLACE | {fact.name: fact.name for fact in FACTS if fact.name 
 
 
 def answer_export(reader: Reader, parameters: Parameters) -> Answer:
-    """Return as a download all records of a tag, or of one graph, step, backward pass or stage of it."""
+    """Return a download with all records of a tag, or those of one graph, step, backward pass or stage."""
     run = find_run(reader, parameters)
     form = parameters.choice("format", _FORMATS)
     entries = _choose(find_records(run, parameters), parameters)
@@ -86,7 +86,7 @@ def _listed(steps: Sequence[int]) -> str:
 
 
 def _dot(reader: Reader, run: RunView, entries: Sequence[Entry]) -> str:
-    """Draw the graph of the last backward pass, with its norms; at later stages only parameters have any."""
+    """Draw the graph of the last backward pass with its norms. Later stages have only parameters' norms."""
     entry = next((one for one in reversed(entries) if one.stage == "backward"), entries[-1])
     graph = find_graph(reader, run, entry.graph_hash)
     return to_dot(graph, reader.statistic(run, entry, "l2_norm"))
@@ -129,7 +129,7 @@ def _csv_lines(run: str, graphs: Graphs, records: Tables) -> Iterator[bytes]:
 
 
 def row_labels(graph: Graph) -> list[tuple[str, ...]]:
-    """Return name, operation, key and type of each row; for an edge's share, the names of both ends."""
+    """Return name, operation, key and type of each row. The name of an edge's share is those of both ends."""
     names = [
         (slot.name or node.name, node.operation or node.kind, slot.dtype)
         for node in graph.nodes
@@ -152,15 +152,16 @@ def _csv_text(rows: Iterable[Sequence[Any]]) -> bytes:
 
 
 def _inert(cell: Any) -> Any:
-    """Put an apostrophe before a text that a spreadsheet would compute; numbers are left alone.
+    """Put an apostrophe before a text that a spreadsheet would evaluate. Numbers are not changed.
 
-    OWASP advises it against CSV injection: whoever wrote the log chose names of modules and tags.
+    OWASP recommends this against CSV injection. Names of modules and tags were chosen by whoever
+    wrote the log.
     """
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_COMPUTED) else cell
 
 
 def _tables(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Tables:
-    """Read records one by one; leave out damaged ones, because the answer has already begun."""
+    """Read records one by one. Damaged ones are left out, because the answer has already begun."""
     for entry in entries:
         try:
             yield entry, reader.table(run, entry).values

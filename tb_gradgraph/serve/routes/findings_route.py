@@ -1,4 +1,4 @@
-"""What looks wrong in one record, and in the optimizer's step that it belongs to."""
+"""Answer with what looks wrong in one record, and in the optimizer's step that it belongs to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tb_gradgraph.serve.runs.reader import Reader
 
 
 def answer_findings(reader: Reader, parameters: Parameters) -> Answer:
-    """Say what looks wrong in one record and its step, and which other steps have more findings."""
+    """Return what looks wrong in one record and its step, and other steps with more findings."""
     run, entry = find_entry(reader, parameters)
     find_graph(reader, run, entry.graph_hash)
     found = _with_first(reader, run, entry, _find(reader, run, entry))
@@ -34,12 +34,12 @@ def _find(reader: Reader, run: RunView, entry: Entry) -> list[Finding]:
     of_step = list(_find_in_step(reader, run, entry, graph))
     of_record = findings(graph, table, values, entry.stage, entry.every_n_steps > 0, entry.unread)
     if of_step and not table.present.any():
-        of_record = []  # a step was made, so a backward ran though none was recorded here
+        of_record = []  # there was a step, so a backward ran although none was recorded here
     return rank([*of_record, *of_step])
 
 
 def _with_first(reader: Reader, run: RunView, entry: Entry, found: list[Finding]) -> list[Finding]:
-    """Say in the first finding of NaN which recorded step had the first one."""
+    """Add to the first finding about NaN the first recorded step with NaN."""
     of_nonfinite = (at for at, one in enumerate(found) if KINDS[one.kind].is_of_nonfinite)
     at = next(of_nonfinite, None)
     if at is None:
@@ -52,7 +52,7 @@ def _with_first(reader: Reader, run: RunView, entry: Entry, found: list[Finding]
 
 
 def _find_in_step(reader: Reader, run: RunView, entry: Entry, graph: Graph) -> Iterator[Finding]:
-    """Find what concerns the whole step; rows are those of ``graph``, whichever graph the step has."""
+    """Find what concerns the whole step. Rows are those of ``graph``, even if the step has another graph."""
     found = read_optimizer_step(reader, run, entry)
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""One statistic of every tensor at every recorded step, from which the heat map is drawn."""
+"""Answer with one statistic of every tensor at every recorded step, for the heat map."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tb_gradgraph.serve.runs.reader import Reader
 from tb_gradgraph.statistics import NONFINITE as NONFINITE_COUNTS
 from tb_gradgraph.statistics import STATISTICS
 
-#: The most bytes that one answer's values may have.
+#: How many bytes the values of one answer may take.
 FLOW_BYTES = 32 * 2**20
 
 NONE, ARRIVED, NONFINITE = range(3)
 
 
 def answer_flow(reader: Reader, parameters: Parameters) -> Answer:
-    """Return one statistic of all slots of a graph, one record for each step of the tag, joined by key."""
+    """Return one statistic of all slots of a graph, for one record of each step, joined by key."""
     run = find_run(reader, parameters)
     name = parameters.choice("statistic", STATISTICS)
     graph = find_graph(reader, run, parameters.text("hash"))
@@ -50,10 +50,11 @@ def answer_flow(reader: Reader, parameters: Parameters) -> Answer:
 
 
 def _by_step(entries: Iterable[Entry], backward_pass: int) -> list[list[Entry]]:
-    """Group records by step: first the record whose pass is nearest, the earlier one of two.
+    """Group records by step. First comes the record with the nearest pass, the earlier one of two.
 
-    With it come those of the same stage that fill its gaps: each optimizer of a step has a record
-    of what it saw. A backward pass stands alone, because the step's other passes are other numbers.
+    After it come records of the same stage that fill its gaps, because each optimizer of a step has
+    its own record. A backward pass is alone, because other passes of the step have different
+    gradients.
     """
     steps: dict[int, list[Entry]] = {}
     for entry in entries:
@@ -88,7 +89,7 @@ def _read(
 def _places(
     reader: Reader, run: RunView, graph: Graph, graph_hash: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the slots that two graphs share: their rows in ``graph`` and in the other."""
+    """Return the slots that two graphs share, as rows in ``graph`` and rows in the other."""
     if graph_hash == graph.hash:
         rows = np.arange(graph.slot_count)
         return rows, rows

@@ -55,7 +55,7 @@ def answer_node(reader: Reader, parameters: Parameters) -> Answer:
 def _wanted_key(
     reader: Reader, run: RunView, entries: Sequence[Entry], parameters: Parameters
 ) -> str:
-    """Return the key of the row asked for, given by itself or by a row of one graph."""
+    """Return the key of the requested row, which is given directly or by a row of one graph."""
     key = parameters.optional_text("key")
     if key is not None:
         if all(row is None for row in _rows_of_key(reader, run, entries, key)):

@@ -1,4 +1,4 @@
-"""Was anything recorded since? A short answer that a page may ask for again and again."""
+"""Answer with a short word that changes when records change, so that a page can poll it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_gradgraph.serve.runs.reader import Reader
 
 
 def answer_pulse(reader: Reader, parameters: Parameters) -> Answer:
-    """Return a word that changes when records come, go or are recorded anew."""
+    """Return a word that changes when records are added, removed or replaced."""
     text = "\n".join(_list_states(reader.runs().values()))
     pulse = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest()
     return Answer(to_json({"pulse": pulse}).encode(), JSON)

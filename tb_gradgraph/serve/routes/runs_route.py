@@ -1,4 +1,4 @@
-"""Answer in JSON: which records there are."""
+"""Answer in JSON: the list of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scalars that the same run logs for TensorBoard's own dashboards, such as its loss."""
+"""Answer with scalars that the same run logs for TensorBoard's own dashboards, such as its loss."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tb_gradgraph.serve.request.frames import encode_frame, to_json
 from tb_gradgraph.serve.request.parameters import Parameters, not_found
 from tb_gradgraph.serve.runs.reader import Reader
 
-#: The most points in one answer; TensorBoard itself keeps 1,000 for a tag by default.
+#: How many points one answer may have. TensorBoard itself keeps 1,000 per tag by default.
 MAX_POINTS = 20_000
 
 
@@ -25,7 +25,7 @@ def answer_scalar(reader: Reader, parameters: Parameters) -> Answer:
     run, tag = find_run(reader, parameters), parameters.text("tag")
     try:
         points = reader.source.read_scalar(run.stored_name, tag, MAX_POINTS)
-    except Exception as error:  # TensorBoard's own error, about what another tool wrote
+    except Exception as error:  # TensorBoard's error about data of another tool
         text = f"Expected a scalar that TensorBoard can read, got {tag[:200]!r}: {error}"
         raise not_found(text[:1000]) from None
     if not points:

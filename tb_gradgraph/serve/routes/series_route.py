@@ -21,7 +21,7 @@ from tb_gradgraph.serve.runs.magnitudes import Magnitudes, domain_of, fences_of
 from tb_gradgraph.serve.runs.reader import Reader
 from tb_gradgraph.statistics import STATISTICS
 
-#: The most bytes that one series may have.
+#: How many bytes one series may take.
 SERIES_BYTES = 32 * 2**20
 
 
@@ -48,7 +48,7 @@ def answer_series(reader: Reader, parameters: Parameters) -> Answer:
         "from": start,
         "total": len(entries),
         **time_columns(chosen),
-        # Over every graph under the tag, so that a color means the same number wherever the slider stands.
+        # Over all graphs of the tag, so that a color means the same number at every step.
         "domain": domain_of(magnitudes),
         "fences": fences_of(magnitudes),
     }

@@ -11,7 +11,7 @@ from tb_gradgraph.serve.request.frames import encode_frame
 from tb_gradgraph.serve.request.parameters import Parameters, bad_request, not_found
 from tb_gradgraph.serve.runs.reader import Reader
 
-#: The most elements that a tensor in an answer may have.
+#: How many elements a tensor in an answer may have.
 TENSOR_ELEMENTS = 2**22
 
 
@@ -46,7 +46,7 @@ def answer_tensor(reader: Reader, parameters: Parameters) -> Answer:
 
 
 def _real(array: np.ndarray) -> np.ndarray:
-    """Return complex numbers a last axis of real and imaginary part; return integers as float64."""
+    """Return floats: complex numbers get a last axis of real and imaginary part."""
     if array.dtype.kind == "c":
         part = array.real.dtype
         return np.ascontiguousarray(array).reshape(-1).view(part).reshape(*array.shape, 2)

@@ -1,4 +1,4 @@
-"""Values worth keeping, up to a size in bytes."""
+"""A cache with a limit in bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 
 
 class ByteBoundedCache:
-    """Keeps what was last used, up to a number of bytes; safe for several threads.
+    """Keeps the values that were used last, up to a number of bytes. Thread-safe.
 
     If two threads miss the same key, one makes its value while the other waits; threads that
     miss another key do not wait.
@@ -24,12 +24,12 @@ class ByteBoundedCache:
         self._entries: collections.OrderedDict[Hashable, tuple[Any, int]]
         self._entries = collections.OrderedDict()
         self._lock = threading.Lock()
-        self._making: dict[Hashable, tuple[threading.Lock, int]] = {}  # and how many threads want it
+        self._making: dict[Hashable, tuple[threading.Lock, int]] = {}  # and how many threads wait
 
     def get(
         self, key: Hashable, make: Callable[[], Value], size_of: Callable[[Value], int]
     ) -> Value:
-        """Return the value kept under ``key``, else make and keep it; a value above the limit is not kept."""
+        """Return the value of ``key``, or else make and keep it. A value above the limit is not kept."""
         found = self._find(key)
         if found is not None:
             return found[0]
@@ -50,7 +50,7 @@ class ByteBoundedCache:
 
     @contextlib.contextmanager
     def _alone(self, key: Hashable) -> Iterator[None]:
-        """Let one thread at a time make the value of a key."""
+        """Allow only one thread at a time to make the value of a key."""
         with self._lock:
             lock, wanted = self._making.get(key, (threading.Lock(), 0))
             self._making[key] = (lock, wanted + 1)

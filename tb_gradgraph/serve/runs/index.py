@@ -1,4 +1,4 @@
-"""Which records a run holds, where they lie, and what could not be read."""
+"""The index of a run: its records, their places, and what could not be read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry(StepFacts):
-    """One record: what it belongs to, and where its numbers lie."""
+    """One record: what it belongs to, and the place of its numbers."""
 
     tag: str
     graph_hash: str
@@ -38,15 +38,17 @@ class Entry(StepFacts):
 
 @dataclasses.dataclass(frozen=True)
 class RunView:
-    """What can be answered about a run; it never changes.
+    """The readable contents of a run at one time. It is immutable.
 
     Attributes:
         name: TensorBoard's name of the run.
-        warnings: One sentence each, for the panel to show.
+        warnings: One message each, which the panel shows.
         graphs: TensorBoard's tag for each graph, by hash.
-        records: The records by tag; sorted by step, stage and backward pass, restarts resolved.
-        hidden: Which records of earlier sessions are left out because of restarts.
-        stored_in: TensorBoard's name of the run that holds them, if this is one of its sessions.
+        records: The records by tag, sorted by step, stage and backward pass. Hidden records are
+            left out.
+        hidden: Records of earlier sessions that are left out, because a later session repeats their
+            steps.
+        stored_in: If this is one session of a run, TensorBoard's name of that run.
         processes: Which process wrote each graph, by hash.
     """
 
@@ -60,12 +62,12 @@ class RunView:
 
     @property
     def stored_name(self) -> str:
-        """TensorBoard's name of the run whose records these are."""
+        """TensorBoard's name of the run that holds these records."""
         return self.name if self.stored_in is None else self.stored_in
 
 
 class RunIndex:
-    """Grows as a run does; existing records never change. Not thread-safe."""
+    """The index of a run that may grow. Existing records never change. Not thread-safe."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -94,7 +96,7 @@ class RunIndex:
             self._view = None
 
     def add(self, tag: str, strings: Sequence[bytes]) -> Chunk | None:
-        """Take in a record, or a warning if it is damaged, and return what was decoded."""
+        """Add a record, or a warning if it is damaged; return the chunk if it is one."""
         self._seen.add(tag)
         self._view = None
         name = parse_tag(tag)
@@ -123,13 +125,13 @@ class RunIndex:
         self._records -= 0 if chunk is None else len(chunk[1])
 
     def view(self) -> RunView:
-        """Return the present state."""
+        """Return the present contents."""
         if self._view is None:
             self._view = self._make_view()
         return self._view
 
     def earlier(self) -> tuple[RunView, ...]:
-        """Return, by itself, each session that has records hidden by later ones."""
+        """Return each session that has hidden records, as a run of its own."""
         self.view()
         return self._earlier
 
@@ -183,7 +185,7 @@ class RunIndex:
         return RunView(self.name, warnings, graphs, by_tag, hidden, None, processes)
 
     def _writers(self, graphs: Mapping[str, str]) -> dict[str, Process]:
-        """Return the process that wrote each graph, by hash, if a manifest says it."""
+        """Return the process that wrote each graph, by hash, if it is known from a manifest."""
         names = {graph_hash: parse_tag(tag) for graph_hash, tag in graphs.items()}
         sessions = {graph_hash: name.session for graph_hash, name in names.items() if name}
         known = self._processes
@@ -226,7 +228,7 @@ class RunIndex:
 
 
 def _by_tag(sessions: Sequence[Sequence[Entry]]) -> dict[str, tuple[Entry, ...]]:
-    """Return, by tag, the records of some sessions that count."""
+    """Return the records of several sessions by tag, without hidden ones."""
     records: dict[str, list[Entry]] = {}
     for entry in join_sessions(sessions):
         records.setdefault(entry.tag, []).append(entry)
@@ -243,7 +245,7 @@ def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:
                 step=segment.steps[position],
                 backward_pass=segment.backward_passes[position],
                 wall_time=segment.wall_times[position],
-                # A watch writes nothing before a backward has run, even if it may read none of it.
+                # A record of a watch means that a backward ran, even if none of its gradients was read.
                 has_gradients=segment.present_rows[position] > 0 or facts["every_n_steps"] > 0,
                 rows=segment.rows,
                 chunk=tag,

@@ -1,4 +1,4 @@
-"""Where the magnitudes of many numbers lie: from end to end, and where most of them are."""
+"""Find the range of the magnitudes of many numbers: all of them, and without outliers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import numpy as np
 
 from tb_gradgraph.record import StoredColumn
 
-#: Parts of each octave: how finely the bulk of the numbers is located.
+#: Bins per octave, which is the resolution for the bulk of the numbers.
 _BINS = 8
-#: The share left out at either end, as xarray's ``robust=True`` does; at least one of ten or more numbers.
+#: The share that counts as outliers at either end, as in xarray's ``robust=True``; of ten or more
+#: numbers at least one.
 _LEFT_OUT = 0.02
 _FEWEST = 10
-#: A number beyond the others by less than this part of their length is no outlier.
+#: A number is an outlier only if it is beyond the others by more than this share of their range.
 _MARGIN = 0.5
 
 Range = tuple[float, float]
 
 
 class Magnitudes(NamedTuple):
-    """The magnitudes of finite numbers that are not zero."""
+    """The distribution of the magnitudes of finite nonzero numbers."""
 
     least: float
     greatest: float
@@ -32,9 +33,9 @@ class Magnitudes(NamedTuple):
 
 
 def magnitudes_of_column(column: StoredColumn, aside: Sequence[int] = ()) -> Magnitudes | None:
-    """Look at the numbers of a column; ``None`` if none of them is finite and not zero.
+    """Return the magnitudes of a column; ``None`` if no number is finite and nonzero.
 
-    Rows ``aside`` do not count when the bulk is located, unless there are no others.
+    Rows ``aside`` do not count for the bulk, unless there are no others.
     """
     if column.values is None:
         return None
@@ -49,7 +50,7 @@ def magnitudes_of_column(column: StoredColumn, aside: Sequence[int] = ()) -> Mag
 
 
 def magnitudes_of(values: np.ndarray, is_aside: np.ndarray | None = None) -> Magnitudes | None:
-    """Look at many numbers; those aside do not count when the bulk is located."""
+    """Return the magnitudes of many numbers. Those aside do not count for the bulk."""
     counts_for = np.isfinite(values) & (values != 0)
     found = np.abs(values[counts_for])
     if not len(found):
@@ -62,17 +63,17 @@ def magnitudes_of(values: np.ndarray, is_aside: np.ndarray | None = None) -> Mag
 
 
 def domain_of(parts: Sequence[Magnitudes]) -> Range | None:
-    """Return the least and the greatest of all."""
+    """Return the least and the greatest magnitude."""
     if not parts:
         return None
     return min(part.least for part in parts), max(part.greatest for part in parts)
 
 
 def fences_of(parts: Sequence[Magnitudes]) -> Range | None:
-    """Return two magnitudes; a number beyond them lies far outside the others.
+    """Return two magnitudes. A number outside them is an outlier.
 
-    At most 2 % of the logarithms at either end lie beyond, and at least half of the length of the
-    rest away from it: of log-normal numbers none, up to some 25,000.
+    At most 2 % of the logarithms at either end are outliers. An outlier is at least half the range
+    of the others away from them. Of up to about 25,000 log-normal numbers, none is an outlier.
     """
     if not parts:
         return None

@@ -1,4 +1,4 @@
-"""Our records and a run's scalars in TensorBoard's data provider, whichever loader is behind it."""
+"""Read our records and a run's scalars from TensorBoard's data provider, with any of its loaders."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tensorboard.data.provider import DataProvider, RunTagFilter
 
 from tb_gradgraph.record import PLUGIN_NAME
 
-#: A chunk is about 1 MiB, and the data server's answer may have 256 MiB.
+#: How many tags to read at once: a chunk is about 1 MiB, and an answer of the data server at most 256 MiB.
 _GROUP = 32
 _ALL = 2**31 - 1
 _SCALARS = "scalars"  # the plugin of the Time Series and Scalars dashboards
@@ -17,7 +17,7 @@ _EXPERIMENT = ""  # a local TensorBoard has only this one
 
 
 class RecordSource:
-    """Lists and reads records; keeps nothing."""
+    """Lists and reads records, without caching."""
 
     def __init__(self, provider: DataProvider) -> None:
         self._provider = provider
@@ -30,13 +30,13 @@ class RecordSource:
         return {run: list(tags) for run, tags in runs.items()}
 
     def read(self, run: str, tags: Sequence[str]) -> Iterator[tuple[str, tuple[bytes, ...]]]:
-        """Yield tag and strings of each record there; no string if it is not a list of bytes."""
+        """Yield tag and strings of each record that exists; no strings if it is not a list of bytes."""
         for start in range(0, len(tags), _GROUP):
             group = tags[start : start + _GROUP]
             try:
                 found = dict(self._read_group(run, group))  # in any order
                 yield from [(tag, found[tag]) for tag in group if tag in found]
-            except Exception:  # they are too large together, or one cannot be converted
+            except Exception:  # they are too large together, or one of them cannot be converted
                 for tag in group:
                     yield tag, self._read_alone(run, tag)
 

@@ -1,4 +1,4 @@
-"""Graphs and statistics of the runs that TensorBoard has loaded."""
+"""Read graphs and statistics of the runs that TensorBoard has loaded."""
 
 from __future__ import annotations
 
@@ -35,16 +35,17 @@ Value = TypeVar("Value")
 
 
 class DamagedRecordError(FormatError):
-    """A record was damaged and was dropped from the index; the question may be asked again."""
+    """A record was damaged and was dropped from the index. The caller may try again."""
 
 
 class Reader:
-    """Answers from memory if it can; safe for several threads, and idle until asked.
+    """Reads records and caches what it reads. Thread-safe. It does nothing until it is called.
 
     Args:
         provider: TensorBoard's provider, the only way to the records.
         clock: Monotonic seconds.
-        patience: How many seconds ``runs`` waits for runs that take long to read; None: until they are read.
+        patience: How many seconds ``runs`` waits for runs that are slow to read; None: until they
+            are read.
     """
 
     def __init__(
@@ -59,13 +60,13 @@ class Reader:
         self._cache = ByteBoundedCache(CACHE_BYTES)
         self._runs: dict[str, _Run] = {}
         self._listed_at: float | None = None
-        self._lock = threading.Lock()  # guards the two above; never held during decoding
+        self._lock = threading.Lock()  # guards the two attributes above; never held while decoding
 
     def runs(self, all_sessions: bool = False) -> dict[str, RunView]:
         """List all runs that hold records of ours, at most LISTING_SECONDS old.
 
-        With ``all_sessions`` it also lists, as a run, each session whose records a later one hides. A
-        run that takes longer to read than this waits is as it was before, and is missing at first.
+        With ``all_sessions`` it also lists, as a run, each session with hidden records. A run that
+        takes longer to read than ``patience`` is given in its former state; at first it is missing.
         """
         with self._lock:
             now = self._clock()
@@ -92,17 +93,17 @@ class Reader:
             )
 
     def keep(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
-        """Return what was made for ``key`` before, if there was room to keep it."""
+        """Return the cached value of ``key``, or make and cache it."""
         return self._cache.get(key, make, len)
 
     def statistic(self, run: RunView, entry: Entry, name: str) -> np.ndarray:
-        """Read one statistic of all rows of one record; NaN where there is no number."""
+        """Read one statistic of all rows of one record; NaN if there is no number."""
         column = self._column(run, entry, name)
         with self._dropping_damaged(run.stored_name, entry.chunk, entry):
             return column.record(entry.position)
 
     def present(self, run: RunView, entry: Entry) -> np.ndarray:
-        """Read which rows of one record a gradient arrived at."""
+        """Read which rows of one record have a gradient."""
         return self._presence(run, entry).record(entry.position)
 
     def histogram(self, run: RunView, entry: Entry) -> np.ndarray:
@@ -129,9 +130,9 @@ class Reader:
     def magnitudes(
         self, run: RunView, entry: Entry, name: str, aside: Sequence[int] = ()
     ) -> Magnitudes | None:
-        """Return where the magnitudes of a statistic lie in the entry's segment.
+        """Return the range of the magnitudes of a statistic in the entry's segment.
 
-        Rows ``aside``, the same at every call for one graph, do not count when the bulk is located.
+        Rows ``aside`` do not count for the bulk. They must be the same at every call for one graph.
         """
         presence = self._presence(run, entry)
         return self._part(
@@ -181,7 +182,7 @@ class Reader:
 
     @contextlib.contextmanager
     def _dropping_damaged(self, run: str, tag: str, entry: Entry | None = None) -> Iterator[None]:
-        """Drop a record from the index if it cannot be decoded after all."""
+        """Drop a record from the index if decoding it fails."""
         try:
             yield
         except FormatError as error:
@@ -206,7 +207,7 @@ class Reader:
             self._runs[name].listed = tags
 
     def _refresh(self, run: _Run) -> None:
-        """Take in what is new of one run; wait for another thread that is already doing so."""
+        """Add new records of one run. If another thread is already doing so, wait for it."""
         if not run.lock.acquire(timeout=seconds(self._patience)):
             return
         try:
@@ -220,20 +221,20 @@ class Reader:
                     self._cache.put((run.index.name, tag), chunk, _chunk_bytes(chunk))
             run.look()
             with self._lock:
-                if run.listed is tags:  # otherwise there is more by now
+                if run.listed is tags:  # otherwise more was listed meanwhile
                     run.listed = None
         finally:
             run.lock.release()
 
 
 class _Run:
-    """One run: what is known about it, and what TensorBoard has listed since."""
+    """One run: its index, and the tags that TensorBoard listed since."""
 
     def __init__(self, name: str) -> None:
         self.index = RunIndex(name)
         self.lock = threading.RLock()  # guards the index
-        self.view: RunView | None = None  # the index as last looked at
-        self.earlier: tuple[RunView, ...] = ()  # sessions that later ones hide
+        self.view: RunView | None = None  # the latest view of the index
+        self.earlier: tuple[RunView, ...] = ()  # sessions with hidden records
         self.listed: Sequence[str] | None = None
 
     def discard(self, tag: str, error: FormatError) -> None:
@@ -243,12 +244,12 @@ class _Run:
             self.look()
 
     def look(self) -> None:
-        """Note the present index; the caller holds its lock."""
+        """Update the view. The caller holds the lock."""
         self.view, self.earlier = self.index.view(), self.index.earlier()
 
 
 def _nonfinite(segment: Segment, presence: Presence) -> np.ndarray:
-    """Spread a value over each record of a segment."""
+    """Return for each record of a segment whether it has non-finite gradients."""
     found = np.zeros(len(segment), bool)
     for name in NONFINITE:
         column = segment.column(name, presence)

@@ -1,4 +1,4 @@
-"""Work for several runs, none of which waits for a slow one."""
+"""Run jobs for several runs, so that no run waits for a slow one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-#: After this many seconds, jobs that wait behind another get their own thread.
+#: After this many seconds, jobs that wait for another job get a thread of their own.
 _LONG = 0.25
 
 _logger = logging.getLogger(__name__)
@@ -18,12 +18,12 @@ Job = Callable[[], None]
 
 
 def run_all(jobs: Sequence[Job], patience: float | None) -> None:
-    """Run jobs; log what one raises.
+    """Run jobs. If one raises an error, log it.
 
     Args:
         jobs: The jobs, in the order in which they begin.
-        patience: Seconds after which this returns; running jobs go on. ``None``: they run here, one
-            after the other, however long that takes.
+        patience: Seconds after which this returns; running jobs continue. ``None``: run all jobs on
+            this thread, one after the other.
     """
     if patience is None:
         for job in jobs:

@@ -1,1 +1,1 @@
-"""Sums over elements, which know nothing of gradients or records."""
+"""Computes sums over elements. It does not depend on gradients or records."""

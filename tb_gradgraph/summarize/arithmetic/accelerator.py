@@ -1,4 +1,4 @@
-"""Moments on an accelerator: a fixed number of kernels, nothing read back."""
+"""Compute moments on an accelerator, with a fixed number of kernels and without reading back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 from tb_gradgraph.summarize.arithmetic.elements import real_floats, wide_dtype
 from tb_gradgraph.summarize.arithmetic.moments import exact_moments
 
-#: How many elements are reduced at a time, which bounds the temporary float64 copies to 32 MiB each.
+#: How many elements are reduced at a time. This limits each temporary float64 copy to 32 MiB.
 BLOCK = 4_194_304
 
 
@@ -33,7 +33,7 @@ class _Block:
 
 
 class _Segments:
-    """Reduces a flat tensor by segment; an empty segment's least is +inf, its greatest -inf."""
+    """Reduces a flat tensor by segment. An empty segment has least +inf and greatest -inf."""
 
     xp = torch
 

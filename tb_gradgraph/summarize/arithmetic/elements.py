@@ -1,4 +1,4 @@
-"""The elements of a tensor that count, whatever its layout and type, as a flat tensor of real floats."""
+"""Get the elements of a tensor of any layout and type as a flat tensor of real floats."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 _FLOATS = (torch.float32, torch.float64)
 _HALVES = (torch.float16, torch.bfloat16)
-#: The types torch computes in on every device; it stores others, but adds, compares and joins none.
+#: The types in which torch computes on every device. Other types are only stored.
 _COMPUTED = frozenset(
     {
         *(*_FLOATS, *_HALVES, torch.complex64, torch.complex128),
@@ -19,10 +19,10 @@ _COMPUTED = frozenset(
 
 
 def stored(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the elements that a tensor stores, each place once; for a dense one the tensor itself.
+    """Return the elements that a tensor stores, each once. A dense tensor is returned itself.
 
-    Sparse tensors on an accelerator are the one case where this waits for the device:
-    only the device knows how many places are left when repeated ones are summed.
+    For a sparse tensor on an accelerator, this waits for the device, because only the device knows
+    how many elements are left after repeated ones are summed. It never waits otherwise.
     """
     if tensor.layout == torch.strided:
         return tensor
@@ -30,15 +30,15 @@ def stored(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def is_computed(dtype: torch.dtype) -> bool:
-    """Return whether torch computes in a type on every device."""
+    """Return whether torch can compute with a type on every device."""
     return dtype in _COMPUTED
 
 
 def computable(values: torch.Tensor) -> torch.Tensor:
-    """Return the elements in a type that torch computes in; complex32, float8 and the like are widened.
+    """Return the elements in a type that torch can compute with; complex32 and float8 are widened.
 
     Raises:
-        RuntimeError: If torch cannot even read them, such as those of bits8 or float4.
+        RuntimeError: If torch cannot read the type at all, such as bits8 or float4.
     """
     if values.dtype in _COMPUTED:
         return values
@@ -51,7 +51,7 @@ def computable(values: torch.Tensor) -> torch.Tensor:
 
 @functools.cache
 def is_readable(dtype: torch.dtype) -> bool:
-    """Return whether torch can convert elements of a type to one that it computes in."""
+    """Return whether torch can convert a type to one that it can compute with."""
     try:
         computable(torch.zeros(16, dtype=torch.uint8, device="cpu").view(dtype))
     except RuntimeError:
@@ -60,10 +60,9 @@ def is_readable(dtype: torch.dtype) -> bool:
 
 
 def real_floats(values: torch.Tensor) -> torch.Tensor:
-    """Return real floats of 32 bits or more; for complex numbers the magnitude, as exact as they are.
+    """Return real floats of at least 32 bits. Complex numbers become magnitudes, in float64.
 
-    A magnitude in float32 would be rounded, which would leave nothing of the spread of numbers
-    that differ little.
+    A magnitude in float32 would be rounded, so the variance of nearly equal numbers would be lost.
     """
     if values.dtype in _FLOATS:
         return values
@@ -76,7 +75,7 @@ def real_floats(values: torch.Tensor) -> torch.Tensor:
 
 
 def without_repeats(values: torch.Tensor) -> torch.Tensor:
-    """Return once each element that an expanded tensor repeats (``sum`` sends back such tensors)."""
+    """Return each element of an expanded tensor, such as a gradient of ``sum``, once."""
     for dim, stride in enumerate(values.stride()):
         if stride == 0 and values.shape[dim] > 1:
             values = values.narrow(dim, 0, 1)
@@ -84,15 +83,16 @@ def without_repeats(values: torch.Tensor) -> torch.Tensor:
 
 
 def as_array(values: torch.Tensor) -> np.ndarray:
-    """Return a readable array of the same memory; only for CPU real floats that need no gradient.
+    """Return an array of the same memory, for real floats on the CPU that need no gradient.
 
-    ``Tensor.numpy`` makes torch refuse to resize that memory ever after, which sharding a model does.
+    ``Tensor.numpy`` is not used, because it makes torch refuse to resize the memory later, as
+    sharding does.
     """
     return np.from_dlpack(values)
 
 
 def in_memory_order(values: torch.Tensor) -> torch.Tensor:
-    """Return all elements as a flat tensor; a view if they lie together in memory."""
+    """Return all elements as a flat tensor, which is a view if they are contiguous in memory."""
     if values.is_contiguous():
         return values.view(-1)
     strides = values.stride()
@@ -101,21 +101,21 @@ def in_memory_order(values: torch.Tensor) -> torch.Tensor:
 
 
 def wide_dtype(device: torch.device) -> torch.dtype:
-    """Return the widest float that ``device`` computes in."""
+    """Return the widest float type with which ``device`` can compute."""
     return torch.float64 if _computes_wide(device.type) else torch.float32
 
 
 @functools.cache
 def _computes_wide(kind: str) -> bool:
-    """Try whether a kind of device computes in float64: Apple's do not, nor do some of Intel's.
+    """Test whether a kind of device can compute in float64. Apple's cannot, nor can some of Intel's.
 
-    If it does not, sums of up to four million elements are in float32, each divided by the
-    greatest magnitude, and the host adds those up in float64.
+    If it cannot, sums of up to four million elements are in float32, with each element divided by
+    the greatest magnitude. The host adds these sums in float64.
     """
     if kind in ("cpu", "cuda", "meta"):
         return True
     try:
         torch.ones(2, dtype=torch.float64, device=kind).sum()
-    except Exception:  # each device raises a different one
+    except Exception:  # each device raises a different error
         return False
     return True

@@ -1,4 +1,4 @@
-"""The moments of one large tensor on the CPU, block by block while each block is in cache."""
+"""Compute the moments of one large tensor on the CPU, block by block, while each block is in cache."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tb_gradgraph.summarize.arithmetic.moments import (
 )
 from tb_gradgraph.summarize.arithmetic.segments import careful_segments, starts_of
 
-#: How many elements a thread reduces at a time: 1 MiB of float32, which all passes but
-#: the first find in the second-level cache.
+#: How many elements a thread reduces at a time: 1 MiB of float32. All passes after the first find
+#: them in the second-level cache.
 BLOCK = 262_144
-_MOST = 64  # blocks that threads reduce at a time: float32 counts 2^23 elements exactly
-_ROW = 1024  # elements squared and summed in float32 at a time: errs by less than 1e-6
-_FEW = 16_384  # elements that numpy sums pairwise before torch has started its kernels
+_MOST = 64  # blocks that threads reduce at a time; float32 can count 2^23 elements exactly
+_ROW = 1024  # elements squared and summed in float32 at a time; the error is below 1e-6
+_FEW = 16_384  # up to this many elements, numpy is faster than starting torch's kernels
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class BlockSums:
     Attributes:
         counts: How many elements each block has.
         sums: As ``moments_of_sums`` takes them, one tuple for each block.
-        exact: The moments of the blocks whose sums are not sound, by place.
+        exact: The moments of blocks whose sums are not accurate enough, by place.
     """
 
     counts: list[int]
@@ -44,8 +44,8 @@ class BlockSums:
 def large_on_host(flat: torch.Tensor) -> BlockSums:
     """Reduce a flat tensor of at least one element, of any type.
 
-    Blocks are summed in float32 with float64 totals. Blocks for which that is not enough (NaN,
-    infinity, squares out of range, cancellation) are reduced again in float64.
+    Blocks are summed in float32 with float64 totals. A block is reduced again in float64 if this is
+    not accurate enough (NaN, infinity, squares out of range, cancellation).
     """
     result = BlockSums([], [], {})
     scratch = np.empty(min(BLOCK, flat.numel()), bool)
@@ -63,7 +63,7 @@ def large_on_host(flat: torch.Tensor) -> BlockSums:
 
 
 def moments_of_blocks(tensors: Sequence[BlockSums]) -> np.ndarray:
-    """Turn what several tensors were reduced to into one row of ``COLUMNS`` for each."""
+    """Turn the block sums of several tensors into one row of ``COLUMNS`` for each tensor."""
     lengths = np.array([len(tensor.counts) for tensor in tensors])
     counts = np.array([count for tensor in tensors for count in tensor.counts])
     starts = starts_of(lengths)
@@ -75,7 +75,7 @@ def moments_of_blocks(tensors: Sequence[BlockSums]) -> np.ndarray:
 
 
 def norm_of_large(flat: torch.Tensor) -> float:
-    """Return the l2 norm of a flat tensor of any type on the CPU; every element counts."""
+    """Return the l2 norm of a flat tensor of any type on the CPU. Non-finite elements count too."""
     floats = real_floats(flat.detach().resolve_neg())
     least, greatest, _ = limits_of(floats)
     with np.errstate(all="ignore"):
@@ -97,7 +97,7 @@ def _totals(block: torch.Tensor) -> tuple[float, float]:
     if block.numel() <= _FEW:
         array = as_array(block)
         return float(np.add.reduce(array)), float(np.add.reduce(array * array))
-    square = _square(block)  # first, because it computes while memory is read
+    square = _square(block)  # first, because it overlaps with reading memory
     return float(block.sum().numpy()), square
 
 
@@ -105,7 +105,7 @@ def _square(flat: torch.Tensor) -> float:
     rest = flat.numel() % _ROW
     rows = flat[: flat.numel() - rest] if rest else flat
     norms = torch.linalg.vector_norm(rows.view(-1, _ROW), dim=1).numpy().astype(np.float64)
-    square = float(np.add.reduce(norms * norms))  # numpy's dot would wake the threads of its BLAS
+    square = float(np.add.reduce(norms * norms))  # numpy's dot would start BLAS threads
     if rest:
         square += float(torch.linalg.vector_norm(flat[-rest:]).numpy()) ** 2
     return square
@@ -114,8 +114,8 @@ def _square(flat: torch.Tensor) -> float:
 def _extremes(block: torch.Tensor, scratch: np.ndarray) -> tuple[float, float, int]:
     """Return the least and the greatest element, and how many are not zero.
 
-    A block for several threads is left to torch's kernels, which share the work; numpy's
-    are up to ten times faster on one thread.
+    With several threads torch's kernels are used, because they share the work. On one thread
+    numpy's kernels are up to ten times as fast.
     """
     if block.numel() > len(scratch):
         low, high = float(block.amin().numpy()), float(block.amax().numpy())

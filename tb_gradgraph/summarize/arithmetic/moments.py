@@ -1,4 +1,4 @@
-"""Moments: the ten numbers that a tensor, a block of one, or a row of a batch is reduced to."""
+"""Compute moments: the ten numbers to which a tensor, a block, or a row of a batch is reduced."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-#: Columns of a moments row, all float64. Sums are over finite elements divided by ``abs_max``,
-#: so that neither 1e200 nor 1e-200 overflows or vanishes when squared.
+#: The columns of moments, all float64. Sums are over finite elements divided by ``abs_max``, so
+#: that 1e200 does not overflow, and 1e-200 does not vanish, when it is squared.
 COLUMNS = ("finite", "nan", "posinf", "neginf", "zero", "mean", "spread", "square", "min", "max")
-# mean: of finite elements. spread: sum of squared distances from it; square: sum of squares; both
-# over abs_max squared. min, max: +inf, -inf if nothing is finite.
+# mean: mean of finite elements. spread: sum of squared distances from the mean, divided by abs_max
+# squared. square: sum of squares, divided by abs_max squared. min, max: +inf, -inf if no element is
+# finite.
 
-#: Columns that count or sum over elements: they grow with an element that is repeated.
+#: Columns that count or sum elements: a repeated element adds to them again.
 EXTENSIVE = ("finite", "nan", "posinf", "neginf", "zero", "spread", "square")
 
 _INF = float("inf")
 
 
 class Reduction(Protocol):
-    """How elements are summed and compared, to one number or to one for each row."""
+    """Sums and compares elements, to one number or to one number for each row."""
 
     @property
     def xp(self) -> Any:
         """Return numpy or torch."""
 
     def total(self, terms: Any) -> Any:
-        """Sum, as the widest float."""
+        """Sum, in the widest float type."""
 
     def least(self, terms: Any) -> Any:
         """Return the least."""
@@ -36,7 +37,7 @@ class Reduction(Protocol):
         """Return the greatest."""
 
     def spread_out(self, numbers: Any) -> Any:
-        """Return each element the number of its row."""
+        """Return, for each element, the number of its row."""
 
 
 def exact_moments(values: Any, by: Reduction) -> Any:
@@ -71,11 +72,11 @@ def exact_moments(values: Any, by: Reduction) -> Any:
 
 
 class Limits(NamedTuple):
-    """The limits within which plain sums in a type are exact enough."""
+    """The limits within which plain sums in a type are accurate enough."""
 
-    least: float  # magnitudes whose squares the type holds with room to spare for sums
+    least: float  # magnitudes whose squares, and sums of squares, the type can hold
     greatest: float
-    spread: float  # what must be left of the sum of squares without the mean's part
+    spread: float  # least share of the sum of squares that must remain without the mean
 
 
 def limits_of(values: Any) -> Limits:
@@ -84,11 +85,11 @@ def limits_of(values: Any) -> Limits:
 
 
 def are_sound(total: Any, square: Any, low: Any, high: Any, count: Any, limits: Limits) -> Any:
-    """Say whether plain sums over all elements are enough for moments; for numbers or arrays.
+    """Return whether plain sums over all elements are accurate enough; for numbers or arrays.
 
-    They are not if something is not finite, squares left the range of the type, or the
-    spread is the small difference of large numbers: that needs a wider type, or
-    ``exact_moments``.
+    They are not if an element is not finite, if squares exceed the range of the type, or if the
+    spread is the small difference of large numbers. Then a wider type or ``exact_moments`` is
+    needed.
     """
     in_range = (low < -limits.least) | (high > limits.least)
     in_range &= (low > -limits.greatest) & (high < limits.greatest)
@@ -101,7 +102,7 @@ def moments_of_sums(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
     Args:
         sums: float64 of shape ``[rows, 5]``: sum, sum of squares, least, greatest, count of
-            elements that are not zero. If they are not sound, neither is the result.
+            elements that are not zero. The result is accurate only if they are.
         counts: How many elements each row has, at least one.
     """
     total, square, low, high, nonzero = sums.T
@@ -120,7 +121,7 @@ def moments_of_sums(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def merged_moments(rows: np.ndarray, starts: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Merge the rows of ``COLUMNS`` of one tensor's parts, by Chan's formula.
+    """Merge rows of ``COLUMNS`` of the parts of each tensor, by Chan's formula.
 
     Args:
         rows: One row for each part.

@@ -1,4 +1,4 @@
-"""The l2 norms of many tensors, as weights and updates need them, and nothing else."""
+"""Compute only the l2 norms of many tensors, for weights and updates."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from tb_gradgraph.summarize.arithmetic.large import norm_of_large
 from tb_gradgraph.summarize.arithmetic.moments import limits_of
 from tb_gradgraph.summarize.arithmetic.transfer import send
 
-_SMALL = 4096  # up to this many elements float32 sums err by less than 2e-6
+_SMALL = 4096  # up to this many elements the error of float32 sums is below 2e-6
 
 
 @torch.no_grad()
 def norms(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """Return the l2 norm of each tensor, without waiting for a device.
 
-    Neither 1e-30 nor 1e30 is lost: squares are summed in float64 where float32 is not enough
-    (but not on a device that has nothing wider). NaN and infinity are included.
+    Squares are summed in float64 if float32 is not enough, so neither 1e-30 nor 1e30 is lost
+    (except on a device without float64). NaN and infinity are included.
 
     Args:
-        tensors: Of any type, dense or sparse; complex ones count by magnitude.
+        tensors: Tensors of any type, dense or sparse. Of complex elements the magnitudes are used.
 
     Returns:
-        A one-dimensional tensor of that type, on the accelerator of the first tensor
-        that lies on one, else on the CPU.
+        A one-dimensional tensor, on the first accelerator that holds one of the tensors, or else on
+        the CPU.
     """
     if are_alike(tensors):
         return _norms_of_dense(list(tensors))
@@ -73,7 +73,7 @@ def _norms_of_dense(tensors: list[torch.Tensor]) -> torch.Tensor:
 
 
 def _norms_of_small(tensors: list[torch.Tensor]) -> np.ndarray:
-    """Sum squares in float32, ten times as fast, or in float64 if the range of float32 is not enough."""
+    """Sum squares in float32, which is ten times as fast, or in float64 if the range is too small."""
     found = torch.stack(torch._foreach_norm(tensors)).to(torch.float64).numpy()
     least, greatest, _ = limits_of(tensors[0])
     doubtful = np.flatnonzero(~((found > least) & (found < greatest))).tolist()

@@ -1,4 +1,4 @@
-"""The histogram: a strided sample of each tensor, counted by magnitude on the host."""
+"""Compute histograms: a strided sample of each tensor is counted by magnitude on the host."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tb_gradgraph.statistics import (
 from tb_gradgraph.summarize.arithmetic.elements import real_floats
 from tb_gradgraph.summarize.arithmetic.segments import starts_of
 
-_LEAST_SAMPLE = 16  # from each tensor, however many share the budget
-_SPARE = HISTOGRAM_BINS  # the bin for what is not counted
+_LEAST_SAMPLE = 16  # from each tensor, however many tensors share the budget
+_SPARE = HISTOGRAM_BINS  # the bin for elements that are not counted
 _WIDTH = HISTOGRAM_BINS + 1
-_CHUNK = 32_768  # for this many sampled elements all temporary arrays fit into cache
+_CHUNK = 32_768  # with this many sampled elements, all temporary arrays fit into cache
 
 
 def sample_limit(tensors: int, budget: int | None) -> int:
-    """Return how many elements of a tensor to sample at most, if ``tensors`` share ``budget``."""
+    """Return how many elements of each tensor to sample at most, if ``tensors`` share ``budget``."""
     if budget is None:
         return HISTOGRAM_SAMPLE
     return min(HISTOGRAM_SAMPLE, max(_LEAST_SAMPLE, budget // max(tensors, 1)))
@@ -39,7 +39,7 @@ def sample_of(flat: torch.Tensor, limit: int) -> torch.Tensor:
 def samples_of(
     flat: torch.Tensor, counts: np.ndarray, limit: int
 ) -> tuple[torch.Tensor, np.ndarray]:
-    """Do ``sample_of`` for tensors that lie end to end; return the samples likewise, and their sizes."""
+    """Do ``sample_of`` for concatenated tensors; return the concatenated samples, and their sizes."""
     sizes = np.array([-(-count // _stride(count, limit)) for count in counts])
     if (sizes == counts).all():
         return flat, sizes
@@ -55,10 +55,10 @@ def histograms_of(
     """Count the finite nonzero elements of samples by log2 of their magnitude.
 
     Args:
-        flat: The tensors to sample, end to end.
-        counts: How many elements each has.
+        flat: The concatenated tensors to sample.
+        counts: The number of elements of each tensor.
         limit: How many elements a sample has at most.
-        divisor: Divides each element first.
+        divisor: A number by which each element is divided first.
 
     Returns:
         uint16 of shape ``[len(counts), HISTOGRAM_BINS]``.
@@ -84,7 +84,7 @@ def _stride(count: int, limit: int) -> int:
 
 
 def _rows_of(flat: Any, counts: np.ndarray, limit: int) -> Iterator[tuple[int, Any]]:
-    """Yield the samples of tensors of equal size as rows of a view, and the place of the first."""
+    """Yield samples of consecutive tensors of equal size as rows of a view, and the place of the first."""
     starts = starts_of(counts)
     edges = (np.flatnonzero(np.diff(counts)) + 1).tolist()
     for first, end in itertools.pairwise([0, *edges, len(counts)]):
@@ -98,7 +98,7 @@ def _rows_of(flat: Any, counts: np.ndarray, limit: int) -> Iterator[tuple[int, A
 
 
 def _bins_of(samples: np.ndarray) -> np.ndarray:
-    """Read each number's bin off the exponent in its bits: ten times faster than ``frexp``."""
+    """Return each number's bin, from the exponent in its bits; ten times as fast as ``frexp``."""
     kind = np.finfo(samples.dtype)
     bits: np.ndarray = samples.view(np.uint32 if kind.bits == 32 else np.uint64)
     exponents = (bits >> kind.nmant).astype(np.uint16) & (2**kind.nexp - 1)

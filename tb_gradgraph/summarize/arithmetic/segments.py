@@ -1,4 +1,4 @@
-"""The moments of many small tensors that lie end to end on the host, in numpy."""
+"""Compute the moments of many small concatenated tensors on the host, in numpy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_gradgraph.summarize.arithmetic.moments import (
 
 Careful = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-_CHUNK = 65_536  # for this many elements all passes but the first find their data in cache
+_CHUNK = 65_536  # with this many elements, all passes after the first find their data in cache
 
 
 class _Segments:
@@ -42,15 +42,15 @@ class _Segments:
 
 
 def starts_of(counts: np.ndarray) -> np.ndarray:
-    """Return where each of several segments begins when they lie end to end."""
+    """Return the beginning of each of several concatenated segments."""
     return np.cumsum(counts) - counts
 
 
 def segments_on_host(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Reduce segments of a flat float32 or float64 array to rows of ``COLUMNS``.
 
-    Sums are pairwise in the array's own type; segments for which these are not enough are
-    reduced again, see ``careful_segments``.
+    Sums are pairwise, in the type of the array. Segments for which this is not accurate enough are
+    reduced again by ``careful_segments``.
     """
     moments = np.zeros((len(counts), len(COLUMNS)))
     moments[:, -2:] = np.inf, -np.inf
@@ -60,16 +60,16 @@ def segments_on_host(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def careful_segments(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Reduce segments that are not empty to rows of ``COLUMNS``, whatever values they hold.
+    """Reduce nonempty segments to rows of ``COLUMNS``, for any values.
 
-    Plain sums in float64 come first; where they are not enough, for example because a value is
-    not finite, several passes follow.
+    First come plain sums in float64. If they are not accurate enough, for example because a value
+    is not finite, several further passes follow.
     """
     return _plain_or(_exact_segments, flat.astype(np.float64, copy=False), counts)
 
 
 def _plain_or(otherwise: Careful, flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Make rows of ``COLUMNS`` from plain sums, or by ``otherwise`` where these are not enough."""
+    """Make rows of ``COLUMNS`` from plain sums, or by ``otherwise`` if these are not accurate enough."""
     sums = np.empty((len(counts), 5))
     scratch = np.empty(_CHUNK, flat.dtype)
     with np.errstate(all="ignore"):
@@ -92,7 +92,7 @@ def _exact_segments(flat: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _chunks(flat: np.ndarray, counts: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield as many whole segments at a time as fit into a cache, at least one."""
+    """Yield ranges of whole segments that fit into the cache; at least one segment each."""
     ends = np.cumsum(counts)
     first = start = 0
     while first < len(counts):

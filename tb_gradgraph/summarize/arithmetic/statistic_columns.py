@@ -1,4 +1,4 @@
-"""From moments to the columns of a statistics table."""
+"""Convert moments to the columns of a statistics table."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ def statistics_of_moments(moments: np.ndarray, numel: np.ndarray) -> np.ndarray:
     """Turn rows of ``COLUMNS`` into rows of ``STATISTICS``.
 
     Args:
-        moments: Those of the stored elements, shape ``[rows, len(COLUMNS)]``.
-        numel: How many elements each row has; those not stored (sparse) are zeros.
+        moments: Moments of the stored elements, of shape ``[rows, len(COLUMNS)]``.
+        numel: The number of elements of each row. Elements that are not stored (sparse) are zeros.
 
     Returns:
-        float64 of shape ``[rows, len(STATISTICS)]``, NaN where there is no such number, such as
-        in the columns that moments do not give.
+        float64 of shape ``[rows, len(STATISTICS)]``. A missing number is NaN; so are the columns
+        that do not follow from moments.
     """
     stored = dict(zip(COLUMNS, np.ascontiguousarray(moments.T, np.float64)))
     implicit = numel - sum(stored[name] for name in ("finite", *NONFINITE))
@@ -35,7 +35,7 @@ def statistics_of_moments(moments: np.ndarray, numel: np.ndarray) -> np.ndarray:
 def _moments_with_zeros(
     stored: dict[str, np.ndarray], implicit: np.ndarray, finite: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Account for ``implicit`` zeros besides the stored elements."""
+    """Include ``implicit`` zeros besides the stored elements."""
     low = np.where(implicit > 0, np.minimum(stored["min"], 0), stored["min"])
     high = np.where(implicit > 0, np.maximum(stored["max"], 0), stored["max"])
     scale = np.maximum(np.abs(low), np.abs(high))

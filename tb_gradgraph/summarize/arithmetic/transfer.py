@@ -1,4 +1,4 @@
-"""Tensors on their way to the host: one copy for each device, awaited only when it is read."""
+"""Copy tensors to the host: one copy for each device, which is awaited only when it is read."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
-_PINNED = ("cuda", "xpu")  # devices that copy to pinned memory while the host goes on
+_PINNED = ("cuda", "xpu")  # devices that can copy to pinned memory asynchronously
 
 
 class Transfer:
-    """A copy of several tensors of one device to the host, which begins when this is made.
+    """A copy of several tensors of one device to the host. The constructor starts it.
 
-    Tensors on the CPU are not copied: nobody may write to them any more.
+    Tensors on the CPU are not copied, so nobody may write to them any more.
     """
 
     def __init__(self, device: torch.device, tensors: Sequence[torch.Tensor]) -> None:
@@ -25,7 +25,7 @@ class Transfer:
             self._packed, self._event = _begin_copy(device, packed(self._tensors))
 
     def wait(self) -> list[np.ndarray]:
-        """Return the tensors as flat arrays, once they have arrived; may be called on any thread."""
+        """Wait for the copy, and return the tensors as flat arrays. It may be called on any thread."""
         if self._packed is None:
             return [tensor.reshape(-1).numpy() for tensor in self._tensors]
         if self._event is not None:
@@ -42,13 +42,13 @@ def send(array: np.ndarray, device: torch.device) -> torch.Tensor:
 
 
 def packed(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Lay tensors of any types end to end as bytes, the widest types first."""
+    """Concatenate tensors of any types as bytes, the widest types first."""
     parts = [tensors[place].reshape(-1).view(torch.uint8) for place in _by_width(tensors)]
     return torch.cat(parts)
 
 
 def unpacked(content: np.ndarray, tensors: Sequence[torch.Tensor]) -> list[np.ndarray]:
-    """Undo ``packed``: return flat arrays of the types and sizes of ``tensors``."""
+    """Reverse ``packed``: return flat arrays of the types and sizes of ``tensors``."""
     arrays: list[np.ndarray] = [content] * len(tensors)
     offset = 0
     for place in _by_width(tensors):
