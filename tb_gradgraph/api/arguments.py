@@ -63,7 +63,7 @@ def names_inputs(name: str, most: int) -> Callable[[Callable[P, ResultT]], Calla
                 raise CaptureError(
                     f"{name}(): expected at most {most} arguments without a name, got "
                     f"{type(args[most]).__name__} as one more. Several arguments of the model go in a "
-                    "tuple: (model, (x, y)); all further arguments have to be named."
+                    "tuple: (model, (x, y)). Pass all further arguments by name."
                 )
             return function(*args, **kwargs)
 
@@ -85,5 +85,5 @@ def _not_named(name: str, got: Any, most: int, first_named: str) -> CaptureError
     own = most - 1  # without the writer, which is ``self`` of the method
     return CaptureError(
         f"{name}(): expected at most {own} argument{'s' * (own > 1)} without a name after the "
-        f"writer, got {kind} as one more. {cure}; all further arguments have to be named."
+        f"writer, got {kind} as one more. {cure}, and pass all further arguments by name."
     )

@@ -201,9 +201,9 @@ def _warn_of_strangers(model: torch.nn.Module, optimizers: Sequence[torch.optim.
         if not any(id(parameter) in owned for parameter in held):
             warnings.warn(
                 f"{WHERE}: expected an optimizer of the model's parameters, got {type(optimizer).__name__} "
-                "that holds none of them. What it does to the model, if anything, is not recorded. To step "
-                "the model's own parameters, make it after the model, from model.parameters(). An optimizer "
-                "that steps copies of them (master weights, partitions) counts the steps.",
+                "that holds none of them. Its steps are counted, but its changes to the model are not "
+                "recorded. If it should update the model's own parameters, create it after the model, from "
+                "model.parameters(). If it updates copies of them (master weights), ignore this.",
                 UserWarning,
                 stacklevel=4,
             )

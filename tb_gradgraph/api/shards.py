@@ -21,21 +21,21 @@ def warn_of_parts(model: torch.nn.Module, where: str, stacklevel: int) -> None:
     parts = sum(any(how[-1] != "R" for how in _hows(tensor)) for tensor in tensors)
     if place.startswith("fsdp"):
         text = (
-            "the model is sharded by FullyShardedDataParallel, which computes with parts of flat tensors "
-            "in place of its parameters: nothing is recorded of a parameter, or only this process's part "
-            "of it. For a model that fully_shard has taken in, this process's part is recorded."
+            "the model is sharded by FullyShardedDataParallel, which replaces parameters by parts of flat "
+            "tensors. Of a parameter, only this process's part is recorded, or nothing. With fully_shard "
+            "instead, this process's part of every parameter is recorded."
         )
     elif place.startswith("zero"):
         text = (
-            "DeepSpeed sums gradients over the processes after backward, into its own tensors: what is "
-            "recorded is this process's own gradients before that sum, and no updates."
+            "DeepSpeed sums gradients over the processes after backward, into its own tensors. The gradients "
+            "of this process before that sum are recorded, and no updates."
         )
     elif parts:
         text = (
             f"{parts} of {len(tensors)} parameters are distributed over several processes. Only this "
-            "process's part is recorded, and marked as a part: its numbers are in no total, and only "
-            "NaN and infinity in it lead to findings. Watch on every process, each with its own writer "
-            "and directory, to have all parts."
+            "process's part is recorded, and marked as a part. Its numbers are not included in totals. "
+            "Only NaN and infinity in it lead to findings. To record all parts, call watch() in every "
+            "process, each with its own writer and directory."
         )
     else:
         return

@@ -32,7 +32,11 @@ def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Checked]:
     files = [path for run in list_run_directories(root, told.append) for path in _files_of(run)]
     if not files and not told:
         text = f"there is no event file below {root.resolve()}"
-        yield Checked("wrong", text, "is it where the script writes? SummaryWriter(...) says where")
+        yield Checked(
+            "wrong",
+            text,
+            "check that this is the directory that the script passes to SummaryWriter(...)",
+        )
         return
     size = sum(map(_size_of, files))
     directories = len({path.parent for path in files})
@@ -78,7 +82,7 @@ def _examine_run(run: LoggedRun) -> Iterator[Checked]:
         more = _count(len(run.warnings) - _MOST_WARNINGS, "further record")
         yield Checked("wrong", f"run {run.name}: {more} that cannot be read")
     for gap in run.gaps[:_MOST_WARNINGS]:
-        cure = "make room on the disk; recording goes on by itself"
+        cure = "free some disk space; recording then continues by itself"
         yield Checked("note", f"run {run.name}: {gap.text}", cure)
     if len(run.gaps) > _MOST_WARNINGS:
         more = _count(len(run.gaps) - _MOST_WARNINGS, "further gap")

@@ -113,7 +113,7 @@ def _compiled_statistics() -> Iterator[Checked]:
     from tb_gradgraph.summarize import SWITCH, is_available, is_built
 
     if not is_built():
-        text = "statistics on the CPU are not compiled: recording takes several times as long"
+        text = "there is no compiled code for statistics on the CPU: recording takes several times as long"
         yield Checked("note", text, "install a C compiler, then tb-gradgraph again")
     elif not is_available():
         text = f"compiled statistics are switched off by {SWITCH}=0: recording takes longer"

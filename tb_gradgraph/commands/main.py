@@ -111,8 +111,8 @@ def _add_summary(commands: argparse._SubParsersAction[_IntermixedParser]) -> Non
 
 def _add_doctor(commands: argparse._SubParsersAction[_IntermixedParser]) -> None:
     text = (
-        "Find out why the panel does not show. Checks this environment and, if one is given, what "
-        "lies in a log directory, and says what to do."
+        "Find out why the panel does not show. Checks this environment and, if a log directory is "
+        "given, the records in it. Says what to do."
     )
     doctor = commands.add_parser(
         "doctor", help="find out why the panel does not show", description=text

@@ -73,7 +73,7 @@ def _list_parts(runs: Iterable[LoggedRun]) -> Iterable[str]:
                 which = ", ".join(sorted({tell_part(placement, process) for placement in parts}))
                 yield (
                     f"run {run.name}, graph {graph_hash}: {len(parts)} of {len(owned)} parameters are "
-                    f"recorded only in this process's part ({which}), which is in no total."
+                    f"recorded only in this process's part ({which}), which is not included in totals."
                 )
 
 

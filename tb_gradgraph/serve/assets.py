@@ -47,7 +47,7 @@ def answer_asset(name: str) -> Answer:
     except FileNotFoundError:
         _list_assets.cache_clear()
         raise not_found(
-            f"Expected the panel as it was when TensorBoard started, got another without {name[:200]!r}: "
+            f"Expected the same panel as when TensorBoard started, but {name[:200]!r} no longer exists: "
             "the package was reinstalled. Restart TensorBoard."
         ) from None
 

@@ -62,7 +62,7 @@ def find_mistake(
     if captured_so_far() > seen.captured_before:
         return (
             "nothing was recorded: its backward was captured into a device graph "
-            "(torch.cuda.graph), whose replay calls no Python. Watch a run without it."
+            "(torch.cuda.graph). Replaying it calls no Python code. Watch a run without such a graph."
         )
     if not seen.backwards:
         return _without_backward(seen)
@@ -70,7 +70,7 @@ def find_mistake(
         first = seen.first if seen.first is not None else step
         return (
             f"nothing was recorded: steps {first} to {step} ran, but none of them was due with "
-            f"every_n_steps={every_n_steps}. Lower it."
+            f"every_n_steps={every_n_steps}. Use a smaller every_n_steps."
         )
     if seen.passes and not seen.steps:
         return (
@@ -79,9 +79,8 @@ def find_mistake(
         )
     if seen.shared:
         return (
-            f"nothing was recorded: {seen.shared} backward passes were left out because another thread "
-            "ran backward over the same parameters meanwhile. Nobody can say which gradients such passes "
-            "gave."
+            f"nothing was recorded: {seen.shared} backward passes were left out, because another thread ran "
+            "backward over the same parameters at the same time, so their gradients cannot be told apart."
         )
     if seen.is_opaque:
         return None  # watch() has said so
@@ -99,7 +98,7 @@ def _without_backward(seen: Seen) -> str | None:
         return None
     return (
         f"nothing was recorded: its optimizer stepped {seen.steps} times, but no backward of torch "
-        "ran in this process. Gradients made in another way are not seen."
+        "ran in this process. Gradients that are computed in another way are not seen."
     )
 
 

@@ -54,8 +54,8 @@ def test_a_mistake_is_named(
     ("watch", "message"),
     [
         (lambda w, n, o: w.watch(n, o), "watch(): expected at most 1 argument without a name after "
-         "the writer, got SGD as one more. Write optimizer=..; all further"),
-        (lambda w, n, o: tb_gradgraph.watch(w, n, o, 10), "got SGD as one more. Write optimizer=..;"),
+         "the writer, got SGD as one more. Write optimizer=.., and pass all further"),
+        (lambda w, n, o: tb_gradgraph.watch(w, n, o, 10), "got SGD as one more. Write optimizer=..,"),
         (lambda w, n, o: tb_gradgraph.watch(n), "watch(): expected a summary writer as the first "
          "argument, got Sequential. Write tb_gradgraph.watch(writer, ...), or writer.watch(...)"),
         (lambda w, n, o: tb_gradgraph.watch(n, optimizer=o), "got Sequential. Write tb_gradgraph"),
@@ -80,7 +80,7 @@ def test_an_optimizer_of_another_model_is_warned_of(writer: Any) -> None:
     stale = torch.optim.SGD(small_net().parameters(), 0.1)
     with pytest.warns(
         UserWarning,
-        match="holds none of them. What it does to the model, if anything, is not recorded",
+        match="holds none of them. Its steps are counted, but its changes to the model are not recorded",
     ):
         writer.watch(small_net(), optimizer=stale)
 

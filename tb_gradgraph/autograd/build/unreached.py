@@ -18,7 +18,7 @@ from tb_gradgraph.graph import NoGradientReason
 FROZEN = WhyNone("frozen", "Frozen: it does not require grad.")
 UNUSED = WhyNone("unused", "Unused: no operation of this forward used it.")
 NOT_CALLED = WhyNone(
-    "unused", "Unused, as far as is seen: its module was not called, nor a result of it found."
+    "unused", "Unused, as far as is seen: its module was not called, and no result of it was found."
 )
 NOT_DRAWN = WhyNone("", "No operation of this graph uses it.")
 INSIDE = WhyNone(
@@ -184,7 +184,7 @@ def _as_called(call: tuple[str, bool] | None) -> WhyNone:
     line, has_gradient = call
     place = f" ({line})" if line else ""
     if has_gradient:
-        text = f"its module was called{place}, but nothing seen to come from that call uses this."
+        text = f"its module was called{place}, but no result of that call was seen to use this."
         return WhyNone("unused", f"Unused, as far as is seen: {text}")
     return WhyNone("no_grad", f"Its module was called without gradient, under no_grad{place}.")
 
@@ -192,7 +192,7 @@ def _as_called(call: tuple[str, bool] | None) -> WhyNone:
 def _taken_off(cuts: Sequence[Cut]) -> WhyNone:
     told = [f"{cut.operation} ({cut.line})" if cut.line else cut.operation for cut in cuts]
     places = " and by ".join(told[:3]) + (f" and {len(told) - 3} more" if len(told) > 3 else "")
-    text = f"What was computed from it was cut off by {places}, and reaches the loss in no other way."
+    text = f"What was computed from it was cut off by {places}, and does not reach the loss in another way."
     return WhyNone("cut", text)
 
 

@@ -116,9 +116,9 @@ def _structure_of(roots: Sequence[torch.Tensor]) -> Structure:
 
 def _tell(where: str) -> None:
     text = (
-        f"{where}: torch takes another path through this model while each operation is watched. "
-        "The graph is the one that a training makes; of what needs no gradient only what "
-        "operations kept is drawn."
+        f"{where}: torch runs this model with other operations while each operation is traced. Therefore "
+        "the graph is that of an untraced run, as in a training. Of tensors without gradient, only those "
+        "that operations saved are drawn."
     )
     try:
         warnings.warn(text, UserWarning, stacklevel=2)

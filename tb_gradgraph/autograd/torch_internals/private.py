@@ -82,7 +82,7 @@ PARTS = (
     ),
     Part(
         ("torch._C.DisableTorchFunction",),
-        "function modes and subclasses of yours hear that a tensor is looked at",
+        "your function modes and tensor subclasses notice that we look at a tensor",
         ("watch",),
     ),
     Part(

@@ -61,9 +61,9 @@ class AnomalyLines:
 def tell_what_is_lost() -> None:
     """Warn, once per process, about what is lost with these lines."""
     warn_quietly(
-        "tb_gradgraph: another tracer is on, such as a debugger or a measurement of coverage. Until it "
-        "ends, tensors made within modules are recorded without the names of their variables; lines, "
-        "modules and gradients are recorded as usual. From Python 3.12 on, both can be on at once."
+        "tb_gradgraph: another tracer is active, such as a debugger or coverage. Until it ends, tensors "
+        "made within modules are recorded without the names of their variables. Lines, modules and "
+        "gradients are recorded as usual. From Python 3.12 on, both can be active at once."
     )
 
 

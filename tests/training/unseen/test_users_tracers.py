@@ -119,7 +119,7 @@ def test_one_that_is_on_all_the_time(make: Callable[[], Tracer], tmp_path: pathl
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         log = run_both(loop, tmp_path)
-    told = [warning for warning in caught if "another tracer is on" in str(warning.message)]
+    told = [warning for warning in caught if "another tracer is active" in str(warning.message)]
     assert len(told) == (0 if has_names else 1)
     (graph,) = log.run.graphs.values()
     _assert_lines(graph, has_names)
