@@ -43,6 +43,8 @@ REASON_LABELS: Mapping[NoGradientReason, str] = {
 }
 
 NO_SCOPE = -1
+#: The type of a slot of which only is known that it is a tensor.
+UNKNOWN_DTYPE = "unknown"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,7 +53,9 @@ class Slot:
 
     name: str  # variable or qualified name; "" if none was found
     shape: tuple[int, ...]
-    dtype: str  # torch's name without "torch."
+    dtype: (
+        str  # torch's name without "torch."; ``UNKNOWN_DTYPE`` if neither it nor the shape is known
+    )
     requires_grad: bool = True
     retains_grad: bool = False
     placement: str = ""  # how its gradient is split over processes; "": it is not

@@ -24,9 +24,13 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     for room, allowed in {
         "": "api training commands",
         "autograd/torch_internals": "",
-        "autograd/user_code": "autograd/torch_internals",
+        "autograd/bytecode": "",
+        "autograd/user_code": "autograd/torch_internals autograd/bytecode",
         "autograd/forward": "autograd/torch_internals autograd/user_code",
-        "autograd/seen": "autograd/torch_internals autograd/user_code autograd/forward",
+        "autograd/operands": "autograd/torch_internals autograd/bytecode autograd/user_code "
+        "autograd/forward",
+        "autograd/seen": "autograd/torch_internals autograd/bytecode autograd/user_code "
+        "autograd/forward autograd/operands",
         "autograd/build": "autograd/torch_internals autograd/user_code autograd/forward autograd/seen",
         "autograd/gradients": "autograd/torch_internals autograd/build",
         "autograd/model_run": "autograd/torch_internals autograd/user_code autograd/forward "

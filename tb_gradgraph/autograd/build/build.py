@@ -18,10 +18,8 @@ from tb_gradgraph.autograd.build.source_nodes import SourceNodes
 from tb_gradgraph.autograd.torch_internals.tensor_classes import elements_of
 from tb_gradgraph.autograd.torch_internals.walk import Walk
 from tb_gradgraph.errors import reason_of
-from tb_gradgraph.graph import NO_SCOPE, Graph, Slot
+from tb_gradgraph.graph import NO_SCOPE, UNKNOWN_DTYPE, Graph, Slot
 
-#: The type of a slot that cannot be described.
-UNKNOWN_DTYPE = "unknown"
 
 
 @dataclasses.dataclass(frozen=True)

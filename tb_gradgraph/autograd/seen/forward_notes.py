@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -12,20 +12,19 @@ import torch
 
 from tb_gradgraph.autograd.forward.named_tensors import named_tensors
 from tb_gradgraph.autograd.forward.origins import Cut, Origin
+from tb_gradgraph.autograd.forward.seen_tensors import SeenTensors
+from tb_gradgraph.autograd.operands.noted_operands import NotedOperands
+from tb_gradgraph.autograd.seen.called_modules import CalledModules
 from tb_gradgraph.autograd.seen.histories import Histories
 from tb_gradgraph.autograd.seen.packed_tensors import PackedTensors
 from tb_gradgraph.autograd.seen.seen_names import SeenNames
 from tb_gradgraph.autograd.seen.seen_sources import SeenSources
-from tb_gradgraph.autograd.seen.seen_tensors import SeenTensors
-from tb_gradgraph.autograd.seen.used_operands import UsedOperands
 from tb_gradgraph.autograd.torch_internals.engine import (
     functions_not_overridden,
     next_sequence_nr,
 )
 from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault
 from tb_gradgraph.autograd.user_code.anomaly_lines import AnomalyLines
-from tb_gradgraph.autograd.user_code.functions import running_function
-from tb_gradgraph.autograd.user_code.line_reading import read_line
 from tb_gradgraph.autograd.user_code.stack_frames import (
     Place,
     Snapshots,
@@ -35,7 +34,7 @@ from tb_gradgraph.autograd.user_code.stack_frames import (
     tensors_of,
     user_call,
 )
-from tb_gradgraph.autograd.user_code.taking_off import TAKES_OFF
+from tb_gradgraph.autograd.user_code.torch_calls import TorchCall
 from tb_gradgraph.autograd.user_code.user_events import hear, may_read_variables
 from tb_gradgraph.graph import NO_SCOPE
 
@@ -57,17 +56,18 @@ class ForwardNotes:
         self._next = next_sequence_nr()
         self._histories = Histories(self._next)
         self.names = SeenNames(self._histories.note, self._origin_of)
-        self.called: dict[int, tuple[str, bool]] = {}  # see ``note_call``
-        self.hidden_leaves: dict[int, dict[int, torch.Tensor]] = {}  # by sequence number, by id
+        self.modules = CalledModules()
         self.anomaly = AnomalyLines()
         self._places: dict[int, Place] = {}  # by sequence number
         self.sources = SeenSources(self.names.made_by)
         self._tensors = SeenTensors(lambda tensor: self.sources.known(tensor))
         self.packed = PackedTensors(self._tensors)
-        self.operands = UsedOperands(self._tensors, self.names.made_by)
         self._place: Place | None = None  # where the user's code is
         self._read_at: dict[int, int] = {}  # the number up to which a frame was read, by ``id``
         self._snapshots = Snapshots()
+        self.operands = NotedOperands(
+            self._tensors, self._snapshots, self.names.made_by, self._made_of
+        )
         self._armed = True
         self._is_busy = False  # in our own call, which may call code that is not torch's
         self._stop: Callable[[], None] | None = None
@@ -101,28 +101,15 @@ class ForwardNotes:
         self.close()
 
     def note_call(self, module: torch.nn.Module, inputs: Any, scope: int) -> None:
-        """Note that a module is called: for each of its parameters where, and whether with gradient.
-
-        Under a custom Function, such as a checkpoint, they are leaves that its node uses.
-        """
+        """Note that a module is called, and with what."""
         self._unheard(self._note_call, module, inputs, scope)
 
     def _note_call(self, module: torch.nn.Module, inputs: Any, scope: int) -> None:
+        self.operands.lines.note_inputs(module, inputs, sys._getframe(1))
         has_gradient = torch.is_grad_enabled()
         if not has_gradient:
             self._note_cut_by_call(inputs, scope)
-        parameters = [p for p in module._parameters.values() if p is not None and p.requires_grad]
-        if not parameters:
-            return
-        function = None if has_gradient else running_function(next_sequence_nr() - 1)
-        if function is not None:
-            hidden = self.hidden_leaves.setdefault(function.number, {})
-            hidden.update((id(parameter), parameter) for parameter in parameters)
-            return
-        line = spelled(self._place)
-        for parameter in parameters:
-            if has_gradient or id(parameter) not in self.called:
-                self.called[id(parameter)] = (line, has_gradient)
+        self.modules.note(module, spelled(self._place), has_gradient)
 
     def note_output(self, module: torch.nn.Module, inputs: Any, output: Any, scope: int) -> None:
         """Note which leaves the nodes behind a module's output use; if none, that it was made."""
@@ -138,15 +125,15 @@ class ForwardNotes:
             given += [tensor for tensor in own if tensor is not None]
             line = spelled(self._place)
             self.sources.add_call(type(module).__name__, scope, line, given, made)
-            self.operands.note_output(module, output, sys._getframe(1))
+            self.operands.lines.note_output(module, output, sys._getframe(1))
 
     def forget(self, numbers: range) -> None:
         """Forget what was noted while ``numbers`` were given out."""
         for number in numbers:
-            for table in (self._places, self.hidden_leaves):
-                table.pop(number, None)
-            for noted in (self._histories, self.packed, self.operands):
+            self._places.pop(number, None)
+            for noted in (self._histories, self.packed, self.modules):
                 noted.forget(number)
+        self.operands.forget(numbers)
 
     def forget_sources(self) -> None:
         """Forget what is used on without gradient: nothing made so far is used any more."""
@@ -198,8 +185,10 @@ class ForwardNotes:
             return
         try:
             with functions_not_overridden():
-                if event in TAKES_OFF:
-                    self._note_cut(event, about, frame)
+                if event == "begin":
+                    self._note_function(frame, about)
+                elif event == "end":
+                    self.operands.functions.end(frame)
                 elif event == "pack":
                     self.packed.begin(frame)
                 else:
@@ -215,11 +204,17 @@ class ForwardNotes:
             )
 
     def _note(self, event: str, frame: FrameType, returned: Any) -> None:
+        is_new = next_sequence_nr() > self._next
         self._flush()
         self._snapshots.renew(frame)
+        may_read = may_read_variables(frame.f_code)
+        if not is_users(frame.f_code):  # torch's layers; what they do is the user's line's doing
+            if may_read:
+                self.operands.hear_line(event, frame, returned, None)
+            return
         if event == "call":
-            self.operands.enter(frame.f_back)
-        elif may_read_variables(frame.f_code):
+            self.operands.enter(frame, is_new and may_read)
+        elif may_read:
             self._read(event, frame, returned)
         if event == "return":
             self._read_at.pop(id(frame), None)
@@ -229,27 +224,33 @@ class ForwardNotes:
 
     def _read(self, event: str, frame: FrameType, returned: Any) -> None:
         """Read the variables of ``frame`` if they can tell something new."""
-        key, operands = id(frame), self.operands
-        unread = self._read_at.get(key) != self._next or event == "return"
-        reading = read_line(frame.f_code, frame.f_lasti) if event == "line" else None
-        variables: Mapping[str, Any] = {}
-        if unread or (reading is not None and reading.early):
+        variables = None
+        if self._read_at.get(id(frame)) != self._next or event == "return":
+            self._read_at[id(frame)] = self._next
             variables = self._snapshots.read(frame)
-        if unread:
-            self._read_at[key] = self._next
             self.names.offer_all(variables, frame.f_code)
-            operands.end_line(frame, variables, returned, event == "return")
-        if event == "line":
-            operands.begin_line(frame, reading, variables)
-        else:
-            operands.leave(frame)
+        self.operands.hear_line(event, frame, returned, variables)
 
-    def _note_cut(self, method: str, tensor: torch.Tensor, frame: FrameType) -> None:
-        if tensor.requires_grad and torch.is_grad_enabled():
-            self._flush()
-            self._note_history(tensor)
-            made = self.sources.add_cut(method, self.scope(), spelled(self._place), tensor)
-            self.operands.note_cut(frame, made)
+    def _note_function(self, frame: FrameType, call: TorchCall) -> None:
+        """Hear that ``frame`` is about to call a function of torch."""
+        self._snapshots.renew(frame)
+        taken, cut = call.takes_off, None
+        if taken is not None and is_users(frame.f_code):
+            cut = self._note_cut(call.name, taken)
+        if cut is not None:
+            self.operands.lines.note_made(frame, cut)
+        elif may_read_variables(frame.f_code):
+            self.operands.begin_call(frame, call)
+
+    def _note_cut(self, method: str, tensor: torch.Tensor) -> Origin | None:
+        if not tensor.requires_grad or not torch.is_grad_enabled():
+            return None
+        self._flush()
+        self._note_history(tensor)
+        return self.sources.add_cut(method, self.scope(), spelled(self._place), tensor)
+
+    def _made_of(self, function: str, given: Sequence[torch.Tensor]) -> Origin | None:
+        return self.sources.add_result(function, self.scope(), spelled(self._place), given)
 
     def _flush(self) -> None:
         """Return the nodes made since the last event to the line that was running."""

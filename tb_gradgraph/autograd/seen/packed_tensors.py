@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.seen.seen_tensors import SeenTensor, SeenTensors
+from tb_gradgraph.autograd.forward.seen_tensors import SeenTensor, SeenTensors
 from tb_gradgraph.autograd.torch_internals.engine import (
     TELLS_PACKED,
     names_of_saved,

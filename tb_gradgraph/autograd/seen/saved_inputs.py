@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import re
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -13,11 +12,17 @@ from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.forward.forward import KnownTensor
 from tb_gradgraph.autograd.forward.origins import Origin, TracedSource, TracedTensor, traced
+from tb_gradgraph.autograd.forward.schemas import schemas_of, word_of
+from tb_gradgraph.autograd.forward.seen_tensors import SeenTensor
+from tb_gradgraph.autograd.operands.noted_operands import NotedOperands
 from tb_gradgraph.autograd.seen.packed_tensors import PackedTensors, packed_objects
 from tb_gradgraph.autograd.seen.seen_sources import SeenSources
-from tb_gradgraph.autograd.seen.seen_tensors import SeenTensor
-from tb_gradgraph.autograd.seen.used_operands import UsedOperands
-from tb_gradgraph.autograd.torch_internals.engine import saved_tensors, viewed
+from tb_gradgraph.autograd.torch_internals.engine import (
+    input_metadata,
+    node_name,
+    saved_tensors,
+    viewed,
+)
 from tb_gradgraph.autograd.torch_internals.walk import Walk
 from tb_gradgraph.graph import NO_SCOPE
 
@@ -25,7 +30,19 @@ from tb_gradgraph.graph import NO_SCOPE
 #: saves (results, batch statistics) it has made itself.
 SAVED_INPUTS = frozenset(
     (
-        *("self", "other", "input", "weight", "mat1", "mat2", "vec1", "vec2", "batch1", "batch2"),
+        *(
+            "self",
+            "other",
+            "input",
+            "weight",
+            "mat1",
+            "mat2",
+            "vec",
+            "vec1",
+            "vec2",
+            "batch1",
+            "batch2",
+        ),
         *("tensor1", "tensor2", "target", "indices", "index", "mask", "condition", "exponent"),
         *("tensors", "query", "key", "value", "attn_mask", "attn_bias"),
         *("running_mean", "running_var", "src", "source", "values", "end", "start", "p"),
@@ -33,7 +50,6 @@ SAVED_INPUTS = frozenset(
 )
 
 
-_BACKWARD = re.compile(r"Backward\d*$")
 #: The identity of a tensor that no longer exists.
 _GONE = -1
 
@@ -50,8 +66,8 @@ class SeenOfInputs(Protocol):
         """Return what hooks packed."""
 
     @property
-    def operands(self) -> UsedOperands:
-        """Return what lines of the user's code add and subtract."""
+    def operands(self) -> NotedOperands:
+        """Return what lines and calls show."""
 
 
 def saved_inputs(
@@ -71,19 +87,28 @@ def saved_inputs(
     made a tensor, that is its source.
     """
     found = _Inputs(known, copies, None if notes is None else notes.sources)
+    given = {} if notes is None else notes.operands.functions.given(walked.nodes)
     for node in walked.nodes:
         number = number_of(node)
         if number < 0:
             continue
-        names = _saved_names(type(node))
-        for _, saved in saved_tensors(node, names):
+        names, told = _saved_names(type(node)), set()
+        for name, saved in saved_tensors(node, names):
+            told.add(name)
             if not saved.requires_grad:
                 found.add(number, saved)
-        if notes is not None:
-            for _, packed in packed_objects(node, names):
-                found.add_seen(number, notes.packed.given(number, packed))
-            for _, operand in notes.operands.found.get(number, ()):
-                found.add_operand(number, operand)
+        if notes is None:
+            continue
+        for name, packed in packed_objects(node, names):
+            told.add(name)
+            found.add_seen(number, notes.packed.given(number, packed))
+        for _, operand in notes.operands.lines.found.get(number, ()):
+            found.add_operand(number, operand)
+        arguments = [each for each in given.get(number, ()) if each[0] not in told]
+        for _, seen in arguments:
+            found.add_operand(number, seen)
+        if all(name != "self" for name, _ in arguments):
+            found.add_destination(number, node)
     return found.sources, found.inputs
 
 
@@ -129,6 +154,12 @@ class _Inputs:
             described = dataclasses.replace(seen.described, identity=_GONE)
             self._put(number, self._outside(seen, lambda: described))
 
+    def add_destination(self, number: int, node: AutogradNode) -> None:
+        """Add what a copy wrote to, if that had no gradient: it has the result's shape."""
+        if node_name(node) == "CopyBackwards" and node.next_functions[0][0] is None:
+            described = TracedTensor(_GONE, *input_metadata(node)[0], None)
+            self._put(number, self._outside(described, lambda: described))
+
     def _outside(self, holder: object, describe: Callable[[], TracedTensor]) -> Origin:
         if id(holder) not in self._given:
             self._given[id(holder)] = (("source", len(self.sources), 0), holder)
@@ -143,9 +174,7 @@ class _Inputs:
 @functools.lru_cache(maxsize=4096)
 def _saved_names(kind: type) -> frozenset[str]:
     """Return the names of the inputs that nodes of a kind save: ``indices`` are a result, as of ``max``."""
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", _BACKWARD.sub("", kind.__name__)).lower()
-    packet = getattr(torch.ops.aten, snake, None)
-    schemas = [getattr(packet, name)._schema for name in packet.overloads()] if packet else []
+    schemas = schemas_of(word_of(kind.__name__))
     arguments = [argument for schema in schemas for argument in schema.arguments]
     given = {each.name for each in arguments if not (each.alias_info and each.alias_info.is_write)}
     made = {result.name for schema in schemas for result in schema.returns}

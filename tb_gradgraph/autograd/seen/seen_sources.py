@@ -16,7 +16,7 @@ from tb_gradgraph.autograd.forward.origins import (
     traced,
 )
 from tb_gradgraph.autograd.torch_internals.engine import dtype_name, sequence_nr, shape_of
-from tb_gradgraph.graph import NO_SCOPE
+from tb_gradgraph.graph import NO_SCOPE, UNKNOWN_DTYPE
 
 #: How many calls without gradient are noted in one step, because an evaluation may be long.
 _MOST_SOURCES = 20_000
@@ -90,6 +90,18 @@ class SeenSources:
             )
             self._origins.add_memory(source, tensor)
         return made if len(self.sources) > made[1] else None
+
+    def add_result(
+        self, operation: str, scope: int, line: str, given: Sequence[torch.Tensor]
+    ) -> Origin | None:
+        """Note that ``operation`` is about to make a tensor, of which only that is known."""
+        if len(self.sources) >= _MOST_SOURCES:
+            return None
+        inputs = self._origins_of(given)
+        made: Origin = ("source", len(self.sources), 0)
+        outputs = [TracedTensor(0, (), UNKNOWN_DTYPE, None)]
+        self._origins.add(TracedSource(operation, scope, line, outputs, inputs), [])
+        return made
 
     def close(self) -> None:
         """Let go of every tensor's identity."""

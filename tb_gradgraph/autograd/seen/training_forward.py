@@ -139,7 +139,7 @@ def _with_notes(forward: Forward, notes: ForwardNotes, walked: Walk) -> Forward:
         source_names=notes.names.found_sources(),
         leaf_names=notes.names.found_leaves(),
         seen={leaf: lines.get(number, "") for leaf, number in notes.seen.items()},
-        called=notes.called,
+        called=notes.modules.called,
         taken_off=notes.taken_off(),
-        hidden_leaves=notes.hidden_leaves,
+        hidden_leaves=notes.modules.hidden_leaves,
     )

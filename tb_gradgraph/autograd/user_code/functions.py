@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
@@ -148,11 +148,13 @@ def _outermost(frame: FrameType, forwards: Container[int]) -> tuple[FrameType, t
 
 def _arguments_of(frame: FrameType) -> tuple[Any, ...]:
     """Return the arguments of a running forward, unless it has assigned to its parameters."""
-    code = frame.f_code
+    return arguments_in(frame.f_code, local_variables(frame))
+
+
+def arguments_in(code: CodeType, variables: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the arguments of a call of ``code`` among its ``variables``."""
     count = code.co_argcount + code.co_kwonlyargcount
-    names = list(code.co_varnames[:count])
-    found = local_variables(frame)
-    given = [found.get(name) for name in names]
+    given = [variables.get(name) for name in code.co_varnames[:count]]
     if code.co_flags & inspect.CO_VARARGS:
-        given.extend(found.get(code.co_varnames[count], ()))
+        given.extend(variables.get(code.co_varnames[count], ()))
     return tuple(given)

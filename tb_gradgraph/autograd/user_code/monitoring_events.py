@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from tb_gradgraph.autograd.user_code.packing import packing_code
-from tb_gradgraph.autograd.user_code.taking_off import taken_off
+from tb_gradgraph.autograd.user_code.torch_calls import Hearing, torch_call
 
 _monitoring: Any = getattr(sys, "monitoring", None)
 #: Tool ids for general use; 0, 1, 2 and 5 are for debuggers, coverage, profilers and optimizers.
@@ -28,15 +28,15 @@ class _Heard:
         self.tool: int | None = None
         self.codes: dict[int, tuple[CodeType, int]] = {}  # code and its events, by ``id``
         self.tell: Tell = _nothing
-        self.is_heard: Callable[[CodeType], bool] = _never
+        self.how_heard: Callable[[CodeType], Hearing] = _never
 
 
-def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
+def begin(tell: Tell, how_heard: Callable[[CodeType], Hearing]) -> bool:
     """Call ``tell`` for frames that this thread enters from now on; return whether this is possible."""
     with _heard.lock:
         if _heard.tool is None and not _begin_tool():
             return False
-        _heard.tell, _heard.is_heard = tell, is_heard
+        _heard.tell, _heard.how_heard = tell, how_heard
         _heard.threads.add(threading.get_ident())
     return True
 
@@ -80,7 +80,8 @@ def _callbacks() -> dict[int, Callable[..., Any]]:
         **dict.fromkeys((events.PY_RETURN, events.PY_YIELD), _at_return),
         events.PY_UNWIND: _at_unwinding,
         events.LINE: _at_line,
-        events.CALL: _at_method,
+        events.CALL: _at_function,
+        events.C_RETURN: _at_functions_return,
     }
 
 
@@ -92,8 +93,11 @@ def _at_call(code: CodeType, *_arguments: Any) -> None:
     if id(code) in packing_code:
         _hear(code, events.PY_RETURN)
         _heard.tell("pack", sys._getframe(1), None)
-    if _heard.is_heard(code):
-        _hear(code, events.LINE | events.PY_RETURN | events.PY_YIELD | events.CALL)
+    heard = _heard.how_heard(code)
+    if heard:
+        lines = events.LINE | events.PY_RETURN | events.PY_YIELD
+        _hear(code, events.CALL | (0 if heard == "calls" else lines))  # and with CALL its C_RETURN
+    if heard == "all":
         _heard.tell("call", sys._getframe(1), None)
 
 
@@ -110,11 +114,18 @@ def _at_line(_code: CodeType, _line: int) -> None:
         _heard.tell("line", sys._getframe(1), None)
 
 
-def _at_method(_code: CodeType, _offset: int, function: Any, first: Any) -> None:
+def _at_function(_code: CodeType, _offset: int, function: Any, first: Any) -> None:
     if threading.get_ident() in _heard.threads:
-        tensor = taken_off(function, first)
-        if tensor is not None:
-            _heard.tell(function.__name__, sys._getframe(1), tensor)
+        call = torch_call(function, first)
+        if call is not None:
+            _heard.tell("begin", sys._getframe(1), call)
+
+
+def _at_functions_return(_code: CodeType, _offset: int, function: Any, first: Any) -> None:
+    if threading.get_ident() in _heard.threads:
+        call = torch_call(function, first)
+        if call is not None:
+            _heard.tell("end", sys._getframe(1), call)
 
 
 def _at_return(_code: CodeType, _offset: int, returned: Any) -> None:
@@ -131,8 +142,8 @@ def _nothing(_event: str, _frame: FrameType, _about: Any) -> None:
     """Do nothing."""
 
 
-def _never(_code: CodeType) -> bool:
-    return False
+def _never(_code: CodeType) -> Hearing:
+    return ""
 
 
 _heard = _Heard()

@@ -15,6 +15,7 @@ _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 _ROOMS = ("api", "autograd", "training")
 _OURS = tuple(os.path.join(_PACKAGE, room) for room in _ROOMS)
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_NETWORKS = os.path.join(_TORCH, "nn", "")
 _MODULE_CALL = getattr(getattr(torch.nn.Module, "_call_impl", None), "__code__", None)
 Place = tuple[CodeType, int]  # code and line number
 _is_users: dict[str, bool] = {}  # by file name: Python caches the hash of a string
@@ -31,6 +32,12 @@ def is_users_file(name: str) -> bool:
     if known is None:
         known = _is_users[name] = not name.startswith((_TORCH, *_OURS, "<frozen"))
     return known
+
+
+@functools.cache
+def is_of_networks(name: str) -> bool:
+    """Return whether code of the file ``name`` is torch's own, of layers and their functions."""
+    return name.startswith(_NETWORKS) and not name.endswith(os.path.join("modules", "module.py"))
 
 
 def user_frame(frame: FrameType | None = None) -> FrameType | None:
@@ -127,6 +134,9 @@ def local_variables(frame: FrameType) -> dict[str, Any]:
 _FRAMES_OWN_REFERENCES = 3
 
 
+_WRITES_NOTHING_BACK = sys.version_info >= (3, 12)
+
+
 class Snapshots:
     """Reads the variables of the frame of an event, without keeping tensors alive afterwards.
 
@@ -145,6 +155,10 @@ class Snapshots:
         if frame.f_code.co_flags & inspect.CO_OPTIMIZED and isinstance(variables, dict):
             self._frame, self._snapshot = id(frame), variables
         return dict(variables)
+
+    def look(self, frame: FrameType) -> dict[str, Any]:
+        """Do the same, and leave nothing where Python writes nothing back (from 3.12 on)."""
+        return local_variables(frame) if _WRITES_NOTHING_BACK else self.read(frame)
 
     def renew(self, frame: FrameType) -> None:
         """Handle an event of ``frame``: update the snapshot, so that it holds only existing variables."""

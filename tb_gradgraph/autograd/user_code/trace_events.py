@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from tb_gradgraph.autograd.user_code.packing import packing_code
-from tb_gradgraph.autograd.user_code.taking_off import TAKES_OFF, taken_off
+from tb_gradgraph.autograd.user_code.torch_calls import Hearing, torch_call
 
 Tell = Callable[[str, FrameType, Any], None]
 
@@ -19,17 +19,17 @@ _HEARS_METHODS = sys.version_info >= (3, 11)
 
 class _Here(threading.local):
     tell: Tell | None = None
-    is_heard: Callable[[CodeType], bool] | None = None
+    how_heard: Callable[[CodeType], Hearing] | None = None
 
 
 _here = _Here()
 
 
-def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
+def begin(tell: Tell, how_heard: Callable[[CodeType], Hearing]) -> bool:
     """Call ``tell`` for frames that this thread enters from now on; return whether this is possible."""
     if sys.gettrace() not in (None, _at_call):
         return False
-    _here.tell, _here.is_heard = tell, is_heard
+    _here.tell, _here.how_heard = tell, how_heard
     sys.settrace(_at_call)
     if _HEARS_METHODS and sys.getprofile() is None:
         sys.setprofile(_at_method)
@@ -38,7 +38,7 @@ def begin(tell: Tell, is_heard: Callable[[CodeType], bool]) -> bool:
 
 def end() -> None:
     """Stop. A tracer that the user has set since then stays."""
-    _here.tell = _here.is_heard = None
+    _here.tell = _here.how_heard = None
     _take_off()
 
 
@@ -50,18 +50,18 @@ def _take_off() -> None:
 
 
 def _at_call(frame: FrameType, _event: str, _argument: Any) -> Callable[..., Any] | None:
-    """Handle the call of a function. Inside torch's own functions nothing is traced."""
-    if _here.is_heard is None:  # the user's tracer, which began after ours, has restored it
+    """Handle the call of a function. Inside most of torch's own functions nothing is traced."""
+    if _here.how_heard is None:  # the user's tracer, which began after ours, has restored it
         _take_off()
         return None
     within = None
     if id(frame.f_code) in packing_code:
         _tell("pack", frame)
         within = _until_return
-    if _here.is_heard(frame.f_code):
+    heard = _here.how_heard(frame.f_code)
+    if heard == "all":
         _tell("call", frame)
-        within = _within
-    return within
+    return _within if heard in ("all", "lines") else within
 
 
 def _within(frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
@@ -77,15 +77,15 @@ def _until_return(frame: FrameType, event: str, argument: Any) -> Callable[..., 
 
 
 def _at_method(frame: FrameType, event: str, function: Any) -> None:
-    """Handle the call of a method written in C; ignore other events."""
-    if event != "c_call":
+    """Handle the call, and the return, of a function of torch written in C; ignore other events."""
+    if event not in ("c_call", "c_return"):
         return
-    if _here.is_heard is None:
+    if _here.how_heard is None:
         _take_off()
-    elif function.__name__ in TAKES_OFF and _here.is_heard(frame.f_code):
-        tensor = taken_off(function, None)
-        if tensor is not None and _here.tell is not None:
-            _here.tell(function.__name__, frame, tensor)
+    elif _here.how_heard(frame.f_code):
+        call = torch_call(function, None)
+        if call is not None:
+            _tell("begin" if event == "c_call" else "end", frame, call)
 
 
 def _tell(event: str, frame: FrameType, about: Any = None) -> None:

@@ -8,15 +8,19 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from tb_gradgraph.autograd.bytecode.line_reading import ByIdentity, may_add
 from tb_gradgraph.autograd.user_code import monitoring_events, trace_events
 from tb_gradgraph.autograd.user_code.packing import look_for_packing
-from tb_gradgraph.autograd.user_code.stack_frames import is_users
+from tb_gradgraph.autograd.user_code.stack_frames import is_of_networks, is_users
+from tb_gradgraph.autograd.user_code.torch_calls import Hearing
 
 #: Gets the kind of an event, the frame, and a value. The kind is "call", "line" (before the line
-#: runs) or "return" (also if it yields or raises; the value is what it returns). Or the kind is the
-#: name of a method in ``TAKES_OFF`` that is about to be called, and the value is its tensor. Or it
-#: is "pack", when a hook that packs saved tensors is called; then the "return" of its frame is
-#: reported too, even if it is not the user's code. Must not raise.
+#: runs) or "return" (also if it yields or raises; the value is what it returns). "line" and "return"
+#: are also reported for code of torch's layers that adds or subtracts. Or the kind is "begin", when
+#: the user's code or torch's layers are about to call a function of torch written in C, or "end",
+#: when that function has returned; the value is its ``TorchCall``. Or it is "pack", when a hook that
+#: packs saved tensors is called; then the "return" of its frame is reported too, even if it is not
+#: the user's code. Must not raise.
 Listener = Callable[[str, FrameType, Any], None]
 
 #: Names by which code reads its own variables.
@@ -48,7 +52,7 @@ def hear(listener: Listener) -> Callable[[], None] | None:
     Returns:
         A function that ends it and may be called twice; ``None`` if no events can be reported.
     """
-    if not _here.listeners and not _source.begin(_tell, _is_heard):
+    if not _here.listeners and not _source.begin(_tell, _how_heard):
         return None
     look_for_packing()
     _here.listeners = (*_here.listeners, listener)
@@ -62,10 +66,15 @@ def hear(listener: Listener) -> Callable[[], None] | None:
     return stop
 
 
-def _is_heard(code: CodeType) -> bool:
-    if not _here.listeners or not is_users(code):
-        return False
-    return not _HEARING_FILLS or may_read_variables(code)
+def _how_heard(code: CodeType) -> Hearing:
+    """Say what is heard of a code."""
+    if not _here.listeners or (_HEARING_FILLS and not may_read_variables(code)):
+        return ""
+    if is_users(code):
+        return "all"
+    if not is_of_networks(code.co_filename):
+        return ""
+    return "lines" if may_add(ByIdentity(code)) else "calls"
 
 
 def _tell(event: str, frame: FrameType, about: Any = None) -> None:

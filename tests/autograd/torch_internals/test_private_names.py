@@ -38,7 +38,7 @@ def test_private_names_are_used_in_engine_alone() -> None:
         **dict.fromkeys(
             ("forward_notes.py", "monitoring_events.py", "stack_frames.py"), {"_getframe"}
         ),
-        "saved_inputs.py": {"_schema"},  # of an operator: which names are its results
+        "schemas.py": {"_schema"},  # of an operator: what it gives, how its arguments are called
         "packing.py": {"_C"},  # what packs now. And torch documents modes there:
         "trace.py": {"_get_current_dispatch_mode", "_get_current_dispatch_mode_stack", "_getframe"},
         "trees.py": {"torch.utils._pytree"},  # tree_map has no public place

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tb_gradgraph.autograd.torch_internals.engine import TELLS_PACKED
-from tb_gradgraph.graph import Graph
+from tb_gradgraph.graph import UNKNOWN_DTYPE, Graph
 from tests.autograd.expected import OTHERWISE
 from tests.autograd.models import CASES, Case
 from tests.benchmarks.seen_by_watch import KINDS, by_capture, by_watch, inputs_of_operations
@@ -31,9 +31,11 @@ def _behind(graph: Graph, node: int) -> Iterator[int]:
 
 
 def _told(graph: Graph, node: int) -> set[Input]:
+    """Return what a node tells of itself: of a tensor of unknown shape only what made it."""
     of = graph.nodes[node]
     owned = of.key if of.kind in ("parameter", "buffer") else ""
-    return {(slot.shape, owned) for slot in of.slots}
+    shapes = {(slot.shape, owned) for slot in of.slots if slot.dtype != UNKNOWN_DTYPE}
+    return shapes or {((), f"made by {of.operation}")}
 
 
 def wrong_inputs(watched: Graph, captured: Graph) -> list[str]:
@@ -42,7 +44,14 @@ def wrong_inputs(watched: Graph, captured: Graph) -> list[str]:
     wrong = []
     for key, sources in inputs_of_operations(watched).items():
         allowed = [
-            {told for index in _behind(captured, source) for told in _told(captured, index)}
+            {
+                told
+                for index in _behind(captured, source)
+                for told in (
+                    *_told(captured, index),
+                    ((), f"made by {captured.nodes[index].operation}"),
+                )
+            }
             for source in expected.get(key, ())
         ]
         for source in sources:

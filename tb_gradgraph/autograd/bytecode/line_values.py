@@ -2,51 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
 
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Value:
-    """A value that an instruction leaves on the stack."""
-
-    kind: Literal["variable", "cell", "attribute", "operator", "method", "call"]
-    # The name of the variable, attribute or method. Of an operator its symbol, without "=" if it
-    # works in place. Of a call the name of the method, or "" if it calls the value in ``parts``.
-    name: str
-    begin: int  # offset of the instruction
-    end: int  # offset of the next instruction
-    parts: tuple[
-        Value | None, ...
-    ] = ()  # owner of an attribute, operands, receiver of a method, or callee
-    in_place: bool = False
-
-    @property
-    def root(self) -> Value:
-        """The variable from which an attribute is reached; the value itself if it is no attribute."""
-        owner = self.parts[0] if self.kind == "attribute" else None
-        return self if owner is None else owner.root
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Reading:
-    """What certainly happens in a line, if Python continues at ``end``."""
-
-    end: int  # offset of the next line, of a jump's target, or of the return itself
-    results: tuple[tuple[str, Value], ...]  # by the variable that holds them at the end
-    returned: Value | None
-    early: tuple[Value, ...]  # operands to look at when the line begins
-    late: frozenset[Value]  # operands to look at when the line ends
-    calls: tuple[Value, ...]  # operands that are results of calls
-    moves: tuple[int, ...]  # offsets of instructions that may run any code, if
-    reads: tuple[Value, ...]  # looking up these attributes runs no code
-
+from tb_gradgraph.autograd.bytecode.stack_values import Instruction, Reading, Value
 
 _Stack = list["Value | None"]
 #: The operators of Python 3.10, each of which has its own instruction.
 _OLD_OPERATORS = {
     "ADD": "+", "SUBTRACT": "-", "MULTIPLY": "*", "TRUE_DIVIDE": "/", "MATRIX_MULTIPLY": "@",
+    "POWER": "**",
 }  # fmt: skip
 #: Instructions that do not change the stack, and run nothing.
 _NOTHING = frozenset(("RESUME", "NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "KW_NAMES"))
@@ -62,20 +26,6 @@ _STILL = _NOTHING | frozenset(
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Instruction:
-    """One instruction, and the offset of the next one."""
-
-    opcode: int
-    opname: str
-    arg: int
-    argval: Any
-    argrepr: str
-    offset: int
-    following: int
-    starts_line: bool
-
-
 class Line:
     """The stack and the variables, as far as they are known. Their contents before the line are unknown."""
 
@@ -85,18 +35,23 @@ class Line:
         self._stored: dict[str, Value | None] = {}
         self._moves: list[int] = []
         self._reads: list[Value] = []
+        self._calls: list[Value] = []
         self._call_begins: int | None = None
+        self._keywords: tuple[str, ...] = ()
 
     def pop(self) -> Value | None:
         """Pop the topmost value."""
         return self.stack.pop() if self.stack else None
 
-    def reading(self, end: int, returned: Value | None = None) -> Reading | None:
+    def reading(self, last: int, end: int, returned: Value | None = None) -> Reading | None:
         """Return the reading."""
         self._moves += [each.begin for each in self._reads if each.root.name in self._stored]
         results = tuple((name, value) for name, value in self._stored.items() if value is not None)
         values = [value for _, value in results] + ([returned] if returned is not None else [])
-        leaves = [leaf for value in values for leaf in _operands(value)]
+        given = [each for call in self._calls for each in _given(call)]
+        leaves = [
+            leaf for value in (*values, *(each[2] for each in given)) for leaf in _operands(value)
+        ]
         if not leaves:
             return None
         times = {leaf: self._time_to_look(leaf) for leaf in leaves if leaf.kind in _LOOKED_AT}
@@ -104,7 +59,8 @@ class Line:
         late = frozenset(leaf for leaf, time in times.items() if time == "late")
         calls = tuple(leaf for leaf in leaves if leaf.kind == "call")
         reads = tuple(each for each in self._reads if each.root.name not in self._stored)
-        return Reading(end, results, returned, early, late, calls, tuple(self._moves), reads)
+        moves = tuple(self._moves)
+        return Reading(last, end, results, returned, early, late, calls, tuple(given), moves, reads)
 
     def _time_to_look(self, leaf: Value) -> str:
         """Say when an operand certainly has the value that the line uses: "early", "late" or "never"."""
@@ -124,6 +80,8 @@ class Line:
             self._moves.append(instruction.offset)
         if name == "PRECALL":
             self._call_begins = instruction.offset
+        elif name == "KW_NAMES":
+            self._keywords = instruction.argval
         elif name not in _NOTHING:
             getattr(self, _STEPS.get(name, "_forget"))(instruction, following)
 
@@ -154,6 +112,10 @@ class Line:
 
     def _load_unknown(self, _instruction: Instruction, _following: int) -> None:
         self.stack.append(None)
+
+    def _load_constant(self, instruction: Instruction, following: int) -> None:
+        begin, constant = instruction.offset, instruction.argval
+        self.stack.append(Value("constant", "", begin, following, constant=constant))
 
     def _load_global(self, instruction: Instruction, _following: int) -> None:
         self.stack += [None] * (2 if "NULL" in instruction.argrepr else 1)
@@ -193,9 +155,13 @@ class Line:
         self.pop()
         self.stack.append(None)
 
-    def _build(self, instruction: Instruction, _following: int) -> None:
+    def _replace(self, instruction: Instruction, _following: int) -> None:
         self._take(instruction.arg)
         self.stack.append(None)
+
+    def _build(self, instruction: Instruction, following: int) -> None:
+        parts = self._take(instruction.arg)
+        self.stack.append(Value("sequence", "", instruction.offset, following, parts))
 
     def _operate(self, instruction: Instruction, following: int) -> None:
         how, _, old = instruction.opname.partition("_")
@@ -204,31 +170,40 @@ class Line:
         operands = self._take(2)
         begin = instruction.offset
         name = text.removesuffix("=")
+        if name in ("+", "*") and operands[0] is not None and operands[0].is_number:
+            operands = operands[::-1]  # a tensor's own method does it, with the tensor first
         self.stack.append(Value("operator", name, begin, following, operands, in_place))
 
     def _call(self, instruction: Instruction, following: int) -> None:
         """Pop the two values below the arguments: a method and its receiver, or a callable and NULL."""
-        keywords = 1 if instruction.opname == "CALL_KW" else 0
-        self._take(instruction.arg + keywords)
-        self._call_of(self._take(2), instruction, following)
+        self._call_of(2, instruction, following)
 
     def _call_function(self, instruction: Instruction, following: int) -> None:
-        keywords = 1 if instruction.opname == "CALL_FUNCTION_KW" else 0
-        self._take(instruction.arg + keywords)
-        self._call_of(self._take(1), instruction, following)
+        self._call_of(1, instruction, following)
 
-    def _call_of(
-        self, called: tuple[Value | None, ...], instruction: Instruction, following: int
-    ) -> None:
+    def _call_of(self, below: int, instruction: Instruction, following: int) -> None:
         begin = instruction.offset if self._call_begins is None else self._call_begins
-        self._call_begins = None
-        found = next((each for each in called if each is not None), None)
-        if found is None:
-            self.stack.append(Value("call", "", begin, following, (None,)))
-        elif found.kind == "method":
-            self.stack.append(Value("call", found.name, begin, following, found.parts))
+        keywords, self._keywords, self._call_begins = self._keywords, (), None
+        if instruction.opname in ("CALL_KW", "CALL_FUNCTION_KW"):
+            names = self.pop()
+            keywords = () if names is None else names.constant
+        given = self._take(instruction.arg)
+        called = next((each for each in self._take(below) if each is not None), None)
+        if called is not None and called.kind == "method":
+            name, parts = called.name, called.parts
         else:
-            self.stack.append(Value("call", "", begin, following, (found,)))
+            name, parts = "", (called,)
+        call = Value(*("call", name, begin, following, parts), arguments=given, keywords=keywords)
+        self._calls.append(call)
+        self.stack.append(call)
+
+
+def _given(call: Value) -> Iterator[tuple[Value, int, Value]]:
+    """Yield the arguments of a call, by place, that add something."""
+    positional = call.arguments[: len(call.arguments) - len(call.keywords)]
+    for place, argument in enumerate(positional):
+        if argument is not None and any(True for _ in _operands(argument)):
+            yield call, place, argument
 
 
 def _operands(value: Value) -> Iterator[Value]:
@@ -260,7 +235,8 @@ _STEPS: Mapping[str, str] = {
         "_load_variables",
     ),
     "LOAD_DEREF": "_load_cell",
-    **dict.fromkeys(("LOAD_CONST", "LOAD_SMALL_INT", "PUSH_NULL"), "_load_unknown"),
+    **dict.fromkeys(("LOAD_CONST", "LOAD_SMALL_INT"), "_load_constant"),
+    "PUSH_NULL": "_load_unknown",
     "LOAD_GLOBAL": "_load_global",
     **dict.fromkeys(("LOAD_ATTR", "LOAD_METHOD"), "_load_attribute"),
     "STORE_FAST": "_store",
@@ -269,7 +245,8 @@ _STEPS: Mapping[str, str] = {
     "POP_TOP": "_drop",
     **dict.fromkeys(("BINARY_SUBSCR", "COMPARE_OP", "IS_OP", "CONTAINS_OP"), "_replace_two"),
     **dict.fromkeys(("UNARY_NEGATIVE", "UNARY_NOT", "UNARY_INVERT"), "_replace_one"),
-    **dict.fromkeys(("BUILD_TUPLE", "BUILD_LIST", "BUILD_SLICE"), "_build"),
+    **dict.fromkeys(("BUILD_TUPLE", "BUILD_LIST"), "_build"),
+    "BUILD_SLICE": "_replace",
     "BINARY_OP": "_operate",
     **dict.fromkeys(
         [f"{how}_{name}" for how in ("BINARY", "INPLACE") for name in _OLD_OPERATORS],

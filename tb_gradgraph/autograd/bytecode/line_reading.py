@@ -7,17 +7,21 @@ import functools
 import itertools
 from collections.abc import Callable, Sequence
 from types import CodeType
+from typing import Any
 
-from tb_gradgraph.autograd.user_code.line_values import Instruction, Line, Reading
+from tb_gradgraph.autograd.bytecode.line_values import Line
+from tb_gradgraph.autograd.bytecode.stack_values import Instruction, Reading
 
 _JUMPS = frozenset(("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"))
 _ENDS = frozenset(("RETURN_VALUE", "YIELD_VALUE"))
 _HAS_JUMP = frozenset((*dis.hasjrel, *dis.hasjabs))
-#: The instructions that add or subtract.
+_OPERATORS: Sequence[tuple[str, str]] = getattr(dis, "_nb_ops", ())
+#: The instructions that add or subtract, with the argument that says so from Python 3.11 on.
 _MAY_ADD = frozenset(
-    dis.opmap[name]
-    for name in (
-        *("BINARY_OP", "BINARY_ADD", "BINARY_SUBTRACT", "INPLACE_ADD", "INPLACE_SUBTRACT"),
+    (dis.opmap[name], argument)
+    for name, argument in (
+        *((f"{how}_{name}", 0) for how in ("BINARY", "INPLACE") for name in ("ADD", "SUBTRACT")),
+        *(("BINARY_OP", nr) for nr, (_, sign) in enumerate(_OPERATORS) if sign[0] in "+-"),
     )
     if name in dis.opmap
 )
@@ -32,9 +36,9 @@ def readings_of(known: ByIdentity) -> Callable[[int], Reading | None]:
     A line with a branch is not read. The result of an unknown instruction is unknown.
     """
     code = known.code
-    if not _MAY_ADD.intersection(code.co_code[::2]):
+    if not may_add(known):
         return _nothing_of_use
-    instructions = _instructions(code)
+    instructions = instructions_of(code)
     place = {each.offset: nr for nr, each in enumerate(instructions)}
 
     @functools.cache
@@ -42,6 +46,12 @@ def readings_of(known: ByIdentity) -> Callable[[int], Reading | None]:
         return _read_line(instructions, place.get(begin, len(instructions)))
 
     return read
+
+
+def may_add(known: ByIdentity) -> bool:
+    """Return whether a code adds or subtracts anything."""
+    instructions = known.code.co_code
+    return not _MAY_ADD.isdisjoint(zip(instructions[::2], instructions[1::2]))
 
 
 class ByIdentity:
@@ -68,28 +78,44 @@ def _read_line(instructions: Sequence[Instruction], first: int) -> Reading | Non
     line = Line()
     for instruction in itertools.islice(instructions, first, first + _MOST):
         if instruction.opname in _JUMPS:
-            return line.reading(instruction.argval)
+            return line.reading(instruction.offset, instruction.argval)
         if instruction.opcode in _HAS_JUMP or "WITH" in instruction.opname:
             return None
         if line.begun and instruction.starts_line and not line.stack:
-            return line.reading(instruction.offset)
+            return line.reading(instruction.offset, instruction.offset)
         if instruction.opname in _ENDS:
-            return line.reading(instruction.offset, line.pop())
+            return line.reading(instruction.offset, instruction.offset, line.pop())
         line.step(instruction, instruction.following)
     return None
 
 
-def _instructions(code: CodeType) -> list[Instruction]:
+def breaks_off(instruction: Instruction) -> bool:
+    """Return whether what comes after ``instruction`` may not run next."""
+    return (
+        instruction.opcode in _HAS_JUMP
+        or instruction.opname in _ENDS
+        or "WITH" in instruction.opname
+    )
+
+
+def instructions_of(code: CodeType) -> list[Instruction]:
+    """Return the instructions of a code."""
     lines = {start for start, _ in dis.findlinestarts(code)}
     found = list(dis.get_instructions(code))
     offsets = [each.offset for each in found] + [len(code.co_code)]
     return [
         Instruction(
-            *(i.opcode, i.opname, i.arg or 0, i.argval, i.argrepr, i.offset),
-            *(following, i.offset in lines),
+            *(i.opcode, i.opname, i.arg or 0, _argument_of(i, code), i.argrepr, i.offset),
+            *(following, i.offset in lines, i.is_jump_target),
         )
         for i, following in zip(found, offsets[1:])
     ]
+
+
+def _argument_of(instruction: dis.Instruction, code: CodeType) -> Any:
+    """Return what an instruction is about; the names of keywords are not looked up in 3.11."""
+    is_names = instruction.opname == "KW_NAMES"
+    return code.co_consts[instruction.arg or 0] if is_names else instruction.argval
 
 
 def _nothing_of_use(_begin: int) -> None:

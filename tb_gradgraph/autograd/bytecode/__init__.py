@@ -1,0 +1,1 @@
+"""What lines of Python do, read from their bytecode; nothing is run."""
