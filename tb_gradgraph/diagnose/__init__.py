@@ -5,7 +5,7 @@ from tb_gradgraph.diagnose.finding import Finding
 from tb_gradgraph.diagnose.kinds import KINDS
 from tb_gradgraph.diagnose.magnitude import cancelled_rows
 from tb_gradgraph.diagnose.missing import who_gave_none
-from tb_gradgraph.diagnose.not_optimized import rows_of_no_optimizer, updated_rows
+from tb_gradgraph.diagnose.not_optimized import join_tables, rows_of_no_optimizer
 from tb_gradgraph.diagnose.optimizer_step import OptimizerStep, find_in_step
 from tb_gradgraph.diagnose.rules import findings, rank
 
@@ -17,9 +17,9 @@ __all__ = [
     "find_in_step",
     "findings",
     "fold_by_module",
+    "join_tables",
     "rank",
     "rows_of_no_optimizer",
     "tell_many",
-    "updated_rows",
     "who_gave_none",
 ]

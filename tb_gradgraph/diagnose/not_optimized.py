@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -27,6 +27,26 @@ def updated_rows(table: StatisticsTable) -> np.ndarray:
     optimizer.
     """
     return ~np.isnan(table.values[:, _WEIGHT])
+
+
+def join_tables(tables: Iterable[tuple[str, StatisticsTable]]) -> dict[str, StatisticsTable]:
+    """Join the tables of each stage of a step, of which every optimizer gave one.
+
+    Rows of later tables replace those of earlier ones.
+    """
+    joined: dict[str, StatisticsTable] = {}
+    for stage, table in tables:
+        joined[stage] = _join(joined[stage], table) if stage in joined else table
+    return joined
+
+
+def _join(first: StatisticsTable, second: StatisticsTable) -> StatisticsTable:
+    later = second.present | updated_rows(second)
+    return StatisticsTable(
+        np.where(later[:, None], second.values, first.values),
+        first.present | second.present,
+        np.where(later[:, None], second.histogram, first.histogram),
+    )
 
 
 def rows_of_no_optimizer(

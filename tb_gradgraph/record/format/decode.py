@@ -21,7 +21,7 @@ from tb_gradgraph.record.format.check_graph import check_graph
 from tb_gradgraph.record.format.envelope import unseal
 from tb_gradgraph.record.format.gap import Gap, decode_gap
 from tb_gradgraph.record.format.process import Process
-from tb_gradgraph.record.format.segment import Segment, decode_segment, decoded_bytes
+from tb_gradgraph.record.format.segment import Segment, check_chunk, decode_segment
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,39 +72,10 @@ def decode_chunk(strings: Sequence[bytes]) -> Chunk:
     """Read the index of a chunk; FormatError if it is not one."""
     message = unseal(strings, pb.StatisticsChunk)
     check_chunk(message)
-    segments = tuple(map(_decode_named, message.segments))
+    segments = tuple(map(decode_segment, message.segments))
     if len(message.ended) > limits.MAX_TAG_BYTES:
         raise FormatError(f"chunk: expected ended of at most {limits.MAX_TAG_BYTES} bytes.")
     return Chunk(segments, max(1, message.stride), decode_gap(message), message.ended)
-
-
-def _decode_named(message: pb.Segment) -> Segment:
-    """Read the index of a segment. A FormatError says which records are lost."""
-    try:
-        return decode_segment(message)
-    except FormatError as error:
-        raise FormatError(f"{_which(message)}: {error}") from None
-
-
-def _which(message: pb.Segment) -> str:
-    steps = f"steps {min(message.step)} to {max(message.step)}" if message.step else "no step"
-    return f"tag {message.tag[:80]!r}, {steps}"
-
-
-def check_chunk(message: pb.StatisticsChunk) -> None:
-    """Check the total size of a chunk, before anything in it is decompressed.
-
-    Raises:
-        FormatError: If it is larger than readers accept.
-    """
-    for what, got, most in (
-        ("segments", len(message.segments), limits.MAX_SEGMENTS),
-        ("records", sum(len(one.step) for one in message.segments), limits.MAX_RECORDS),
-        ("bytes of numbers", sum(map(decoded_bytes, message.segments)), limits.MAX_CHUNK_BYTES),
-    ):
-        if got > most:
-            which = _which(next(iter(message.segments)))
-            raise FormatError(f"{which}: chunk: expected at most {most} {what}, got {got}.")
 
 
 def count_rows(strings: Sequence[bytes], graph_hash: str) -> int:

@@ -139,8 +139,16 @@ def decode_segment(message: pb.Segment) -> Segment:
     """Check and read the index of a segment.
 
     Raises:
-        FormatError: If its columns differ in length, or have indices outside their tables.
+        FormatError: If its columns differ in length, or have indices outside their tables; it says
+            which records are lost.
     """
+    try:
+        return _decode(message)
+    except FormatError as error:
+        raise FormatError(f"{_which(message)}: {error}") from None
+
+
+def _decode(message: pb.Segment) -> Segment:
     records = len(message.step)
     _check_limits(message, records)
     return Segment(
@@ -155,6 +163,27 @@ def decode_segment(message: pb.Segment) -> Segment:
         unread=_read_unread(message, records),
         message=message,
     )
+
+
+def _which(message: pb.Segment) -> str:
+    steps = f"steps {min(message.step)} to {max(message.step)}" if message.step else "no step"
+    return f"tag {message.tag[:80]!r}, {steps}"
+
+
+def check_chunk(message: pb.StatisticsChunk) -> None:
+    """Check the total size of a chunk, before anything in it is decompressed.
+
+    Raises:
+        FormatError: If it is larger than readers accept.
+    """
+    for what, got, most in (
+        ("segments", len(message.segments), limits.MAX_SEGMENTS),
+        ("records", sum(len(one.step) for one in message.segments), limits.MAX_RECORDS),
+        ("bytes of numbers", sum(map(decoded_bytes, message.segments)), limits.MAX_CHUNK_BYTES),
+    ):
+        if got > most:
+            which = _which(next(iter(message.segments)))
+            raise FormatError(f"{which}: chunk: expected at most {most} {what}, got {got}.")
 
 
 def _read_fact(message: pb.Segment, fact: Fact, records: int) -> tuple[Any, ...]:

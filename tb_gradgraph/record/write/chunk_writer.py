@@ -13,7 +13,6 @@ from tb_gradgraph.graph import Graph, Record, is_step
 from tb_gradgraph.record.exchange.graph_def import encode_run_metadata
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format.check_graph import check_graph_size
-from tb_gradgraph.record.format.decode import check_chunk
 from tb_gradgraph.record.format.encode import encode_chunk, encode_graph, shorten
 from tb_gradgraph.record.format.envelope import (
     Strings,
@@ -29,6 +28,7 @@ from tb_gradgraph.record.format.envelope import (
 from tb_gradgraph.record.format.gap import Disk, Gap, gap_of, joined
 from tb_gradgraph.record.format.limits import MAX_TAG_BYTES
 from tb_gradgraph.record.format.process import Process
+from tb_gradgraph.record.format.segment import check_chunk
 from tb_gradgraph.record.write.patient_file import RETRY_SECONDS
 from tb_gradgraph.record.write.schedule import ChunkSchedule
 from tb_gradgraph.version import __version__

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
-import numpy as np
-
-from tb_gradgraph.diagnose import OptimizerStep, rows_of_no_optimizer, updated_rows
+from tb_gradgraph.diagnose import OptimizerStep, join_tables, rows_of_no_optimizer
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
-from tb_gradgraph.statistics import StatisticsTable
 
 #: How many other steps to search for parameters that an optimizer updates. With several optimizers,
 #: each may step rarely.
@@ -33,15 +31,17 @@ def read_optimizer_step(reader: Reader, run: RunView, entry: Entry) -> StepOfGra
     if not entries or entries[-1].graph_hash not in run.graphs:
         return None
     graph_hash = entries[-1].graph_hash
-    tables: dict[str, StatisticsTable] = {}
     only_pass = len(of_step) - len(entries) == 1  # then it gave the whole gradient of the step
-    for one in of_step if only_pass else entries:
-        if one.graph_hash == graph_hash:
-            tables[one.stage] = _join(tables.get(one.stage), reader.table(run, one))
+    of_graph = [one for one in (of_step if only_pass else entries) if one.graph_hash == graph_hash]
+    tables = [(one.stage, reader.table(run, one)) for one in of_graph]
     graph = reader.graph(run, graph_hash)
-    updated = _updated_elsewhere(reader, run, entry, graph) if "applied" in tables else frozenset()
+    updated: set[str] = set()
+    if any(one.stage == "applied" for one in of_graph):
+        applied = [one for one in run.records[entry.tag] if one.stage == "applied"]
+        updated = reader.keys_with(run, _some(applied), "weight_norm")
+    updated_rows = frozenset(row for row, key in enumerate(graph.row_keys) if key in updated)
     skipped = any(one.skipped for one in entries)
-    step = OptimizerStep(tables, entries[-1].loss_scale, skipped, updated)
+    step = OptimizerStep(join_tables(tables), entries[-1].loss_scale, skipped, updated_rows)
     return StepOfGraph(graph_hash, graph, step)
 
 
@@ -55,26 +55,5 @@ def rows_without_optimizer(reader: Reader, run: RunView, entry: Entry) -> list[i
     return rows_of_no_optimizer(found.graph, found.step.tables, found.step.updated)
 
 
-def _updated_elsewhere(reader: Reader, run: RunView, entry: Entry, graph: Graph) -> frozenset[int]:
-    """Return the rows of parameters that an optimizer updated at other steps of the tag."""
-    applied = [one for one in run.records[entry.tag] if one.stage == "applied"]
-    asked = applied[:: -(-len(applied) // _ASKED)] if len(applied) > _ASKED else applied
-    keys: set[str] = set()
-    for one in asked:
-        if one.graph_hash in run.graphs:
-            had = np.flatnonzero(~np.isnan(reader.statistic(run, one, "weight_norm")))
-            of = reader.graph(run, one.graph_hash).row_keys
-            keys.update(of[row] for row in had.tolist())
-    return frozenset(row for row, key in enumerate(graph.row_keys) if key in keys)
-
-
-def _join(first: StatisticsTable | None, second: StatisticsTable) -> StatisticsTable:
-    """Join the tables of several optimizers at one stage of a step. Later ones replace earlier ones."""
-    if first is None:
-        return second
-    later = second.present | updated_rows(second)
-    return StatisticsTable(
-        np.where(later[:, None], second.values, first.values),
-        first.present | second.present,
-        np.where(later[:, None], second.histogram, first.histogram),
-    )
+def _some(entries: Sequence[Entry]) -> Sequence[Entry]:
+    return entries[:: -(-len(entries) // _ASKED)] if len(entries) > _ASKED else entries

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Hashable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -101,6 +101,16 @@ class Reader:
         column = self._column(run, entry, name)
         with self._dropping_damaged(run.stored_name, entry.chunk, entry):
             return column.record(entry.position)
+
+    def keys_with(self, run: RunView, entries: Iterable[Entry], name: str) -> set[str]:
+        """Return the keys of the rows that have a number of one statistic in any of several records."""
+        keys: set[str] = set()
+        for entry in entries:
+            if entry.graph_hash in run.graphs:
+                has = np.flatnonzero(~np.isnan(self.statistic(run, entry, name)))
+                of = self.graph(run, entry.graph_hash).row_keys
+                keys.update(of[row] for row in has.tolist())
+        return keys
 
     def present(self, run: RunView, entry: Entry) -> np.ndarray:
         """Read which rows of one record have a gradient."""
