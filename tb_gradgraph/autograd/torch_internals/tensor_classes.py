@@ -131,7 +131,7 @@ def is_fully_sharded(module: torch.nn.Module) -> bool:
 
 @contextlib.contextmanager
 def reducers_off(model: torch.nn.Module) -> Iterator[None]:
-    """Have each ``DistributedDataParallel`` only call what it wraps, in the block: it sends nothing."""
+    """In the block, make each ``DistributedDataParallel`` only call the module that it wraps."""
     kind = torch.nn.parallel.DistributedDataParallel
     wrappers = [module for module in model.modules() if isinstance(module, kind)]
     for wrapper in wrappers:

@@ -1,4 +1,4 @@
-"""Many small tensors end to end in one flat tensor, and such blocks copied to numpy arrays."""
+"""Concatenate many small tensors to one flat tensor, and copy such blocks to numpy arrays."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import torch
 
 from tb_gradgraph.summarize.arithmetic.elements import computable, is_readable
 
-#: numpy lacks bfloat16 and torch's float8 kinds; float16 is treated alike, so that readers see one.
+#: numpy lacks bfloat16 and torch's float8 types. float16 is widened too, so that readers get one type.
 _KEPT = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 _LAYOUT, _DTYPE, _IS_CPU, _DEVICE, _SHAPE = map(
     attrgetter, ("layout", "dtype", "is_cpu", "device", "shape")
 )
-_ALIKE = 16  # with this many tensors a shape, on average, torch.stack saves time
+_ALIKE = 16  # with this many tensors per shape, on average, torch.stack saves time
 
 
 def are_alike(tensors: Collection[torch.Tensor]) -> bool:
-    """Say, quickly for each tensor, whether all are dense, of one type and on one device."""
+    """Return whether all tensors are dense, of one type and on one device. It is fast."""
     return (
         set(map(_LAYOUT, tensors)) == {torch.strided}
         and len(set(map(_DTYPE, tensors))) == 1
@@ -31,17 +31,17 @@ def are_alike(tensors: Collection[torch.Tensor]) -> bool:
 
 
 def flattened(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Copy tensors of one type end to end, each in row-major order."""
+    """Concatenate copies of tensors of one type, each in row-major order."""
     return torch.cat([tensor.reshape(-1) for tensor in tensors])
 
 
 def laid_end_to_end(
     tensors: Sequence[torch.Tensor],
 ) -> tuple[torch.Tensor, np.ndarray, np.ndarray]:
-    """Copy many small tensors of one type end to end, those of one shape together where it pays.
+    """Concatenate copies of many small tensors of one type. Equal shapes are stacked if that is faster.
 
     Returns:
-        The flat copy, the order in which ``tensors`` come in it, and their sizes in that order.
+        The flat copy, the order of ``tensors`` in it, and their sizes in that order.
     """
     places: dict[torch.Size, list[int]] = {}
     for place, shape in enumerate(map(_SHAPE, tensors)):
@@ -72,10 +72,10 @@ def _stacked(
 
 @dataclasses.dataclass(frozen=True)
 class WholeBlock:
-    """Tensors of one type, copied end to end on their device.
+    """Copies of tensors of one type, concatenated on their device.
 
     Attributes:
-        tensor: All elements, of a type that numpy has.
+        tensor: All elements, in a type that numpy has.
         rows: Each tensor's row.
         shapes: Each tensor's shape.
     """
@@ -85,7 +85,7 @@ class WholeBlock:
     shapes: Sequence[tuple[int, ...]]
 
     def split(self, content: np.ndarray) -> dict[int, np.ndarray]:
-        """Return each tensor by its row as a part of ``content``, the block on the host."""
+        """Return each tensor, by its row, as a part of ``content``, which is the block on the host."""
         result: dict[int, np.ndarray] = {}
         rows = iter(self.rows)
         start = 0
@@ -99,7 +99,7 @@ class WholeBlock:
 
 
 def whole_blocks(tensors: Mapping[int, torch.Tensor]) -> list[WholeBlock]:
-    """Copy tensors, given by row, to one block for each device and type. Sparse ones are made dense."""
+    """Copy tensors, given by row, to one block for each device and type. Sparse tensors become dense."""
     if are_alike(tensors.values()) and next(iter(tensors.values())).dtype in _KEPT:
         return [_block_of(tensors)]
     alike: dict[tuple[torch.device, torch.dtype], dict[int, torch.Tensor]] = {}
