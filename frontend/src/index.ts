@@ -1,4 +1,4 @@
-// What TensorBoard loads: `render` is called once, in an empty frame.
+// TensorBoard loads this file and calls `render` once, in an empty frame.
 
 export async function render(): Promise<void> {
   const { mount } = await import("./panel/mount");

@@ -1,4 +1,4 @@
-// What a file made by `tb-gradgraph export --html` runs: the panel, over the answers that the file holds.
+// The entry of a file made by `tb-gradgraph export --html`: runs the panel with the answers in the file.
 
 import { embeddedFetch } from "./api/embedded";
 import { mount } from "./panel/mount";

@@ -18,16 +18,16 @@ VOCABULARY = ROOT / "frontend/src/base/vocabulary.ts"
 FINDINGS = ROOT / "docs/findings.md"
 
 _HEAD = """\
-// What Python and the panel must both know. Generated: python -m tests.suite.generate_vocabulary
+// Constants that Python and the panel share. Generated: python -m tests.suite.generate_vocabulary
 """
 _FINDINGS_HEAD = """\
 # Findings
 
-What `graph.findings()` and the panel can say of a step, the worst first. The text of a finding has the
-numbers and the names; its `kind` stays the same from release to release. This page is generated from
+All findings that `graph.findings()` and the panel can report about a step, the worst first. The text
+of a finding has numbers and names. Its `kind` stays the same in all releases. This page is generated from
 `tb_gradgraph/diagnose/kinds.py` by `python -m tests.suite.generate_vocabulary`.
 
-| kind | how bad | what it means | what to do |
+| kind | severity | what it means | what to do |
 |---|---|---|---|
 """
 _MEASURE = """\
@@ -61,20 +61,20 @@ def make_vocabulary() -> str:
         + _strings("OF_PARAMETERS", statistics.OF_PARAMETERS),
         "// Where in a step gradients are read, in the order in which they change.\n"
         + _strings("STAGES", statistics.STAGES),
-        "// Bins of a histogram, and how many elements of a tensor are counted in it at most.\n"
+        "// Bins of a histogram, and the maximum number of elements of a tensor that it counts.\n"
         + _number("HISTOGRAM_BINS", statistics.HISTOGRAM_BINS)
         + _number("HISTOGRAM_SAMPLE", statistics.HISTOGRAM_SAMPLE)
         + "// A tensor of at most this many elements is kept whole.\n"
         + _number("WHOLE_LIMIT", statistics.WHOLE_LIMIT)
-        + "// Numbers of a series that are fetched at most to mark steps: 4 MB.\n"
+        + "// The maximum number of values of a series that are fetched to mark steps: 4 MB.\n"
         + _number("MOST_SEARCHED", html_export.MOST_SEARCHED),
         _type("NodeKind", graph.NODE_KINDS)
-        + "// As people call a kind, where they have another word for it.\n"
+        + "// The labels of kinds, if they differ from the kind itself.\n"
         + _words("KIND_LABELS", graph.KIND_LABELS),
-        "// Why no gradient can arrive, in the few words that a box has room for.\n"
+        "// Why no gradient can arrive, as a short label for a box.\n"
         + _words("REASON_LABELS", graph.REASON_LABELS),
         _number("NO_SCOPE", graph.NO_SCOPE),
-        "// What the heat map says of a tensor at a step.\n"
+        "// The state of a tensor at a step in the heat map.\n"
         + "export const Arrived = "
         + f"{{ none: {flow_route.NONE}, arrived: {flow_route.ARRIVED}, "
         + f"nonfinite: {flow_route.NONFINITE} }} as const;\n",

@@ -1,5 +1,5 @@
-// Asks the plugin's routes. URLs are relative and resolve against the frame's
-// <base>, and so work below any --path_prefix or proxy.
+// Sends requests to the plugin's routes. URLs are relative to the frame's <base>, so they work
+// below any --path_prefix or proxy.
 
 import { pause, PAUSES_FROM } from "../base/pause";
 import { failure, success, type Result } from "../base/result";
@@ -14,7 +14,7 @@ import { parseFrame, type Frame } from "./frame";
 import { parseNodeSeries, parseRecord, parseRuns, parseTensor, readingsAbove, type NodeSeries } from "./parse";
 import { urlOf, type FrameRequests, type JsonRequests, type Requests, type Route } from "./requests";
 
-// How a route is asked: the server answers, or the contents of a file.
+// Fetches an answer: from the server, or from the contents of a file.
 export type Fetch = (url: string) => Promise<Response>;
 
 // Which record of a tag.
@@ -30,7 +30,7 @@ export class Client {
     private readonly answer: Fetch = (url) => fetch(url, { credentials: "same-origin" }),
   ) {}
 
-  // With `allSessions`, also the sessions that later ones of a run hide, as runs.
+  // With `allSessions`, hidden sessions are listed too, as runs.
   async runs(allSessions = false): Promise<Result<readonly Run[]>> {
     const reply = await this.json("runs", allSessions ? { sessions: "all" } : {});
     return reply.ok ? success(parseRuns(reply.value)) : reply;
@@ -61,8 +61,8 @@ export class Client {
     return success(domain === null ? undefined : { domain, fences: fences ?? domain });
   }
 
-  // Steps at which a gradient in any of these graphs held NaN or infinity. If there are none
-  // in the whole tag, three short answers show it. What is too much to search is left out.
+  // Steps at which a gradient in any of these graphs held NaN or infinity. If the tag has no such
+  // step, three short answers show it. Graphs with too many numbers to search are left out.
   async nonfiniteSteps(run: string, tag: string, hashes: readonly string[]): Promise<Result<BadSteps>> {
     const readings: Reading[] = [];
     for (const statistic of NONFINITE) {
@@ -71,7 +71,7 @@ export class Client {
         const first = await this.frame("series", { run, tag, hash, statistic, from: 0, count: 1 });
         if (!first.ok) return first;
         const { domain, rows, total } = first.value.header;
-        if (domain === null) break; // of all graphs of the tag
+        if (domain === null) break; // no graph of the tag has any
         if (rows * total > left) continue;
         left -= rows * total;
         const reply = total < 2 ? first : await this.frame("series", { run, tag, hash, statistic });
@@ -86,7 +86,7 @@ export class Client {
     return reply.ok ? parseNodeSeries(reply.value) : reply;
   }
 
-  // The same by the key of the row, whatever graph has it.
+  // The same by the key of the row, in any graph.
   async nodeOfKey(run: string, tag: string, key: string): Promise<Result<NodeSeries>> {
     const reply = await this.frame("node", { run, tag, key });
     return reply.ok ? parseNodeSeries(reply.value) : reply;
@@ -133,7 +133,7 @@ export class Client {
   }
 }
 
-// The server's own sentence, if it sent one.
+// The server's own message, if it sent one.
 async function sentenceOf(response: Response, route: string): Promise<string> {
   const fallback = `TensorBoard answered ${response.status} to "${route}".`;
   try {

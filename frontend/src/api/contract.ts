@@ -1,4 +1,4 @@
-// The shapes that http_api.md states. These are the wire's, not the model's.
+// The types of answers, as http_api.md defines them. The model has its own types.
 
 import type { Severity, WhatKept } from "../base/vocabulary";
 
@@ -19,7 +19,7 @@ export interface TagReply {
 }
 
 export interface HiddenReply {
-  readonly run: string; // under which it can be asked for
+  readonly run: string; // the name under which it can be requested
   readonly tag: string;
   readonly records: number;
   readonly steps: readonly number[];

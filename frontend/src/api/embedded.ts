@@ -1,5 +1,5 @@
-// Answers of the plugin's routes in one piece of memory, as in a file made by `tb-gradgraph export --html`:
-// a length, a JSON object that says where each answer is, the answers. It is asked like the server.
+// Answers of the plugin's routes in one buffer, from a file made by `tb-gradgraph export --html`.
+// It has a length, a JSON index of the answers, and the answers. It is used in place of the server.
 
 import type { Fetch } from "./client";
 import { keyOf } from "./requests";
@@ -17,10 +17,7 @@ export function embeddedFetch(pack: ArrayBuffer): Fetch {
     if (found === undefined) {
       console.debug(`gradgraph: not in this file: ${url}`);
       return Promise.resolve(
-        Response.json(
-          { error: "This file does not hold that. TensorBoard shows it, from the log that the file was made from." },
-          { status: 404 },
-        ),
+        Response.json({ error: "This file does not contain that. TensorBoard can show it from the original log." }, { status: 404 }),
       );
     }
     const [offset, length] = found;

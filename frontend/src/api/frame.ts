@@ -12,7 +12,7 @@ export interface Frame<H> {
 
 const BYTES = { float64: 8, float32: 4, uint16: 2, uint8: 1 } as const;
 
-// Lengths are checked before use; a frame cut short is a failure, not a throw.
+// Lengths are checked before use. A truncated frame gives a failure and does not throw.
 export function parseFrame<H>(buffer: ArrayBuffer): Result<Frame<H>> {
   if (buffer.byteLength < 4) return failure(`The answer holds ${buffer.byteLength} bytes; a frame has at least 4.`);
   const headerEnd = 4 + new DataView(buffer).getUint32(0, true);
@@ -41,7 +41,7 @@ function parseArrays<H>(buffer: ArrayBuffer, start: number, header: H & { readon
   return success({ header, arrays });
 }
 
-// Every machine that runs a browser is little-endian, so views need no copy.
+// Every machine that runs a browser is little-endian, so the arrays need no copy.
 function view(buffer: ArrayBuffer, offset: number, dtype: ArrayHeader["dtype"], length: number): FrameArray {
   if (dtype === "float64") return new Float64Array(buffer, offset, length);
   if (dtype === "float32") return new Float32Array(buffer, offset, length);

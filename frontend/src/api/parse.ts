@@ -1,4 +1,4 @@
-// Turns frames of the routes `step` and `node` into what the model reads.
+// Converts frames of the routes `step` and `node` to the types of the model.
 
 import { failure, success, type Result } from "../base/result";
 import { HISTOGRAM_BINS } from "../base/vocabulary";
@@ -19,7 +19,7 @@ export interface NodeSeries {
   readonly histogram: Uint16Array; // [records, HISTOGRAM_BINS]
   readonly histogramLow: number;
   readonly histogramWidth: number;
-  readonly whole: ReadonlyMap<number, Whole>; // by record; as many as one answer has room for
+  readonly whole: ReadonlyMap<number, Whole>; // by record; as many as fit into one answer
 }
 
 export function parseRuns(reply: RunsReply): readonly Run[] {
@@ -107,7 +107,7 @@ export function parseNodeSeries({ header, arrays }: Frame<NodeHeader>): Result<N
   });
 }
 
-// Which record of a series is the one at a step, pass and stage; -1: none.
+// The index of the record of a series at a step, pass and stage; -1: none.
 export function recordIn(series: NodeSeries, place: Pick<RecordRef, "step" | "backwardPass" | "stage"> | undefined): number {
   return series.steps.findIndex(
     (step, i) => step === place?.step && series.backwardPasses[i] === place.backwardPass && series.stages[i] === place.stage,
@@ -123,7 +123,7 @@ export function readingsAbove({ header, arrays }: Frame<SeriesHeader>, limit: nu
   });
 }
 
-// All elements of one tensor, row-major; complex ones as real and imaginary part in turn.
+// All elements of one tensor, in row-major order. A complex one gives its real and then its imaginary part.
 export function parseTensor({ header, arrays }: Frame<TensorHeader>): Result<readonly number[]> {
   const elements = arrays.get("elements");
   return elements === undefined

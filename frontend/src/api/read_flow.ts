@@ -1,4 +1,4 @@
-// Asks for what the heat map is drawn from: page after page, and each column of the statistic.
+// Fetches the data of the heat map, page after page, for each column of the statistic.
 
 import { failure, success, type Result } from "../base/result";
 import type { FlowNumbers } from "../model/flow/flow";
@@ -26,7 +26,7 @@ interface Page {
   readonly arrived: Uint8Array;
 }
 
-// Columns of the heat map from the `from`-th on.
+// Columns of the heat map, beginning at the `from`-th one.
 export async function readFlow(client: Client, query: FlowQuery, from = 0): Promise<Result<FlowNumbers>> {
   const parts = await Promise.all(query.columns.map((statistic) => readColumn(client, query, statistic, from)));
   const failed = parts.find((part) => !part.ok);

@@ -1,5 +1,6 @@
-// What the panel asks, in one list: each route with its parameters and what is in the answer. http_api.md says it in words.
-// The client asks by this list. A standalone file finds its answers by it.
+// All requests of the panel: each route with its parameters and the type of its answer. http_api.md
+// describes them in words. The client uses this list to ask. A standalone file uses it to find its
+// answers.
 
 import type { WhatKept } from "../base/vocabulary";
 import type { GraphColumns } from "../model/recorded/graph_columns";
@@ -74,7 +75,7 @@ export function urlOf<R extends Route>(base: string, route: R, asks: Requests[R]
   return `${base}${route}${query.size > 0 ? `?${query}` : ""}`;
 }
 
-// A route and its parameters in the order of their names, so that each question has one spelling.
+// A route with its parameters in the order of their names, so that equal requests have equal URLs.
 export function keyOf(url: string): string {
   const { pathname, searchParams } = new URL(url, "http://file/");
   const route = pathname.slice(pathname.lastIndexOf("/") + 1);

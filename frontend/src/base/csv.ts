@@ -1,5 +1,6 @@
-// Tables as text (RFC 4180). A text that a spreadsheet would compute has an apostrophe before it, as OWASP advises of CSV
-// injection, because names of modules come from the log. Numbers stay as they are.
+// Tables as text (RFC 4180). A text that a spreadsheet would evaluate gets an apostrophe in front
+// of it, as OWASP recommends against CSV injection, because names of modules come from the log.
+// Numbers do not change.
 
 export type CsvCell = string | number | null;
 

@@ -1,4 +1,5 @@
-// What is acquired returns its release; a Disposer releases many at once.
+// A function that acquires something returns a function that releases it. A Disposer collects these
+// and calls all of them.
 
 export type Dispose = () => void;
 
@@ -6,13 +7,13 @@ export class Disposer {
   private releases: Dispose[] = [];
   private disposed = false;
 
-  // What is acquired after the end, for example when a late answer arrives, is released at once.
+  // Anything that is acquired after the end, for example because an answer arrives late, is released at once.
   add(release: Dispose): void {
     if (this.disposed) release();
     else this.releases.push(release);
   }
 
-  // Releases in reverse order; calling it twice is harmless.
+  // Releases in reverse order. A second call does nothing.
   dispose(): void {
     this.disposed = true;
     const releases = this.releases.reverse();
@@ -21,7 +22,7 @@ export class Disposer {
   }
 }
 
-// Adds a DOM listener and returns its removal.
+// Adds a DOM listener and returns a function that removes it.
 export function listen<E extends Event>(
   target: EventTarget,
   type: string,

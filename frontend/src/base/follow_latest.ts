@@ -1,12 +1,13 @@
-// Fetches the answer to the present choice whenever that changes, and drops answers that come too late.
+// Fetches the answer for the present choice whenever the choice changes, and drops answers that arrive too late.
 
 import { effect, untracked } from "@preact/signals";
 import type { Dispose } from "./disposer";
 import { failure, type Result } from "./result";
 
-// `choice` is read again whenever a signal in it changes. It is asked for if it differs from the previous one, part by
-// part, or if the last answer was a failure; undefined asks for nothing. `put` gets the answer to the present choice,
-// even a failure; what throws is a failure too. Nothing is put after the end.
+// `choice` is read again whenever a signal in it changes. `ask` is called if any part of the choice
+// differs from the previous one, or if the last answer was a failure. If the choice is undefined,
+// nothing is asked. `put` gets the answer for the present choice, even if it is a failure; an
+// exception counts as a failure. After the end, `put` is not called.
 export function followLatest<C extends readonly unknown[], A>(
   choice: () => C | undefined,
   ask: (chosen: NoInfer<C>) => Promise<Result<A>>,

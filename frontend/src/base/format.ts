@@ -51,17 +51,17 @@ export function formatAmount(value: number): string {
   return String(value);
 }
 
-// As torch writes it, so that nobody takes it for numbers of the gradient.
+// In torch's notation, so that it does not look like numbers of the gradient.
 export function formatShape(shape: readonly number[]): string {
   return shape.length === 0 ? "scalar" : `[${shape.join(", ")}]`;
 }
 
-// "/home/me/net/src/net.py:12 in forward" -> "src/net.py:12 in forward": enough to know the place; the tooltip has the whole path.
+// "/home/me/net/src/net.py:12 in forward" -> "src/net.py:12 in forward": short enough; the tooltip has the whole path.
 export function shortenPaths(text: string): string {
   return text.replace(/(?:[A-Za-z]:)?[\\/](?:[^\\/\n(),]+[\\/])+([^\\/\n(),]+[\\/][^\\/\n(),]+:\d)/g, "$1");
 }
 
-// Cuts in the middle, where qualified names differ least.
+// Cuts text in the middle, where qualified names differ least.
 export function shorten(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const head = Math.ceil((limit - 1) * 0.45);

@@ -1,4 +1,4 @@
-// Points and rectangles. The names where they are used say which space they are in.
+// Points and rectangles. The names of variables say in which space they are.
 
 export interface Point {
   readonly x: number;

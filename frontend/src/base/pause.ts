@@ -1,6 +1,6 @@
-// Work that takes long, in parts.
+// Splits long work into parts.
 
-// With this many nodes or more, the page gets a turn between two parts.
+// From this many nodes on, the page can respond between two parts.
 export const PAUSES_FROM = 4_000;
 
 export function pause(): Promise<void> {

@@ -1,4 +1,4 @@
-// A value or the sentence that says why there is none.
+// A value, or a message that says why there is none.
 
 export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
 

@@ -1,4 +1,4 @@
-// What Python and the panel must both know. Generated: python -m tests.suite.generate_vocabulary
+// Constants that Python and the panel share. Generated: python -m tests.suite.generate_vocabulary
 
 export type Unit = "gradient" | "weight" | "count" | "share" | "ratio";
 // One statistic: statistics.py says what each field means.
@@ -40,24 +40,24 @@ export const OF_PARAMETERS: readonly string[] = ["weight_norm", "update_norm", "
 // Where in a step gradients are read, in the order in which they change.
 export const STAGES: readonly string[] = ["backward", "accumulated", "unscaled", "clipped", "applied"];
 
-// Bins of a histogram, and how many elements of a tensor are counted in it at most.
+// Bins of a histogram, and the maximum number of elements of a tensor that it counts.
 export const HISTOGRAM_BINS = 32;
 export const HISTOGRAM_SAMPLE = 4096;
 // A tensor of at most this many elements is kept whole.
 export const WHOLE_LIMIT = 16;
-// Numbers of a series that are fetched at most to mark steps: 4 MB.
+// The maximum number of values of a series that are fetched to mark steps: 4 MB.
 export const MOST_SEARCHED = 1000000;
 
 export type NodeKind = "operation" | "parameter" | "leaf" | "input" | "buffer" | "constant" | "root";
-// As people call a kind, where they have another word for it.
+// The labels of kinds, if they differ from the kind itself.
 export const KIND_LABELS: Readonly<Record<string, string>> = { root: "loss or output" };
 
-// Why no gradient can arrive, in the few words that a box has room for.
+// Why no gradient can arrive, as a short label for a box.
 export const REASON_LABELS: Readonly<Record<string, string>> = { frozen: "frozen", unused: "unused", no_grad: "under no_grad", cut: "cut off", not_in_loss: "not in loss" };
 
 export const NO_SCOPE = -1;
 
-// What the heat map says of a tensor at a step.
+// The state of a tensor at a step in the heat map.
 export const Arrived = { none: 0, arrived: 1, nonfinite: 2 } as const;
 
 export type WhatKept = "gradient" | "value";

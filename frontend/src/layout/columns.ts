@@ -1,5 +1,5 @@
-// Breaks a level that is much higher than wide into columns beside each other. ELK's own wrapping
-// leaves most of the area empty where boxes are large.
+// Breaks a level that is much higher than wide into columns. ELK's own wrapping leaves most of the
+// area empty if boxes are large.
 
 import type { Point, Rect, Size } from "../base/geometry";
 
@@ -10,13 +10,13 @@ export interface Tall {
   readonly paths: readonly (readonly Point[])[]; // orthogonal
 }
 
-// A level this many times as high as wide, and this high, is too slender.
+// A level is too slender if it is this many times as high as wide, and at least this high.
 const SLENDER = 3;
 const HIGH = 2500;
 const ASPECT = 1.4;
 const LANE = 12;
 const MARGIN = 16;
-// Above a box, edges have no bend over this length.
+// Edges have no bend within this distance above a box.
 const CLEAR = 7;
 
 interface Column {
@@ -27,7 +27,7 @@ interface Column {
   readonly bottom: number;
 }
 
-// `top`: room for the title. Precondition: between two boxes that are below each other, edges run straight down just above the lower.
+// `top`: room for the title. Precondition: just above a box, the edges from boxes above it run straight down.
 export function intoColumns(tall: Tall, top: number): Tall {
   const { width, height } = tall.size;
   if (height < HIGH || height < SLENDER * width) return tall;

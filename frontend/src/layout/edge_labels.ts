@@ -9,9 +9,10 @@ export const LABEL_HEIGHT = 14;
 // Size of the mark of a chain that is folded into a line.
 export const MARK_RADIUS = 7;
 
-// First it tries the middle of the piece that stays visible most under the label
-// (a short bend would be hidden whole), then other pieces and places on them, first clear of other edges, then across them. An edge with no
-// free place has no label. A folded chain has its mark there, and the label to the right of the mark.
+// First it tries the middle of the longest piece, because a label would hide a short piece
+// completely. Then it tries other pieces and other places on them: first places without other
+// edges, then places across them. If there is no free place, the edge has no label. A folded chain
+// has its mark at this place, and the label to the right of the mark.
 export function placeLabels(
   { boxes, edges }: Laid,
   { open, marked }: Pick<LayoutRequest, "open" | "marked">,
@@ -41,7 +42,7 @@ function besideMark({ x, y }: Point): Rect {
   return { x: x - MARK_RADIUS - 1, y: y - MARK_RADIUS - 1, width: 2 * MARK_RADIUS + LABEL_WIDTH + 4, height: 2 * MARK_RADIUS + 2 };
 }
 
-// A mark must not hide an arrow's head, unless there is no other place.
+// A mark may hide an arrow head only if there is no other place.
 function clearOfEnds(places: readonly Point[], path: readonly Point[]): readonly Point[] {
   const [start, end] = [path[0]!, path.at(-1)!];
   const clear = places.filter((one) => [start, end].every(({ x, y }) => Math.hypot(one.x - x, one.y - y) >= 2 * MARK_RADIUS + 2));
@@ -69,7 +70,7 @@ interface Owned {
   readonly owner: number;
 }
 
-// A coarse grid of rectangles, so that placing stays linear.
+// A coarse grid of rectangles, so that placing takes linear time.
 class Cells {
   private readonly cells = new Map<string, Owned[]>();
 
@@ -81,7 +82,7 @@ class Cells {
     }
   }
 
-  // Whether anything lies there that is not the asker's own.
+  // Whether there is anything at this place other than the edge's own parts.
   hits(rect: Rect, asker: number): boolean {
     for (const key of this.keys(rect)) {
       if (this.cells.get(key)?.some((other) => other.owner !== asker && intersects(rect, other.rect))) return true;

@@ -1,11 +1,11 @@
-// Translates what is to be laid out to ELK's input and ELK's answer back.
+// Converts a layout request to ELK's input, and ELK's output to our form.
 
 import type { ElkExtendedEdge, ElkNode, LayoutOptions } from "elkjs/lib/elk-api";
 import type { Point, Rect } from "../base/geometry";
 import { boundsAround, straight, TITLE_HEIGHT, type Laid } from "./laid_out";
 import type { LayoutRequest } from "./request";
 
-// ELK does not hand options down to groups: these are repeated on each.
+// ELK does not pass options down to groups, so they are repeated for each group.
 export const SPACING: LayoutOptions = {
   "elk.algorithm": "layered",
   "elk.direction": "DOWN",
@@ -30,7 +30,7 @@ const ROOT: LayoutOptions = {
   "elk.json.edgeCoords": "ROOT",
 };
 
-// A level this long with nothing open is wrapped into columns.
+// A level with at least this many closed boxes, and no open ones, is wrapped into columns.
 const WRAP_FROM = 40;
 const WRAP: LayoutOptions = {
   "elk.layered.wrapping.strategy": "MULTI_EDGE",
@@ -61,7 +61,7 @@ export function toElk({ parent, open, width, height, source, target }: LayoutReq
 
 function elkNode(open: boolean, id: string, width: number, height: number): ElkNode {
   if (!open) return { id, width, height };
-  // With INCLUDE_CHILDREN and direction DOWN, ELK 0.12 reads this pair transposed.
+  // With INCLUDE_CHILDREN and direction DOWN, ELK 0.12 swaps these two values.
   return { id, layoutOptions: { ...SPACING, ...GROUP, "elk.nodeSize.minimum": `(${height},${width})` } };
 }
 

@@ -1,4 +1,4 @@
-// Lays out the visible graph in a worker, and remembers what was laid out.
+// Lays out the visible graph in a worker, and caches the layouts.
 
 import type { Size } from "../base/geometry";
 import { failure, success, type Result } from "../base/result";
@@ -7,7 +7,7 @@ import { unpackLaid, type Answer, type LaidOut } from "./laid_out";
 import { requestOf } from "./request";
 
 const REMEMBERED = 40;
-// A layout of this many boxes takes longer than starting a new worker.
+// From this many boxes on, a layout takes longer than starting a new worker.
 const LONG_FROM = 500;
 const STOPPED = failure("The layout was stopped.");
 
@@ -18,13 +18,14 @@ export class LayoutEngine {
   private wanted = "";
   private readonly known = new Map<string, Promise<Result<LaidOut>>>();
 
-  // `workerUrl`: of the same worker, where the file beside this one cannot be loaded; in a page of a file, a worker of modules cannot.
+  // `workerUrl`: the URL of the worker, if its file next to this one cannot be loaded. A page that
+  // was opened from a file cannot load module workers.
   constructor(private readonly workerUrl?: string) {
     this.worker = this.start(); // it takes half a second to load, while the graph is fetched
   }
 
-  // `key` names the visible graph: equal keys give the same layout, without a new run. A long run
-  // gives way to the next one. `onPart`: how much of it is done, 0..1.
+  // `key` identifies the visible graph. Equal keys give the same layout without a new run. A long
+  // run is ended when the next one begins. `onPart` gets the progress, 0..1.
   layOut(
     key: string,
     visible: VisibleGraph,
@@ -66,7 +67,7 @@ export class LayoutEngine {
     });
   }
 
-  // The running layout is no longer wanted. Ending the worker is the only way to interrupt it.
+  // The running layout is no longer needed. Ending the worker is the only way to stop it.
   cancel(): void {
     if (this.running === undefined) return;
     this.close();
@@ -74,7 +75,7 @@ export class LayoutEngine {
   }
 
   private start(): Worker {
-    // Written literally, because only then does the bundler give the worker its own file.
+    // This must be a literal, because otherwise the bundler does not make a file for the worker.
     return this.workerUrl !== undefined
       ? new Worker(this.workerUrl)
       : new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });

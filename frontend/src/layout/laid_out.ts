@@ -1,5 +1,6 @@
-// Where boxes and edges lie, and how the worker sends that. World space: y downward in forward order, one unit
-// is one CSS pixel at zoom 1. Positions do not depend on direction or step.
+// The positions of boxes and edges, and the form in which the worker sends them. World space: y
+// points down in forward order, and one unit is one CSS pixel at zoom 1. Positions do not depend on
+// direction or step.
 
 import { boundsOf, type Point, type Rect } from "../base/geometry";
 
@@ -12,7 +13,7 @@ export interface Laid {
 }
 
 export interface LaidOut extends Laid {
-  readonly labels: readonly (Point | undefined)[]; // middle of the label of each edge, where there is room for one
+  readonly labels: readonly (Point | undefined)[]; // middle of the label of each edge, if there is room for one
 }
 
 export function boundsAround(boxes: readonly Rect[], edges: readonly (readonly Point[])[]): Rect {
@@ -27,9 +28,9 @@ export function straight(from: Rect, to: Rect): readonly Point[] {
   ];
 }
 
-// What the worker sends, as columns: copying thousands of small objects takes long.
+// The worker's answer, in columns, because copying thousands of small objects is slow.
 export interface Packed {
-  readonly rects: Float64Array<ArrayBuffer>; // x, y, width, height of each box, and last of all boxes together
+  readonly rects: Float64Array<ArrayBuffer>; // x, y, width, height of each box; the last entry covers all boxes
   readonly starts: Int32Array<ArrayBuffer>; // where the path of each edge begins among the points; one more entry for the end
   readonly points: Float64Array<ArrayBuffer>; // x, y
   readonly labels: Float64Array<ArrayBuffer>; // x, y of each edge; NaN: none

@@ -1,4 +1,4 @@
-// The worker's message loop: a request comes in; progress goes out, then the answer or why there is none.
+// The worker's message loop. It gets a request, and sends its progress and then the answer, or an error.
 
 import { placeLabels } from "./edge_labels";
 import { runElk } from "./elk";
@@ -8,7 +8,7 @@ import { layOutLevels } from "./levels";
 import type { LayoutRequest } from "./request";
 import { stackBoxes } from "./stack";
 
-// Up to this many boxes all levels are laid out together, which looks better and takes longer.
+// Up to this many boxes, all levels are laid out together. This looks better but takes longer.
 const TOGETHER = 500;
 const TELL_MS = 100;
 
@@ -33,7 +33,7 @@ function layOut(request: LayoutRequest): readonly [Laid, string] {
       "",
     ];
   } catch (error) {
-    // ELK has known failures on some graphs; a plain stack is still readable.
+    // ELK fails on some graphs. A plain stack of boxes is still readable.
     return [stackBoxes(request), String(error)];
   }
 }

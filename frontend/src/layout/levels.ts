@@ -1,7 +1,7 @@
-// The layout of thousands of boxes. Each open group is laid out by itself, innermost first, and is a box of known size in
-// the one around it. An edge that crosses the border of a group goes through a port there, so its
-// route has one piece for each level. Levels that are alike, such as the layers of a
-// transformer, are laid out once.
+// Lays out thousands of boxes. Each open group is laid out separately, innermost first, and is then
+// a box of fixed size in the group around it. An edge that crosses the border of a group goes
+// through a port there, so its route has one piece for each level. Equal levels, such as the layers
+// of a transformer, are laid out once.
 
 import type { Point, Rect } from "../base/geometry";
 import type { Tall } from "./columns";
@@ -73,7 +73,7 @@ class Levels {
   private piece(level: number, from: End, to: End): Piece {
     const { pieces } = this.levels.get(level)!;
     const add = (): number => pieces.push({ from, to }) - 1;
-    // A tensor that comes in once is drawn once, up to where it branches.
+    // A tensor that enters a level is drawn as one line until it branches.
     if (from.port === -1 && to.port === -1) return { level, index: add() };
     return { level, index: remembered(this.pieces, [level, from.box, from.port, to.box, to.port].join(), add) };
   }
@@ -85,7 +85,7 @@ function remembered(known: Map<string, number>, key: string, make: () => number)
   return value;
 }
 
-// `onPart` is told how much is done, 0..1.
+// `onPart` gets the progress, 0..1.
 export function layOutLevels(request: LayoutRequest, onPart: (part: number) => void): Laid {
   const { parent, source, target } = request;
   const levels = new Levels(request);

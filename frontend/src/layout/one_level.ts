@@ -1,4 +1,4 @@
-// One level of a layout: what is directly in one open group, with the ports on its border.
+// Lays out one level: the boxes directly in one open group, with the ports on its border.
 
 import type { ElkNode, ElkPort, LayoutOptions } from "elkjs/lib/elk-api";
 import type { Point, Rect, Size } from "../base/geometry";
@@ -8,7 +8,8 @@ import { GROUP, pathsOf, rectOf, SPACING } from "./elk_graph";
 import { TITLE_HEIGHT } from "./laid_out";
 import type { LayoutRequest } from "./request";
 
-// Where a piece of an edge starts or ends: at a box of the level or at a port of it; box -1 is the level's own border.
+// Where a piece of an edge starts or ends: at a box of the level, or at a port of the box. Box -1
+// is the border of the level itself.
 export interface End {
   readonly box: number;
   readonly port: number; // -1: anywhere on the box
@@ -16,7 +17,7 @@ export interface End {
 
 export interface Level {
   readonly children: number[];
-  readonly ports: boolean[]; // whether what goes through it enters
+  readonly ports: boolean[]; // whether edges through it enter
   readonly pieces: { readonly from: End; readonly to: End }[];
 }
 
@@ -47,10 +48,10 @@ export function layOutLevel(
   return { ...laid, rects: new Map(content.children.map((box, i) => [box, laid.rects[i]!])) };
 }
 
-// Lines are as straight as possible. But if each box has its exit beside its entry, a long row of boxes would drift off
-// and fill little of its area.
+// Lines are as straight as possible. An exception: if each box had its exit next to its entry, a
+// long row of boxes would drift to one side and leave most of the area empty.
 function layOutBest(graph: ElkNode, content: Level): Tall {
-  // ELK allows ports only on a node inside another one, so the level gets a root around it.
+  // ELK allows ports only on nested nodes, so a root node is put around the level.
   const run = (options: LayoutOptions): Tall => {
     const one = structuredClone({ ...graph, layoutOptions: { ...graph.layoutOptions, ...options } });
     return read(runElk({ id: "root", children: [one] }).children![0]!, content);
@@ -75,7 +76,7 @@ function read(done: ElkNode, { pieces }: Level): Tall {
   };
 }
 
-// Named by places in the level, so that equal levels have equal names.
+// Names are based on positions in the level, so that equal levels have equal names.
 function toGraph(
   request: LayoutRequest,
   level: number,

@@ -1,13 +1,13 @@
-// What is to be laid out, in the form that is sent to the worker: columns, by box and by edge.
+// A layout request, in the form that is sent to the worker: columns by box and by edge.
 
 import type { Size } from "../base/geometry";
 import type { VisibleGraph } from "../model/visible/collapse";
 
 export interface LayoutRequest {
-  readonly parent: Int32Array; // box around each, less than its own number, or -1
+  readonly parent: Int32Array; // the box around each, which has a lower number, or -1
   readonly open: Uint8Array;
   readonly depth: Int32Array;
-  readonly width: Float64Array; // of an open group the least
+  readonly width: Float64Array; // for an open group, the minimum
   readonly height: Float64Array;
   readonly source: Int32Array;
   readonly target: Int32Array;

@@ -1,4 +1,4 @@
-// The layout of last resort: boxes below each other in forward order, edges straight.
+// The fallback layout: boxes below each other in forward order, with straight edges.
 
 import type { Rect } from "../base/geometry";
 import { boundsAround, straight, TITLE_HEIGHT, type Laid } from "./laid_out";
@@ -7,7 +7,7 @@ import type { LayoutRequest } from "./request";
 const GAP = 24;
 const INDENT = 16;
 
-// Needs no recursion: boxes come in forward order, each after the group around it.
+// This needs no recursion, because each box comes after the group around it.
 export function stackBoxes({ parent, open, depth, width, height, source, target }: LayoutRequest): Laid {
   const boxes: Rect[] = [];
   let y = 0;
@@ -16,7 +16,7 @@ export function stackBoxes({ parent, open, depth, width, height, source, target 
     boxes.push({ x: depth[box]! * INDENT, y, width: width[box]!, height: open[box] === 1 ? TITLE_HEIGHT + GAP : least });
     y += least + GAP;
   });
-  // Grow each group around what is inside, innermost first.
+  // Enlarge each group around its contents, innermost first.
   for (let box = boxes.length - 1; box >= 0; box--) {
     const around = parent[box]!;
     if (around === -1) continue;

@@ -11,7 +11,8 @@ import type { Views } from "./view/views";
 
 const OWN_KEYS = "input, select, textarea, [contenteditable]";
 
-// Keys that press a control on the screen, by selector. A control that is not there has no key. A view has the number of its place.
+// Keys that press a control on the screen, by selector. They do nothing if the control does not
+// exist. The key of a view is the number of its place.
 const byId = (id: string): string => `[data-testid=${id}]`;
 const PRESSED: ReadonlyMap<string, string> = new Map([
   ["?", byId("help")],
@@ -101,7 +102,8 @@ function toggleComparing(store: Store): boolean {
   return true;
 }
 
-// Enter opens or closes a group, or the module of a selected node if the node is all of it. On a node in the tree it selects the node.
+// Enter opens or closes a group, or the module of a selected node if the module has no other node.
+// On a node in the tree it selects the node.
 function enter(store: Store, item: HTMLElement | undefined, target: Element | undefined): boolean {
   if (target?.closest("button, summary") != null) return false;
   const key = item?.dataset.key ?? store.shown.selected.value;

@@ -1,4 +1,4 @@
-// Looks for new records while the panel is in sight, because TensorBoard's own reload is off by default.
+// Looks for new records while the panel is visible, because TensorBoard's own reload is off by default.
 
 import { Disposer, listen, type Dispose } from "../base/disposer";
 import type { Session } from "./session/session";
@@ -6,7 +6,7 @@ import type { Session } from "./session/session";
 // TensorBoard itself reads its files every 5 seconds.
 const SOONEST_MS = 5000;
 const LATEST_MS = 30_000;
-// The longer nothing came, the less often the server is asked.
+// The longer nothing has changed, the less often the server is asked.
 const PATIENCE = 10;
 
 // While another tab of TensorBoard is shown, this frame has no height.

@@ -24,7 +24,7 @@ import { VIEWS } from "./view_list";
 export interface MountOptions {
   readonly base?: string; // of the routes
   readonly soonestMs?: number; // between two looks for new records
-  readonly alone?: boolean; // in a standalone file: nothing grows, and there is no TensorBoard around it
+  readonly alone?: boolean; // in a standalone file: the run does not grow, and there is no TensorBoard
   readonly answer?: Fetch; // instead of the server
   readonly workerUrl?: string; // of the layout's worker
 }

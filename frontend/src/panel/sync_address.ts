@@ -38,7 +38,7 @@ function applyLook(store: Store, address: Address): void {
   });
 }
 
-// Writes after things have settled: playing would otherwise write many times a second.
+// Writes only after changes have stopped, because playing would otherwise write many times a second.
 export function syncAddress(store: Store, views: Views): Dispose {
   const disposer = new Disposer();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -59,7 +59,7 @@ export function syncAddress(store: Store, views: Views): Dispose {
     watchHash(() => {
       const hash = readHash().replace(/^#/, "");
       if (hash === written) return;
-      // After a visit to another tab of TensorBoard the address has lost our keys, so they are written again.
+      // After a visit to another tab of TensorBoard, our keys are missing in the address, so they are written again.
       if (!hash.includes(PREFIX)) {
         if (hash.startsWith("gradgraph")) writeHash((written = formatAddress(hash, addressOf(store), views.writeLink())));
         return;
@@ -76,7 +76,7 @@ export function syncAddress(store: Store, views: Views): Dispose {
       if (store.live.follow.peek()) moveSteps(store, Infinity);
       else if (step !== undefined) goToStep(store, step, pass);
       else if (store.place.tag.peek() !== before) moveSteps(store, Infinity);
-      // If the graph is still to come, it reveals the selection when it is there.
+      // If the graph is still loading, it reveals the selection when it arrives.
       if (sel !== undefined && store.recorded.hierarchy.peek()?.graph.hash === store.place.hash.peek()) reveal(store, sel);
     }),
   );

@@ -1,4 +1,4 @@
-// What the user can do to the view. Each changes the store and nothing else.
+// The user's actions on the view. Each changes the store and nothing else.
 
 import { batch } from "@preact/signals";
 import { formatCount } from "../base/format";
@@ -40,8 +40,8 @@ function changePlace(store: Store, change: () => void): void {
   });
 }
 
-// Another graph. What was opened and selected stays, as far as this graph has it;
-// else it opens as if it were the first one.
+// Shows another graph. Open groups and the selection stay if this graph has them. Otherwise it
+// opens like a first graph.
 export function enterGraph(store: Store, hierarchy: Hierarchy): void {
   batch(() => {
     const first = store.recorded.hierarchy.peek() === undefined;
@@ -55,14 +55,14 @@ export function enterGraph(store: Store, hierarchy: Hierarchy): void {
     store.shown.edge.value = undefined;
     const selected = store.shown.selected.peek();
     if (selected === undefined || reveal(store, selected)) return;
-    // The other side of a link's comparison may have it, and is still to come.
+    // The other side of a link's comparison may have it, and may still be loading.
     if (store.compare.choice.peek() !== undefined && store.compare.other.peek() === undefined) return;
     store.shown.selected.value = undefined;
     if (first) store.shown.notice.value = `This graph has no "${selected}".`;
   });
 }
 
-// Nothing is recorded here, so what was shown of another graph goes.
+// Nothing is recorded here, so the state of another graph is removed.
 export function leaveGraph(store: Store): void {
   batch(() => {
     if (store.recorded.hierarchy.peek() !== undefined) {
@@ -99,7 +99,7 @@ export function goToStep(store: Store, step: number, backwardPass = 0): void {
   store.place.recordIndex.value = nearestRecord(store.place.tag.value?.records ?? [], step, backwardPass, store.place.stage.value);
 }
 
-// Another stage of the same step. Other steps are shown at this stage too, as far as they have it.
+// Shows another stage of the same step. Other steps are shown at this stage too, if they have it.
 export function chooseStage(store: Store, stage: string, backwardPass = store.place.ref.value?.backwardPass): void {
   batch(() => {
     store.place.stage.value = stage;
@@ -108,7 +108,7 @@ export function chooseStage(store: Store, stage: string, backwardPass = store.pl
   });
 }
 
-// Moves by whole steps, keeping the backward pass where the step has it.
+// Moves by whole steps. The backward pass stays the same if the step has it.
 export function moveSteps(store: Store, by: number): void {
   const records = store.place.tag.value?.records ?? [];
   const steps = distinctSteps(records);
@@ -139,7 +139,7 @@ export function openChains(store: Store, chains: readonly number[]): void {
   showOpen(store, hierarchy, new Set([...store.graph.openGroups.value, ...chains]), hierarchy.groups[chains[0]!]!.title);
 }
 
-// Refuses, with a sentence, what would be too much to lay out and read.
+// Refuses, with a message, if there would be too much to lay out and read.
 function showOpen(store: Store, hierarchy: Hierarchy, open: ReadonlySet<number>, title: string): boolean {
   const boxes = countBoxes(hierarchy, open);
   if (boxes > MOST_BOXES && boxes > countBoxes(hierarchy, store.graph.openGroups.value)) {
@@ -197,7 +197,7 @@ function startIds(hierarchy: Hierarchy): ReadonlySet<string> {
   return ids;
 }
 
-// The open groups that a link must name; undefined if they are as at the start.
+// The open groups that a link must name; undefined if they are those of the start.
 export function chosenGroups(store: Store): readonly string[] | undefined {
   const [open, hierarchy] = [store.graph.open.value, store.recorded.hierarchy.value];
   if (open === undefined || hierarchy === undefined) return undefined;
@@ -237,7 +237,7 @@ function outside(store: Store, hierarchy: Hierarchy, group: number | undefined, 
   return hierarchy.itemGroup[node]!;
 }
 
-// A line of the drawing, by the edges of the graph that it stands for.
+// Selects a line of the drawing, given by the edges of the graph that it shows.
 export function chooseEdge(store: Store, edges: readonly number[] | undefined): void {
   batch(() => {
     store.shown.selected.value = undefined;

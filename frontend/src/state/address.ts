@@ -17,14 +17,14 @@ export interface Address {
   readonly dir?: Direction | undefined;
   readonly sel?: string | undefined;
   readonly open?: readonly string[] | undefined;
-  readonly turned?: readonly string[] | undefined; // tensors that are drawn once or beside each use, contrary to the default
+  readonly turned?: readonly string[] | undefined; // tensors drawn contrary to the default: once, or next to each use
   readonly colors?: string | undefined;
-  readonly follow?: boolean | undefined; // then the step is the last one
-  readonly sessions?: boolean | undefined; // those that later ones hide are shown too
+  readonly follow?: boolean | undefined; // if true, the step is the last one
+  readonly sessions?: boolean | undefined; // hidden sessions are shown too
   readonly vs?: Versus | undefined;
 }
 
-// The other side of the comparison. A missing part is as on the shown side.
+// The other side of the comparison. A missing part is the same as on the shown side.
 export interface Versus {
   readonly run: string | undefined;
   readonly tag: string | undefined;
@@ -35,7 +35,7 @@ export interface Versus {
 // A key without our prefix, and its value; without one it is left out.
 export type LinkEntry = readonly [string, string | number | undefined];
 
-// Longer lists of open groups are not worth an unreadable link.
+// Longer lists of open groups are left out, because they make a link unreadable.
 const LONGEST_OPEN = 800;
 const LONGEST_LIST = 2000;
 
@@ -104,7 +104,7 @@ export function formatAddress(hash: string, address: Address, ofViews: readonly 
   return [...kept, ...own].join("&");
 }
 
-// The step is always present: it says that something is compared at all.
+// The step is always present, because it shows that there is a comparison.
 function versusOf(values: ReadonlyMap<string, string>): Versus | undefined {
   const step = values.get("vs.step");
   if (step === undefined) return undefined;
@@ -135,7 +135,7 @@ function splitHash(hash: string): readonly string[] {
     .filter((part) => part !== "");
 }
 
-// A hand-made link may hold a stray "%"; then the text is taken as it is.
+// A link written by hand may contain a stray "%". Then the text is used unchanged.
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,4 +1,4 @@
-// Where a link leads. If TensorBoard has not yet read the run that the link names, another run is shown until it comes.
+// Handles links to a run that TensorBoard has not read yet. Another run is shown until it is read.
 
 import { batch } from "@preact/signals";
 import { BACKWARD, lastRecord, nearestRecord, type RecordRef } from "../model/recorded/run";
@@ -18,23 +18,23 @@ export function applyPlace(store: Store, address: Address): void {
   });
 }
 
-// Returns whether there is something to wait for. A user who goes elsewhere in the meantime is left there.
+// Returns whether there is something to wait for. If the user goes elsewhere in the meantime, nothing more happens.
 export function awaitRun(store: Store, address: Address | undefined): boolean {
   const shown = store.place.run.peek();
   const missing = address?.run !== undefined && !store.recorded.runs.peek().some(({ run }) => run === address.run);
   if (!missing || shown === undefined || store.alone) return false;
   batch(() => {
     store.place.awaited.value = address;
-    // If nothing is recorded yet, whatever comes first is shown.
+    // If nothing is recorded yet, the first run that arrives is shown.
     store.place.runName.value = shown.tags.length > 0 ? shown.run : undefined;
     store.place.tagName.value = store.place.tag.value?.tag;
-    // It is looked for when its run is there.
+    // It is searched when its run has arrived.
     if (store.recorded.hierarchy.peek() === undefined) store.shown.selected.value = undefined;
   });
   return true;
 }
 
-// Goes to the run that was waited for, if it has come.
+// Goes to the awaited run, if it has arrived.
 export function arrive(store: Store): boolean {
   const address = store.place.awaited.peek();
   if (address === undefined || !store.recorded.runs.peek().some(({ run, tags }) => run === address.run && tags.length > 0)) return false;
@@ -50,7 +50,7 @@ export function arrive(store: Store): boolean {
   return true;
 }
 
-// The last record, or what a link asked for.
+// The last record, or the one that a link requested.
 export function firstShown(records: readonly RecordRef[], wanted: Address | undefined, stage: string): number {
   if (wanted?.step !== undefined) return nearestRecord(records, wanted.step, wanted.pass ?? 0, stage);
   const ofHash = records.findLastIndex((record) => record.hash === wanted?.hash && record.stage === stage);

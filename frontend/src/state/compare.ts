@@ -1,4 +1,4 @@
-// What the shown record is compared with, and the other way round.
+// The other side of a comparison, and the mapping in both directions.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { compare, joinGraphs, type Comparison, type Joined } from "../model/compare/comparison";
@@ -9,7 +9,7 @@ import type { Hierarchy } from "../model/tree/hierarchy";
 import { computeValues, type StepValues } from "../model/visible/values";
 import type { Versus } from "./address";
 
-// What is not chosen is as on the shown side, and follows it.
+// Parts that are not chosen are the same as on the shown side, and change with it.
 export interface Choice {
   readonly run: string | undefined;
   readonly tag: string | undefined;
@@ -31,7 +31,7 @@ export interface Other {
 export interface CompareState {
   readonly choice: Signal<Choice | undefined>; // undefined: nothing is compared
   readonly reach: Signal<number>; // log2 of the ratio at which the color is full
-  readonly other: Signal<Other | undefined>; // what was fetched
+  readonly other: Signal<Other | undefined>; // the fetched record
   readonly place: ReadonlySignal<Place | undefined>;
   readonly hierarchy: ReadonlySignal<Hierarchy | undefined>; // there
   readonly joined: ReadonlySignal<Joined | undefined>;
@@ -41,7 +41,7 @@ export interface CompareState {
 export const REACHES: readonly number[] = [1, 2, 4, 8, 16];
 const START_REACH = 4;
 
-// What is shown and compared, as the store has it.
+// The parts of the store that a comparison needs.
 export interface Shown {
   readonly runs: ReadonlySignal<readonly Run[]>;
   readonly run: ReadonlySignal<Run | undefined>;
@@ -55,7 +55,7 @@ export interface Shown {
 export function createCompare(store: Shown): CompareState {
   const choice = signal<Choice | undefined>(undefined);
   const other = signal<Other | undefined>(undefined);
-  // Each is a separate signal, so that a step on one side makes only that side's values again.
+  // Each is a separate signal, so that a step on one side recomputes only the values of that side.
   const hierarchy = computed(() => other.value?.hierarchy);
   const there = computed(() => other.value && computeValues(other.value.hierarchy, other.value.record, store.statistic.value));
   const joined = computed(() => {
@@ -89,7 +89,7 @@ function placeOf({ runs, run, tag, ref }: Shown, choice: Choice): Place | undefi
 }
 
 export function applyVersus({ choice, reach }: CompareState, vs: Versus | undefined): void {
-  // If a link says the same again, nothing is fetched again.
+  // If a link repeats the present choice, nothing is fetched again.
   const known = choice.peek();
   if (vs !== undefined && known !== undefined && known.run === vs.run && known.tag === vs.tag && known.step === vs.step) return;
   choice.value = vs && { run: vs.run, tag: vs.tag, step: vs.step };

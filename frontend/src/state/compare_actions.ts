@@ -1,11 +1,11 @@
-// How a comparison begins, changes and ends.
+// Starts, changes and ends a comparison.
 
 import { batch } from "@preact/signals";
 import { distinctSteps } from "../model/recorded/run";
 import type { Choice } from "./compare";
 import type { Store } from "./store";
 
-// Begins with the likeliest choice: the same step of another run, else the first step, else another graph.
+// Starts with the most likely choice: the same step of another run, or else the first step, or else another graph.
 export function startComparing(store: Store): void {
   const [run, tag, ref] = [store.place.run.value, store.place.tag.value, store.place.ref.value];
   if (run === undefined || tag === undefined || ref === undefined) return;
@@ -29,7 +29,7 @@ export function chooseOther(store: Store, change: Partial<Choice>): void {
   const choice = store.compare.choice.peek();
   if (choice === undefined) return;
   const next = { ...choice, ...change };
-  // For another run or graph the same step is the likeliest choice; for the same one, a fixed step.
+  // For another run or graph, the same step is the most likely choice. For the same one, it is a fixed step.
   const turned = isElsewhere(next) !== isElsewhere(choice);
   store.compare.choice.value = turned ? { ...next, step: isElsewhere(next) ? undefined : otherStep(store) } : next;
 }
@@ -38,13 +38,13 @@ function isElsewhere({ run, tag }: Choice): boolean {
   return run !== undefined || tag !== undefined;
 }
 
-// The first step, or where that is shown the last.
+// The first step, or the last one if the first one is shown.
 function otherStep(store: Store): number | undefined {
   const steps = distinctSteps(store.place.tag.peek()?.records ?? []);
   return store.place.ref.peek()?.step === steps[0] ? steps.at(-1) : steps[0];
 }
 
-// Here becomes there and there becomes here, so that what only the other graph has can be seen.
+// Swaps both sides, so that the user can look at what only the other graph has.
 export function swapSides(store: Store): void {
   const [place, choice, run, tag, ref] = [
     store.compare.place.peek(),

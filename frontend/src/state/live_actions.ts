@@ -1,4 +1,4 @@
-// What the user can do while a training runs: follow its latest step, or stay at the shown one.
+// The user's actions while a training runs: follow its latest step, or stay at the shown one.
 
 import { batch, effect } from "@preact/signals";
 import type { Dispose } from "../base/disposer";
@@ -12,7 +12,7 @@ export function setFollow(store: Store, follow: boolean): void {
   });
 }
 
-// Going to another step ends the following. After a change of run or graph, the new one is followed.
+// Going to another step ends following. After a change of run or graph, the new one is followed.
 export function keepFollowing(store: Store): Dispose {
   let place = "";
   return effect(() => {

@@ -1,5 +1,5 @@
-// The panel's only mutable state: what is shown, as signals, grouped by subject. What belongs to one
-// view only is kept by that view.
+// The only mutable state of the panel: what is shown, as signals, grouped by subject. A view keeps
+// the state that belongs only to it.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { BadSteps } from "../model/recorded/bad_steps";
@@ -25,7 +25,7 @@ export interface Store {
   readonly compare: CompareState;
 }
 
-// What the server has, as far as it was fetched.
+// The data that was fetched from the server.
 export interface RecordedState {
   readonly runs: Signal<readonly Run[]>;
   readonly hierarchy: Signal<Hierarchy | undefined>;
@@ -34,35 +34,35 @@ export interface RecordedState {
   readonly badSteps: Signal<BadSteps>; // of the tag
 }
 
-// The place in it: what was asked for, and what is there.
+// The place in the data: what was requested, and what exists.
 export interface PlaceState {
-  readonly allSessions: Signal<boolean>; // whether sessions that later ones hide are among the runs
+  readonly allSessions: Signal<boolean>; // whether hidden sessions are among the runs
   readonly runName: Signal<string | undefined>;
   readonly tagName: Signal<string | undefined>;
   readonly recordIndex: Signal<number>;
-  readonly stage: Signal<string>; // the one asked for; a step without it shows the nearest
-  readonly awaited: Signal<Address | undefined>; // a link to a run that is still to come
+  readonly stage: Signal<string>; // the requested one; a step without it shows the nearest stage
+  readonly awaited: Signal<Address | undefined>; // a link to a run that does not exist yet
   readonly run: ReadonlySignal<Run | undefined>;
   readonly tag: ReadonlySignal<Tag | undefined>;
   readonly ref: ReadonlySignal<RecordRef | undefined>;
   readonly hash: ReadonlySignal<string | undefined>; // of the graph of that record
 }
 
-// What is shown of it, in whichever view.
+// What is shown of it, in any view.
 export interface ShownState {
   readonly phase: Signal<Phase>;
   readonly notice: Signal<string | undefined>;
   readonly view: Signal<string | undefined>; // id; undefined: the first one
   readonly statistic: Signal<Statistic>;
   readonly selected: Signal<string | undefined>; // id of a box, whether it is visible or not
-  readonly edge: Signal<readonly number[] | undefined>; // the edges of the graph that a selected line stands for
+  readonly edge: Signal<readonly number[] | undefined>; // the edges of the graph that a selected line shows
   readonly values: ReadonlySignal<StepValues | undefined>;
 }
 
 // How the graph is drawn.
 export interface GraphState {
   readonly open: Signal<ReadonlySet<string> | undefined>; // ids of open groups; undefined: not chosen yet
-  readonly turned: Signal<ReadonlySet<string>>; // keys of tensors that are drawn once despite many uses, or beside each of a few uses
+  readonly turned: Signal<ReadonlySet<string>>; // keys of tensors drawn contrary to the default: once, or next to each use
   readonly direction: Signal<Direction>;
   readonly hovered: Signal<string | undefined>;
   readonly sought: Signal<string | undefined>; // id of a box that must come into view, near enough to be read
@@ -77,12 +77,12 @@ export interface LookState {
   readonly ramp: Signal<string>; // the colors of numbers, by id
 }
 
-// How it moves on by itself.
+// How the step changes by itself.
 export interface LiveState {
   readonly playing: Signal<boolean>;
-  readonly follow: Signal<boolean>; // the last recorded step is shown, whichever that is
-  readonly unseen: Signal<number>; // steps that came since the last one was shown
-  readonly unreachable: Signal<boolean>; // the server did not answer the last question for news
+  readonly follow: Signal<boolean>; // whether the last recorded step is shown, also when new ones arrive
+  readonly unseen: Signal<number>; // steps that arrived since the last one was shown
+  readonly unreachable: Signal<boolean>; // whether the server did not answer the last request
 }
 
 export function createStore(alone = false): Store {

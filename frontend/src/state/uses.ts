@@ -1,11 +1,11 @@
-// How a tensor with several uses is drawn: once, or beside each of its uses.
+// How a tensor with several uses is drawn: once, or next to each of its uses.
 
 import { buildHierarchy } from "../model/tree/hierarchy";
 import { usesOf } from "../model/tree/placement";
 import { tooManyLines } from "./actions";
 import type { Store } from "./store";
 
-// Reverses that; the graph follows. Returns whether the selected thing is such a tensor.
+// Reverses that, and changes the graph. Returns whether such a tensor is selected.
 export function turnUses(store: Store, key: string): boolean {
   const hierarchy = store.recorded.hierarchy.value;
   const node = hierarchy?.graph.columns.nodes.key.indexOf(key) ?? -1;

@@ -76,7 +76,7 @@ describe("why there is no gradient", () => {
 
   test.each([
     ["/MmBackward0.0", "None: this backward did not reach it."],
-    ["/detach.0", "None: detach passes no gradient on."],
+    ["/detach.0", "None: detach passes on no gradient."],
     ["parameter:a", undefined], // its note says it
     ["parameter:b", undefined], // it has one
   ])("%s", (key, sentence) => {

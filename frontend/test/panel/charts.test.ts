@@ -1,4 +1,4 @@
-// Lines over each other: what they are made of, and the view of charts.
+// Several lines in one chart: their data, and the view of charts.
 
 import { expect, test } from "vitest";
 import { loop, one, shared, two } from "../../fixtures/compared.mjs";
@@ -87,7 +87,7 @@ const lines = (): readonly string[] =>
   );
 const plotted = (): DOMStringMap => find("charts")!.querySelector<HTMLElement>("[data-testid=chart]")!.dataset;
 
-test("several nodes and several runs over each other, with their numbers at the step", async () => {
+test("several nodes and runs in one chart, with their numbers at the step", async () => {
   show(one(), two());
   await drawn("parameter:up.weight");
   find("view-charts")!.click();

@@ -90,7 +90,7 @@ test("the card says why there is no gradient, and draws a large array as a pictu
   const reasons: [string, string, string][] = [
     ["parameter:a", "note", "Cut off from the loss by detach (net.py:7 in forward)."],
     ["/detach.0", "note", "The gradient stops here."],
-    ["/detach.0", "why", "None: detach passes no gradient on."],
+    ["/detach.0", "why", "None: detach passes on no gradient."],
     ["/MmBackward0.0", "why", "None: this backward did not reach it."],
   ];
   for (const [key, id, sentence] of reasons) {

@@ -279,6 +279,6 @@ test("what a file holds is asked for as the server is", async () => {
   const missing = await ask("./tensor?run=x");
   expect([missing.status, (await missing.json()).error]).toEqual([
     404,
-    "This file does not hold that. TensorBoard shows it, from the log that the file was made from.",
+    "This file does not contain that. TensorBoard can show it from the original log.",
   ]);
 });

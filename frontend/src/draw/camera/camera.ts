@@ -9,9 +9,9 @@ import type { Camera } from "../graph/painter";
 const MARGIN = 28;
 const CLOSEST = 4;
 const FARTHEST = 0.01;
-// At the start, a drawing that fits only below this zoom is shown from its top instead.
+// If a drawing fits only below this zoom, its top is shown at the start instead.
 const READABLE = 0.5;
-// A drawing this many times as wide as the view may have nothing in the middle of its top.
+// If a drawing is this many times as wide as the view, the middle of its top may be empty.
 const WIDE = 4;
 
 export class CameraControl {
@@ -62,7 +62,7 @@ export function fitCamera(boundsWorld: Rect, size: Size): Camera {
   };
 }
 
-// Moves the drawing into view by as little as it takes; shrinks it only if there is no room.
+// Moves the drawing into view by as little as needed. Shrinks it only if it does not fit.
 export function bringIn(camera: Camera, boundsWorld: Rect, size: Size): Camera {
   const { k } = camera;
   if (boundsWorld.width * k > size.width - MARGIN || boundsWorld.height * k > size.height - MARGIN) return fitCamera(boundsWorld, size);
@@ -75,7 +75,7 @@ export function bringIn(camera: Camera, boundsWorld: Rect, size: Size): Camera {
   };
 }
 
-// Where to look first: everything if that is readable, else the top.
+// The first view: everything if it is readable, else the top.
 export function startCamera(boundsWorld: Rect, size: Size): Camera {
   const fit = fitCamera(boundsWorld, size);
   if (fit.k >= READABLE || boundsWorld.width * READABLE > WIDE * size.width) return fit;

@@ -1,5 +1,5 @@
-// Stands in for d3-transition and d3-interpolate. d3-zoom needs them only to stop what moves by itself, and
-// nothing here moves by itself. The build puts this file in their place (vite.config.ts).
+// Replaces d3-transition and d3-interpolate in the build (vite.config.ts). d3-zoom needs them only
+// to stop animations, and there are none here.
 
 import { selection } from "d3-selection";
 

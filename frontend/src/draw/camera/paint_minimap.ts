@@ -1,4 +1,4 @@
-// The whole drawing, small, with a frame around what is in view.
+// Paints the minimap: the whole drawing, small, with a frame around the part in view.
 
 import { encloses, type Point, type Rect, type Size } from "../../base/geometry";
 import { visibleWorld, type Camera } from "../graph/painter";
@@ -17,7 +17,7 @@ export interface Small {
   readonly y: number;
 }
 
-// Undefined if everything is in view: then a minimap shows nothing new.
+// Undefined if everything is in view, so that a minimap is not needed.
 export function smallFor(boundsWorld: Rect, camera: Camera, viewSize: Size): Small | undefined {
   if (encloses(visibleWorld(camera, viewSize), boundsWorld)) return undefined;
   const k = Math.min((MOST.width - 2 * MARGIN) / boundsWorld.width, (MOST.height - 2 * MARGIN) / boundsWorld.height);

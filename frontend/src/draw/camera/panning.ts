@@ -1,5 +1,5 @@
-// Frames while the drawing is only shifted: what was painted is moved, and only what comes into
-// sight is painted, so that a frame costs the same however many boxes are in view.
+// Paints frames while the drawing is only shifted. The painted pixels are moved, and only the new
+// part is painted. So the cost of a frame does not depend on the number of boxes in view.
 
 import type { Rect } from "../../base/geometry";
 import { deviceSize, paint, type Camera, type View } from "../graph/painter";
@@ -10,7 +10,7 @@ import type { Theme } from "../style/theme";
 export class Panning {
   private painted: { readonly of: readonly unknown[]; readonly camera: Camera } | undefined;
 
-  // Somebody else changed the canvas.
+  // Other code changed the canvas.
   forget(): void {
     this.painted = undefined;
   }

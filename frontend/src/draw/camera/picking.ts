@@ -1,4 +1,4 @@
-// Which box lies under the pointer.
+// Finds the box under the pointer.
 
 import Flatbush from "flatbush";
 import type { Point } from "../../base/geometry";
@@ -16,7 +16,7 @@ export class Picker {
     this.index.finish();
   }
 
-  // Innermost box at a point: boxes inside a group come after it. -1: none.
+  // The innermost box at a point, or -1. Boxes inside a group come after the group.
   boxAt({ x, y }: Point): number {
     return Math.max(-1, ...(this.index?.search(x, y, x, y) ?? []));
   }

@@ -1,4 +1,5 @@
-// What a line over steps cannot show. On a logarithmic scale that is zeros, which lie on a floor below it. On any scale it is NaN and infinity, at the top.
+// Paints what a line over steps cannot show. On a logarithmic scale, zeros are marked on a floor
+// below it. On any scale, NaN and infinity are marked at the top.
 
 import type { Theme } from "../style/theme";
 import type { ChartLine } from "./chart_line";
@@ -27,7 +28,7 @@ export interface MarkPlaces {
   readonly x: (step: number) => number;
   readonly top: number;
   readonly floor: number;
-  readonly pixel: number; // of the screen, in those of the context
+  readonly pixel: number; // a pixel of the screen, in units of the context
 }
 
 // A zero has the color of its line. Each line with zeros has its own row, because they would hide each other.

@@ -1,4 +1,4 @@
-// A chart to save: lines over steps with axes, names and the mark of the step, as paths and text.
+// Paints a chart that can be saved: lines over steps with axes, names and the mark of the step, as paths and text.
 
 import { formatNumber } from "../../base/format";
 import type { Rect, Size } from "../../base/geometry";
@@ -10,15 +10,15 @@ import type { ChartLine } from "./chart_line";
 import { FLOOR_PX, FLOOR_ROOM_PX, markedSteps, paintMarks } from "./chart_marks";
 
 export interface DrawnChart {
-  readonly title: string; // what its numbers are
+  readonly title: string; // what its numbers mean
   readonly of: string; // run and graph
   readonly lines: readonly ChartLine[];
   readonly log: boolean;
-  readonly step: number | undefined; // that is marked
+  readonly step: number | undefined; // the marked step
   readonly smoothing: number;
 }
 
-export const FEW_POINTS = 60; // of which each is marked
+export const FEW_POINTS = 60; // up to this many points, each is marked
 export const THIN_PX = 1.5;
 
 const WIDTH_PX = 960;
@@ -78,7 +78,7 @@ function axesOf({ lines, log, step, smoothing }: DrawnChart): Axes {
   const steps = [...lines.flatMap((line) => line.steps), ...(step === undefined ? [] : [step])];
   const [first, last] = endsOf(steps, 0, 1);
   const along = (value: number): number => (log ? Math.log10(value) : value);
-  // A line that is smoothed over zeros goes below its least number.
+  // A line that was smoothed over zeros goes below its least number.
   const drawn = [...lines, ...lines.map((line) => ({ ...line, values: smooth(line.values, smoothing) }))];
   const numbers = drawn.flatMap((line) => placed(line, log)).flatMap((value) => (value === null ? [] : [value]));
   const [least, most] = endsOf(numbers.map(along), log ? 0 : -0.5, log ? 1 : 0.5);
@@ -174,7 +174,7 @@ function paintLine(context: CanvasRenderingContext2D, { log, smoothing }: DrawnC
   }
 }
 
-// Where there is no number, the line is interrupted.
+// A missing number interrupts the line.
 function partsOf(steps: readonly number[], values: readonly (number | null)[]): readonly (readonly (readonly [number, number])[])[] {
   const parts: (readonly [number, number])[][] = [[]];
   values.forEach((value, i) => {

@@ -1,4 +1,4 @@
-// The footer of a saved picture: what its colors mean and what it shows, in as many lines as its width needs.
+// Paints the footer of a saved picture: the meaning of its colors and what it shows, in as many lines as needed.
 
 import { formatNumber } from "../../base/format";
 import type { Size } from "../../base/geometry";
@@ -47,7 +47,8 @@ export function paintFooter(context: CanvasRenderingContext2D, { width, height }
   for (const part of placed) part.paint(context, part.x, height + FOOTER_PX / 2 + LINE_PX * part.line);
 }
 
-// From left to right; what has no room goes to the next line. What the picture shows stands at the right if it fits on the first line.
+// From left to right; items that do not fit go to the next line. The text on what the picture shows
+// is at the right, if it fits on the first line.
 function place(width: number, footer: Footer, theme: Theme): readonly Placed[] {
   const room = width - 2 * MARGIN_PX;
   const of = textPart(fitText(footer.of, DETAIL_FONT, room), DETAIL_FONT, theme.inkSoft);
@@ -85,7 +86,7 @@ function rampPart(low: string, high: string, ramp: readonly string[], theme: The
       put(context, low, DETAIL_FONT, theme.inkSoft, x, middle);
       for (let shade = 0; shade < SHADES; shade++) {
         context.fillStyle = ramp[Math.round((shade / (SHADES - 1)) * (ramp.length - 1))]!;
-        // Each overlaps the next, so that no seam shows between them.
+        // Each overlaps the next one, so that no gap shows between them.
         context.fillRect(x + from + (shade * RAMP_PX) / SHADES, middle - 5, RAMP_PX / SHADES + (shade < SHADES - 1 ? 0.6 : 0), 10);
       }
       put(context, high, DETAIL_FONT, theme.inkSoft, x + from + RAMP_PX + 6, middle);

@@ -1,4 +1,4 @@
-// What the boxes and lines look like while two records are compared.
+// Determines how boxes and lines look while two records are compared.
 
 import { Relation, relateCells, relateGroup, relateLine, relateNode, type Comparison, type Related } from "../../model/compare/comparison";
 import { saysNone } from "../../model/recorded/gradient_flow";
@@ -37,7 +37,7 @@ export function paintCompared(
     const detail = detailOf(comparison, box, related, box.open ? headRoom(sceneBox, rectWorld.width) : textRoom(shape, rectWorld.width));
     const [only, ghost] = [related.relation === Relation.onlyHere, related.relation === Relation.onlyThere];
     const cells = strip === undefined ? [] : relateCells(hierarchy, comparison, strip, cellCount(strip, rectWorld.width));
-    // Hatched is what cannot be compared.
+    // Nodes that cannot be compared are hatched.
     const state = stateOf(related);
     const zero = isZeroBeside(related);
     return {
@@ -73,7 +73,7 @@ function stateOf({ relation }: Related): State {
   return relation === Relation.unknown ? State.unknown : State.none;
 }
 
-// The longest text that has room: the number here, and what a module has only there.
+// The longest text that fits: the number here, and how many nodes of a module exist only there.
 function detailOf({ joined, here }: Comparison, box: Box, related: Related, room: number): string {
   const ratio = ratioText(related) ?? "";
   const parts = (texts: readonly (string | undefined)[]): string => texts.filter((text) => text !== undefined && text !== "").join(" · ");

@@ -1,5 +1,5 @@
-// From a ratio to a color: blue below one, orange above. Both colors are equally light at equal
-// distance (OKLab), so neither looks like more. They stay distinct under every color blindness.
+// Converts a ratio to a color: blue below one, orange above. At equal distance both are equally
+// light (OKLab), so neither stands out more. They can be told apart with any color blindness.
 
 import { formatNumber } from "../../base/format";
 import { Relation, type Related } from "../../model/compare/comparison";
@@ -18,7 +18,7 @@ export function ratioColor(log2: number, reach: number, theme: Theme): string {
   return colorAt(ratioStops(theme), (Math.max(-1, Math.min(1, log2 / reach)) + 1) / 2);
 }
 
-// One of the two is exactly zero: dead, and not merely small.
+// One of the two is exactly zero, not only small.
 export function isZeroBeside({ relation, log2 }: Related): boolean {
   return relation === Relation.both && Math.abs(log2) === Infinity;
 }

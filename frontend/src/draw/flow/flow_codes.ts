@@ -1,4 +1,4 @@
-// Cells as codes, ordered by which one wins if several share a pixel: a NaN is never hidden, then the greatest number.
+// Codes of cells. If several cells share a pixel, the greatest code is shown: NaN first, then the greatest number.
 
 import { Relation } from "../../model/compare/comparison";
 import type { Flow } from "../../model/flow/flow";
@@ -56,8 +56,8 @@ function ratioCode(relation: Relation, part: number): number {
 // By code, as the pixels of an ImageData, little-endian ABGR.
 export interface Palette {
   readonly colors: Uint32Array;
-  readonly lines: Uint32Array; // of a hatching over it
-  readonly lean: Int8Array; // of these lines, 1 or -1; 0: none
+  readonly lines: Uint32Array; // the color of a hatching over it
+  readonly lean: Int8Array; // the direction of these lines, 1 or -1; 0: none
 }
 
 export function paletteOf(theme: Theme): Palette {

@@ -1,4 +1,4 @@
-// Fills an image with the cells in sight: each pixel shows the greatest of the cells that it covers.
+// Fills an image with the visible cells. Each pixel shows the greatest of the cells that it covers.
 
 import type { Axis } from "../../model/flow/flow_window";
 import { NOTHING, type Palette } from "./flow_codes";
@@ -6,14 +6,14 @@ import { NOTHING, type Palette } from "./flow_codes";
 export interface Cells {
   readonly codes: Uint16Array; // [entities, columns]
   readonly columns: number;
-  readonly entities: Int32Array; // of each row; -1: a row without cells
+  readonly entities: Int32Array; // the entity of each row; -1: a row without cells
 }
 
 // Cells of at least this size are separated by a line of background.
 const GAP_FROM = 7;
 const HATCH_EVERY = 6;
 
-// First and last unit (not included) under each pixel; an empty span is a gap or beyond the end.
+// The first unit under each pixel, and the one after the last. An empty span is a gap or beyond the end.
 interface Spans {
   readonly start: Int32Array;
   readonly end: Int32Array;
@@ -61,7 +61,7 @@ function fillLine(line: Uint16Array, cells: Cells, across: Spans, from: number, 
     const entity = cells.entities[row]!;
     if (entity === -1) continue;
     const codes = cells.codes.subarray(entity * cells.columns, (entity + 1) * cells.columns);
-    // Most of a frame is spent here, so the usual cases go without an inner loop.
+    // Most of the time of a frame is spent here, so the usual cases have no inner loop.
     if (across.most <= 2) fillFromPairs(line, codes, across);
     else fillFromMany(line, codes, across);
   }

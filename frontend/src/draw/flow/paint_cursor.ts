@@ -1,4 +1,5 @@
-// What is painted over the heat map: the chosen step and row, what is pointed at, what is being dragged, the step numbers.
+// Paints over the heat map: the chosen step and row, the cell under the pointer, a selection that
+// is being dragged, and the step numbers.
 
 import { formatCount } from "../../base/format";
 import type { Rect } from "../../base/geometry";
@@ -12,7 +13,7 @@ export interface Overlay {
   readonly columns: Axis;
   readonly rows: Axis;
   readonly map: Rect; // the heat map
-  readonly whole: Rect; // with the line above it
+  readonly whole: Rect; // the heat map with the line above it
   readonly steps: readonly number[];
   readonly bad: Iterable<number>; // steps with NaN or infinity
   readonly step: number | undefined; // place of the chosen step, in columns
@@ -54,16 +55,16 @@ export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay
   paintTicks(context, overlay, theme);
 }
 
-// Around the cells, not over them. A narrow column is marked by one line.
+// The mark is around the cells, not over them. A narrow column is marked by one line.
 function frameColumn(context: CanvasRenderingContext2D, columns: Axis, middle: number, { x, y, width: whole, height }: Rect): void {
   const width = columns.unitPx;
   const left = x + toPx(columns, middle) - width / 2;
   if (width >= THIN_PX) {
-    // At the edge of the map the frame's sides stay in sight.
+    // At the edge of the map the sides of the frame stay visible.
     const [from, to] = [Math.max(x + 1, left - 1.5), Math.min(x + whole - 1, left + width + 0.5)];
     return context.strokeRect(from, y - 2, to - from, height + 4);
   }
-  const beside = Math.floor(left) - 0.5; // the column itself stays in sight
+  const beside = Math.floor(left) - 0.5; // the column itself stays visible
   context.beginPath();
   context.moveTo(beside, y);
   context.lineTo(beside, y + height);
@@ -86,7 +87,7 @@ function paintBrush(context: CanvasRenderingContext2D, { x, y, width, height }: 
   context.strokeRect(x, y, width, height);
 }
 
-// At the heads of columns, even if the cells show a healthy pass of the step.
+// At the top of columns, even if the cells show a pass of the step without NaN.
 function paintBad(context: CanvasRenderingContext2D, { columns, map, steps, bad }: Overlay, theme: Theme): void {
   if (steps.length === 0) return;
   const width = Math.max(3, Math.min(columns.unitPx - 1, 12));
@@ -120,7 +121,7 @@ function paintTicks(context: CanvasRenderingContext2D, { columns, map, steps, st
   context.textAlign = "start";
 }
 
-// The number of the chosen step, on a plate among the others.
+// The number of the chosen step, on a plate among the other numbers.
 function paintChosen(context: CanvasRenderingContext2D, atPx: number, map: Rect, step: number, theme: Theme): void {
   if (atPx < 0 || atPx > map.width) return;
   const text = formatCount(step);

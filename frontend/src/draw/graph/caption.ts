@@ -1,4 +1,4 @@
-// What is written on a box: a title that does not change, a detail that changes with the step.
+// The text on a box: a title that does not change, and a detail that changes with the step.
 
 import { formatCount, formatNumber, formatShape } from "../../base/format";
 import type { Size } from "../../base/geometry";
@@ -17,12 +17,12 @@ import { STRIP_HEIGHT, wantedWidth } from "./paint_strip";
 
 const MOST_WRITTEN = 3;
 
-// Room for text inside a box of that width; slanted and round ends take some.
+// The room for text inside a box of that width. Slanted and round ends take some of it.
 export function textRoom(shape: string, width: number): number {
   return width - (shape === "operation" || shape === "group" ? 14 : 24);
 }
 
-// Room in an open group's head, beside its title and the swatch.
+// The room in the head of an open group, next to its title and the swatch.
 export function headRoom({ title, subtitle }: Caption, width: number): number {
   return width - 72 - widthOf(title, TITLE_FONT) - (subtitle === "" ? 0 : widthOf(subtitle, DETAIL_FONT) + 7);
 }
@@ -63,12 +63,12 @@ function scopePath(hierarchy: Hierarchy, box: Box): string {
   return "";
 }
 
-// Sizes depend on the structure alone, so that a step never moves a box.
+// Sizes depend only on the structure, so that a step never moves a box.
 export function sizeOf(hierarchy: Hierarchy, box: Box): Size {
   const { title, subtitle } = captionOf(hierarchy, box);
   const text = widthOf(title, TITLE_FONT) + (subtitle ? widthOf(subtitle, DETAIL_FONT) + 8 : 0);
   if (box.kind === "group") {
-    // The longest detail that any step can bring.
+    // The longest detail that any step may have.
     const detail = widthOf(`${formatCount(hierarchy.nodesInside[box.group]!)} nodes · max −1.23e−12`, DETAIL_FONT);
     if (box.open) return { width: Math.min(360, Math.ceil(text) + 136), height: 60 };
     const strip = stripOf(hierarchy, box.group);
@@ -107,13 +107,12 @@ export function scalarsOf(graph: Graph, record: RecordedStep | undefined, node: 
   return { value: scalarOf(whole?.value), gradient: scalarOf(whole?.gradient) };
 }
 
-// If a node has several outputs, no single one stands for it.
+// If a node has several outputs, no single one represents it.
 function wholeOf(graph: Graph, record: RecordedStep | undefined, node: number): Whole | undefined {
   return graph.columns.nodes.slot_count[node] === 1 ? record?.whole.get(graph.slotOffset[node]!) : undefined;
 }
 
-// A small array as it is read best: one number if all are equal, the elements
-// if they are few.
+// A small array in its most readable form: one number if all elements are equal, or the elements if they are few.
 export function arrayText(array: readonly number[] | undefined): string | undefined {
   const element = elementOf(array);
   if (element !== undefined) return formatNumber(element);

@@ -1,14 +1,14 @@
-// What is written at which zoom. Near: both lines of a box. Farther off: only its title, and
-// larger. From afar: the titles of open groups.
+// Determines the text at each zoom. Near: both lines of a box. Farther away: only its title,
+// larger. Far away: the titles of open groups.
 
 import { intersects, type Rect, type Size } from "../../base/geometry";
 import { FONT, widthOf, TITLE_FONT } from "../style/text";
 import type { Theme } from "../style/theme";
 import type { SceneBox } from "./scene";
 
-// From this zoom on, everything is written as it is laid out.
+// From this zoom on, all text is drawn as it was laid out.
 export const TITLES_FROM = 0.52;
-// From this zoom on, only the titles of boxes are written.
+// From this zoom on, only the titles of boxes are drawn.
 const BOX_TITLES_FROM = 0.2;
 
 // On the screen; smaller if the whole title needs it.
@@ -21,14 +21,14 @@ export function isFullText(zoom: number): boolean {
   return zoom >= TITLES_FROM;
 }
 
-// Size in world units of a title that stands alone; undefined if it could not be read.
+// Size, in world units, of a title without other text; undefined if it would be too small to read.
 export function loneTitleSize(title: string, room: Size, zoom: number): number | undefined {
   if (zoom < BOX_TITLES_FROM) return undefined;
   const fitting = (12 * room.width) / Math.max(1, widthOf(title, TITLE_FONT));
   return Math.floor(Math.min(TITLE_PX / zoom, Math.max(LEAST_TITLE_PX / zoom, fitting), room.height * MOST_OF_HEIGHT));
 }
 
-// Outermost groups first. A title that would lie on another one is left out.
+// Outermost groups first. A title that would overlap another one is left out.
 export function paintFarTitles(context: CanvasRenderingContext2D, frames: readonly SceneBox[], theme: Theme, zoom: number): void {
   const size = FAR_TITLE_PX / zoom;
   const taken: Rect[] = [];

@@ -1,4 +1,4 @@
-// Draws boxes: frames of open groups first, then everything closed.
+// Paints boxes: the frames of open groups first, then closed boxes.
 
 import type { Rect } from "../../base/geometry";
 import { TITLE_HEIGHT } from "../../layout/laid_out";
@@ -31,7 +31,8 @@ export function paintFrame(context: CanvasRenderingContext2D, box: SceneBox, mar
   context.stroke();
 }
 
-// Painted over the edges, each letter with a rim in the frame's color, so that edges pass below titles.
+// Titles are painted over the edges. Each letter has an outline in the frame's color, so edges seem
+// to pass below titles.
 export function paintFrameTitle(context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint, theme: Theme): void {
   const { x, y, width } = box.rectWorld;
   const right = width - 60 - widthOf(paint.detail, DETAIL_FONT);
@@ -106,7 +107,7 @@ export function paintBox(
 
 function paintLoneTitle(context: CanvasRenderingContext2D, box: SceneBox, face: Rect, ink: string, zoom: number): void {
   const width = textRoom(box.shape, face.width);
-  const title = box.subtitle.startsWith("×") ? `${box.title} ${box.subtitle}` : box.title; // how many blocks stand here
+  const title = box.subtitle.startsWith("×") ? `${box.title} ${box.subtitle}` : box.title; // with the number of blocks
   const size = loneTitleSize(title, { width, height: face.height }, zoom);
   if (size === undefined) return;
   const fitted = fitText(title, TITLE_FONT, (width * 12) / size);
@@ -117,7 +118,7 @@ function paintLoneTitle(context: CanvasRenderingContext2D, box: SceneBox, face: 
   context.textAlign = "left";
 }
 
-// A box without the sheets below it.
+// A box without the two sheets below it.
 export function faceOf({ rectWorld, shape }: Pick<SceneBox, "rectWorld" | "shape">): Rect {
   return shape === "group" ? { ...rectWorld, height: rectWorld.height - SHEETS } : rectWorld;
 }
@@ -150,7 +151,7 @@ function borderColor({ shape }: SceneBox, theme: Theme): string {
   return shape === "root" ? theme.root : theme.border;
 }
 
-// Two sheets below a closed group say that there is more inside.
+// Two sheets below a closed group show that it has contents.
 function paintSheets(context: CanvasRenderingContext2D, rect: Rect, theme: Theme): void {
   context.strokeStyle = theme.border;
   context.fillStyle = theme.groupFill[1];
@@ -163,7 +164,7 @@ function paintSheets(context: CanvasRenderingContext2D, rect: Rect, theme: Theme
   }
 }
 
-// The outline is traced again after the save: an SVG has no path that outlives one.
+// The outline is traced again after `save`, because in an SVG context a path does not survive it.
 function hatch(context: CanvasRenderingContext2D, shape: Shape, rect: Rect, color: string): void {
   context.save();
   outline(context, shape, rect);
@@ -202,7 +203,7 @@ function softly(context: CanvasRenderingContext2D, alpha: number, draw: () => vo
   context.globalAlpha = before;
 }
 
-// Title in bold and class name beside it, centered together.
+// The title in bold with the class name next to it, centered together.
 function paintPair(context: CanvasRenderingContext2D, box: SceneBox, ink: string, room: number, y: number): void {
   const title = fitText(box.title, TITLE_FONT, room);
   const titleWidth = widthOf(title, TITLE_FONT);

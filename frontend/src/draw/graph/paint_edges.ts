@@ -1,5 +1,5 @@
-// Draws edges. Forward, they run with the data. Backward, the same lines are
-// turned around and carry the gradient, with its arrow, width and label.
+// Paints edges. Forward, they follow the data. Backward, the same lines are reversed and show the
+// gradient by arrow, width and label.
 
 import type { Point } from "../../base/geometry";
 import { LABEL_HEIGHT, MARK_RADIUS } from "../../layout/edge_labels";
@@ -20,7 +20,7 @@ const MARK_FROM = 0.3;
 export interface EdgeLook {
   readonly backward: boolean;
   readonly marked: boolean;
-  readonly lit: boolean; // on the path from what is pointed at to the loss or to a leaf
+  readonly lit: boolean; // on the path from the box under the pointer to the loss or to a leaf
 }
 
 export function paintEdge(
@@ -46,7 +46,7 @@ export function paintEdge(
   paintHead(context, tip, before, color, HEAD + (look.backward ? 2 * paint.weight : 0));
 }
 
-// The more gradient flows, the thicker the line.
+// The larger the gradient, the thicker the line.
 export function lineWidth(paint: Pick<EdgePaint, "state" | "weight">, { backward }: EdgeLook): number {
   return backward && paint.state === State.number ? 1 + 3.5 * paint.weight : 1.2;
 }
@@ -77,7 +77,7 @@ function strokePath(context: CanvasRenderingContext2D, path: readonly Point[]): 
     const before = path[i - 1]!;
     const bend = Math.min(BEND, distance(before, corner) / 2, distance(corner, next) / 2);
     const [from, to] = [towards(corner, before, bend), towards(corner, next, bend)];
-    // arcTo is not used: in the SVG of a picture it bends the wrong way at every other corner.
+    // arcTo is not used, because in saved SVGs it bends the wrong way at every other corner.
     context.lineTo(from.x, from.y);
     context.quadraticCurveTo(corner.x, corner.y, to.x, to.y);
   }
@@ -115,7 +115,7 @@ export function paintEdgeLabel(
   if (edge.labelWorld === undefined || content === "" || zoom < LABEL_FROM) return;
   const fitted = fitText(content, LABEL_FONT, LABEL_ROOM);
   const width = widthOf(fitted, LABEL_FONT) + 8;
-  // Beside the mark, if there is one.
+  // Next to the mark, if there is one.
   const x = edge.labelWorld.x + (edge.markWorld === undefined ? 0 : MARK_RADIUS + 2 + width / 2);
   const { y } = edge.labelWorld;
   context.beginPath();

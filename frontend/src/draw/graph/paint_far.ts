@@ -1,5 +1,5 @@
-// The drawing from afar, where thousands of boxes are in view and none is larger than a
-// word: plain rectangles and lines, in batches of one color.
+// Paints the drawing from far away, when thousands of small boxes are in view: plain rectangles and
+// lines, in batches of one color.
 
 import { State } from "../../model/visible/values";
 import type { Theme } from "../style/theme";
@@ -11,13 +11,13 @@ export const FAR_BELOW = 0.2;
 // From this zoom on, borders mark leaves, inputs and the loss.
 const BORDERS_FROM = 0.08;
 const WIDTHS = 4;
-// If lines are thinner than a hair, lines this short on the screen cannot be seen beside their boxes.
+// If lines are very thin, those of less than this length on the screen cannot be seen next to their boxes.
 const HAIR_BELOW = 0.06;
 const SHORT_PX = 5;
 
 const batches = new WeakMap<Paints, ReadonlyMap<string, readonly number[]>>();
 
-// Changing a canvas's color takes long, so boxes are painted color by color.
+// Changing the color of a canvas is slow, so boxes are painted color by color.
 function byFill(scene: Scene, paints: Paints): ReadonlyMap<string, readonly number[]> {
   let known = batches.get(paints);
   if (known === undefined) {

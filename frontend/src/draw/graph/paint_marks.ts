@@ -1,4 +1,4 @@
-// Small marks that say what a box or an edge is beyond its kind: second order, retained gradient, cut.
+// Paints small marks on boxes and edges: second order, retained gradient, cut.
 
 import type { Point, Rect } from "../../base/geometry";
 import { FONT, widthOf } from "../style/text";
@@ -6,12 +6,12 @@ import type { Theme } from "../style/theme";
 import type { SceneBox } from "./scene";
 import { outline } from "./shapes";
 
-// Distance of the rim of a second-order box, so that it does not drown in the fill.
+// Distance of the rim of a second-order box, so that it is visible next to the fill.
 export const RIM = 4;
 const BADGE_FONT = `600 10px ${FONT}`;
 const MARKS_FROM = 0.3;
 
-// Longest of a cut's two bars, the gap between them, and how far before its target it lies.
+// Of a cut: the length of its two bars, the gap between them, and the distance to its target.
 const BAR = 14;
 const GAP = 5;
 const BEFORE_TARGET = 18;
@@ -23,7 +23,7 @@ export function paintMarks(context: CanvasRenderingContext2D, box: SceneBox, fac
   if (box.retains) paintPin(context, { x: face.x + face.width - (round(box) ? face.height / 2 : 9), y: face.y }, theme);
 }
 
-// Over its border: what is missing on this side has dashes.
+// Over its border: a box that is missing on this side gets dashes.
 export function paintGhost(context: CanvasRenderingContext2D, { shape }: SceneBox, face: Rect, theme: Theme, zoom: number): void {
   outline(context, shape, face);
   context.lineWidth = 2.4 / Math.min(1, Math.max(zoom, 0.4));
@@ -49,7 +49,7 @@ function paintRim(context: CanvasRenderingContext2D, box: SceneBox, face: Rect, 
   context.setLineDash([]);
 }
 
-// Sits on the upper border, left.
+// On the upper border, at the left.
 function badge(context: CanvasRenderingContext2D, text: string, x: number, y: number, color: string, theme: Theme): void {
   const width = widthOf(text, BADGE_FONT) + 8;
   context.beginPath();
@@ -64,7 +64,7 @@ function badge(context: CanvasRenderingContext2D, text: string, x: number, y: nu
   context.fillText(text, x + 4, y + 0.5);
 }
 
-// A ring with a full center on the upper border, right: something is kept here.
+// A ring with a filled center on the upper border, at the right: the gradient is retained.
 function paintPin(context: CanvasRenderingContext2D, { x, y }: Point, theme: Theme): void {
   disc(context, x, y, 6, theme.surface);
   context.lineWidth = 1.5;

@@ -1,4 +1,4 @@
-// The strip of a closed run: a cell for each block, in the color that the block has at the step.
+// Paints the strip of a closed run: a cell for each block, in the color of the block at the step.
 
 import type { Point, Rect } from "../../base/geometry";
 import type { Statistic } from "../../model/recorded/statistics";
@@ -9,7 +9,7 @@ import type { ColorScale } from "../style/color_scale";
 import type { Theme } from "../style/theme";
 import type { BoxPaint } from "./paints";
 
-// Room that it takes below the text of its box.
+// The room that it needs below the text of its box.
 export const STRIP_HEIGHT = 17;
 const CELL_HEIGHT = 10;
 const MARGIN = 12;
@@ -17,7 +17,7 @@ const NARROWEST = 3;
 const WIDEST = 16;
 const GAP_FROM = 5;
 
-// Room that all cells would like, with their margin.
+// The preferred width of all cells, with their margin.
 export function wantedWidth({ count }: Strip): number {
   return count * WIDEST + 2 * MARGIN;
 }
@@ -69,7 +69,7 @@ export function paintStrip(
   const gap = step >= GAP_FROM ? 1 : 0;
   fills.forEach((fill, cell) => {
     context.fillStyle = fill;
-    // Without a gap, cells are a little wider; else the plate shines through between two of them.
+    // If there is no gap, cells are a little wider. Otherwise the background would show between two of them.
     context.fillRect(x + cell * step + gap / 2, y, step - gap + (gap === 0 ? 0.3 : 0), height);
     if (zeros?.[cell] !== true) return;
     context.fillStyle = theme.zero;

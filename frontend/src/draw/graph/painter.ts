@@ -1,4 +1,4 @@
-// One frame of the drawing: what is in view, back to front.
+// Paints one frame of the drawing: everything in view, from back to front.
 
 import { intersects, type Rect, type Size } from "../../base/geometry";
 import type { Lit } from "../../model/visible/paths";
@@ -31,7 +31,7 @@ export interface View {
 
 const BACK = 0.3;
 
-// `only`: a part of the canvas, in whole device pixels; what is beside it stays.
+// `only`: a part of the canvas, in whole device pixels. The rest does not change.
 export function paint(context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View, only?: Rect): void {
   const { camera, size, pixelRatio } = view;
   const part = only ?? { x: 0, y: 0, ...deviceSize(view) };
@@ -54,7 +54,7 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, paints: P
   paintEdges(context, scene, paints, theme, view, partWorld);
   if (camera.k >= TITLES_FROM) for (const i of frames) paintFrameTitle(context, scene.boxes[i]!, paints.boxes[i]!, theme);
   paintBoxes(context, scene, paints, theme, view, shown, marksOf);
-  // All titles in view together decide which of them have room.
+  // Which titles fit depends on all titles in view.
   const viewWorld = visibleWorld(camera, size);
   const titled =
     camera.k < TITLES_FROM ? scene.boxes.filter(({ shape, rectWorld }) => shape === "frame" && intersects(rectWorld, viewWorld)) : [];

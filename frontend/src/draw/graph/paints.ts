@@ -1,4 +1,4 @@
-// How the boxes and lines of a scene look at one step.
+// The look of the boxes and lines of a scene at one step.
 
 import type { State } from "../../model/visible/values";
 
@@ -7,10 +7,10 @@ export interface BoxPaint {
   readonly ink: string;
   readonly state: State;
   readonly detail: string;
-  readonly told: boolean; // whether the record says that it has no gradient
-  readonly only?: boolean; // what it is compared with has no such node
-  readonly zero?: boolean; // compared, and exactly zero on one side: its color is a frame around the color of zero
-  readonly ghost?: boolean; // only what it is compared with has it
+  readonly told: boolean; // whether the record states that it has no gradient
+  readonly only?: boolean; // the other side of the comparison has no such node
+  readonly zero?: boolean; // exactly zero on one side of a comparison: then its color is only a frame
+  readonly ghost?: boolean; // only the other side of the comparison has it
   readonly strip: readonly string[]; // colors of its cells
   readonly zeros?: readonly boolean[]; // the same as `zero`, by cell
 }

@@ -1,5 +1,5 @@
-// What the painter needs, in two parts: the fixed one changes with the layout,
-// the painted one with the step. Recoloring makes only the second again.
+// The input of the painter, in two parts. One changes with the layout, the other with the step.
+// Recoloring makes only the second part again.
 
 import { formatShape } from "../../base/format";
 import { boundsOf, distanceToPath, intersects, type Point, type Rect } from "../../base/geometry";
@@ -23,7 +23,7 @@ export interface SceneBox {
   readonly subtitle: string;
   readonly order: number;
   readonly copied: boolean;
-  readonly retains: boolean; // its gradient is kept in .grad because the user asked for it
+  readonly retains: boolean; // the user called retain_grad on it
   readonly strip: Strip | undefined; // of a closed run of equal blocks
 }
 
@@ -36,7 +36,7 @@ export interface SceneEdge {
   readonly source: number;
   readonly target: number;
   readonly shapeLabel: string;
-  readonly cut: boolean; // no gradient comes back along it, although its source could take one
+  readonly cut: boolean; // no gradient flows back along it, although its source requires one
 }
 
 export interface Scene {
@@ -82,7 +82,7 @@ function middleOf(path: readonly Point[]): Point {
   return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
 }
 
-// The shape that arrives; chains on the way may have changed it.
+// The shape at the target; chains on the way may have changed it.
 function shapeLabelOf(hierarchy: Hierarchy, { ends }: VisibleEdge): string {
   const { graph } = hierarchy;
   const shapes = new Set(ends.map((edge) => formatShape(graph.columns.slots.shape[slotRowOf(graph, edge)] ?? [])));

@@ -1,4 +1,4 @@
-// Outlines of the kinds of node: the shape tells the kind, not color alone.
+// The outlines of the kinds of nodes. A kind can be recognized by its shape, not only by its color.
 
 import type { Rect } from "../../base/geometry";
 import type { Shape } from "./scene";

@@ -1,5 +1,5 @@
-// The painted part of the scene at a step. Among thousands of boxes and lines, few are near enough to
-// show all their text, so text is worked out only when it is asked for.
+// The part of the scene that depends on the step. Of thousands of boxes and lines, only a few are
+// close enough to show text, so text is computed only when it is needed.
 
 import { formatNumber } from "../../base/format";
 import { edgeSaysNone, saysNone } from "../../model/recorded/gradient_flow";

@@ -1,4 +1,4 @@
-// From a number to a color.
+// Converts a number to a color.
 
 import type { Domain, Magnitudes, Statistic } from "../../model/recorded/statistics";
 import { State } from "../../model/visible/values";
@@ -10,7 +10,7 @@ export { rampOf } from "./ramps";
 export interface ColorScale {
   // Ends of the ramp, in the statistic's unit.
   readonly domain: Domain;
-  // Whether numbers lie beyond the lower and the upper end; they have the color of that end.
+  // Whether there are numbers beyond the lower and the upper end. They get the color of that end.
   readonly below: boolean;
   readonly above: boolean;
   // 0..1 along the ramp, clamped.
@@ -18,8 +18,8 @@ export interface ColorScale {
   fill(value: number, state: State): string;
 }
 
-// A domain of less than one decade is widened, so that rounding noise is not painted as contrast. A few
-// numbers far outside the others do not flatten them: they share the color of an end.
+// A domain of less than one decade is widened, so that rounding noise does not look like contrast.
+// Outliers do not stretch the scale: they share the color of an end.
 export function makeScale(statistic: Statistic, found: Magnitudes | undefined, theme: Theme): ColorScale {
   const all = found?.domain;
   const ends: Domain =
@@ -45,8 +45,8 @@ export function makeScale(statistic: Statistic, found: Magnitudes | undefined, t
   };
 }
 
-// Beyond that many decades below the greatest, differences no longer matter:
-// one underflow would otherwise flatten everything else to one color.
+// The scale covers at most this many decades below the greatest number. Otherwise a single
+// underflow would give everything else one color.
 const MOST_DECADES = 10;
 
 function within({ domain: [least, most], fences: [low, high] }: Magnitudes): Domain {
@@ -68,7 +68,7 @@ export function luminance(hex: string): number {
   return 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
 }
 
-// The one of two inks that contrasts more with the fill.
+// The text color, of two, with more contrast to the fill.
 export function inkOn(fill: string, theme: Theme): string {
   const light = luminance(fill);
   const white = 1.05 / (light + 0.05);

@@ -1,4 +1,4 @@
-// From an element to a color: two hues that part at zero, and the color of NaN and infinity.
+// Converts an element to a color: one hue below zero, one above, and the color of NaN and infinity.
 
 import type { Theme } from "./theme";
 

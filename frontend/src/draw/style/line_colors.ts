@@ -1,4 +1,4 @@
-// Colors that tell lines apart. Magenta is not among them: it means NaN or infinity.
+// Colors for lines of charts. Magenta is not used, because it means NaN or infinity.
 
 import type { Theme } from "./theme";
 

@@ -1,13 +1,14 @@
-// The color scales that can be chosen. In each, lightness changes in one direction, away from the background: the greater
-// the number, the more it stands out, in both themes, and for people who see fewer colors.
+// The color scales that can be chosen. In each of them, lightness changes in one direction, away
+// from the background. So greater numbers stand out more, in both themes, and also with color
+// blindness.
 
 import { colorAt } from "./element_colors";
 import { DEFAULT_RAMP, type Ramp } from "./ramp_names";
 
 export const STEPS = 256;
 
-// Seventeen colors of each scale from d3-scale-chromatic, from its start to its end. What lies between them differs
-// from d3's by at most 5 of 255, and d3's code need not be sent.
+// Seventeen colors of each scale of d3-scale-chromatic. Colors in between differ from d3's by at
+// most 5 of 255, and d3's code is not needed.
 export const STOPS: Readonly<Record<Ramp, readonly string[]>> = {
   ylgnbu: stops("ffffd9 f6fbc6 eaf7b8 d9f0b3 c1e7b5 a3dbb8 81cebb 61c1bf 45b4c2 30a3c1 248fbd 2077b4 2260a9 234a9d 20378d 162975 081d58"),
   viridis: stops("440154 48186a 472d7b 424086 3b528b 33638d 2c728e 26828e 21918c 1fa088 28ae80 3fbc73 5ec962 84d44b addc30 d8e219 fde725"),

@@ -22,7 +22,7 @@ export function widthOf(text: string, font: string): number {
   return width;
 }
 
-// Cuts at the end until it fits; names often differ at both ends, so the middle goes.
+// Cuts text until it fits. The middle is removed, because names often differ at both ends.
 export function fitText(text: string, font: string, width: number): string {
   if (widthOf(text, font) <= width) return text;
   let low = 0;

@@ -25,7 +25,7 @@ export interface Theme {
   readonly none: string;
   readonly noneLine: string;
   readonly zero: string;
-  readonly only: string; // hatches what only one of two graphs has
+  readonly only: string; // hatching of nodes that only one of two graphs has
   readonly nonfinite: string;
   // Elements below, at and above zero, in pictures of whole arrays.
   readonly elements: readonly [string, string, string];
@@ -89,7 +89,7 @@ export const DARK: Theme = {
 
 const themes = new Map<string, Theme>();
 
-// The same object each time, so that what was painted with it need not be painted again.
+// The same object each time, so that nothing is painted again without need.
 export function themeOf(dark: boolean, ramp: Ramp): Theme {
   const known = themes.get(`${dark} ${ramp}`) ?? { ...(dark ? DARK : LIGHT), ramp };
   themes.set(`${dark} ${ramp}`, known);

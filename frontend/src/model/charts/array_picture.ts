@@ -1,4 +1,4 @@
-// A whole array as a picture: planes of its last two dimensions, tiled; one cell for each element.
+// Shows a whole array as a picture: the planes of its last two dimensions are tiled, with one cell for each element.
 
 export interface Picture {
   readonly columns: number;
@@ -29,8 +29,8 @@ export function pictureOf(shape: readonly number[], length: number): Picture {
   return { columns, rows, cells };
 }
 
-// A convolution's weight as output channels down, input channels across, unless
-// that is a strip; then, and for everything else, about as wide as high.
+// The weight of a convolution has output channels downward and input channels across, unless that
+// is a narrow strip. Otherwise the picture is about as wide as high.
 function planesAcross(shape: readonly number[], planes: number, aspect: number): number {
   const own = shape.length >= 4 ? shape[shape.length - 3]! : 0;
   const strip = Math.abs(Math.log((own * own * aspect) / planes));
@@ -57,7 +57,7 @@ export function indexText(shape: readonly number[], element: number): string {
   return `[${index.join(", ")}]`;
 }
 
-// Greatest finite magnitude: the end of the scale on both sides of zero.
+// The greatest finite magnitude, which is the end of the scale on both sides of zero.
 export function reachOf(numbers: readonly number[]): number {
   let reach = 0;
   for (const number of numbers) if (Number.isFinite(number)) reach = Math.max(reach, Math.abs(number));

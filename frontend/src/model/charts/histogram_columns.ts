@@ -1,4 +1,5 @@
-// Histograms over log2 of the magnitude, one column for each step: as shares, without bins that are always empty.
+// Histograms over log2 of the magnitude, one column for each step. They hold shares, without bins
+// that are always empty.
 
 import { fencesOf } from "./bulk";
 
@@ -9,7 +10,7 @@ export interface HistogramColumns {
   readonly bins: number;
   readonly shares: Float32Array; // [steps, bins]; 0..1, all 0 if no element is nonzero
   readonly sampled: readonly number[]; // nonzero elements, by step
-  readonly full: number; // the share that has the full color: the greatest, except for a few far greater ones
+  readonly full: number; // the share that gets the full color: the greatest one, without outliers
 }
 
 // At least this many bins, so that a narrow distribution is not one band.
@@ -63,7 +64,7 @@ function fullShare(shares: Float32Array, bins: number): number {
   return Math.min(greatest.at(-1) ?? 1, high);
 }
 
-// Where the column of a step begins and the last one ends: halfway between steps.
+// The boundaries of the columns, halfway between steps.
 export function columnEdges(steps: readonly number[]): readonly number[] {
   const gap = (at: number): number => (steps.length < 2 ? 1 : steps[at]! - steps[at - 1]!);
   return [steps[0]! - gap(1) / 2, ...steps.slice(1).map((step, i) => (step + steps[i]!) / 2), steps.at(-1)! + gap(steps.length - 1) / 2];

@@ -1,6 +1,7 @@
-// Which numbers are written beside an axis.
+// Chooses the numbers on an axis.
 
-// Powers of ten; if there are few, also 2 and 5 times them; over an even shorter range, even distances.
+// Powers of ten. If there are few of them, also 2 and 5 times them. Over an even shorter range,
+// numbers at equal distances.
 export function logTicks(low: number, high: number, most: number): readonly number[] {
   if (!(low > 0) || !(high > low)) return [];
   const decades = Math.log10(high / low);

@@ -5,19 +5,19 @@ import type { Statistic } from "../recorded/statistics";
 import type { Hierarchy } from "../tree/hierarchy";
 import { combine, emptyValues, State, type Values } from "../visible/values";
 
-// What is lined up: the members in forward order, and to which of them each node belongs (-1: to none).
+// The members of a loop in forward order, and the member to which each node belongs (-1: none).
 export interface Loop {
   readonly what: "calls" | "blocks" | "repetitions";
   readonly name: string;
-  readonly indices: readonly number[]; // as they are numbered in the graph, ascending
+  readonly indices: readonly number[]; // their numbers in the graph, ascending
   readonly ids: readonly string[]; // of the group or node
   readonly memberOf: Int32Array; // by node
 }
 
-// Fewer are no loop.
+// Fewer members are not a loop.
 const LEAST = 3;
 
-// The calls of the module at `path`. What is in inner modules belongs to the call, too.
+// The calls of the module at `path`. Nodes in inner modules belong to the call, too.
 export function loopOfCalls({ graph }: Hierarchy, path: string): Loop | undefined {
   const { path: paths, call } = graph.columns.scopes;
   const scopes = paths.flatMap((one, scope) => (one === path ? [scope] : [])).sort((a, b) => call[a]! - call[b]!);
@@ -38,7 +38,7 @@ export function loopOfCalls({ graph }: Hierarchy, path: string): Loop | undefine
   };
 }
 
-// The loop that a node is in: the same operation in each call of its module, else its repetitions within one call.
+// The loop of a node: the same operation in each call of its module, or else its repetitions within one call.
 export function loopOfNode(hierarchy: Hierarchy, node: number): Loop | undefined {
   const { graph } = hierarchy;
   const { operation, kind, scope } = graph.columns.nodes;
@@ -81,7 +81,7 @@ function ordinalOf({ columns }: Graph, node: number): number {
   return Number(/\.(\d+)$/.exec(columns.nodes.key[node]!)?.[1] ?? 0);
 }
 
-// The loop of a group: the calls of its module, or what a fold repeats.
+// The loop of a group: the calls of its module, or the repetitions in a fold.
 export function loopOfGroup(hierarchy: Hierarchy, group: number): Loop | undefined {
   const { kind, scope } = hierarchy.groups[group]!;
   const { path } = hierarchy.graph.columns.scopes;
@@ -131,7 +131,7 @@ function loopOfBlocks({ graph, groups, itemGroup }: Hierarchy, members: readonly
   };
 }
 
-// Parameters are left out: they have no gradient for each call, only their sum over all calls.
+// Parameters are left out, because their gradient is the sum over all calls.
 export function profileOf({ graph }: Hierarchy, loop: Loop, nodes: Values, statistic: Statistic): readonly (number | null)[] {
   const along = emptyValues(loop.indices.length);
   loop.memberOf.forEach((member, node) => {

@@ -1,5 +1,5 @@
-// Two records side by side: which nodes correspond, and how their numbers relate.
-// "Here" is what is shown, "there" is what it is compared with.
+// Compares two records: which nodes correspond, and the ratio of their numbers. "Here" is the shown
+// record, and "there" is the other one.
 
 import { edgesIn, type Graph } from "../recorded/graph";
 import type { RecordedStep } from "../recorded/record";
@@ -11,20 +11,20 @@ import { groupsAround } from "../visible/opening";
 import { cellValues, type Strip } from "../visible/strip";
 import { combine, emptyValues, groupValues, State, summarizeRows, type StepValues, type Values } from "../visible/values";
 
-// For each node, group, row and edge here, the same thing there; -1: there is none.
+// For each node, group, row and edge here, its counterpart there; -1: none.
 export interface Joined {
   readonly nodes: Int32Array;
   readonly groups: Int32Array;
   readonly rows: Int32Array;
   readonly edges: Int32Array;
-  readonly ownNodes: number; // those after them are only there
-  readonly onlyHere: number; // nodes
+  readonly ownNodes: number; // nodes after these exist only there
+  readonly onlyHere: number; // how many nodes
   readonly onlyThere: readonly number[]; // nodes of the other graph
-  readonly missing: Int32Array; // by group here: nodes that are in it only there
-  readonly ghosts: Uint8Array; // by group here: 1 where all that is in it is only there
+  readonly missing: Int32Array; // by group here: how many of its nodes exist only there
+  readonly ghosts: Uint8Array; // by group here: 1 if all its contents exist only there
 }
 
-// By key, because the numbers of nodes differ if the structures do.
+// Matched by key, because the numbers of nodes differ if the structures differ.
 export function joinGraphs(here: Hierarchy, there: Hierarchy): Joined {
   const nodes = matched(here.graph.columns.nodes.key, there.graph.columns.nodes.key);
   const groups = matched(
@@ -105,7 +105,7 @@ function ghostGroups({ graph, groups, itemGroup }: Hierarchy): Uint8Array {
   return ghosts;
 }
 
-// Checked in this order. What only the other has is no node here; the caller supplies that case.
+// Checked in this order. A node that only the other record has is not a node here; the caller handles it.
 export const Relation = { none: 0, onlyHere: 1, numberHere: 2, numberThere: 3, nonfinite: 4, unknown: 5, both: 6, onlyThere: 7 } as const;
 export type Relation = (typeof Relation)[keyof typeof Relation];
 
@@ -155,7 +155,7 @@ export interface Comparison {
   readonly groups: Values; // there, by group here
 }
 
-// A module's number there covers everything in it there, so that closed modules are compared as they are shown.
+// The number of a module there covers all its contents there, so that closed modules are compared as they are shown.
 export function compare(
   shown: Hierarchy,
   here: StepValues,
@@ -190,14 +190,14 @@ export function relateNode({ joined, here, nodes }: Comparison, node: number): R
   return relate(oneOf(here.nodes, node), joined.nodes[node] === -1 ? undefined : oneOf(nodes, node));
 }
 
-// If a fold is cut differently there, the nodes that both have are compared.
+// If a fold has different boundaries there, the nodes that both have are compared.
 export function relateGroup({ joined, here, groups }: Comparison, group: number): Related {
   const there = oneOf(groups, group);
   if (joined.ghosts[group] === 1) return onlyThere(there);
   return relate(oneOf(here.groups, group), joined.groups[group] === -1 && there.state === State.none ? undefined : there);
 }
 
-// Rows that are drawn as one line, each side with its own rows.
+// Rows that are drawn as one line. Each side has its own rows.
 export function relateLine(comparison: Comparison, graph: Graph, line: VisibleEdge): Related {
   const { joined, here, there, hierarchy, statistic } = comparison;
   const one = summarizeRows(

@@ -1,12 +1,12 @@
-// A graph plus what only the compared graph has: "ghosts", drawn where they would be.
+// A graph plus the nodes that only the other graph has. These "ghosts" are drawn where they would be.
 //
-// Its own rows, nodes and edges keep their numbers; ghosts come after them. A ghost has no slots, because the
-// records of this graph have no rows for it.
+// The graph's own rows, nodes and edges keep their numbers; ghosts come after them. A ghost has no
+// slots, because records of this graph have no rows for it.
 
 import { parseGraph, type Graph } from "../recorded/graph";
 import type { GraphColumns } from "../recorded/graph_columns";
 
-// If graphs have so little in common that there are more ghosts, the rest is only listed.
+// If there are more ghosts, because the graphs have little in common, the others are only listed.
 export const MOST_GHOSTS = 20_000;
 
 export function ghostsOf(here: Graph, there: Graph): readonly number[] {
@@ -15,7 +15,7 @@ export function ghostsOf(here: Graph, there: Graph): readonly number[] {
   return ghosts.length > MOST_GHOSTS ? [] : ghosts;
 }
 
-// What `joint` of the graph must be while it is compared with the other.
+// The value of `joint` that the graph must have while it is compared with the other one.
 export function jointHash(here: Graph, there: Graph | undefined): string {
   return there === undefined || there.hash === here.hash || ghostsOf(here, there).length === 0 ? "" : there.hash;
 }

@@ -7,14 +7,14 @@ import { combine, emptyValues, groupWord, State, type Values } from "../visible/
 import { Arrived } from "../../base/vocabulary";
 import { entityCount } from "./flow_rows";
 
-// How many numbers are kept at once; if there are more, only every n-th step is kept.
+// How many numbers are kept at most. If there are more, only every n-th step is kept.
 export const MOST_CELLS = 8_000_000;
 
-// The wire's answer: one or more columns of the statistic, by record and slot.
+// The server's answer: one or more columns of the statistic, by record and slot.
 export interface FlowNumbers {
   readonly steps: readonly number[];
   readonly slots: number;
-  readonly values: readonly Float32Array[]; // each is [records, slots]; they are added up
+  readonly values: readonly Float32Array[]; // each is [records, slots]; they are summed
   readonly arrived: Uint8Array; // [records, slots]: Arrived
 }
 
@@ -24,8 +24,8 @@ export interface Flow extends Values {
   readonly stage: string;
   readonly steps: readonly number[]; // one column each
   readonly every: number; // only every n-th recorded step is a column
-  readonly word: string; // how a group's number is made from the numbers inside
-  readonly shown: Uint8Array; // by entity: 0 where there is nothing to see at any step
+  readonly word: string; // how the number of a group is computed from its contents
+  readonly shown: Uint8Array; // by entity: 0 if it has nothing to show at any step
   readonly leftOut: number; // operations whose gradient was not recorded, as is usual inside modules
   // value and state: [entities, steps], entities as in flow_rows.
 }
@@ -45,10 +45,11 @@ export function computeFlow(hierarchy: Hierarchy, numbers: FlowNumbers, statisti
   return { ...flow, ...whatIsShown(flow) };
 }
 
-// Kinds that never have a gradient: their rows would say nothing.
+// Kinds that never have a gradient, so their rows would be empty.
 const WITHOUT: ReadonlySet<string> = new Set(["constant", "buffer"]);
 
-// A node is left out if it never had a gradient and nothing says why. In a run without any gradient all are shown.
+// A node is left out if it never had a gradient and the reason is unknown. In a run without any
+// gradient all nodes are shown.
 function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly leftOut: number } {
   const { groups, itemGroup, graph } = flow.hierarchy;
   const { kind, reason } = graph.columns.nodes;
@@ -99,7 +100,7 @@ function stateOf(value: number, arrived: number): State {
   return value === 0 ? State.zero : State.number;
 }
 
-// Parents have lower numbers than their children, so going from last to first, everything inside is ready.
+// Parents have lower numbers than their children. So in the order from last to first, the contents are always ready.
 export function fillGroups(flow: Numbers): void {
   const { groups, countsTo, graph } = flow.hierarchy;
   for (let node = 0; node < graph.nodeCount; node++) {

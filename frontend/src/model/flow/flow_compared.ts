@@ -1,16 +1,16 @@
-// Two heat maps as one: how each number relates to the number in the other, joined by the node's key and the step.
+// Combines two heat maps to one, of ratios. Numbers are matched by the key of the node and by the step.
 
 import { logRatio, relationOf, Relation, type Joined, type Related } from "../compare/comparison";
 import { emptyValues, State, type Values } from "../visible/values";
 import { fillGroups, type Flow } from "./flow";
 import { entityCount } from "./flow_rows";
 
-// `value` and `state` are those here, as in any flow; the steps are those of both.
+// `value` and `state` are those here, as in any flow. The steps are those that both have.
 export interface ComparedFlow extends Flow {
   readonly there: Values;
   readonly relation: Uint8Array;
   readonly log2: Float32Array; // as in Related
-  readonly against: number | undefined; // the step there that all columns are compared with; undefined: each with its own step
+  readonly against: number | undefined; // the step there with which all columns are compared; undefined: their own
 }
 
 export function isCompared(flow: Flow): flow is ComparedFlow {
@@ -72,7 +72,8 @@ function copyRow(from: Flow, entity: number, into: Values, to: number, columns: 
   }
 }
 
-// If a fold is cut differently there, the nodes that both have are compared, as in the graph. A module is compared by everything in it there.
+// If a fold has different boundaries there, the nodes that both have are compared, as in the graph.
+// A module is compared with all its contents there.
 function throughNodes(made: Flow, there: Flow, entities: Int32Array, columns: readonly number[]): Values {
   fillGroups(made);
   for (let entity = made.hierarchy.graph.nodeCount; entity < entities.length; entity++) {

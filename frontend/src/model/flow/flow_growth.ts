@@ -1,4 +1,4 @@
-// A heat map that grows: which of its columns are still valid, and the new ones after them.
+// Extends a heat map that grows: keeps the columns that are still valid, and appends new ones.
 
 import type { RecordRef } from "../recorded/run";
 import type { FlowNumbers } from "./flow";
@@ -22,7 +22,7 @@ function isSame(one: RecordRef, other: RecordRef | undefined): boolean {
   );
 }
 
-// The first `columns` columns of one, then all of the other.
+// The first `columns` columns of one, followed by all columns of the other.
 export function joinColumns(first: FlowNumbers, columns: number, second: FlowNumbers): FlowNumbers {
   const { slots } = first;
   return {

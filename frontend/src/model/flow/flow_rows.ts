@@ -1,10 +1,10 @@
-// The rows of the heat map: the tree of modules and nodes in forward order, as far as it is open.
+// The rows of the heat map: the open part of the tree of modules and nodes, in forward order.
 
 import { asItem, type Hierarchy } from "../tree/hierarchy";
 
 export const START_ROWS = 40;
 export interface FlowRow {
-  readonly id: string; // id of the group or key of the node, by which the graph selects
+  readonly id: string; // id of the group or key of the node, as in the graph's selection
   readonly kind: "node" | "group";
   readonly node: number; // -1 for groups
   readonly group: number; // -1 for nodes
@@ -22,20 +22,20 @@ export function entityCount({ graph, groups }: Hierarchy): number {
   return graph.nodeCount + groups.length;
 }
 
-// `shown` by entity: 0 where there is nothing to see.
+// `shown`, by entity: 0 if it has nothing to show.
 export function listRows(hierarchy: Hierarchy, open: ReadonlySet<string>, shown: Uint8Array): readonly FlowRow[] {
   const rows: FlowRow[] = [];
   const { key } = hierarchy.graph.columns.nodes;
   const addNode = (item: number, depth: number, module: number): void => {
     const node = hierarchy.itemNode[item]!;
-    // Copies of a node with many uses are one row, where the first use is.
+    // A node that is drawn several times has one row, at its first use.
     if (item !== node || shown[node] === 0) return;
     rows.push({ id: key[node]!, kind: "node", node, group: -1, module, depth, open: false });
   };
   const visit = (child: number, depth: number): void => {
     if (child < 0) return addNode(asItem(child), depth, -1);
     const { id, kind, folds, children } = hierarchy.groups[child]!;
-    // Chains are folded in the drawing only.
+    // Chains are folded only in the drawing, not here.
     if (kind === "chain") {
       for (const inner of children) visit(inner, depth);
       return;

@@ -1,8 +1,8 @@
-// Which part of the heat map is in sight, and the arithmetic of moving it. Units are columns and rows.
+// The visible part of the heat map, and the arithmetic of moving it. Units are columns and rows.
 
 export type Span = readonly [number, number]; // from, to (not included)
 
-// Undefined: everything, also when more comes.
+// Undefined: everything, also columns that are added later.
 export interface FlowWindow {
   readonly columns: Span | undefined;
   readonly rows: Span | undefined;
@@ -15,7 +15,7 @@ const HIGHEST_ROW_PX = 26;
 const LEAST_COLUMNS = 4;
 export const LABEL_PX = 13;
 
-// One direction as it is on the screen: units are `unitPx` long and the first in sight is `from`.
+// One direction on the screen: units are `unitPx` long, and the first visible one is `from`.
 export interface Axis {
   readonly from: number;
   readonly to: number;
@@ -58,7 +58,7 @@ function orAll(span: Span, count: number): Span | undefined {
   return span[0] <= 1e-9 && span[1] >= count - 1e-9 ? undefined : span;
 }
 
-// `factor` above 1 shows less; what is at `around` stays where it is.
+// A `factor` above 1 shows less. The point `around` does not move.
 export function zoomSpan({ from, to, count }: Axis, factor: number, around: number): Span | undefined {
   const length = Math.max(Math.min(LEAST_COLUMNS, count), (to - from) / factor);
   const part = (around - from) / Math.max(1e-9, to - from);
@@ -70,7 +70,7 @@ export function panSpan({ from, to, count }: Axis, by: number): Span | undefined
   return orAll(clampSpan([from + by, to + by], count, to - from), count);
 }
 
-// What a drag chose, whole units, in either direction.
+// The whole units that a drag selected, in either direction.
 export function brushSpan(axis: Axis, onePx: number, otherPx: number): Span | undefined {
   const [low, high] = [Math.min(onePx, otherPx), Math.max(onePx, otherPx)];
   const from = Math.max(0, Math.floor(fromPx(axis, low)));
@@ -78,19 +78,19 @@ export function brushSpan(axis: Axis, onePx: number, otherPx: number): Span | un
   return orAll([from, Math.max(from + 1, to)], axis.count);
 }
 
-// Moves as little as needed to bring a unit into sight; undefined if nothing has to move.
+// Moves as little as needed to make a unit visible; undefined if it is visible.
 export function seekSpan(axis: Axis, unit: number): Span | undefined {
   const by = unit < axis.from ? unit - axis.from : unit + 1 > axis.to ? unit + 1 - axis.to : 0;
   return Math.abs(by) < 1e-6 ? undefined : [axis.from + by, axis.to + by];
 }
 
-// Where the middle of a row's name goes: the middle of the row, but not beyond the ends of the map.
+// The middle of the name of a row: the middle of the row, but within the map.
 export function namePx(axis: Axis, row: number, roomPx: number): number {
   const middle = toPx(axis, row + 0.5);
   return axis.unitPx >= LABEL_PX ? middle : Math.max(LABEL_PX / 2, Math.min(roomPx - LABEL_PX / 2, middle));
 }
 
-// The rows that have room for a name: all, or where they are too close, those with the least rank first.
+// The rows whose names fit: all, or if they are too close together, those with the lowest rank first.
 export function rowsWithNames(ranks: readonly number[], axis: Axis, first: number): readonly number[] {
   const low = Math.max(0, Math.floor(axis.from));
   const high = Math.min(axis.count, Math.ceil(axis.to));

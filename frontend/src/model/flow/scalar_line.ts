@@ -1,4 +1,4 @@
-// The line above the heat map: which scalar, and the scale that it is drawn on.
+// The line above the heat map: its scalar and its scale.
 
 export interface ScalarSeries {
   readonly tag: string;
@@ -6,7 +6,7 @@ export interface ScalarSeries {
   readonly values: Float64Array; // may be NaN or infinite
 }
 
-// The tag that is most likely the training's loss: it has that name, belongs to training rather than a test, and is short.
+// The tag that is most likely the training loss: it is named so, belongs to training rather than a test, and is short.
 export function lossTag(tags: readonly string[]): string | undefined {
   const rank = (tag: string): number => {
     const last = tag.slice(tag.lastIndexOf("/") + 1);

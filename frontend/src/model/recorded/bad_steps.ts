@@ -9,7 +9,7 @@ export type BadSteps = ReadonlyMap<number, readonly Reading[]>; // by step
 
 const MOST_SAID = 4;
 
-// From readings in any order, in which one may occur several times.
+// `readings` may be in any order and contain duplicates.
 export function badStepsOf(readings: readonly Reading[]): BadSteps {
   const order = (one: Reading): number => STAGES.indexOf(one.stage);
   const sorted = [...readings].sort((a, b) => a.step - b.step || order(a) - order(b) || a.backwardPass - b.backwardPass);
@@ -23,7 +23,7 @@ export function badStepsOf(readings: readonly Reading[]): BadSteps {
   return steps;
 }
 
-// "NaN or infinity in this step: pass 3", for all bad steps that lie nearest to a column.
+// "NaN or infinity in this step: pass 3", for all bad steps in a column.
 export function badWords(bad: BadSteps, records: readonly RecordRef[], steps: readonly number[], column: number): string {
   return [...bad.keys()]
     .filter((step) => Math.floor(positionOf(steps, step)) === column)

@@ -1,4 +1,4 @@
-// Complex gradients: mean, deviation, least and greatest are those of the magnitudes, and are called that.
+// Complex gradients: mean, deviation, least and greatest are those of the magnitudes, and are labeled so.
 
 import type { Graph } from "./graph";
 import { measureOf, type Statistic } from "./statistics";

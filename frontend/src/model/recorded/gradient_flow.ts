@@ -1,4 +1,4 @@
-// Where gradient can flow and where it cannot: cuts, seeds, and the reason if none arrived.
+// Finds where a gradient can flow and where it cannot: cuts, seeds, and the reason if none arrived.
 
 import { REASON_LABELS } from "../../base/vocabulary";
 import { edgesIn, slotRowOf, type Graph } from "./graph";
@@ -38,14 +38,15 @@ export function wordFor(reason: string): string | undefined {
   return Object.hasOwn(REASON_LABELS, reason) ? REASON_LABELS[reason] : undefined;
 }
 
-// Whether a missing number in a record says that the tensor has no gradient, rather than
-// nothing: at later stages only parameters are read, and a watch reads only what it was asked to.
+// Whether a missing number in a record means that the tensor has no gradient. It may also mean that
+// it was not read: at later stages only parameters are read, and a watch reads only what the user
+// selected.
 export function saysNone(graph: Graph, node: number, record: RecordedStep | undefined): boolean {
   if (record === undefined || ["parameter", "leaf"].includes(graph.columns.nodes.kind[node] ?? "")) return true;
   return !isOfParameters(record) && (record.everyNSteps === 0 || !requiresGrad(graph, node));
 }
 
-// The same for what runs back along an edge: a watch does not read the shares of a tensor's gradient.
+// The same for the gradient along an edge: a watch does not read the shares of edges.
 export function edgeSaysNone(graph: Graph, edge: number, record: RecordedStep | undefined): boolean {
   const shared = record !== undefined && record.everyNSteps > 0 && record.present[slotRowOf(graph, edge)] === 1;
   return !shared && saysNone(graph, graph.edgeSource[edge]!, record);
@@ -56,7 +57,7 @@ export function whyNone(graph: Graph, node: number, row: number, record: Recorde
   if (record === undefined || record.present[row] === 1) return undefined;
   const unread = record.unread?.get(row);
   if (unread !== undefined) return `${unread.charAt(0).toUpperCase()}${unread.slice(1)}.`;
-  if (stopsGradient(graph, node)) return `None: ${graph.columns.nodes.operation[node]} passes no gradient on.`;
+  if (stopsGradient(graph, node)) return `None: ${graph.columns.nodes.operation[node]} passes on no gradient.`;
   if (graph.columns.nodes.reason[node]) return undefined; // the note says it
   if (graph.columns.slots.requires_grad[row] !== true) return "None: it does not require grad.";
   if (record.noOptimizer?.has(row)) return "None: it is in no optimizer of this watch.";

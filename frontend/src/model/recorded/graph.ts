@@ -10,7 +10,7 @@ export interface Graph {
   readonly rows: number;
   readonly columns: GraphColumns;
   readonly nodeCount: number;
-  // Those after them are only in the graph that this one is compared with, which has the hash `joint` (joint.ts).
+  // Nodes and edges after these exist only in the other graph of a comparison, which has the hash `joint` (joint.ts).
   readonly ownNodes: number;
   readonly ownEdges: number;
   readonly joint: string; // "": nothing is joined to it

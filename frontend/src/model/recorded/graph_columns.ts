@@ -1,4 +1,4 @@
-// The wire's `graph` answer: one graph as columns.
+// The answer of the route `graph`: one graph as columns.
 
 import type { NodeKind } from "../../base/vocabulary";
 

@@ -1,4 +1,4 @@
-// Names as people read them, made from the names autograd and modules have.
+// Makes readable names from the names of autograd and of modules.
 
 import { KIND_LABELS } from "../../base/vocabulary";
 
@@ -16,12 +16,12 @@ function snakeCase(name: string): string {
     .toLowerCase();
 }
 
-// "root" is autograd's word; to people it is what they called backward on.
+// "root" is autograd's word; users know it as the tensor on which they called backward.
 export function kindLabel(kind: string): string {
   return KIND_LABELS[kind] ?? kind;
 }
 
-// The part of a qualified name that its surrounding scope does not already say.
+// The part of a qualified name that does not repeat its surrounding scope.
 export function nameWithin(name: string, scopePath: string): string {
   const prefix = `${scopePath}.`;
   return scopePath !== "" && name.startsWith(prefix) ? name.slice(prefix.length) : name;

@@ -19,8 +19,8 @@ export interface RecordedStep {
   readonly objective: string;
   readonly rows: number;
   readonly hasGradients: boolean;
-  readonly everyNSteps: number; // of a watch, which reads only what it was asked to; 0: not from a watch
-  readonly unread?: ReadonlyMap<number, string>; // rows that were to be read and could not be, and why
+  readonly everyNSteps: number; // the cadence of the watch; 0: not from a watch
+  readonly unread?: ReadonlyMap<number, string>; // rows that could not be read, and why
   readonly noOptimizer?: ReadonlySet<number>; // rows of parameters that no optimizer of the watch has
   readonly statistics: readonly string[];
   readonly values: Float32Array; // [statistics, rows]
@@ -43,7 +43,7 @@ export function isOfParameters(record: RecordedStep | undefined): boolean {
   return record !== undefined && record.stage !== BACKWARD;
 }
 
-// How much memory a record takes, roughly: it bounds how many are kept.
+// The approximate memory of a record, which limits how many are kept.
 export function bytesOf({ values, present, whole }: RecordedStep): number {
   let elements = 0;
   for (const { gradient, value } of whole.values()) elements += (gradient?.length ?? 0) + (value?.length ?? 0);
@@ -58,13 +58,13 @@ export function numberAt(record: RecordedStep, statistic: string, row: number): 
   return Number.isNaN(value) ? undefined : value;
 }
 
-// The element of a small array whose elements are all equal: the array is as readable as a scalar.
+// The element of a small array whose elements are all equal, so that it is shown like a scalar.
 export function elementOf(array: readonly number[] | undefined): number | undefined {
   const first = array?.[0];
   return array !== undefined && array.length <= WHOLE_LIMIT && array.every((one) => Object.is(one, first)) ? first : undefined;
 }
 
-// The only element of a gradient (value) of one element, if it was kept whole.
+// The element of a gradient (or value) with one element, if it was kept whole.
 export function scalarOf(array: readonly number[] | undefined): number | undefined {
   return array?.length === 1 ? array[0] : undefined;
 }

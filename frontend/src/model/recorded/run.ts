@@ -26,7 +26,7 @@ export interface Tag {
 
 // Records of an earlier session that a later one replaces.
 export interface HiddenSession {
-  readonly run: string; // the run that shows it, where sessions are shown
+  readonly run: string; // the run that shows them, if sessions are shown
   readonly text: string;
   readonly cure: string;
 }
@@ -38,7 +38,7 @@ export interface Run {
   readonly tags: readonly Tag[];
 }
 
-// The record at a step, stage and pass, else the nearest one. If two are equally near, the earlier one.
+// The record at a step, stage and pass, or else the nearest one. Of two equally near ones, the earlier.
 export function nearestRecord(records: readonly RecordRef[], step: number, backwardPass: number, stage = BACKWARD): number {
   let [found, nearest] = [0, [Infinity, Infinity, Infinity]];
   records.forEach((record, index) => {
@@ -55,7 +55,7 @@ function stagesBetween(one: string, other: string): number {
   return first === -1 || second === -1 ? STAGES.length : Math.abs(first - second);
 }
 
-// The last pass of the last step, at a stage or the one nearest to it.
+// The last pass of the last step, at a stage or at the nearest one.
 export function lastRecord(records: readonly RecordRef[], stage = BACKWARD): number {
   return nearestRecord(records, records.at(-1)?.step ?? 0, Number.MAX_SAFE_INTEGER, stage);
 }
@@ -64,7 +64,7 @@ export function lastRecord(records: readonly RecordRef[], stage = BACKWARD): num
 export interface Standing {
   readonly step: number;
   readonly backwardPass: number;
-  readonly stage: string; // the one asked for; not every step has it
+  readonly stage: string; // the requested one; not every step has it
   readonly atLastStep: boolean;
   readonly atLastRecord: boolean;
 }
@@ -80,7 +80,7 @@ export function standingAt(records: readonly RecordRef[], ref: RecordRef | undef
   };
 }
 
-// The same place among other records: the end if it was the end, else the same step or the nearest.
+// The same place among other records: the end if it was the end, or else the same or the nearest step.
 export function samePlace(records: readonly RecordRef[], standing: Standing | undefined): number {
   const last = records.at(-1);
   if (last === undefined) return 0;
@@ -109,7 +109,7 @@ export function stepsWith(records: readonly RecordRef[], hash: string): string {
   return [...texts, ...(ranges.length > MOST_RANGES ? ["…"] : [])].join(", ");
 }
 
-// How often steps were recorded in the end; 0: unknown.
+// How often steps were recorded at the end; 0: unknown.
 export function cadenceOf(records: readonly RecordRef[]): number {
   return records.findLast(({ everyNSteps }) => everyNSteps > 0)?.everyNSteps ?? 0;
 }

@@ -1,22 +1,22 @@
-// The statistics that can be drawn, and how each is read, summarized and compared.
+// The statistics that can be drawn, and how each is computed, summarized and compared.
 
 import { MEASURES, NONFINITE, type Measure } from "../../base/vocabulary";
 
 export interface Statistic {
   readonly id: string;
   readonly label: string;
-  // The wire's columns that are added up to give it; for most, the column with its own name.
+  // The columns of the answer that are summed to give it; usually the column of the same name.
   readonly columns: readonly string[];
   // log: by magnitude on a logarithmic scale; unit: linear from 0 to 1.
   readonly scale: "log" | "unit";
   // How a group or a node of several tensors is summarized.
   readonly summary: "greatest" | "sum";
-  // Negative numbers occur: on a logarithmic axis only magnitudes can be drawn.
+  // Negative numbers occur. On a logarithmic axis only magnitudes can be drawn.
   readonly signed: boolean;
   readonly meaning: string;
 }
 
-// These two stand first, then the others by their columns.
+// These two come first, then the others in the order of their columns.
 const FIRST: readonly string[] = ["l2_norm", "abs_max"];
 
 const drawn = MEASURES.filter(({ name, isDrawn }) => isDrawn && !FIRST.includes(name)).map(statistic);
@@ -63,7 +63,7 @@ export type Domain = readonly [number, number];
 // The range of a statistic over all records of a tag, ignoring signs and zeros.
 export interface Magnitudes {
   readonly domain: Domain;
-  readonly fences: Domain; // what is beyond lies far outside the others
+  readonly fences: Domain; // numbers beyond these are outliers
 }
 
 export function around(domains: readonly Domain[]): Domain {

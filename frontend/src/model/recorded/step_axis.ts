@@ -1,6 +1,7 @@
-// Where steps lie over columns of equal width: in proportion between two recorded steps.
+// The positions of steps over columns of equal width. Between two recorded steps they are interpolated.
 
-// In columns; the middle of the first one is at 0.5. Before the first and after the last, the nearest gap sets the scale.
+// In columns; the middle of the first one is at 0.5. Before the first and after the last step, the
+// nearest distance of two steps is used.
 export function positionOf(steps: readonly number[], step: number): number {
   const last = steps.length - 1;
   if (last < 0) return 0;
@@ -20,7 +21,7 @@ function countUpTo(steps: readonly number[], step: number): number {
   return low;
 }
 
-// Columns with a number below them: as many as there is room for, at even distances.
+// Columns with a number below them: as many as fit, at equal distances.
 export function columnTicks(from: number, to: number, count: number, unitPx: number, roomPx: number): readonly number[] {
   const stride = Math.max(1, niceStride(roomPx / unitPx));
   const ticks: number[] = [];

@@ -1,10 +1,10 @@
-// What nodes are called: the names that were found for them, made distinct if they are alike.
+// The titles of nodes: the names that were found for them, made unique if they are equal.
 
 import { shorten } from "../../base/format";
 import type { Graph } from "./graph";
 import { kindLabel, operationLabel } from "./labels";
 
-// A variable's name if one was found, else the node's own unless that only repeats the operation.
+// The name of a variable if one was found, or else the name of the node unless it only repeats the operation.
 export function nameOfNode(graph: Graph, node: number): string {
   const { name, operation } = graph.columns.nodes;
   const slots = graph.columns.slots.name.slice(graph.slotOffset[node], graph.slotOffset[node + 1]).filter((slot) => slot !== "");
@@ -23,7 +23,7 @@ export function titleOf(graph: Graph, node: number): string {
   return name && operation ? `${name} · ${operation}` : name || operation || kindLabel(graph.columns.nodes.kind[node]!);
 }
 
-// Titles that tell nodes apart: if two are alike, with the call of the module, else with the number in the key.
+// Unique titles: equal ones get the call of the module, or else the number in the key.
 export function distinctTitles(graph: Graph, nodes: readonly number[]): readonly string[] {
   const keys = nodes.map((node) => graph.columns.nodes.key[node]!);
   const insides = keys.map((key) => key.slice(0, Math.max(0, key.lastIndexOf("/"))));

@@ -1,10 +1,10 @@
-// Modules that were not called get their own boxes if many parameters lie in such modules. So for a model that uses one
-// of a thousand parts there is one row for each module, not one for each parameter.
+// Modules that were not called get their own boxes if they have many parameters. So a model that
+// uses one of a thousand parts has one row for each module, not for each parameter.
 
 import { NO_SCOPE } from "../../base/vocabulary";
 import type { GraphColumns } from "./graph_columns";
 
-// Fewer are drawn one by one.
+// Fewer parameters are drawn one by one.
 export const UNCALLED_FROM = 17;
 
 export const NOT_CALLED = "not called";

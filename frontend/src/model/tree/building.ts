@@ -1,4 +1,4 @@
-// A large graph is prepared in parts, so that the page responds in between.
+// Prepares a large graph in parts, so that the page can respond in between.
 
 import { pause, PAUSES_FROM } from "../../base/pause";
 import type { Graph } from "../recorded/graph";

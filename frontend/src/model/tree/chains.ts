@@ -1,4 +1,4 @@
-// Chains of operations that only change a tensor's shape: drawn as part of the line they lie on.
+// Finds chains of operations that only change the shape of a tensor. They are drawn as part of a line.
 
 import { isCut, retainsGrad } from "../recorded/gradient_flow";
 import { edgesIn, edgesOut, type Graph } from "../recorded/graph";
@@ -20,7 +20,7 @@ const SHAPE_ONLY = new Set([
   "unflatten",
   "alias",
 ]);
-// What reshape() and contiguous() do in passing; alone it is an operation like any other.
+// An operation that reshape() and contiguous() may add. Alone it is an ordinary operation.
 const IN_PASSING = "clone";
 
 // Whether an operation leaves all elements as they are, and passes their gradient on unchanged.
@@ -33,8 +33,8 @@ export interface Chains {
   readonly chainOf: Int32Array; // of each node; -1: none
 }
 
-// Each chain lies within one scope, has one line in and one line out at every node,
-// and its scope has something else to show.
+// Each chain is within one scope, and each of its nodes has one line in and one line out. Its scope
+// has other contents, too.
 export function findChains(graph: Graph): Chains {
   const chainOf = new Int32Array(graph.nodeCount).fill(-1);
   const passes = Uint8Array.from({ length: graph.nodeCount }, (_, node) => Number(canPass(graph, node)));
@@ -50,7 +50,7 @@ export function findChains(graph: Graph): Chains {
   return { nodes, chainOf };
 }
 
-// Nodes come in forward order, so the first node met of a chain is its head.
+// Nodes come in forward order, so the first node found of a chain is its head.
 function chainFrom(graph: Graph, passes: Uint8Array, head: number): number[] {
   const chain = [head];
   for (;;) {

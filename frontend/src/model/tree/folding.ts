@@ -1,7 +1,7 @@
-// Folds long rows of siblings so that no level is wider or deeper than can be drawn.
+// Folds long rows of siblings, so that every level can be drawn.
 //
-// First equal neighbours (48 blocks, 512 steps of a loop) become one "×48" group;
-// then what is still more than FOLD_ABOVE children is cut into numbered chunks.
+// First, equal neighbors (48 blocks, 512 steps of a loop) become one "×48" group.
+// If there are still more than FOLD_ABOVE children, they are split into numbered chunks.
 
 export const FOLD_ABOVE = 300;
 // This many blocks, or this many equal operations, are a run.
@@ -9,7 +9,7 @@ export const BLOCKS_FROM = 4;
 export const REPEAT_FROM = 16;
 const CHUNK = 100;
 const CHUNKS = 50;
-// An opened run shows at most this many blocks, else parts of at least this many.
+// An opened run shows at most this many blocks. A longer one shows parts of at least this many.
 const RUN_ABOVE = 100;
 const RUN_CHUNK = 20;
 const LONGEST_PERIOD = 6;
@@ -60,7 +60,7 @@ export function foldSiblings<T extends Sibling>(siblings: readonly T[]): Folded<
     at = end;
   }
   const only = folded[0];
-  // A level with nothing but one run needs no second frame around it.
+  // A level that is one run needs no second frame around it.
   if (folded.length === 1 && only?.kind === "repeat") return { folds: only.children, run: only.run };
   return { folds: cut(folded, 1), run: undefined };
 }

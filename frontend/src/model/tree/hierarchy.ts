@@ -1,4 +1,4 @@
-// The tree that is drawn: scopes and folds as groups, nodes and their copies as items.
+// The tree that is drawn. Groups are scopes and folds; items are nodes and their copies.
 
 import { edgesIn, type Graph } from "../recorded/graph";
 import { nameWithin, operationLabel } from "../recorded/labels";
@@ -9,7 +9,7 @@ import { placeNodes, type Placement } from "./placement";
 import { listChildren, type Child } from "./siblings";
 import { signAll } from "./structure";
 
-// A chain is never a box: closed, it is part of a line; open, its nodes stand among their neighbors.
+// A chain is never a box. Closed, it is part of a line. Open, its nodes are drawn among their neighbors.
 export type GroupKind = "module" | "repeat" | "chunk" | "chain";
 
 export interface Group {
@@ -24,7 +24,7 @@ export interface Group {
   readonly children: readonly number[];
   // Set if the children are equal blocks and nothing else.
   readonly run: Run | undefined;
-  // If a module call is one operation and nothing else, its node: closed, the two are one box. Else -1.
+  // The node of a module call with only one operation, or else -1. Closed, the two are one box.
   readonly folds: number;
 }
 
@@ -34,7 +34,8 @@ export interface Hierarchy extends Placement {
   readonly groups: readonly Group[];
   readonly top: readonly number[];
   readonly itemGroup: Int32Array;
-  // The group that each node's number counts for. For a tensor that is drawn beside each user, it is the group around all of them.
+  // The group to which each node's number counts. For a tensor that is drawn next to each user, it
+  // is the group around all users.
   readonly countsTo: Int32Array;
   readonly groupOf: ReadonlyMap<string, number>;
   // Nodes inside each group, at any depth, copies not counted.
@@ -55,7 +56,7 @@ export function buildHierarchy(graph: Graph, turned: ReadonlySet<string> = new S
   }
 }
 
-// In a large graph each part takes as long as a page may be unresponsive.
+// In a large graph, a part takes at most the time for which a page may be unresponsive.
 export function* buildInParts(graph: Graph, turned: ReadonlySet<string>): Generator<undefined, Hierarchy> {
   const placement = placeNodes(graph, turned);
   const chains = findChains(graph);
@@ -88,7 +89,7 @@ export function* buildInParts(graph: Graph, turned: ReadonlySet<string>): Genera
     groups[number] = { ...groups[number]!, folds: fold.kind === "one" ? onlyOperation(graph, placement, children) : -1 };
     return number;
   };
-  // Recursion goes as deep as modules are nested, not as long as the graph is.
+  // The depth of recursion is that of nested modules, not the length of the graph.
   const top = foldSiblings(childrenOf[graph.scopeCount]!).folds.map((fold) => add(fold, -1));
   return {
     ...placement,
@@ -103,7 +104,7 @@ export function* buildInParts(graph: Graph, turned: ReadonlySet<string>): Genera
   };
 }
 
-// A module with parameters has more to show than the operation.
+// A module with parameters has other contents than the operation.
 function onlyOperation(graph: Graph, placement: Placement, children: readonly number[]): number {
   if (children.length !== 1 || children[0]! >= 0) return -1;
   const node = placement.itemNode[asItem(children[0]!)]!;
@@ -134,13 +135,13 @@ function chainGroup(graph: Graph, nodes: readonly number[], signature: number, p
   };
 }
 
-// The one group that holds everything, if there is one. Closed, it would hide the whole graph in one box.
+// The group that contains everything, if there is one. If it were closed, the whole graph would be one box.
 export function soleFrame({ groups, top }: Hierarchy): number | undefined {
   const frames = top.filter((child) => child >= 0 && groups[child]!.folds === -1 && groups[child]!.kind !== "chain");
   return frames.length === 1 ? frames[0] : undefined;
 }
 
-// The chain that a node is part of.
+// The chain of a node.
 export function chainAround({ groups, itemGroup }: Hierarchy, node: number): number | undefined {
   const group = itemGroup[node] ?? -1;
   return group !== -1 && groups[group]!.kind === "chain" ? group : undefined;
@@ -186,7 +187,7 @@ function describe(
   };
 }
 
-// Whether a module is called more than once; only then are its calls numbered.
+// Whether a module is called more than once. Only then its calls are numbered.
 export function calledAgain(graph: Graph, scope: number): boolean {
   const { path, call } = graph.columns.scopes;
   if (call[scope]! > 0) return true;

@@ -1,9 +1,8 @@
-// Decides where each node is drawn: in which scope, and whether once or beside each consumer.
+// Decides where each node is drawn: in which scope, and whether once or next to each consumer.
 //
-// A tensor used all over the graph (tied weights, an LSTM's parameters) drawn
-// once makes long edges through everything and a layout that never ends. So
-// beyond COPY_ABOVE consumers each consumer gets its own copy. Keys of single
-// tensors can reverse this choice.
+// If a tensor that is used everywhere (tied weights, parameters of an LSTM) is drawn once, long
+// edges cross the whole graph and the layout takes very long. Therefore, if there are more than
+// COPY_ABOVE consumers, each gets its own copy. The user can reverse this for single tensors.
 
 import { edgesOut, type Graph } from "../recorded/graph";
 import { NO_SCOPE } from "../../base/vocabulary";
@@ -15,13 +14,14 @@ export interface Placement {
   readonly itemNode: Int32Array;
   readonly copied: Uint8Array; // 1 for nodes that are drawn beside each user
   readonly itemScope: Int32Array;
-  // Place in forward order: sources stand just before their first consumer.
+  // The place in forward order. Sources come just before their first consumer.
   readonly itemPosition: Float64Array;
   // Item at which each edge starts; it ends at the item of its target node.
   readonly edgeSourceItem: Int32Array;
 }
 
-// How many distinct consumers a non-operation has; 0 for an operation. With more than one it can be drawn once or beside each.
+// How many distinct consumers a tensor has; 0 for an operation. With more than one it can be drawn
+// once or next to each.
 export function usesOf(graph: Graph, node: number): number {
   return isSource(graph, node) ? consumersOf(graph, node).length : 0;
 }
@@ -76,7 +76,7 @@ function isSource(graph: Graph, node: number): boolean {
   return kind !== "operation" && kind !== "root" && graph.inStart[node] === graph.inStart[node + 1];
 }
 
-// Depth of each scope. A cycle of parents (in a malformed graph) is cut where it closes.
+// Depth of each scope. A cycle of parents (in a malformed graph) is cut at its end.
 export function scopeDepths(parent: Int32Array): Int32Array {
   const depth = new Int32Array(parent.length).fill(-1);
   for (let scope = 0; scope < parent.length; scope++) {
@@ -93,7 +93,7 @@ export function scopeDepths(parent: Int32Array): Int32Array {
   return depth;
 }
 
-// The innermost scope around two; a cut cycle of parents ends at the top.
+// The innermost scope around two scopes. A cut cycle of parents ends at the top.
 export function commonScope(graph: Graph, depth: Int32Array, one: number, other: number): number {
   while (one !== other && one !== NO_SCOPE && other !== NO_SCOPE) {
     const [a, b] = [depth[one]!, depth[other]!];

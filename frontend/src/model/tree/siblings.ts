@@ -1,4 +1,4 @@
-// What lies in each scope, in forward order, with a number that is equal for equal structures.
+// The contents of each scope in forward order, with a number that is equal for equal structures.
 
 import type { Graph } from "../recorded/graph";
 import { NO_SCOPE } from "../../base/vocabulary";
@@ -15,7 +15,7 @@ export interface Child {
   readonly isBlock: boolean;
 }
 
-// By scope; the last entry holds those of no scope.
+// By scope; the last entry holds siblings without a scope.
 export function listChildren(
   graph: Graph,
   placement: Placement,
@@ -47,8 +47,8 @@ export function listChildren(
     if (own.length === 0) continue;
     // A cut cycle of parents is placed at the top.
     const parent = depth[scope] === 0 ? NO_SCOPE : scopeParent[scope]!;
-    // Sorted by its last node, so that whatever a group uses comes before it, and cutting
-    // a level into chunks makes no cycle.
+    // A group is sorted by its last node, so that everything it uses comes before it. Then
+    // splitting a level into chunks makes no cycle.
     listOf(parent).push({ signature: ofScope[scope]!, position: own[own.length - 1]!.position, scope, item: -1, chain: -1, isBlock: true });
   }
   lists[scopeCount]!.sort((a, b) => a.position - b.position);

@@ -10,17 +10,17 @@ export interface Signatures {
   intern(text: string): number;
 }
 
-// Equal are: modules, kinds, operations and shapes, wired alike inside. What is fed in
-// counts by how much it is, not by where it comes from: the first of many layers, which
-// gets the data, is equal to the others though an operation that needs no gradient has
-// another name ("view" and "ViewBackward0") and another place in the order of nodes.
+// Two structures are equal if modules, kinds, operations, shapes and inner wiring are equal. Of
+// inputs from outside only the number counts, not their origin. So the first of many layers, which
+// gets the data, is equal to the others. This holds although an operation without gradient has a
+// different name ("view" and "ViewBackward0") and a different place in the order of nodes.
 export function signAll(graph: Graph, placement: Placement): Signatures {
   const intern = interner();
   const ofNode = Int32Array.from({ length: graph.nodeCount }, (_, node) => intern(describe(graph, node)));
   const ofItem = placement.itemNode.map((node) => ofNode[node]!);
   const writer = new Writer(graph, placement, ofItem);
   const ofScope = Int32Array.from({ length: graph.scopeCount }, (_, scope) => intern(`scope ${scope}`));
-  // Most of the work is with large scopes, and those are rarely like another.
+  // Most of the work is for large scopes, and these are rarely equal to another.
   itemsOfPossibleTwins(graph, placement).forEach((items, scope) => (ofScope[scope] = intern(writer.write(scope, items))));
   return { ofItem, ofScope, intern };
 }
@@ -32,11 +32,11 @@ function describe(graph: Graph, node: number): string {
   return text;
 }
 
-// The items, at any depth and in forward order, of each scope that has a sibling of the same module.
+// The items of each scope that has a sibling of the same module, at any depth and in forward order.
 function itemsOfPossibleTwins(graph: Graph, { itemScope, itemPosition }: Placement): ReadonlyMap<number, readonly number[]> {
   const { scopeParent } = graph;
   const depth = scopeDepths(scopeParent);
-  // A cut cycle of parents ends where it is cut.
+  // A cycle of parents ends where it was cut.
   const above = (scope: number): number => (depth[scope] === 0 ? -1 : scopeParent[scope]!);
   const counts = new Int32Array(graph.scopeCount);
   for (const scope of itemScope) for (let at = scope; at !== -1; at = above(at)) counts[at]!++;
@@ -57,8 +57,8 @@ function itemsOfPossibleTwins(graph: Graph, { itemScope, itemPosition }: Placeme
   return within;
 }
 
-// Writes down what is in a scope, from its last node backwards along the inputs in
-// their order, which is the same in equal structures.
+// Writes down the contents of a scope, from its last node backward along the inputs in order. This
+// order is the same in equal structures.
 class Writer {
   private readonly place: Int32Array; // of each item in what is being written; -1: not yet
   private readonly stamp: Int32Array; // scope that is being written, where an item is in it
@@ -101,7 +101,7 @@ class Writer {
     }
   }
 
-  // By their places among the arguments. A copy has no place, and neither does its original.
+  // Sorted by their places among the arguments. A copy has no place, nor has its original.
   private inputs(item: number): Int32Array {
     const { target_input: inputOf } = this.graph.columns.edges;
     const edges = edgesIn(this.graph, this.placement.itemNode[item]!);

@@ -1,4 +1,4 @@
-// What is on the screen for a given set of open groups: boxes and merged edges.
+// Computes the visible boxes and merged edges for a set of open groups.
 
 import { asItem, type Hierarchy } from "../tree/hierarchy";
 
@@ -18,7 +18,7 @@ export interface VisibleEdge {
   readonly source: number; // box
   readonly target: number; // box
   readonly edges: readonly number[]; // edges of the graph that leave the source
-  readonly ends: readonly number[]; // edges that arrive at the target: different ones if a chain is folded into the line
+  readonly ends: readonly number[]; // edges that enter the target; these differ if a chain is folded into the line
   readonly chains: readonly number[]; // groups of the chains that are folded into it
 }
 
@@ -27,7 +27,7 @@ export interface VisibleGraph {
   readonly edges: readonly VisibleEdge[];
   // First box that shows each node; -1 if it is inside a closed group or part of a line.
   readonly boxOfNode: Int32Array;
-  // The box that stands for each item, its own or a closed group; -1 if it is part of a line.
+  // The box that shows each item: its own or that of a closed group; -1 if it is part of a line.
   readonly shownBy: Int32Array;
 }
 
@@ -79,7 +79,7 @@ function nodeBox(hierarchy: Hierarchy, item: number, parent: number, depth: numb
   return { id, kind: "node", item, node, group: -1, module, open: false, parent, depth };
 }
 
-// Box that stands for each item: its own, or the closed group around it.
+// The box that shows each item: its own, or the closed group around it.
 function nearestBox(hierarchy: Hierarchy, groupBox: Int32Array, itemBox: Int32Array): Int32Array {
   const groupShown = groupBox.slice();
   hierarchy.groups.forEach(({ parent }, group) => {
@@ -104,7 +104,7 @@ function mergeEdges(hierarchy: Hierarchy, boxes: readonly Box[], shownBy: Int32A
     const end = endOf(hierarchy, shownBy, edge);
     const target = shownBy[edgeTarget[end]!]!;
     if (source === target) continue;
-    // Two nodes keep each of their edges (x * x uses x twice); with a group they are one.
+    // Between two nodes, each edge is kept (x * x uses x twice). Edges of a group are merged.
     const alone = boxes[source]!.kind === "node" && boxes[target]!.kind === "node";
     const key = source * boxes.length + target;
     const line = (alone ? undefined : merged.get(key)) ?? { source, target, edges: [], ends: [], chains: [] };

@@ -1,4 +1,4 @@
-// The rows of a record that say what flows back along a line of the drawing.
+// Finds the rows of a record with the gradient that flows back along a line of the drawing.
 
 import { edgesOut, slotRowOf, type Graph } from "../recorded/graph";
 import { wordOf } from "../recorded/labels";
@@ -7,7 +7,7 @@ import type { VisibleEdge } from "./collapse";
 
 type IsRead = (row: number) => boolean;
 
-// If all uses of a tensor are on the line, its whole gradient flows there.
+// If a line includes all uses of a tensor, the whole gradient flows along it.
 export function rowsOf(graph: Graph, line: VisibleEdge, isRead: IsRead): readonly number[] {
   const edges = graph.joint === "" ? line.edges : line.edges.filter((edge) => edge < graph.ownEdges);
   if (edges.length === 1) return [rowBehind(graph, edges[0]!, isRead)];
@@ -25,15 +25,15 @@ function usersOf(graph: Graph, edge: number): number {
   return edgesOut(graph, graph.edgeSource[edge]!).filter((other) => other < graph.ownEdges && slotRowOf(graph, other) === slot).length;
 }
 
-// A watch does not read the shares of a tensor that is used several times. But if an operation passes
-// its own gradient on unchanged, that gradient is the share.
+// A watch does not read the shares of a tensor that is used several times. But if an operation
+// passes on its own gradient unchanged, that gradient is the share.
 export function rowBehind(graph: Graph, edge: number, isRead: IsRead): number {
   const own = graph.edgeRow[edge]!;
   const made = graph.slotOffset[graph.edgeTarget[edge]!]!;
   return !isRead(own) && handsOn(graph, edge) && isRead(made) ? made : own;
 }
 
-// `alpha` multiplies only the second summand's share. If a summand was expanded, its elements are summed up.
+// `alpha` multiplies only the share of the second summand. If a summand was expanded, its share is summed.
 function handsOn(graph: Graph, edge: number): boolean {
   const { nodes, slots, edges } = graph.columns;
   const target = graph.edgeTarget[edge]!;

@@ -1,4 +1,4 @@
-// How much is open, at the start and on demand, and how many boxes that makes.
+// Determines which groups are open, at the start and on demand, and how many boxes that gives.
 
 import { soleFrame, type Hierarchy } from "../tree/hierarchy";
 import { COPY_ABOVE, usesOf } from "../tree/placement";
@@ -6,7 +6,8 @@ import { showGraph } from "./collapse";
 
 export const START_BOXES = 60;
 export const MOST_BOXES = 10_000;
-// Lines of tensors with many uses that are nevertheless drawn once: each line crosses everything in between. Four hundred take ELK a minute.
+// The limit for lines of tensors with many uses that are drawn once. Each line crosses everything
+// in between, and ELK needs a minute for four hundred.
 export const MOST_LONG_LINES = 120;
 
 export function countBoxes(hierarchy: Hierarchy, open: ReadonlySet<number>): number {
@@ -47,7 +48,7 @@ export function isReached(hierarchy: Hierarchy, open: ReadonlySet<number>, group
   return true;
 }
 
-// What is shown when a graph is entered: all of it if that is little, else closed runs of equal blocks.
+// The first view of a graph: all of it if it is small, or else closed runs of equal blocks.
 export function openAtStart(hierarchy: Hierarchy): ReadonlySet<number> {
   const all = openUpTo(hierarchy, START_BOXES);
   const closed = hierarchy.groups.some(({ kind, folds }, group) => kind !== "chain" && folds === -1 && !all.has(group));
@@ -55,13 +56,13 @@ export function openAtStart(hierarchy: Hierarchy): ReadonlySet<number> {
 }
 
 export interface Opening {
-  readonly runs?: boolean; // whether runs of equal blocks open; the one group that holds everything does
-  readonly weigh?: (child: number) => number; // how many boxes (rows) a child is
+  readonly runs?: boolean; // whether runs of equal blocks are opened
+  readonly weigh?: (child: number) => number; // how many boxes (rows) a child counts as
 }
 
-// Opens level by level as long as at most `limit` boxes are shown. Equal siblings
-// open together or not at all, so that equal things look equal. What is one operation stays one box. On a
-// level, runs open first: they show from block to block what goes wrong along a deep net.
+// Opens level by level while at most `limit` boxes are shown. Equal siblings open together or not
+// at all, so that equal things look equal. A module with one operation stays one box. On each
+// level, runs open first, because they show what goes wrong along a deep net.
 export function openUpTo(
   hierarchy: Hierarchy,
   limit: number,

@@ -1,4 +1,5 @@
-// The path from a box to the loss and back to the leaves: what the box contributes to, and what contributes to it.
+// Finds the path from a box to the loss and back to the leaves: everything that depends on the box,
+// and everything it depends on.
 
 import type { Graph } from "../recorded/graph";
 import type { Hierarchy } from "../tree/hierarchy";
@@ -9,8 +10,8 @@ export interface Lit {
   readonly lines: Uint8Array;
 }
 
-// For a closed group, what enters and what leaves it; for an open one nothing. A line that
-// leads to no loss or output is not on the path.
+// For a closed group, the path includes all lines that enter or leave it; for an open group there
+// is no path. A line that leads to no loss or output is not on the path.
 export function lightPath({ graph }: Hierarchy, visible: VisibleGraph, box: number): Lit | undefined {
   const { boxes, edges: lines } = visible;
   if (boxes[box] === undefined || boxes[box].open) return undefined;

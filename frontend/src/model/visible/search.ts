@@ -16,7 +16,7 @@ export function search(hierarchy: Hierarchy, text: string, limit: number): reado
   const { graph } = hierarchy;
   const hits: Hit[] = [];
   hierarchy.groups.forEach(({ id, kind, title, subtitle, folds, scope }, group) => {
-    // A module that is one operation is found as that operation; for a chain, its operations are found.
+    // A module with one operation is found as this operation. Of a chain, the operations are found.
     if (hits.length >= limit || folds !== -1 || kind === "chain") return;
     if (!`${id} ${title} ${subtitle}`.toLowerCase().includes(text)) return;
     hits.push({ id, group, node: -1, where: scope === NO_SCOPE ? "" : pathOf(graph, scope) });

@@ -1,4 +1,4 @@
-// A closed run of equal blocks as a row of cells, one for each block, with the block's number.
+// Shows a closed run of equal blocks as a row of cells, one for each block, with the block's number.
 
 import type { Statistic } from "../recorded/statistics";
 import type { Run } from "../tree/folding";
@@ -6,7 +6,7 @@ import { asItem, type Group, type Hierarchy } from "../tree/hierarchy";
 import { combine, emptyValues, type State, type StepValues, type Values } from "./values";
 
 export interface Strip extends Run {
-  readonly children: readonly number[]; // `period` successive ones are a block
+  readonly children: readonly number[]; // `period` consecutive children are a block
 }
 
 const known = new WeakMap<Group, Strip>();
@@ -20,7 +20,7 @@ export function stripOf(hierarchy: Hierarchy, group: number): Strip | undefined 
   return strip;
 }
 
-// Long runs are cut into chunks, and those into chunks again.
+// Long runs are split into chunks, and these into chunks again.
 function blocksOf(hierarchy: Hierarchy, { children }: Group): readonly number[] {
   return children.flatMap((child) => {
     const inner = child >= 0 ? hierarchy.groups[child]! : undefined;
@@ -28,13 +28,13 @@ function blocksOf(hierarchy: Hierarchy, { children }: Group): readonly number[] 
   });
 }
 
-// First block of a cell when `cells` cells are drawn; there are fewer cells than blocks if blocks are many.
+// The first block of a cell, if `cells` cells are drawn. If there are many blocks, there are fewer cells.
 export function firstBlock(strip: Strip, cell: number, cells: number): number {
   return Math.floor((cell * strip.count) / cells);
 }
 
-// A cell summarizes its blocks, and a block its contents, as a closed group does:
-// what many blocks use counts for none of them.
+// A cell summarizes its blocks, and a block its contents, like a closed group. A tensor that many
+// blocks use counts for none of them.
 export function cellValues(hierarchy: Hierarchy, strip: Strip, cells: number, values: StepValues, statistic: Statistic): Values {
   const result = emptyValues(cells);
   for (let cell = 0; cell < cells; cell++) {
@@ -50,7 +50,7 @@ export function cellValues(hierarchy: Hierarchy, strip: Strip, cells: number, va
   return result;
 }
 
-// A block's name, and the key that selects it: those of its first module, else of its first node.
+// The name of a block, and the key that selects it: those of its first module, or else of its first node.
 export function blockAt(hierarchy: Hierarchy, strip: Strip, block: number): { readonly id: string; readonly title: string } {
   const { groups, graph, itemNode } = hierarchy;
   const children = strip.children.slice(block * strip.period, (block + 1) * strip.period);

@@ -5,7 +5,7 @@ import type { Statistic } from "../recorded/statistics";
 import type { Hierarchy } from "../tree/hierarchy";
 import { NONFINITE } from "../../base/vocabulary";
 
-// Ordered by what wins when several are summarized: a NaN inside is never hidden.
+// Ordered by priority when several are summarized, so that a NaN is never hidden.
 export const State = { none: 0, unknown: 1, zero: 2, number: 3, nonfinite: 4 } as const;
 export type State = (typeof State)[keyof typeof State];
 
@@ -21,7 +21,7 @@ export interface StepValues {
   readonly rows: Values;
   readonly nodes: Values;
   readonly groups: Values;
-  readonly groupWord: string; // how a group's number is made from the numbers inside
+  readonly groupWord: string; // how the number of a group is computed from its contents
 }
 
 export function computeValues(hierarchy: Hierarchy, record: RecordedStep, statistic: Statistic): StepValues {
@@ -36,7 +36,7 @@ export function computeValues(hierarchy: Hierarchy, record: RecordedStep, statis
   return { rows, nodes, groups: groupValues(hierarchy, nodes, statistic), groupWord: groupWord(statistic) };
 }
 
-// Among signed numbers the one of greatest magnitude, which may be the least number.
+// Of signed numbers, the one with the greatest magnitude, which may be the least number.
 export function groupWord({ summary, signed }: Statistic): string {
   if (summary === "sum") return "sum";
   return signed ? "up to" : "max";
@@ -97,7 +97,7 @@ export function combine(into: Values, at: number, value: number, state: State, s
   else if (Math.abs(value) > Math.abs(known)) into.value[at] = value;
 }
 
-// The same for a handful of rows, such as edges that were merged into one.
+// The same for a few rows, such as edges that were merged into one line.
 export function summarizeRows(rows: Values, indices: readonly number[], statistic: Statistic): { value: number; state: State } {
   if (indices.length === 1) return { value: rows.value[indices[0]!]!, state: rows.state[indices[0]!]! as State };
   const one = emptyValues(1);

@@ -1,4 +1,4 @@
-// The card at the right: everything known of what is selected.
+// The card at the right: everything that is known about the selection.
 
 import type { ComponentChildren, JSX } from "preact";
 import { chooseEdge } from "../../state/actions";
@@ -27,7 +27,7 @@ export function Card({ session, drawing, select, ofViews }: Omit<CardProps, "hie
     );
   const group = hierarchy.groupOf.get(id);
   const node = group === undefined ? hierarchy.graph.columns.nodes.key.indexOf(id) : -1;
-  // A link may name something that is not here; then there is nothing to show.
+  // A link may name something that does not exist here. Then there is nothing to show.
   if (group === undefined && node === -1) return null;
   return (
     <Frame store={store} id={id}>

@@ -1,4 +1,4 @@
-// The card of a line: what flows back along it at the step.
+// The card of a line: the gradient that flows back along it at the step.
 
 import type { JSX } from "preact";
 import { formatNumber, formatShape } from "../../base/format";
@@ -105,8 +105,8 @@ function OneEdge({
       />
       <p class="faint" data-testid="edge-share">
         {users > 1
-          ? `One of the ${users} shares that make up the gradient comes back along this line.`
-          : "The whole gradient comes back along this line, because nothing else uses the tensor."}
+          ? `One of the ${users} shares of the gradient flows back along this line.`
+          : "The whole gradient flows back along this line, because nothing else uses the tensor."}
       </p>
       <StatisticsTable
         record={record}

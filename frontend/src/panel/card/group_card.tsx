@@ -114,7 +114,7 @@ function comparedFacts({ compare }: CardProps["session"]["store"], group: number
 
 export function nodesInside(hierarchy: Hierarchy, group: number): readonly number[] {
   const inside: number[] = [];
-  // Groups inside have greater numbers, so one pass marks them all.
+  // Inner groups have greater numbers, so one pass marks all of them.
   const marked = new Uint8Array(hierarchy.groups.length);
   marked[group] = 1;
   for (let g = group + 1; g < hierarchy.groups.length; g++) marked[g] = marked[hierarchy.groups[g]!.parent] ?? 0;

@@ -114,9 +114,10 @@ export function factsOf(graph: Graph, node: number, row: number): readonly (read
   return facts.filter(([, text]) => text !== undefined && text !== "");
 }
 
-const PART = "The recording process has only a part of this tensor's gradient. The numbers are of that part and count towards no total.";
+const PART =
+  "The recording process has only a part of this tensor's gradient. The numbers are those of that part and are not included in totals.";
 
-// For a distributed tensor, the numbers are of the part that one process has.
+// For a distributed tensor, the numbers cover only the part that one process has.
 function aboutPart(
   { columns: { slots } }: Graph,
   record: RecordedStep | undefined,
@@ -129,7 +130,7 @@ function aboutPart(
   return [["recorded", <span title={PART}>{`${slots.part[row]} (${slots.placement?.[row] ?? ""})${count}`}</span>]];
 }
 
-// What was differentiated is shown where the gradient starts.
+// The objective is shown where the gradient starts.
 function aboutRoot(record: RecordedStep | undefined, kind: string | undefined): readonly (readonly [string, string])[] {
   if (kind !== "root" || record === undefined) return [];
   return [
@@ -138,7 +139,7 @@ function aboutRoot(record: RecordedStep | undefined, kind: string | undefined): 
   ];
 }
 
-// What torch says of the tensor itself: is_leaf, requires_grad, retains_grad.
+// Torch's attributes of the tensor: is_leaf, requires_grad, retains_grad.
 function Marks({ graph, node, row }: { readonly graph: Graph; readonly node: number; readonly row: number }): JSX.Element {
   const { nodes, slots } = graph.columns;
   const leaf = nodes.is_leaf[node] === true;
@@ -163,7 +164,7 @@ function Marks({ graph, node, row }: { readonly graph: Graph; readonly node: num
   );
 }
 
-// What the capture knows about the node. If the reason takes gradients away, it stands out.
+// What is known about the node. A reason for a missing gradient is highlighted.
 function Note({ graph, node }: { readonly graph: Graph; readonly node: number }): JSX.Element | null {
   const cut = stopsGradient(graph, node);
   const note = graph.columns.nodes.note[node] || (cut ? "The gradient stops here." : "");
@@ -177,7 +178,7 @@ function Note({ graph, node }: { readonly graph: Graph; readonly node: number })
   );
 }
 
-// A tensor with several uses is drawn once or beside each use.
+// A tensor with several uses is drawn once or next to each use.
 function Uses({ hierarchy, node, session }: CardProps & { readonly node: number }): JSX.Element | null {
   const uses = usesOf(hierarchy.graph, node);
   if (uses < 2) return null;

@@ -1,4 +1,4 @@
-// Lines over steps, or over the calls of a loop (uPlot). A click goes to what is under the pointer.
+// Lines over steps, or over the calls of a loop (uPlot). A click selects the step or call under the pointer.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -51,7 +51,7 @@ export function Chart(props: ChartProps): JSX.Element {
     plot.current?.setData(dataOf(props));
     if (plot.current !== undefined) centerOne(plot.current);
   }, [numbers, smoothing]);
-  // Measured with its axes: an empty chart has none yet.
+  // Measured with its axes, which an empty chart does not have yet.
   useEffect(() => plot.current?.redraw(false, true), [props.step]);
   return (
     <div
@@ -101,7 +101,7 @@ function dataOf({ lines, log, smoothing = 0 }: ChartProps): uPlot.AlignedData {
     return smoothing > 0 ? [raw, [[...steps], shown(smooth(values, smoothing))]] : [raw];
   });
   if (tables.length === 0) return [[]];
-  // Steps that another line has and this one lacks are not a gap in this one.
+  // A step that only another line has is not a gap in this line.
   return uPlot.join(tables);
 }
 
@@ -119,7 +119,7 @@ export function valueIn(
   return step === undefined ? undefined : (values[steps.indexOf(step)] ?? nonfinite?.get(step));
 }
 
-// A logarithmic axis has no place for zero, so only marks of such a line can be seen.
+// A logarithmic axis has no zero, so only the marks of such a line are visible.
 export function isAllZero({ values }: Pick<ChartLine, "values">): boolean {
   return values.every((value) => value === null || value === 0) && values.includes(0);
 }

@@ -1,4 +1,4 @@
-// The lines of a chart by name, with the numbers at the pointer, else at the step.
+// The names of the lines of a chart, with the numbers at the pointer, or else at the step.
 
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
@@ -54,7 +54,7 @@ export function Spelt({ line, step }: { readonly line: ChartLine; readonly step:
     <b class={nonfinite !== undefined && !beside ? "bad" : ""}>
       {value === null || value === undefined ? "–" : formatNumber(value)}
       {beside && (
-        <span class="bad" title="This number is of the finite elements; others are NaN or infinite">
+        <span class="bad" title="This number covers the finite elements; others are NaN or infinite">
           {" "}
           {formatNumber(nonfinite)}
         </span>

@@ -1,4 +1,4 @@
-// How the charts look: axes, lines, the mark of the step.
+// The look of charts: axes, lines, and the mark of the step.
 
 import type uPlot from "uplot";
 import { formatNumber } from "../../base/format";
@@ -13,7 +13,7 @@ import type { ChartProps } from "./chart_props";
 const TICK_PX = 28;
 const MOST_TICKS = 8;
 
-// Dragging is off, because uPlot would take some clicks at both ends for the end of a drag.
+// Dragging is off, because uPlot would treat some clicks at both ends as the end of a drag.
 export const NO_DRAG: uPlot.Cursor.Drag = { x: false, y: false, click: () => undefined };
 
 export function axisOf(theme: Theme): uPlot.Axis {
@@ -50,7 +50,7 @@ export function optionsOf(latest: { readonly current: ChartProps }, size: Size):
   };
 }
 
-// Somewhat beyond the ends; uPlot would extend to the next power of ten.
+// Slightly beyond the ends. uPlot would extend to the next power of ten.
 function beyond(low: number | null, high: number | null, floorRoom: number): uPlot.Range.MinMax {
   if (low === null || high === null) return [1, 10];
   const room = Math.max(1.15, (high / low) ** 0.06);
@@ -58,7 +58,7 @@ function beyond(low: number | null, high: number | null, floorRoom: number): uPl
   return [least * (least / most) ** (floorRoom / (1 - floorRoom)), most];
 }
 
-// The part of the logarithmic scale's height below its numbers, for zeros if there are any.
+// The share of the height that is below the logarithmic scale, for zeros if there are any.
 function roomOf(plot: uPlot, { lines, log }: ChartProps): number {
   return markedSteps(lines, log).zeros.length > 0 ? FLOOR_ROOM_PX / Math.max(plot.height, 3 * FLOOR_ROOM_PX) : 0;
 }
@@ -90,7 +90,7 @@ function drawMarks(plot: uPlot, props: ChartProps): void {
   );
 }
 
-// A single step stands in the middle; uPlot would add a hundred to its right.
+// A single step is in the middle. uPlot would add a hundred to its right.
 export function centerOne(plot: uPlot): void {
   const [step, ...others] = plot.data[0];
   if (step !== undefined && others.length === 0) plot.setScale("x", { min: step - 0.5, max: step + 0.5 });

@@ -1,4 +1,4 @@
-// What a chart is given.
+// The properties of a chart.
 
 import type { ChartLine } from "../../draw/charts/chart_line";
 import type { Theme } from "../../draw/style/theme";
@@ -7,8 +7,8 @@ export interface ChartProps {
   readonly id?: string; // for tests
   readonly lines: readonly ChartLine[];
   readonly log: boolean;
-  readonly label: string; // beside the vertical axis, if its numbers need a word
-  readonly step: number | undefined; // that is marked
+  readonly label: string; // next to the vertical axis, if its numbers need one
+  readonly step: number | undefined; // the marked step
   readonly theme: Theme;
   readonly smoothing?: number;
   readonly fills?: boolean; // takes all the available height

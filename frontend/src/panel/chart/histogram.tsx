@@ -16,7 +16,7 @@ export function Histogram({
   const greatest = Math.max(1, ...bins);
   const sampled = bins.reduce((sum, count) => sum + count, 0);
   const filled = bins.flatMap((count, i) => (count > 0 ? [i] : []));
-  // Empty bins at both ends are left out, but at least eight bins are kept for the shape.
+  // Empty bins at both ends are left out, but at least eight bins are kept, so that the shape is visible.
   const from = Math.max(0, Math.min((filled[0] ?? 0) - 1, bins.length - 8));
   const to = Math.max(from + 8, (filled.at(-1) ?? 0) + 2);
   return (

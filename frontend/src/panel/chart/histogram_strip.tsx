@@ -132,7 +132,7 @@ function pointedAt(plot: uPlot, { low, width, bins }: HistogramColumns): Pointed
   return { column: idx, bin: Math.max(0, Math.min(bins - 1, bin)) };
 }
 
-// If several columns share a pixel, the last one is seen.
+// If several columns share a pixel, the last one is visible.
 function paintColumns(
   plot: uPlot,
   { steps, low, width, bins, shares, full }: HistogramColumns,

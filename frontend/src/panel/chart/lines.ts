@@ -1,4 +1,5 @@
-// What can be drawn over the steps of one row: its gradient at each stage; for a parameter, weight and update; and several of these together.
+// The lines that can be drawn over the steps of one row: its gradient at each stage, the weight and
+// update of a parameter, and several of these together.
 
 import type { NodeSeries } from "../../api/parse";
 import { OF_PARAMETERS } from "../../base/vocabulary";
@@ -84,7 +85,7 @@ export function bundlesOf(series: NodeSeries, statistic: Statistic): readonly Bu
 }
 
 function gradientLine(stage: string, statistic: Statistic, several: boolean): Line {
-  // A share lies between 0 and 1, and is often exactly one of them.
+  // A share is between 0 and 1, and is often exactly one of these.
   const canBeLog = statistic.scale === "log";
   return {
     id: stage,
@@ -94,7 +95,7 @@ function gradientLine(stage: string, statistic: Statistic, several: boolean): Li
     stage,
     columns: statistic.columns,
     canBeLog,
-    // Signs and counts (mostly zero) are lost on a logarithmic axis.
+    // Signs and counts (which are mostly zero) cannot be shown on a logarithmic axis.
     startsLog: canBeLog && !statistic.signed && statistic.summary === "greatest",
     signed: statistic.signed,
   };
@@ -106,7 +107,7 @@ export interface Points {
   readonly nonfinite: ReadonlyMap<number, number>;
 }
 
-// One point for each step: at later stages a step has one record, at the backward stage one for each pass.
+// One point for each step. At later stages a step has one record. At the stage backward it has one for each pass.
 export function pointsOf(series: NodeSeries, line: Pick<Line, "stage" | "columns">, backwardPass: number): Points {
   const chosen = series.steps
     .map((_, i) => i)

@@ -1,10 +1,10 @@
-// What the lines of charts are called.
+// The names of the lines of charts.
 
 import { titleOf } from "../../model/recorded/titles";
 import { calledAgain } from "../../model/tree/hierarchy";
 import type { Store } from "../../state/store";
 
-// The graph's name for it, with its module; the key if this graph has no such node.
+// Its name in the graph with its module, or its key if this graph has no such node.
 export function nameOfPin(store: Store, pin: string): string {
   const { key, slot } = nodeOfPin(pin);
   const graph = store.recorded.hierarchy.value?.graph;
@@ -17,7 +17,7 @@ export function nameOfPin(store: Store, pin: string): string {
   return `${where}${title}${slot > 0 ? ` [${slot}]` : ""}`;
 }
 
-// The node and the output that a pin stands for.
+// The node and the output of a pin.
 export function nodeOfPin(pin: string): { readonly key: string; readonly slot: number } {
   const at = pin.lastIndexOf(":");
   return { key: pin.slice(0, at), slot: Number(pin.slice(at + 1)) };

@@ -1,4 +1,4 @@
-// What the view of charts draws, and how that changes.
+// The contents of the view of charts, and how they change.
 
 import { batch } from "@preact/signals";
 import { MOST_PINS, MOST_RUNS, pinsOf, type Charting } from "./charts_state";
@@ -7,7 +7,7 @@ export function isPinned(charting: Charting, pin: string): boolean {
   return charting.chosen.pins.value.includes(pin);
 }
 
-// What is drawn: the pinned tensors; if there are none, the selection.
+// The tensors that are drawn: the pinned ones, or the selection if there are none.
 export function chartedPins({ chosen, store: { recorded, shown } }: Charting): readonly string[] {
   const pins = chosen.pins.value;
   const [hierarchy, selected] = [recorded.hierarchy.value, shown.selected.value];
@@ -15,14 +15,14 @@ export function chartedPins({ chosen, store: { recorded, shown } }: Charting): r
   return pinsOf(hierarchy, selected).slice(0, MOST_PINS);
 }
 
-// Adds pins as far as there is room; a notice says if there is no more.
+// Adds as many pins as fit. A notice says if some do not fit.
 export function pin({ store, chosen }: Charting, added: readonly string[]): void {
   const { pins } = chosen;
   const all = [...new Set([...pins.peek(), ...added])];
   batch(() => {
     pins.value = all.slice(0, MOST_PINS);
     if (all.length > MOST_PINS)
-      store.shown.notice.value = `At most ${MOST_PINS} tensors are drawn over each other; ${all.length - MOST_PINS} were left out.`;
+      store.shown.notice.value = `At most ${MOST_PINS} tensors fit into one chart; ${all.length - MOST_PINS} were left out.`;
   });
 }
 
@@ -30,7 +30,8 @@ export function unpin(charting: Charting, removed: string): void {
   charting.chosen.pins.value = charting.chosen.pins.peek().filter((one) => one !== removed);
 }
 
-// Takes a line out of the charts, whether pinned or only selected. The last one does not come back as the selected one.
+// Removes a line from the charts, whether it is pinned or only selected. After the last pin is
+// removed, the same tensor is not drawn as the selection.
 export function removeCharted(charting: Charting, removed: string): void {
   batch(() => {
     charting.chosen.pins.value = chartedPins(charting).filter((one) => one !== removed);

@@ -1,4 +1,4 @@
-// Fetches the lines that are drawn over each other, while they are shown.
+// Fetches the lines of the view of charts while it is shown.
 
 import { effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Client } from "../../api/client";
@@ -22,7 +22,7 @@ export function seriesKey(run: string, tag: string, pin: string): string {
   return [run, tag, pin].join("\n");
 }
 
-// The shown run and those over it that have the same graph, in the order in which they were chosen.
+// The shown run and the chosen runs with the same graph, in the order in which they were chosen.
 export function drawnRuns({ store, chosen }: Charting): readonly string[] {
   const [run, tag] = [store.place.run.value?.run, store.place.tag.value?.tag];
   if (run === undefined || tag === undefined) return [];
@@ -44,7 +44,7 @@ interface Wanted {
 export function fetchCharts(charting: Charting, client: Client, isShown: ReadonlySignal<boolean>): FetchedCharts {
   const { store } = charting;
   const series = signal<ReadonlyMap<string, Result<NodeSeries>>>(new Map());
-  // What is drawn, in the version that was asked for; the rest is dropped.
+  // Keeps the lines that are drawn, in the requested version, and drops all others.
   let asked: ReadonlyMap<string, string> = new Map();
   const put = ({ key, version }: Wanted, reply: Result<NodeSeries>): void => {
     if (asked.get(key) !== version) return;
@@ -72,8 +72,9 @@ function listWanted(charting: Charting, tag: string): readonly Wanted[] {
   });
 }
 
-// In the shown graph by the row, as the card asks, so that both are one question. Elsewhere by the key. A standalone file
-// has no answers by key, so there the tag's other graphs are searched.
+// In the shown graph, the row is given by its number, as the card does it, so that both share one
+// request. In other graphs it is given by its key. A standalone file has no answers by key, so the
+// other graphs of the tag are searched.
 async function ask({ place, recorded, alone }: Store, client: Client, tag: string, { run, pin }: Wanted): Promise<Result<NodeSeries>> {
   const shown = recorded.hierarchy.peek()?.graph;
   if (shown !== undefined && run === place.run.peek()?.run && shown.hash === place.hash.peek()) {

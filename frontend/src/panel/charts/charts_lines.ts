@@ -61,7 +61,7 @@ export function drawnLines(charting: FetchedCharts, theme: Theme): Overlaid {
   return { lines, pins, runs, of, canBeLog, log, axis: log && !weights && statistic.signed ? `|${statistic.label}|` : "" };
 }
 
-// As they are saved: with names that say which run, if there are several.
+// The lines in the form in which they are saved: their names include the run, if there are several.
 export function savedLines({ store, chosen }: FetchedCharts, { lines, runs, of, log, axis }: Overlaid): SavedChart {
   const nameOf = ({ pin, run }: OverlaidLine): string => `${nameOfPin(store, pin)}${runs.length > 1 ? ` (${run || "."})` : ""}`;
   const option = optionsFor(store).find(({ id }) => id === of)?.text ?? of;
@@ -79,7 +79,7 @@ export function savedLines({ store, chosen }: FetchedCharts, { lines, runs, of, 
   };
 }
 
-// What the records of the tag have: gradients at the stages that occur, and weight and update of parameters.
+// The lines that the records of the tag have: gradients at the stages that occur, and weight and update of parameters.
 export function optionsFor(store: Store): readonly { readonly id: string; readonly text: string }[] {
   const found = new Set((store.place.tag.value?.records ?? []).map(({ stage }) => stage));
   const stages = STAGES.filter((stage) => found.has(stage));

@@ -1,4 +1,4 @@
-// Which tensors and runs are drawn over each other, and how.
+// The tensors and runs in the view of charts, and how they are drawn.
 
 import { signal, type Signal } from "@preact/signals";
 import type { Hierarchy } from "../../model/tree/hierarchy";
@@ -8,18 +8,18 @@ import type { Store } from "../../state/store";
 export interface ChartsState {
   readonly pins: Signal<readonly string[]>; // keys of rows: "<key of the node>:<output>"
   readonly runs: Signal<readonly string[]>; // besides the shown one
-  readonly of: Signal<string | undefined>; // a stage or a number of parameters; undefined: the stage that is shown
-  readonly log: Signal<boolean | undefined>; // undefined: as the statistic begins
+  readonly of: Signal<string | undefined>; // a stage, or a statistic of parameters; undefined: the shown stage
+  readonly log: Signal<boolean | undefined>; // undefined: the default of the statistic
   readonly smoothing: Signal<number>; // 0: off
 }
 
-// The choices, and what is chosen.
+// The options, and the chosen one.
 export interface Charting {
   readonly store: Store;
   readonly chosen: ChartsState;
 }
 
-// The choice as a link states it.
+// The choice in the form of a link.
 export interface Charted {
   readonly pins: readonly string[];
   readonly runs: readonly string[];

@@ -1,4 +1,4 @@
-// The view of charts: tensors, and runs, over each other in one chart, and a key with the numbers under the pointer.
+// The view of charts: several tensors and runs in one chart, and a key with the numbers at the pointer.
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -19,13 +19,13 @@ import { PinAllButton, PinButton } from "./pin_button";
 export const chartsView: View = {
   id: "charts",
   text: "Charts",
-  title: "Chosen tensors and runs over each other",
+  title: "Chosen tensors and runs in one chart",
   hasCard: false,
   compares: false,
   help: {
     keys: STEP_KEYS,
     meanings: [
-      ["charts", "chosen tensors over each other, over all steps; “Find” adds a node, or all parameters of a module"],
+      ["charts", "chosen tensors in one chart, over all steps; “Find” adds a node, or all parameters of a module"],
       ["color, dash", "each tensor has a color and each run a dash; with one tensor, each run has a color"],
       ["numbers", "at the step under the pointer, else at the chosen step; a click goes to a step"],
       ["orange", "the chosen step"],
@@ -49,7 +49,7 @@ function showCharts({ store, client, drawing, isShown, show }: Around): Shown {
       OfTensor: ({ rowKey }) => <PinButton charting={charting} pin={rowKey} show={show} />,
       OfParameters: ({ hierarchy, id }) => <PinAllButton charting={charting} hierarchy={hierarchy} id={id} />,
     },
-    // What is found is added to what is drawn, whether that is pinned or only selected.
+    // A tensor that was found is added to the drawn ones, whether these are pinned or only selected.
     select(id) {
       if (store.recorded.hierarchy.value !== undefined)
         pin(charting, [...chartedPins(charting), ...pinsOf(store.recorded.hierarchy.value, id)]);
@@ -117,7 +117,7 @@ function NothingPinned(): JSX.Element {
       <h1>Nothing is charted yet</h1>
       <p>
         Select a node in the graph, or find it above, to see it here. A module shows its parameters. “Add to charts” on cards draws several
-        tensors over each other.
+        tensors in one chart.
       </p>
     </div>
   );

@@ -1,4 +1,4 @@
-// Adds a tensor to those that are drawn over each other, or removes it; for a module, all its parameters.
+// Adds a tensor to the charts, or removes it; for a module, all its parameters.
 
 import type { JSX } from "preact";
 import type { Hierarchy } from "../../model/tree/hierarchy";

@@ -1,4 +1,4 @@
-// One number here and there, for the cards.
+// One number of both records, for the cards.
 
 import type { JSX } from "preact";
 import { formatNumber, plainNumber } from "../../base/format";

@@ -1,4 +1,5 @@
-// Icons, drawn here because TensorBoard's policy allows no font or image from elsewhere; and a button with only an icon.
+// Icons, and a button with only an icon. Icons are drawn here because TensorBoard's policy forbids
+// fonts and images from other hosts.
 
 import type { ComponentChildren, JSX } from "preact";
 

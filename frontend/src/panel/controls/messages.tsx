@@ -1,4 +1,4 @@
-// Messages instead of a drawing, or over it.
+// Messages in place of a drawing, or over it.
 
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
@@ -70,7 +70,7 @@ export function Loading({ what, onStop }: { readonly what: string; readonly onSt
   );
 }
 
-// A sentence that goes away by itself.
+// A message that disappears by itself.
 export function Notice({ store }: { readonly store: Store }): JSX.Element | null {
   const sentence = store.shown.notice.value;
   useEffect(() => {
@@ -89,7 +89,7 @@ export function Notice({ store }: { readonly store: Store }): JSX.Element | null
   );
 }
 
-// A link's run is still to come.
+// The run of a link does not exist yet.
 export function Waiting({ store }: { readonly store: Store }): JSX.Element | null {
   const awaited = store.place.awaited.value?.run;
   if (awaited === undefined) return null;

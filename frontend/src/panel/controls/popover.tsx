@@ -1,4 +1,4 @@
-// A popover drops from a button and closes by itself: on Escape, on a press outside, on a choice.
+// A popover below a button. It closes by itself: on Escape, on a press outside, on a choice.
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { ComponentChildren, JSX, RefObject } from "preact";
@@ -6,11 +6,11 @@ import { Disposer, listen } from "../../base/disposer";
 
 // Calls `close` on Escape and on a press outside of `place`, as long as `open`.
 export function useDismiss(place: RefObject<HTMLElement | null>, open: boolean, close: () => void): void {
-  // Set up at once, because a key may be pressed before the next frame.
+  // Listeners are added at once, because a key may be pressed before the next frame.
   useLayoutEffect(() => {
     if (!open) return undefined;
     const disposer = new Disposer();
-    // Before other listeners, so that Escape closes this and not the card behind it.
+    // This runs before other listeners, so that Escape closes the popover and not the card behind it.
     disposer.add(
       listen<KeyboardEvent>(
         document,

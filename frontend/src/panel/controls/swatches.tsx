@@ -1,4 +1,4 @@
-// Colors as legends show them: one with what it means, and a scale of them.
+// Colors in legends: a single color with its meaning, and a scale.
 
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";

@@ -23,7 +23,7 @@ export function createFlowState(store: Store): FlowState {
   };
 }
 
-// Opens as much as keeps the rows readable, unless groups of this graph are open already.
+// Opens as many groups as stay readable, unless groups of this graph are open already.
 export function openAtFirst(state: FlowState, hierarchy: Hierarchy, shown: Uint8Array): void {
   const open = state.open.peek();
   if (open !== undefined && (open.size === 0 || [...open].some((id) => hierarchy.groupOf.has(id)))) return;
@@ -48,7 +48,8 @@ export function openRowsAround(state: FlowState, id: string): void {
   if (wider !== open) state.open.value = wider;
 }
 
-// Opens or closes the rows of a group. It stays where it is on the screen, with rows high enough to read.
+// Opens or closes the rows of a group. The group stays at its place on the screen, and its rows are
+// high enough to read.
 export function toggleRows(state: FlowState, rows: readonly FlowRow[], axis: Axis, id: string): void {
   const hierarchy = state.store.recorded.hierarchy.peek();
   const at = rows.findIndex((row) => row.id === id);
@@ -56,7 +57,7 @@ export function toggleRows(state: FlowState, rows: readonly FlowRow[], axis: Axi
   const open = new Set(state.open.peek());
   batch(() => {
     if (open.delete(id)) {
-      // If the selected row was inside, it is no longer there, so the module is selected.
+      // If the selected row was inside, it is gone, so the module is selected.
       state.open.value = open;
       const selected = state.store.shown.selected.peek();
       if (selected !== undefined && isInside(rows, at, selected)) state.store.shown.selected.value = id;
@@ -85,7 +86,7 @@ export function openAllRows(state: FlowState): void {
 export function closeAllRows(state: FlowState): void {
   const hierarchy = state.store.recorded.hierarchy.peek();
   if (hierarchy === undefined) return;
-  // A single module around everything stays open, because one row shows nothing.
+  // A single module around everything stays open, because a single row would show nothing.
   const only = soleFrame(hierarchy);
   batch(() => {
     state.open.value = new Set(only === undefined ? [] : [hierarchy.groups[only]!.id]);

@@ -1,13 +1,13 @@
-// What a drag over the heat map chooses: a span of steps, of rows, or both.
+// The selection of a drag over the heat map: a span of steps, of rows, or both.
 
 import type { Point, Rect } from "../../base/geometry";
 import { brushSpan, type FlowWindow } from "../../model/flow/flow_window";
 import type { Sight } from "./flow_data";
 
-// A drag of less than this in one direction chooses only in the other.
+// If a drag is shorter than this in one direction, it selects only in the other.
 const STRAIGHT_PX = 14;
 
-// As wide (high) as the map if only rows (steps) are chosen. The line above has only steps.
+// As wide as the map if only rows are selected, and as high if only steps are. The line above has only steps.
 export function brushRect(from: Point, to: Point, map: Rect): Rect {
   const [left, right] = sorted(from.x, to.x, 0, map.width);
   const [top, bottom] = sorted(from.y, to.y, map.y, map.y + map.height);

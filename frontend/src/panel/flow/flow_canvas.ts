@@ -1,4 +1,4 @@
-// The heat map's canvas: pointer, wheel, and one paint a frame when something changed.
+// The canvas of the heat map: pointer, wheel, and at most one paint per frame.
 
 import { batch, effect } from "@preact/signals";
 import { Disposer, listen } from "../../base/disposer";
@@ -56,7 +56,7 @@ export class FlowCanvas {
     this.disposer.add(listen<WheelEvent>(canvas, "wheel", (event) => this.turn(event), { passive: false }));
     this.disposer.add(
       effect(() => {
-        // Everything that a frame depends on; reading it here asks for a frame.
+        // Reads every signal that a frame depends on, so that a change requests a frame.
         void [
           flowing.cells.value,
           flowing.sight.value,
@@ -77,7 +77,7 @@ export class FlowCanvas {
     this.disposer.dispose();
   }
 
-  // Brings the cursor into sight when the cursor moved, but not when the user moved the map away from it.
+  // Makes the cursor visible when the cursor moved, but not when the user moved the map away from it.
   private seek(column: number, row: number): void {
     const { columns, rows } = this.flowing.sight.peek();
     const now = this.flowing.state.window.peek();
@@ -178,7 +178,7 @@ export class FlowCanvas {
     const { state } = this.flowing;
     const pixels = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 33 : 1;
     const [dx, dy] = [event.deltaX * pixels, event.deltaY * pixels];
-    // Browsers turn a wheel with Shift into a horizontal one.
+    // With Shift, browsers report a vertical wheel as a horizontal one.
     if (event.shiftKey) zoomRows(state, rows, Math.exp(-(dy || dx) * WHEEL), fromPx(rows, event.offsetY - map.y));
     else if (Math.abs(dx) > Math.abs(dy)) state.window.value = { ...state.window.peek(), columns: panSpan(columns, dx / columns.unitPx) };
     else zoomColumns(state, columns, Math.exp(-dy * WHEEL), fromPx(columns, event.offsetX));
@@ -221,7 +221,7 @@ export class FlowCanvas {
     performance.measure("gradgraph:flow-frame", { start: began, end: performance.now() });
   }
 
-  // Cells are computed again only when they moved or changed; a cursor over them costs a copy.
+  // Cells are computed again only when they moved or changed. A moving cursor costs only a copy.
   private putCells({ columns, rows, map }: Sight): void {
     const cells = this.flowing.cells.peek();
     if (cells === undefined) return;
@@ -241,11 +241,11 @@ function short(value: number): string {
   return String(Number(value.toFixed(4)));
 }
 
-// A pointer that a test made up cannot be captured.
+// A synthetic pointer of a test cannot be captured.
 function capture(canvas: HTMLCanvasElement, pointer: number): void {
   try {
     canvas.setPointerCapture(pointer);
   } catch {
-    // The drag ends at the edge then.
+    // Then the drag ends at the edge.
   }
 }

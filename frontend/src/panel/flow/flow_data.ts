@@ -1,4 +1,4 @@
-// Fetches what the heat map shows while it is in view, and ties it to rows, colors and the window.
+// Fetches the data of the heat map while it is visible, and connects it to rows, colors and the window.
 
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { listScalars, readScalar } from "../../api/read_flow";
@@ -19,7 +19,7 @@ import type { Around } from "../view/view";
 import { createFlowState, openAtFirst, openRowsAround, type FlowState } from "./flow_actions";
 import { comparedOf, followOwn, followTheirs } from "./flow_numbers";
 
-// Where things are on the screen.
+// The positions of parts on the screen.
 export interface Sight {
   readonly columns: Axis;
   readonly rows: Axis;
@@ -42,7 +42,7 @@ export interface Scalar {
 
 export interface Flowing {
   readonly state: FlowState;
-  readonly own: Signal<Flow | undefined>; // of what is shown
+  readonly own: Signal<Flow | undefined>; // of the shown record
   readonly flow: ReadonlySignal<Flow | undefined>; // the same; while something is compared, a ComparedFlow
   readonly problem: Signal<string | undefined>;
   readonly rows: ReadonlySignal<readonly FlowRow[]>;
@@ -104,7 +104,7 @@ export function createFlowing(around: Around): Flowing {
     cells: computed(() => {
       const [shown, colors] = [flow.value, codes.value];
       if (shown === undefined || colors === undefined) return undefined;
-      // The row of an open module is its heading; its contents have their own rows.
+      // The row of an open module is a heading. Its contents have their own rows.
       const entities = Int32Array.from(rows.value, (row) => (row.open ? -1 : entityOf(shown.hierarchy, row)));
       return { codes: colors, columns: shown.steps.length, entities };
     }),
@@ -142,7 +142,7 @@ function createScalar(
       ([{ run }]) => listScalars(client, run),
       (reply) => {
         const found = reply.ok ? reply.value : [];
-        // Setting an equal list would take the line away and draw it again.
+        // Setting an equal list would remove the line and draw it again.
         if (found.join("\n") !== tags.peek().join("\n")) tags.value = found;
       },
     ),
@@ -150,7 +150,7 @@ function createScalar(
   disposer.add(
     followLatest(
       () => {
-        // The tag of the graph is a new object whenever the runs were read again; the scalar may have grown too.
+        // The tag of the graph is a new object after the runs were read again. The scalar may have grown too.
         const [run, records] = [store.place.run.value, store.place.tag.value];
         return isShown.value && run !== undefined && records !== undefined && tag.value !== ""
           ? ([run.run, tag.value, records] as const)
@@ -175,7 +175,7 @@ function sightOf({ window }: FlowState, { width, height }: Size, columns: number
   };
 }
 
-// While the numbers of another statistic are on their way, the shown ones keep their colors.
+// While the numbers of another statistic are loading, the shown ones keep their colors.
 function codesKept(
   store: Store,
   scale: ReadonlySignal<ColorScale>,

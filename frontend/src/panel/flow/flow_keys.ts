@@ -40,7 +40,7 @@ export const FLOW_MEANINGS: Entries = [
 
 const ZOOM = 1.5;
 
-// Keys of the heat map. A key that means nothing here means what it does in the graph.
+// Keys of the heat map. All other keys work as in the graph.
 export function pressInFlow(flowing: Flowing, event: KeyboardEvent, target: Element | undefined): boolean {
   const { state } = flowing;
   const { columns, rows } = flowing.sight.peek();

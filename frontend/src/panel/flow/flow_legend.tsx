@@ -1,4 +1,4 @@
-// Below the heat map: what its colors mean, and what part of the run is not drawn.
+// The legend below the heat map: the meaning of colors, and the part of the run that is not drawn.
 
 import type { JSX } from "preact";
 import { formatCount, formatNumber } from "../../base/format";

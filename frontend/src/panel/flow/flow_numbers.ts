@@ -1,4 +1,5 @@
-// The numbers of a heat map, and of the other one while two are compared. The other is fetched, or is the same map if one of its steps is compared with.
+// The numbers of a heat map, and of the other one in a comparison. The other one is fetched, or it
+// is the same map if all steps are compared with one step.
 
 import { batch, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Client } from "../../api/client";
@@ -20,7 +21,7 @@ interface Kept {
   readonly numbers: FlowNumbers;
 }
 
-// The numbers that each heat map was last drawn from. If a run grew, only its new columns are asked for.
+// The latest numbers of each heat map. If a run grew, only its new columns are fetched.
 const kept = new WeakMap<Signal<Flow | undefined>, Kept>();
 
 export async function readNew(
@@ -43,18 +44,19 @@ export async function readNew(
 export function comparedOf({ compare }: Store, own: Flow | undefined, theirs: Flow | undefined): ComparedFlow | undefined {
   const [choice, place, joined, hierarchy] = [compare.choice.value, compare.place.value, compare.joined.value, compare.hierarchy.value];
   if (own === undefined || theirs === undefined || choice === undefined || place === undefined || joined === undefined) return undefined;
-  // Until all that belongs together is there.
+  // While some of the data is missing.
   if (theirs.hierarchy !== hierarchy || theirs.statistic !== own.statistic || theirs.stage !== own.stage) return undefined;
   return compareFlows(own, theirs, joined, choice.step === undefined ? undefined : place.ref.step);
 }
 
-// What the heat map shows, as of the last time the view was shown. In other views nothing is asked, and earlier answers are kept.
+// What the heat map shows, or showed when the view was last visible. In other views nothing is
+// fetched, and earlier answers are kept.
 function whileShown<C>(isShown: ReadonlySignal<boolean>, choice: () => C): () => C | undefined {
   let last: C | undefined;
   return () => (isShown.value ? (last = choice()) : last);
 }
 
-// Reads the numbers of what is shown. They are the same at every step.
+// Reads the numbers of the shown graph, which are the same at every step.
 export function followOwn(
   { store, client, isShown }: Around,
   own: Signal<Flow | undefined>,

@@ -1,4 +1,4 @@
-// What is painted over the cells of the heat map, on the screen and in a picture of it: the line, the steps, the cursor.
+// Paints over the cells of the heat map, on the screen and in a saved picture: the line, the steps, the cursor.
 
 import { paintOverlay, type Overlay } from "../../draw/flow/paint_cursor";
 import { paintScalar } from "../../draw/flow/paint_scalar";

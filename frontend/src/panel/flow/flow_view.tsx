@@ -1,4 +1,5 @@
-// The view of the gradient over the whole training: names at the left, the heat map, the loss above it, the colors below.
+// The view of the gradient over the whole training: names at the left, the heat map, the loss above
+// it, and the legend below.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -115,7 +116,7 @@ function FlowBody({
   );
 }
 
-// Above the names, beside the line: the choice of the scalar.
+// Above the names, next to the line: the choice of the scalar.
 function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element | null {
   const [tags, tag, series] = [flowing.scalar.tags.value, flowing.scalar.tag.value, flowing.scalar.line.value?.series];
   const step = store.place.ref.value?.step;

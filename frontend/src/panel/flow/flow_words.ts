@@ -1,4 +1,4 @@
-// Rows and cells of the heat map in words.
+// Describes rows and cells of the heat map in words.
 
 import { formatNumber } from "../../base/format";
 import { ratioText } from "../../draw/compare/ratio_scale";
@@ -40,7 +40,7 @@ export function fullTitle(hierarchy: Hierarchy, row: FlowRow): string {
   return name === "" || name === title ? own : `${name} (${subtitle === "" ? title : subtitle})`;
 }
 
-// The number of a cell as it stands beside the row; "–" if there is none.
+// The number of a cell as it is shown next to the row; "–" if there is none.
 export function cellText(flow: Flow, row: FlowRow, column: number): string {
   if (isCompared(flow)) return row.open ? "" : ratioIn(flow, row, column);
   const cell = cellAt(flow, entityOf(flow.hierarchy, row), column);
@@ -50,7 +50,7 @@ export function cellText(flow: Flow, row: FlowRow, column: number): string {
   return formatNumber(cell.value);
 }
 
-// In full: seven digits, the most that single precision has.
+// With all seven digits that single precision has.
 export function cellSentence(flow: Flow, row: FlowRow, column: number): string {
   const cell = cellAt(flow, entityOf(flow.hierarchy, row), column);
   const { label } = flow.statistic;

@@ -1,4 +1,4 @@
-// The modules around the selection, else around what fills the view, outermost first.
+// The modules around the selection, or else around the contents of the view, outermost first.
 
 import type { JSX } from "preact";
 import { pathTo } from "../../model/flow/flow_rows";

@@ -1,4 +1,4 @@
-// The canvas: camera, pointer, and one paint a frame when something changed.
+// The canvas: camera, pointer, and at most one paint per frame.
 
 import { effect } from "@preact/signals";
 import { Disposer, listen } from "../../base/disposer";
@@ -45,7 +45,7 @@ export class GraphCanvas {
     if (context === null) throw new Error("This browser has no 2D canvas.");
     this.context = context;
     this.control = new CameraControl(canvas, () => {
-      // What lay under the pointer is no longer there.
+      // The thing under the pointer is gone.
       this.pointAt(undefined);
       this.request();
     });
@@ -64,7 +64,7 @@ export class GraphCanvas {
     this.disposer.add(effect(() => this.waitForRest(store.graph.hovered.value)));
     this.disposer.add(
       effect(() => {
-        // Everything that a frame depends on; reading it here asks for a frame.
+        // Reads every signal that a frame depends on, so that a change requests a frame.
         void [
           drawing.paints.value,
           drawing.theme.value,
@@ -94,7 +94,7 @@ export class GraphCanvas {
     this.control.zoomBy(factor);
   }
 
-  // To save: the visible part, or the whole layout at its own size.
+  // For saving: the visible part, or the whole layout at its own size.
   picture(whole: boolean): Painted | undefined {
     const { shown, size } = this;
     if (shown === undefined) return undefined;
@@ -125,7 +125,7 @@ export class GraphCanvas {
     this.request();
   }
 
-  // A hidden frame has no height: then nothing is measured, fitted or painted.
+  // A hidden frame has no height. Then nothing is measured, fitted or painted.
   private watchSize(): void {
     const measure = (): void => {
       const { clientWidth, clientHeight } = this.canvas;
@@ -195,7 +195,7 @@ export class GraphCanvas {
     if (line === undefined) store.shown.selected.value = pointed && this.pointing?.idAt(pointed);
   }
 
-  // The path from a box lights up when the pointer rests on it, so nothing flickers when the pointer crosses the drawing.
+  // The path from a box lights up only when the pointer rests on it, so that nothing flickers while the pointer moves.
   private waitForRest(hovered: string | undefined): void {
     clearTimeout(this.resting);
     this.rests = false;
@@ -232,7 +232,7 @@ export class GraphCanvas {
     this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
   }
 
-  // Returns what the frame showed beside the drawing; undefined if there is nothing to paint.
+  // Returns what the frame showed besides the drawing; undefined if there is nothing to paint.
   private paintOn(
     context: CanvasRenderingContext2D,
     camera: Camera,

@@ -1,4 +1,4 @@
-// The view of the graph: the drawing at one step with what floats over it.
+// The view of the graph: the drawing at one step, and the parts that float over it.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";

@@ -88,7 +88,7 @@ function Signs({ drawing }: { readonly drawing: Drawing }): JSX.Element | null {
         </span>
       )}
       {cut && (
-        <span class="chip" title="No gradient comes back through here">
+        <span class="chip" title="No gradient flows back through here">
           <svg width="14" height="12">
             <path d="M0 6H4M10 6H14" stroke={theme.edge} />
             <path d="M5 1V11M9 1V11" stroke={theme.cut} stroke-width="2" />

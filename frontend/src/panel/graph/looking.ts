@@ -1,4 +1,4 @@
-// What a frame shows beside the drawing itself: what is selected and pointed at, and the path that is lit.
+// What a frame shows besides the drawing itself: the selection, the box under the pointer, and the path that is lit.
 
 import { contains, type Size } from "../../base/geometry";
 import { cellCount } from "../../draw/graph/paint_strip";
@@ -40,7 +40,7 @@ export class Looking {
   }
 }
 
-// The cell of a closed run that contains something hidden.
+// The cell of a closed run that contains a hidden box.
 function cellWith({ hierarchy, scene }: Drawn, id: string): View["cell"] {
   const { groups, groupOf, itemGroup, graph } = hierarchy;
   let group = groupOf.get(id) ?? itemGroup[graph.columns.nodes.key.indexOf(id)] ?? -1;
@@ -57,7 +57,7 @@ function cellWith({ hierarchy, scene }: Drawn, id: string): View["cell"] {
   return undefined;
 }
 
-// Keys of what is lit, for tests and other readers of the page.
+// Keys of the boxes that are lit, for tests and other readers of the page.
 export function litKeys(drawn: Drawn, lit: Lit | undefined): string {
   if (lit === undefined) return "";
   return drawn.visible.boxes.flatMap((_, box) => (lit.boxes[box] === 1 ? [keyOf(drawn, box)] : [])).join("\n");

@@ -1,4 +1,4 @@
-// Keeps the small drawing up to date, and goes where it is clicked or dragged to.
+// Updates the minimap, and moves the view when it is clicked or dragged.
 
 import { Disposer, listen } from "../../base/disposer";
 import type { Point, Size } from "../../base/geometry";
@@ -11,7 +11,7 @@ import type { Theme } from "../../draw/style/theme";
 export class Minimap {
   private readonly disposer = new Disposer();
   private readonly context: CanvasRenderingContext2D | null;
-  // Boxes change seldom; the frame around what is in view changes all the time.
+  // Boxes change rarely. The frame around the visible part changes all the time.
   private readonly still = document.createElement("canvas");
   private small: Small | undefined;
   private painted: readonly unknown[] = [];

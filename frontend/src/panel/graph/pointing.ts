@@ -1,4 +1,4 @@
-// What lies under a point of the canvas: a box and the place in its strip, a line, the mark of a folded chain.
+// Finds what is under a point of the canvas: a box and the place in its strip, a line, or the mark of a folded chain.
 
 import type { Point } from "../../base/geometry";
 import { toWorld } from "../../draw/camera/camera";
@@ -43,7 +43,7 @@ export class Pointing {
     return { pointScreen, box, edge, mark: false, block };
   }
 
-  // What a click selects: the block of a strip, else the box; for a copy of a node, the node.
+  // What a click selects: the block of a strip, or else the box. For a copy of a node it is the node.
   idAt({ box: index, block }: Pointed): string | undefined {
     const { visible, scene, hierarchy } = this.drawn;
     const box = visible.boxes[index];

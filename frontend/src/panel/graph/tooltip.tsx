@@ -1,4 +1,4 @@
-// What lies under the pointer, in words.
+// Describes what is under the pointer.
 
 import type { JSX } from "preact";
 import { formatShape, shortenPaths } from "../../base/format";
@@ -17,7 +17,7 @@ import type { Pointed } from "./pointing";
 
 const WIDTH_PX = 260;
 
-// With less room than this below the pointer, it stands above.
+// If there is less room than this below the pointer, the tooltip is above it.
 const ROOM_PX = 150;
 
 export function Tooltip({

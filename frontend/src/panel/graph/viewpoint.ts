@@ -1,4 +1,4 @@
-// Where the camera stands: at the start for another graph, in place when groups open, and at what was asked for.
+// Positions the camera: at the start for another graph, in place when groups open, and at a box that was requested.
 
 import { encloses, type Point, type Rect, type Size } from "../../base/geometry";
 import { bringIn, fitCamera, startCamera, toScreen, type CameraControl } from "../../draw/camera/camera";
@@ -7,16 +7,16 @@ import type { SceneBox } from "../../draw/graph/scene";
 import type { Drawn } from "../session/drawing";
 
 const MARGIN_PX = 24;
-// Size of what floats over the drawing's lower left corner.
+// The size of the part that floats over the lower left corner of the drawing.
 const LEGEND_PX: Size = { width: 262, height: 130 };
-// From this zoom on, text of boxes can be read. Below it, a box that was asked for is shown closer.
+// From this zoom on, the text of boxes is readable. Below it, a requested box is shown closer.
 const READABLE = 0.6;
 const CLOSER = 0.9;
 const SECOND_CLICK_MS = 450;
 
 export interface Look {
   readonly key: string; // changes when the camera must start again
-  readonly settled: boolean; // what is drawn is what was chosen
+  readonly settled: boolean; // whether the drawing shows the present choice
   readonly sought: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export class Viewpoint {
     this.control.set({ k, x: this.size.width / 2 - x * k, y: this.size.height / 2 - y * k });
   }
 
-  // Returns whether what was sought is in view now. `eye`: the point on the screen where nothing should move.
+  // Returns whether the sought box is in view now. `eye`: the point on the screen where nothing should move.
   follow(drawn: Drawn | undefined, look: Look, eye: Point | undefined): boolean {
     const before = this.drawn;
     this.drawn = drawn;
@@ -52,7 +52,7 @@ export class Viewpoint {
     return this.arrive();
   }
 
-  // The card took room, so what was in view comes back into view, but not under a second click.
+  // The card took some room, so the box is moved back into view, but not during a double click.
   resize(size: Size, selected: string | undefined): boolean {
     const bounds = this.showsAll() ? this.drawn?.scene.boundsWorld : undefined;
     const rect = selected === undefined ? undefined : this.rectOf(selected);
@@ -87,7 +87,7 @@ export class Viewpoint {
     return true;
   }
 
-  // What is in sight stays where it is, however small.
+  // A visible box does not move, however small it is.
   glance(id: string): void {
     const rect = this.rectOf(id);
     if (rect !== undefined && !this.isInView(rect, 0)) this.show(id);
@@ -131,7 +131,7 @@ export class Viewpoint {
     this.control.set({ k, x: this.size.width / 2 - (x + width / 2) * k, y: this.size.height * 0.45 - (y + height / 2) * k });
   }
 
-  // A new layout. What was opened or closed stays where it was on the screen, else the box that the eye was on.
+  // After a new layout, the group that was opened or closed stays at its place on the screen, or else the box at `eye`.
   private keepPlace(before: Drawn, after: Drawn, eye: Point | undefined): void {
     const at = eye ?? { x: this.size.width / 2, y: this.size.height / 2 };
     const { k } = this.control.camera;

@@ -1,4 +1,4 @@
-// Gives a file to the user.
+// Downloads a file to the user's computer.
 
 export function saveFile(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);
@@ -6,11 +6,11 @@ export function saveFile(name: string, content: Blob): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has begun by then.
+  // By then the browser has started the download.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-// Without a clipboard, for example on a page that is not secure, the selection is copied the old way.
+// If there is no clipboard API, for example on an insecure page, the text is copied by a selection.
 export async function copyText(text: string, field: HTMLInputElement | null): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// Saves pictures of a view: the same painters, on a canvas or on an SVG.
+// Saves pictures of a view, by the same painters, to a canvas or an SVG.
 
 import type { Size } from "../../base/geometry";
 import { footerHeight, paintFooter, type Footer } from "../../draw/charts/paint_footer";
@@ -18,7 +18,7 @@ export interface Painted {
 }
 
 const SHARP = 2;
-// Beyond these sizes, browsers give no canvas.
+// Browsers do not create larger canvases.
 const MOST_SIDE_PX = 16_000;
 const MOST_PIXELS = 100_000_000;
 
@@ -44,7 +44,7 @@ export async function savePicture(format: "png" | "svg", { size, paint }: Painte
   }
 }
 
-// Loaded when it is first needed; most users never need it.
+// Loaded when it is first needed, because most users never need it.
 async function svgOf(size: Size, paint: Painted["paint"]): Promise<Blob> {
   const { Context } = await import("svgcanvas");
   const context = new Context(size);
@@ -61,7 +61,7 @@ async function pngOf({ width, height }: Size, paint: Painted["paint"]): Promise<
   if (context === null) throw new Error("This browser has no 2D canvas.");
   paint(context, ratio);
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
-  if (blob === null) throw new Error("This browser made no picture.");
+  if (blob === null) throw new Error("This browser could not make a picture.");
   return blob;
 }
 
@@ -101,12 +101,12 @@ function footerOf(store: Store, drawing: Drawing, ofAllSteps: boolean): Footer {
   };
 }
 
-// The few colors of the scale of ratios, as many as a ramp has.
+// Colors of the scale of ratios, as many as a ramp has.
 function blended(theme: Theme): readonly string[] {
   return Array.from({ length: 64 }, (_, i) => ratioColor((2 * i) / 63 - 1, 1, theme));
 }
 
-// A name for a file; `what` it shows, if that is not the step.
+// The name of a file; `what`: the contents, if that is not the step.
 export function nameOf(store: Store, what: string | number | undefined = store.place.ref.peek()?.step): string {
   const run = store.place.run.peek()?.run;
   const parts = [...(run === undefined || run === "." ? [] : [run]), store.place.tag.peek()?.tag, what];

@@ -1,7 +1,8 @@
-// Links with TensorBoard's own Graphs dashboard, which shows the same graph: to a node there, and back to the node that was chosen there.
+// Links to TensorBoard's own Graphs dashboard, which shows the same graph: to a node there, and
+// back to the node that was selected there.
 //
-// This reaches into TensorBoard, which offers no other way. If anything is not as expected, it stops quietly: the dashboard
-// is then shown without the node.
+// This uses internals of TensorBoard, which has no API for it. If anything is unexpected, it stops
+// silently, and the dashboard is shown without the node.
 
 import { listen, type Dispose } from "../../base/disposer";
 
@@ -47,13 +48,13 @@ export function showInDashboard(run: string, tag: string, name: string): void {
     try {
       if (!selectIn(parent.document, run, `gradgraph/${tag}`, name)) setTimeout(look, LOOK_MS);
     } catch {
-      // A TensorBoard that we do not know.
+      // An unknown version of TensorBoard.
     }
   };
   look();
 }
 
-// Goes one step of the way; returns whether the end is reached.
+// Takes one step; returns whether it was the last one.
 function selectIn(page: Document, run: string, tag: string, name: string): boolean {
   const dashboard = page.querySelector<Dashboard>("tf-graph-dashboard");
   const controls = dashboard?.shadowRoot?.querySelector<Controls>("tf-graph-controls");
@@ -73,13 +74,14 @@ function selectIn(page: Document, run: string, tag: string, name: string): boole
   return true;
 }
 
-// TensorBoard does not drop a graph that comes late: it would replace the one that was chosen in the meantime.
+// TensorBoard does not drop a graph that arrives late, which would replace the one that was chosen in the meantime.
 function isLoading({ _progress: progress }: Dashboard): boolean {
   return progress?.value !== undefined && progress.value < 100 && progress.error !== true;
 }
 
-// Whether the scene has built this graph. Before that it throws at a selection, and never opens what is around the node.
-// If there is no such scene (it is this deep in TensorBoard 2.16 to 2.21), there is nothing to wait for.
+// Whether the scene has built this graph. Before that, a selection throws and the groups around the
+// node are not opened. If there is no such scene (its place is that of TensorBoard 2.16 to 2.21),
+// there is nothing to wait for.
 function isBuilt(dashboard: Dashboard): boolean {
   let inner: Element | null | undefined = dashboard;
   for (const tag of ["tf-graph-board", "tf-graph", "tf-graph-scene"]) inner = inner?.shadowRoot?.querySelector(tag);
@@ -88,7 +90,7 @@ function isBuilt(dashboard: Dashboard): boolean {
   return built != null && (built.hierarchy === undefined || built.hierarchy === dashboard._graphHierarchy);
 }
 
-// Calls back with the name of the node that was selected in the dashboard, when the panel is shown again after it.
+// Calls back with the name of the node that was selected in the dashboard, when the panel is shown again.
 export function watchDashboard(onReturn: (name: string) => void): Dispose {
   const parent = host();
   if (parent === undefined) return () => undefined;

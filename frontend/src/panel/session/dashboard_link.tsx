@@ -1,4 +1,4 @@
-// From a node's card to the same node in TensorBoard's Graphs dashboard.
+// A link from a node's card to the same node in TensorBoard's Graphs dashboard.
 
 import type { JSX } from "preact";
 import type { Graph } from "../../model/recorded/graph";

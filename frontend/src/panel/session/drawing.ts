@@ -1,4 +1,4 @@
-// Ties store, layout and draw: the scene follows what is visible, the paints follow the step.
+// Connects store, layout and drawing: the scene depends on what is visible, and the paints depend on the step.
 
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { Disposer, type Dispose } from "../../base/disposer";
@@ -17,7 +17,7 @@ import type { VisibleGraph } from "../../model/visible/collapse";
 import { collapseAll } from "../../state/actions";
 import type { Store } from "../../state/store";
 
-// What was laid out, kept together: indices of one fit the others.
+// The results of one layout, kept together because their indices belong together.
 export interface Drawn {
   readonly hierarchy: Hierarchy;
   readonly visible: VisibleGraph;
@@ -30,7 +30,7 @@ export function keyOf({ visible, hierarchy }: Drawn, index: number): string {
   return box.node === -1 ? box.id : hierarchy.graph.columns.nodes.key[box.node]!;
 }
 
-// The line that stands for edges of the graph, in this layout; -1: none.
+// The line that shows given edges of the graph in this layout; -1: none.
 export function edgeIndex({ visible }: Drawn, edges: readonly number[] | undefined): number {
   return edges === undefined ? -1 : visible.edges.findIndex((line) => line.edges.includes(edges[0]!));
 }
@@ -38,8 +38,8 @@ export function edgeIndex({ visible }: Drawn, edges: readonly number[] | undefin
 export interface Drawing {
   readonly drawn: Signal<Drawn | undefined>;
   readonly busy: Signal<boolean>;
-  readonly part: Signal<number>; // how much of a long layout is done, 0..1
-  readonly stop: () => void; // ends a long layout: what is drawn stays
+  readonly part: Signal<number>; // the progress of a long layout, 0..1
+  readonly stop: () => void; // ends a long layout; the drawing does not change
   readonly theme: ReadonlySignal<Theme>;
   readonly scale: ReadonlySignal<ColorScale>;
   readonly paints: ReadonlySignal<Paints | undefined>;

@@ -1,11 +1,11 @@
 // TensorBoard around the panel: its theme, its address, its reload button.
 //
-// The frame is same-origin there, but in a notebook or embedded elsewhere the
-// parent may be out of reach, so every access to it is guarded.
+// The frame is same-origin in TensorBoard. In a notebook, or when it is embedded elsewhere, the
+// parent may be inaccessible, so every access is guarded.
 
 import { listen, type Dispose } from "../../base/disposer";
 
-// The window whose address holds the state: TensorBoard's, or our own.
+// The window whose address holds the state: that of TensorBoard, or our own.
 function addressWindow(): Window {
   try {
     void window.parent.location.hash;
@@ -33,7 +33,7 @@ export function writeHash(hash: string): void {
   try {
     target.history.replaceState(target.history.state, "", `#${hash}`);
   } catch {
-    // Browsers limit how often; the next change writes again.
+    // Browsers limit how often this works. The next change writes again.
   }
 }
 
@@ -41,7 +41,7 @@ export function watchHash(onChange: () => void): Dispose {
   return listen(addressWindow(), "hashchange", onChange);
 }
 
-// TensorBoard marks its body. Outside TensorBoard the system's preference counts.
+// TensorBoard marks its body. Outside TensorBoard, the preference of the system is used.
 export function watchDarkMode(onChange: (dark: boolean) => void): Dispose {
   try {
     const { body } = window.parent.document;
@@ -66,8 +66,8 @@ interface HostMessage {
   readonly isReply: boolean;
 }
 
-// TensorBoard's plugin protocol: JSON over a MessagePort handed to the parent.
-// Only one of its four messages, "data reloaded", is of use here.
+// TensorBoard's plugin protocol: JSON over a MessagePort that is passed to the parent. Only one of
+// its four messages, "data reloaded", is needed here.
 export function watchReload(onReload: () => void): Dispose {
   if (window.parent === window) return () => undefined;
   const { port1, port2 } = new MessageChannel();
@@ -80,7 +80,7 @@ export function watchReload(onReload: () => void): Dispose {
   try {
     window.parent.postMessage("experimental.bootstrap", "*", [port2]);
   } catch {
-    // No host: nothing will ever be sent.
+    // Without a host, no message will arrive.
   }
   return () => port1.close();
 }

@@ -1,4 +1,4 @@
-// Fetches graphs and records, and keeps them in case they are asked for again.
+// Fetches and caches graphs and records.
 
 import type { Client } from "../../api/client";
 import { success, type Result } from "../../base/result";
@@ -38,7 +38,7 @@ export class Loader {
   }
 
   async loadRecord(run: string, tag: string, ref: RecordRef): Promise<Result<RecordedStep>> {
-    // With the wall time in the key, a step that was recorded again after a restart is a different one.
+    // The key includes the wall time, so that a step that was recorded again after a restart is a different one.
     const key = [run, tag, ref.step, ref.backwardPass, ref.stage, ref.wallTime].join("\n");
     const known = this.records.get(key);
     if (known !== undefined) return success(known);

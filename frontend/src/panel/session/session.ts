@@ -1,7 +1,7 @@
-// Fetches what the store's choices ask for, and puts it into the store.
+// Fetches the data for the choices in the store, and puts it into the store.
 //
-// Answers that come too late for the present choice are dropped, and what is
-// shown stays until its successor is there, so stepping never blinks.
+// Answers that arrive too late for the present choice are dropped. What is shown stays until its
+// replacement arrives, so that stepping does not flicker.
 
 import { batch, effect, signal } from "@preact/signals";
 import type { Client } from "../../api/client";
@@ -35,7 +35,7 @@ export class Session {
     this.loader = new Loader(client);
   }
 
-  // `wanted` is what the address asks for; without it the last record is shown.
+  // `wanted` is what the address requests. Without it the last record is shown.
   async start(wanted: Address): Promise<void> {
     this.wanted = wanted;
     await this.reload();
@@ -73,12 +73,13 @@ export class Session {
 
   readonly close: Dispose = () => this.disposer.dispose();
 
-  // Reads new records. What is shown stays, unless the latest step is followed. Returns whether there was an answer.
+  // Reads new records. The shown record does not change, unless the latest step is followed.
+  // Returns whether there was an answer.
   async reload(): Promise<boolean> {
     const { store } = this;
     const reply = await this.client.runs(store.place.allSessions.peek());
     if (!reply.ok) {
-      // A failed refresh does not take away what is on the screen.
+      // A failed refresh does not remove what is on the screen.
       if (store.recorded.runs.peek().length === 0) store.shown.phase.value = { kind: "error", sentence: reply.error };
       else store.shown.notice.value = reply.error;
       return false;
@@ -109,7 +110,7 @@ export class Session {
       store.shown.notice.value = `A step is now recorded every ${is} steps; before it was every ${was}.`;
   }
 
-  // A link may name a run or tag that is not here. Then a notice says what is shown instead.
+  // A link may name a run or tag that does not exist here. Then a notice says what is shown instead.
   private tellMissing(first: boolean): void {
     const { runName, run, tagName, tag } = this.store.place;
     const { notice } = this.store.shown;
@@ -161,7 +162,7 @@ export class Session {
     );
   }
 
-  // Adds what only the compared graph has, while `there` is given.
+  // Adds the nodes that only the other graph has, if `there` is given.
   private jointWith(hierarchy: Hierarchy, there: Graph | undefined): Hierarchy {
     if (there === undefined || jointHash(hierarchy.graph, there) === "") return hierarchy;
     const known = this.joints.get(hierarchy);
@@ -196,7 +197,7 @@ export class Session {
     const { place, recorded, shown } = this.store;
     const choice = () => {
       const [run, tag] = [place.run.value?.run, place.tag.value];
-      // Any graph of the tag leads to them; they are the same for all.
+      // They are the same for all graphs of the tag.
       const hash = tag?.hashes[0];
       return run === undefined || tag === undefined || hash === undefined ? undefined : ([run, tag, hash, shown.statistic.value] as const);
     };
@@ -230,7 +231,7 @@ export class Session {
     );
   }
 
-  // On the other side too, what was fetched last stays until its successor is there.
+  // On the other side, too, the latest record stays until its replacement arrives.
   private followCompared(): Dispose {
     const {
       compare,

@@ -1,4 +1,4 @@
-// What is shown, as the address says it, except for what belongs to one view.
+// The shown state in the form of the address, without the parts of single views.
 
 import { DEFAULT_RAMP } from "../../draw/style/ramp_names";
 import { BACKWARD } from "../../model/recorded/run";

@@ -1,4 +1,4 @@
-// The choice of a color scale, which is kept.
+// The choice of a color scale, which is stored.
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -24,7 +24,7 @@ function keepRamp(ramp: Ramp): void {
   try {
     window.localStorage.setItem(KEPT, ramp);
   } catch {
-    // Then it must be chosen again next time.
+    // Then the user must choose again next time.
   }
 }
 
@@ -48,8 +48,8 @@ export function Colors({ store }: { readonly store: Store }): JSX.Element {
           </button>
         ))}
         <p class="faint">
-          In each scale, lightness changes in one direction from the least number to the greatest. So people who see fewer colors, and
-          prints without color, get the same order.
+          In each scale, lightness changes in one direction from the least number to the greatest. So the order is also visible with color
+          blindness and in prints without color.
         </p>
       </div>
     </Popover>

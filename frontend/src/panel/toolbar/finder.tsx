@@ -1,4 +1,4 @@
-// Finds nodes and modules by any part of their name, and goes from one to the next.
+// Finds nodes and modules by any part of their name, and steps through the results.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -38,7 +38,7 @@ export function Finder({
     setActive(index);
     select(hits[index]!.id);
   };
-  // After the last comes the first.
+  // After the last result comes the first.
   const go = (by: number): void => {
     if (hits.length > 0) choose((at + by + hits.length) % hits.length);
   };

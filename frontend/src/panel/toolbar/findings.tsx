@@ -1,4 +1,4 @@
-// What the backend found noteworthy in the step: where a NaN began, what vanished.
+// The findings of the step: where a NaN began, which gradients vanished.
 
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -21,7 +21,8 @@ export function Findings({ session, select }: { readonly session: Session; reado
   const [open, setOpen] = useState(false);
   const ref = store.place.ref.value;
   const none = findings.length + elsewhere.length === 0;
-  // Not keyed by the record itself, which is a new object whenever the runs are read again. The list stays open while the latest step is followed.
+  // It is not keyed by the record, which is a new object whenever the runs are read again. So the
+  // list stays open while the latest step is followed.
   useEffect(() => {
     if (!store.live.follow.peek()) setOpen(false);
   }, [store.place.run.value?.run, store.place.tag.value?.tag, ref?.step, ref?.stage, ref?.backwardPass]);
@@ -76,7 +77,7 @@ function AtStep({ before, other, go }: { readonly before: string; readonly other
   );
 }
 
-// Findings of one severity and kind stand together, the worst severity first.
+// Findings of one severity and kind are grouped, the worst severity first.
 function alike(findings: readonly Finding[]): readonly (readonly Finding[])[] {
   const groups = new Map<string, Finding[]>();
   for (const finding of findings) {
@@ -150,7 +151,7 @@ function idOf({ graph }: Hierarchy, { row }: Finding): string | undefined {
   return graph.columns.nodes.key[node];
 }
 
-// Asked when the step has settled, because while playing there is no time to read them.
+// Fetched when the step stops changing, because while playing there is no time to read them.
 function useFindings({ store, client }: Session): FindingsReply {
   const [findings, setFindings] = useState<FindingsReply>(NONE);
   const run = store.place.run.value?.run;

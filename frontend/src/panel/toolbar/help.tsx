@@ -1,4 +1,4 @@
-// What keys do, and what colors, shapes and marks mean, in short.
+// A short help: what keys do, and what colors, shapes and marks mean.
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -16,7 +16,7 @@ const EVERYWHERE: Entries = [
   ["O, S, ?", "color scale, saving, this help"],
 ];
 
-// One sentence each: those that can be drawn, then those of parameters at the stage "applied".
+// One sentence for each statistic: those that can be drawn, then those of parameters at the stage "applied".
 const STATISTIC_MEANINGS: Entries = [
   ...STATISTICS.map(({ label, meaning }) => [label, meaning] as const),
   ["elements by magnitude", `how many elements, in a sample of at most ${formatCount(HISTOGRAM_SAMPLE)}, lie in each power of four`],

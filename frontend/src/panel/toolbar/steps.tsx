@@ -104,7 +104,7 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
   );
 }
 
-// Ticks over the slider where gradients held NaN or infinity; neighbors closer than a tick are one.
+// Ticks over the slider at steps with NaN or infinity. Neighbors closer than a tick are merged.
 function BadSteps({ steps, bad }: { readonly steps: readonly number[]; readonly bad: readonly number[] }): JSX.Element | null {
   if (bad.length === 0) return null;
   const last = Math.max(1, steps.length - 1);
@@ -137,7 +137,7 @@ export function togglePlay(store: Store): void {
   store.live.playing.value = !store.live.playing.value;
 }
 
-// Moves on only when the previous step has arrived, so a slow server slows the film and skips nothing.
+// Moves on only when the previous step has arrived. So a slow server makes playing slower, and no step is skipped.
 function usePlaying(store: Store): void {
   const playing = store.live.playing.value;
   useEffect(() => {
@@ -153,7 +153,7 @@ function usePlaying(store: Store): void {
   }, [playing]);
 }
 
-// Whether the latest step is followed, how many steps came since, and whether the server still answers.
+// Whether the latest step is followed, how many new steps there are, and whether the server still answers.
 function Follow({ store }: { readonly store: Store }): JSX.Element {
   const [follow, unseen] = [store.live.follow.value, store.live.unseen.value];
   return (
@@ -165,7 +165,7 @@ function Follow({ store }: { readonly store: Store }): JSX.Element {
         aria-pressed={follow}
         title={
           follow
-            ? "Each new step is shown as it arrives. Going to another step ends this. (L)"
+            ? "Each new step is shown as it arrives. To stop this, go to another step. (L)"
             : "New steps are added, and the shown step stays. Press this to go to each new step as it arrives. (L)"
         }
         onClick={() => setFollow(store, !follow)}

@@ -1,4 +1,4 @@
-// What can be saved: pictures of what is shown, a link that opens it again, the numbers.
+// The list of what can be saved: pictures, a link that opens the same view, the numbers.
 
 import { useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";

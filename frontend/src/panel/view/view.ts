@@ -1,4 +1,5 @@
-// What a view is: one object for each view, with everything that the panel asks of it. Only the list of views names views.
+// Defines a view: one object for each view, with everything that the panel needs from it. Only the
+// list of views names views.
 
 import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentType, JSX } from "preact";
@@ -16,14 +17,14 @@ export interface View {
   readonly id: string; // in links
   readonly text: string; // on its button
   readonly title: string;
-  readonly key?: string; // the key that leads to it; if several views share a key, it leads from each to the first other one
+  readonly key?: string; // the key that opens it; if views share a key, it opens the first other one
   readonly hasCard: boolean; // the card of what is selected is beside it
   readonly compares: boolean; // it can show a comparison
   readonly help: { readonly keys: Entries; readonly meanings: Entries };
   create(around: Around): Shown;
 }
 
-// What a view is made with.
+// What a view gets when it is created.
 export interface Around {
   readonly store: Store;
   readonly client: Client;
@@ -32,16 +33,16 @@ export interface Around {
   show(): void; // this view
 }
 
-// A view with its own state, for as long as the panel exists. It does not have what is left out.
+// A view with its own state, for the lifetime of the panel. All parts with "?" are optional.
 export interface Shown {
   Body(): JSX.Element;
   Choices?(): JSX.Element; // among the choices of the toolbar
   Saved?(): JSX.Element | null; // what can be saved of it
   readonly inCard?: InCard;
   readonly groups?: { openAll(): void; closeAll(): void };
-  // The view comes into sight while something is selected.
+  // Called when the view is shown while something is selected.
   enter?(selected: string): void;
-  // Something was chosen in the toolbar or the card. Without this method it is revealed in the graph.
+  // Called when something was chosen in the toolbar or the card. Without this method it is revealed in the graph.
   select?(id: string): void;
   // Returns whether the key means something to the view.
   press?(event: KeyboardEvent, target: Element | undefined): boolean;
@@ -50,7 +51,7 @@ export interface Shown {
   readonly close?: Dispose;
 }
 
-// What a view adds to the cards, beside whichever view is shown.
+// What a view adds to the cards, also when another view is shown.
 export interface InCard {
   readonly OfTensor: ComponentType<{ readonly rowKey: string }>; // the key of a row: "<key of the node>:<output>"
   readonly OfParameters: ComponentType<{ readonly hierarchy: Hierarchy; readonly id: string }>; // of a module

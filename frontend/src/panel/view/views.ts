@@ -52,7 +52,7 @@ export function createViews(list: readonly View[], around: Omit<Around, "isShown
   };
 }
 
-// As the store keeps it: a link need not name the first view.
+// In the form of the store: undefined for the first view, which a link need not name.
 function idIn(list: readonly View[], id: string | undefined): string | undefined {
   return list.slice(1).find((view) => view.id === id)?.id;
 }

@@ -48,7 +48,7 @@ export function History({ session, drawing, ofViews, reply, statistic }: History
   const series = reply.value;
   const bundles = bundlesOf(series, statistic);
   const bundle = bundles.find(({ id }) => id === chosen) ?? bundles.find(({ id }) => id === ref?.stage) ?? bundles[0];
-  // Until the numbers of a new step are here, those of the previous one stay.
+  // The numbers of the previous step stay until those of the new one arrive.
   const behind = ref !== undefined && ref.step > (series.steps.at(-1) ?? ref.step);
   const at = behind ? series.steps.length - 1 : recordIn(series, ref);
   const counts = series.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
@@ -171,19 +171,19 @@ function OverSteps({
   );
 }
 
-// Stages that change nothing lie on top of each other. The earlier ones show as a rim.
+// Lines of stages without a change coincide. The earlier one shows as a rim.
 function widthAt(index: number, count: number): number {
   return THIN_PX + 1.2 * (count - 1 - index);
 }
 
-// Asked again when the runs were read again, because there may be new records.
+// Fetched again after the runs were read again, because there may be new records.
 export function useSeries(session: Session, row: number | undefined): Result<NodeSeries> | undefined {
   const { store } = session;
   const [reply, setReply] = useState<Result<NodeSeries> | undefined>(undefined);
   const run = store.place.run.value?.run;
   const tag = store.place.tag.value;
   const shown = store.recorded.hierarchy.value?.graph.hash;
-  // While another run's graph is on its way, the row belongs to the previous graph.
+  // While the graph of another run is loading, the row belongs to the previous graph.
   const hash = shown === store.place.hash.value ? shown : undefined;
   useEffect(() => {
     if (run === undefined || tag === undefined || hash === undefined || row === undefined) return undefined;

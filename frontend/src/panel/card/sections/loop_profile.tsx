@@ -72,7 +72,7 @@ function Profile({
   );
 }
 
-// How much of the gradient of the last call is left at the first.
+// The share of the last call's gradient that is left at the first call.
 function Ends({
   values,
   loop,
@@ -117,7 +117,7 @@ function groupLoop(there: CardProps["hierarchy"], { what, name, ids }: Loop): Lo
     const node = there.graph.columns.nodes.key.indexOf(ids[0]!);
     return node === -1 ? undefined : loopOfNode(there, node);
   }
-  // A fold has a different name in each graph; the fold around the first block is the one.
+  // The name of a fold differs between graphs, so the fold around the first block is used.
   const first = there.groupOf.get(ids[0]!);
   const fold = first === undefined ? -1 : there.groups[first]!.parent;
   return fold === -1 ? undefined : loopOfGroup(there, fold);

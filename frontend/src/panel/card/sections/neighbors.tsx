@@ -20,7 +20,7 @@ export function Neighbors({ hierarchy, node, select }: CardProps & { readonly no
   );
 }
 
-// Other tensors under the same variable: versions changed in place, or the name reused.
+// Other tensors with the same variable: versions that were changed in place, or a reused name.
 export function Namesakes({
   hierarchy,
   node,

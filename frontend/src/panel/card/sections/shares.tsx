@@ -30,7 +30,7 @@ interface SharesProps extends CardProps {
   readonly record: RecordedStep | undefined;
 }
 
-// Only a slot with several consumers has shares: each edge's own, and their sum.
+// Only a slot with several consumers has shares: one for each edge, and their sum.
 export function Shares(props: SharesProps): JSX.Element | null {
   const {
     hierarchy: { graph },
@@ -43,11 +43,11 @@ export function Shares(props: SharesProps): JSX.Element | null {
   if (edges.length < 2 || record === undefined) return null;
   const statistic = session.store.shown.statistic.value;
   const rowOf = (edge: number): number => rowAt(graph, edge, record);
-  // Gradients that are one number, or one number throughout, add up visibly: -4 + 8 = 4.
+  // If each gradient is one number (or equal everywhere), the sum is written out: -4 + 8 = 4.
   const element = (at: number): number | undefined => elementOf(record.whole.get(at)?.gradient);
   const exact = [row, ...edges.map((edge) => rowOf(edge))].every((at) => element(at) !== undefined);
   const read = (at: number): number | undefined => (exact ? element(at) : numberAt(record, statistic.columns[0]!, at));
-  // A watch records those of few tensors.
+  // A watch records shares of few tensors.
   const some = edges.some((edge) => read(rowOf(edge)) !== undefined);
   const each = (record.whole.get(row)?.gradient?.length ?? 1) > 1 ? ", each element" : "";
   const titles = distinctTitles(
@@ -91,7 +91,7 @@ export function Shares(props: SharesProps): JSX.Element | null {
   );
 }
 
-// If the share itself was not read, the gradient that the operation passes on unchanged.
+// If the share itself was not read, this is the gradient that the operation passes on unchanged.
 function rowAt(graph: Graph, edge: number, record: RecordedStep | undefined): number {
   return rowBehind(graph, edge, (row) => record?.present[row] === 1);
 }
@@ -157,7 +157,7 @@ function shareLines(
   }));
 }
 
-// All of them, or nothing.
+// Returns all of them, or nothing.
 function useEdges(session: CardProps["session"], rows: readonly number[]): readonly NodeSeries[] | undefined {
   const { store, client } = session;
   const [series, setSeries] = useState<readonly NodeSeries[] | undefined>(undefined);

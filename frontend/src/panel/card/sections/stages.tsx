@@ -27,7 +27,7 @@ export function Stages({
   const ref = store.place.ref.value;
   if (reply === undefined || !reply.ok || ref === undefined) return null;
   const series = reply.value;
-  // Until the numbers of a new step are here, those of the previous one stay.
+  // The numbers of the previous step stay until those of the new one arrive.
   const step = Math.min(ref.step, series.steps.at(-1) ?? ref.step);
   const here = series.steps.map((_, i) => i).filter((i) => series.steps[i] === step && series.present[i] === 1);
   const stages = new Set(here.map((i) => series.stages[i]));
@@ -74,7 +74,7 @@ export function Stages({
   );
 }
 
-// Without a finite element there is no number, but there is a gradient.
+// If no element is finite, there is a gradient but no number.
 function Cell({
   name,
   value,
@@ -96,16 +96,16 @@ function Cell({
   );
 }
 
-// There was no room to copy the weight, so for most of it a sample was read.
+// The weight was too large to copy, so only a sample of it was read.
 function Estimate({ update, spread }: { readonly update: JSX.Element; readonly spread: number }): JSX.Element {
   return (
-    <span data-testid="estimate" title="An estimate and its standard error: update_memory= of watch() had no room to copy this weight.">
+    <span data-testid="estimate" title="An estimate and its standard error: this weight did not fit into update_memory= of watch().">
       ≈ {update} ± {formatNumber(spread)}
     </span>
   );
 }
 
-// Norms of the weight before the step and of what the step added to it.
+// The norms of the weight before the step and of the update.
 function Weight({ series, record }: { readonly series: NodeSeries; readonly record: number | undefined }): JSX.Element | null {
   if (record === undefined) return null;
   const [weight, update, ratio, spread] = ["weight_norm", "update_norm", "update_ratio", "update_spread"].map((name) =>

@@ -9,7 +9,7 @@ import { measureOf, type Statistic } from "../../../model/recorded/statistics";
 import { plainRatio, ratioOf, relateNumbers } from "../../controls/compared_number";
 import { Section } from "../../controls/section";
 
-// The same tensor in the other record; row -1: it is not there.
+// The same tensor in the other record; row -1: it does not exist there.
 export interface There {
   readonly record: RecordedStep;
   readonly row: number;
@@ -19,7 +19,7 @@ interface TableProps {
   readonly record: RecordedStep | undefined;
   readonly row: number;
   readonly statistic: Statistic;
-  readonly why: string | undefined; // there is no gradient
+  readonly why: string | undefined; // why there is no gradient
   readonly complex: boolean;
   readonly there?: There | undefined;
 }

@@ -1,4 +1,4 @@
-// Value and gradient of a tensor that is kept whole: numbers if they are few, else a picture.
+// Value and gradient of a tensor that is kept whole: as numbers if they are few, or else as a picture.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -26,7 +26,7 @@ export function WholeArrays({
 }: {
   readonly client: Client;
   readonly record: RecordedStep | undefined;
-  readonly series: NodeSeries | undefined; // of this row; it may hold what the step had no room for
+  readonly series: NodeSeries | undefined; // of this row; it may hold arrays that did not fit into the step
   readonly graph: Graph;
   readonly row: number;
   readonly seed: boolean;
@@ -67,7 +67,7 @@ function wholeIn(series: NodeSeries | undefined, record: RecordedStep, what: Wha
   return series?.whole.get(recordIn(series, record))?.[what];
 }
 
-// An array that is too large to come with its step is fetched when it is shown.
+// An array that is too large to be sent with its step is fetched when it is shown.
 function Fetched({
   client,
   record,
@@ -169,7 +169,7 @@ function HeatMap({
   );
 }
 
-// Square cells of whole pixels, as far as there is room. A long, flat array is stretched so that it can be seen.
+// Square cells of whole pixels, if they fit. A long, flat array is stretched to be visible.
 function cellSize({ columns, rows }: Picture): Size {
   const whole = (size: number): number => (size >= 1 ? Math.floor(size) : size);
   const square = Math.min(CELL_PX, WIDTH_PX / columns, HEIGHT_PX / rows);

@@ -1,9 +1,11 @@
-// Writes changes into the existing items directly: comparing all attributes of hundreds of virtual items takes longer.
+// Writes changes into the existing items directly, because comparing all attributes of hundreds of
+// virtual items is slower.
 
-// By attribute, undefined: none; the last is what the first element in the item, else the item itself, says.
+// Values by attribute; undefined: none. The last one is the text of the first element in the item,
+// or else of the item itself.
 export type Changing = readonly (string | undefined)[];
 
-// data-at of each item says which item it is.
+// data-at is the index of the item.
 export function rewriter(list: Element | null, items: string, attributes: readonly string[]): (changing: (at: number) => Changing) => void {
   const found = [...(list?.querySelectorAll<HTMLElement>(items) ?? [])].map((item) => ({
     item,

@@ -91,13 +91,13 @@ export function Tree({ store, drawing }: { readonly store: Store; readonly drawi
   );
 }
 
-// Where the part starts that has an item in it. The part stays while the item is in it.
+// The start of the part that contains an item. The part does not change while the item is in it.
 function partAround(boxes: number, item: number, start: number): number {
   const last = Math.max(0, boxes - MOST_ITEMS);
   return item >= start && item < start + MOST_ITEMS ? Math.min(start, last) : Math.max(0, Math.min(last, item - MOST_ITEMS / 2));
 }
 
-// A fold may take the focused item away. Then what stands for it, or holds it, has the focus.
+// A fold may remove the focused item. Then the item that represents or contains it gets the focus.
 function useKeptFocus(drawn: Drawn | undefined): RefObject<HTMLUListElement | null> {
   const tree = useRef<HTMLUListElement>(null);
   const focused = document.activeElement;
@@ -111,7 +111,7 @@ function useKeptFocus(drawn: Drawn | undefined): RefObject<HTMLUListElement | nu
   return tree;
 }
 
-// With the groups around the part: they come before it.
+// This includes the groups around the part, which come before it.
 function childrenOf({ visible }: Drawn, isShown: (box: number) => boolean, start: number): ReadonlyMap<number, readonly number[]> {
   const children = new Map<number, number[]>();
   const around = new Set<number>();
