@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, inject, vi } from "vitest";
 import { mount, type MountOptions } from "../src/panel/mount";
 import { writeHash } from "../src/panel/session/host";
 import { serveFixtures, type FixtureRun } from "./fixture";
+import "./kept_workers";
 
 export interface Stage {
   runs: readonly FixtureRun[];

@@ -5,6 +5,7 @@ import { LIGHT } from "../../src/draw/style/theme";
 import { mount } from "../../src/panel/mount";
 import { readHash, writeHash } from "../../src/panel/session/host";
 import { serveFixtures, type FixtureRun } from "../fixture";
+import "../kept_workers";
 import { waitFor } from "../stage";
 
 let runs: readonly FixtureRun[] = [];

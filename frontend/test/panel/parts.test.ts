@@ -3,6 +3,7 @@ import { retained } from "../../fixtures/examples.mjs";
 import { mount } from "../../src/panel/mount";
 import { writeHash } from "../../src/panel/session/host";
 import { serveFixtures, type FixtureRun } from "../fixture";
+import "../kept_workers";
 import { waitFor } from "../stage";
 
 let place: HTMLElement;
