@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pathlib
 from collections.abc import Callable, Iterator
@@ -20,6 +21,21 @@ Serve = Callable[..., str]
 # tests start inherit it. Tensors here are tiny, and their sums must not depend on how many threads
 # an earlier test, or another process, has.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def what_is_there_is_not_collected() -> None:
+    """Leave what exists before a file's tests out of their collections, and of what they count.
+
+    Torch and the tests are half a million objects, through which each ``gc.collect()`` would go.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter end as it does: triton complains of what is not collected."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -95,8 +95,9 @@ class SharedPage:
         session.detach()
 
 
-# TensorBoard's own style sheet asks for its fonts outside of --path_prefix.
-_NOT_OURS = "/font-roboto/"
+# TensorBoard's own style sheet asks for its fonts outside of --path_prefix, and the browser for a picture of
+# the site that TensorBoard's page has and the frame in it, opened alone, has not.
+_NOT_OURS = ("/font-roboto/", "/favicon.ico")
 
 
 class Complaints:
@@ -110,5 +111,5 @@ class Complaints:
 
     def _add_message(self, message: ConsoleMessage) -> None:
         url = message.location.get("url", "")
-        if message.type == "error" and _NOT_OURS not in url:
+        if message.type == "error" and not any(part in url for part in _NOT_OURS):
             self.texts.append(f"{message.text} ({url})")

@@ -48,6 +48,13 @@ class FlowView:
         flow.wait_for_cells()
         return flow
 
+    @classmethod
+    def alone(cls, page: Page, address: str, **state: str) -> FlowView:
+        """Open the view as ``open`` does, without TensorBoard's page around it."""
+        flow = cls(Panel.alone_unawaited(page, address, view="flow", **state))
+        flow.wait_for_cells()
+        return flow
+
     def wait_for_cells(self) -> None:
         """Wait until rows have names and columns have numbers."""
         self.rows().first.wait_for()

@@ -33,9 +33,9 @@ class Item:
 
 
 class Panel:
-    """The Grad Graph tab in one frame of a page."""
+    """The Grad Graph tab: in one frame of TensorBoard's page, or alone."""
 
-    def __init__(self, page: Page, frame: FrameLocator) -> None:
+    def __init__(self, page: Page, frame: FrameLocator | Page) -> None:
         self.page = page
         self.frame = frame
 
@@ -49,9 +49,24 @@ class Panel:
     @classmethod
     def unawaited(cls, page: Page, address: str, **state: str) -> Panel:
         """Open the tab without waiting for a picture."""
-        keys = (f"p.gradgraph.{key}={urllib.parse.quote(value)}" for key, value in state.items())
-        page.goto(f"{address}#{'&'.join(['gradgraph', *keys])}")
+        page.goto(f"{address}#{_hash_of(state)}")
         return cls(page, page.frame_locator(FRAME))
+
+    @classmethod
+    def alone(cls, page: Page, address: str, **state: str) -> Panel:
+        """Open what TensorBoard shows in the tab's frame, without TensorBoard's page around it.
+
+        The server and the files are the same; that page takes more of a processor than the panel.
+        """
+        panel = cls.alone_unawaited(page, address, **state)
+        panel.wait_for_picture()
+        return panel
+
+    @classmethod
+    def alone_unawaited(cls, page: Page, address: str, **state: str) -> Panel:
+        """Open what the tab's frame shows without waiting for a picture."""
+        page.goto(f"{address}data/plugin_entry.html?name=gradgraph#{_hash_of(state)}")
+        return cls(page, page)
 
     @classmethod
     def of_notebook(cls, page: Page) -> Panel:
@@ -153,3 +168,8 @@ class Panel:
         """Poll until ``holds()``; the message of the failure is the panel's text."""
         held = wait_until(holds, PAGE_LIMIT_S, pause=lambda s: self.page.wait_for_timeout(1e3 * s))
         assert held, self.control("panel").inner_text()
+
+
+def _hash_of(state: dict[str, str]) -> str:
+    keys = (f"p.gradgraph.{key}={urllib.parse.quote(value)}" for key, value in state.items())
+    return "&".join(["gradgraph", *keys])

@@ -61,7 +61,7 @@ def wait_for_comparison(panel: Panel, there: str) -> None:
 
 def test_two_runs_by_the_ratio_of_their_gradients(address: str, page):
     wide, deep = plain_norms(deep=False)[STEP], plain_norms(deep=True)[STEP]
-    panel = Panel.open(
+    panel = Panel.alone(
         page, address, run="wide", step=str(STEP), **{"vs.run": "deep", "vs.step": "same"}
     )
     wait_for_comparison(panel, f"deep\nnet\n{STEP}\nbackward")
@@ -99,7 +99,7 @@ def test_two_runs_by_the_ratio_of_their_gradients(address: str, page):
 def test_all_steps_of_two_runs_in_the_heat_map(address: str, page):
     wide, deep = plain_norms(deep=False), plain_norms(deep=True)
     versus = {"vs.run": "deep", "vs.step": "same"}
-    flow = FlowView.open(page, address, run="wide", step=str(STEP), **versus)
+    flow = FlowView.alone(page, address, run="wide", step=str(STEP), **versus)
     flow.panel.control("expand-all").click()
     rows = {name: f"parameter:{name}" for name in SHARED}
     flow.panel.wait_until(lambda: set(rows.values()) <= {*flow.list_keys()})
@@ -130,7 +130,7 @@ def test_all_steps_of_two_runs_in_the_heat_map(address: str, page):
 
 def test_two_steps_of_one_run(address: str, page):
     norms = plain_norms(deep=True)
-    panel = Panel.open(page, address, run="deep", step=str(STEP))
+    panel = Panel.alone(page, address, run="deep", step=str(STEP))
     panel.control("compare").click()
     wait_for_comparison(panel, "deep\nnet\n0\nbackward")
     name = "parameter:trunk.0.weight"
@@ -161,7 +161,7 @@ def read_lines(panel: Panel) -> dict[tuple[str, str], float]:
 
 def test_several_parameters_and_runs_over_each_other(address: str, page):
     norms = {"wide": plain_norms(deep=False), "deep": plain_norms(deep=True)}
-    panel = Panel.open(page, address, run="wide", step=str(STEP), sel=f"parameter:{SHARED[0]}")
+    panel = Panel.alone(page, address, run="wide", step=str(STEP), sel=f"parameter:{SHARED[0]}")
     panel.control("pin").click()
     panel.control("show-charts").click()
     panel.control("find").fill("head.weight")
@@ -189,7 +189,7 @@ def test_several_parameters_and_runs_over_each_other(address: str, page):
 
 
 def test_gradient_along_an_unrolled_loop(address: str, page):
-    panel = Panel.open(page, address, run="unrolled", sel=f"cell#{CALLS // 2}")
+    panel = Panel.alone(page, address, run="unrolled", sel=f"cell#{CALLS // 2}")
     ends = panel.control("profile-ends")
     ends.wait_for()
     values = [float(part) for part in (ends.get_attribute("data-values") or "").split(",")]
@@ -206,7 +206,7 @@ def test_gradient_along_an_unrolled_loop(address: str, page):
 
 
 def test_part_of_each_use_of_a_tied_weight(address: str, page):
-    panel = Panel.open(page, address, run="tied", step="2", sel="parameter:weight")
+    panel = Panel.alone(page, address, run="tied", step="2", sel="parameter:weight")
     key = panel.control("shares-key")
     key.wait_for()
     read = "lines => lines.map(line => Number(line.dataset.value))"

@@ -23,7 +23,7 @@ def fact(panel: Panel, name: str) -> str:
 
 
 def test_row_2_custom_function_has_its_name_and_its_classes_line(address, page):
-    panel = Panel.open(page, address, run="custom_function")
+    panel = Panel.alone(page, address, run="custom_function")
     wait_for_numbers(panel)
     assert panel.items()["/MyReLU.0"].name == "Y_hat · MyReLU"
     panel.select("/MyReLU.0")
@@ -36,7 +36,7 @@ def test_row_2_custom_function_has_its_name_and_its_classes_line(address, page):
 
 
 def test_row_3_card_of_x_adds_up_its_two_shares(address, page):
-    panel = Panel.open(page, address, run="chain_rule")
+    panel = Panel.alone(page, address, run="chain_rule")
     wait_for_numbers(panel)
     card = panel.select("leaf:x")
     shares = card.get_by_test_id("shares")
@@ -55,7 +55,7 @@ ROW_4 = {
 
 
 def test_row_4_leaf_and_retained_are_marked(address, page):
-    panel = Panel.open(page, address, run="leaves")
+    panel = Panel.alone(page, address, run="leaves")
     wait_for_numbers(panel)
     for key, (leaf, retains, gradient) in ROW_4.items():
         item = panel.items()[key]
@@ -80,7 +80,7 @@ ROW_6 = {
 
 
 def test_row_6_values_and_gradients_stand_on_both_drawings(address, page):
-    panel = Panel.open(page, address, run="two_drawings", tag="tensors")
+    panel = Panel.alone(page, address, run="two_drawings", tag="tensors")
     wait_for_numbers(panel)
     drawn = panel.control("direction")
     for direction in ("forward", "backward"):
@@ -96,7 +96,7 @@ def test_row_6_values_and_gradients_stand_on_both_drawings(address, page):
 
 @pytest.mark.parametrize(("of", "orders", "gradient"), [("z", {1}, 12), ("dx", {2}, 6)])
 def test_row_8_second_order_is_drawn_apart(address, page, of: str, orders: set[int], gradient):
-    panel = Panel.open(page, address, run="second_order", tag=f"backward, backward: {of}")
+    panel = Panel.alone(page, address, run="second_order", tag=f"backward, backward: {of}")
     wait_for_numbers(panel)
     items = panel.items()
     assert {item.order for item in items.values() if item.kind == "operation"} == orders
@@ -116,7 +116,7 @@ SEEDS = {
 
 
 def test_row_10_roots_show_the_gradient_that_they_begin_with(address, page):
-    panel = Panel.open(page, address, run="vector_output", tag="two losses")
+    panel = Panel.alone(page, address, run="vector_output", tag="two losses")
     for tag, seeds in SEEDS.items():
         panel.choose_tag(tag)
         panel.wait_until(lambda seeds=seeds: seeds.keys() <= panel.items().keys())
@@ -126,7 +126,7 @@ def test_row_10_roots_show_the_gradient_that_they_begin_with(address, page):
 
 
 def test_row_13_cut_is_a_cut_and_what_lies_behind_it_says_so(address, page):
-    panel = Panel.open(page, address, run="detached")
+    panel = Panel.alone(page, address, run="detached")
     wait_for_numbers(panel)
     cuts = [(edge["source"], edge["target"]) for edge in panel.edges() if edge["cut"] == "true"]
     assert cuts == [("A#0/AddmmBackward0.0", "#0/detach.0")]
@@ -140,7 +140,7 @@ def test_row_13_cut_is_a_cut_and_what_lies_behind_it_says_so(address, page):
 
 
 def test_row_14_versions_of_a_tensor_are_two_nodes_that_name_each_other(address, page):
-    panel = Panel.open(page, address, run="in_place", tag="versions")
+    panel = Panel.alone(page, address, run="in_place", tag="versions")
     wait_for_numbers(panel)
     versions = [key for key, item in panel.items().items() if item.name.startswith("y ")]
     assert versions == ["#0/MulBackward0.0", "#0/MulBackward0.1"]
@@ -150,7 +150,7 @@ def test_row_14_versions_of_a_tensor_are_two_nodes_that_name_each_other(address,
 
 
 def test_row_15_inner_and_outer_gradients_are_told_apart(address, logdir, page):
-    panel = Panel.open(page, address, run="meta_learning", tag="query", step="0")
+    panel = Panel.alone(page, address, run="meta_learning", tag="query", step="0")
     wait_for_numbers(panel)
     orders = {item.name: item.order for item in panel.items().values()}
     assert (orders["inner · mv"], orders["fast_w · sub"]) == (2, 1)
@@ -171,7 +171,7 @@ def test_row_15_inner_and_outer_gradients_are_told_apart(address, logdir, page):
 
 
 def test_two_backward_passes_of_one_graph_are_chosen_between(address, page):
-    panel = Panel.open(page, address, run="linear_fit", tag="retained", **{"pass": "0"})
+    panel = Panel.alone(page, address, run="linear_fit", tag="retained", **{"pass": "0"})
     passes = panel.control("pass")
     assert passes.locator("option").all_inner_texts() == ["1 of 2", "2 of 2"]
     for chosen in ("1", "0"):
@@ -181,7 +181,7 @@ def test_two_backward_passes_of_one_graph_are_chosen_between(address, page):
 
 
 def test_retained_gradients_are_pictures_with_numbers_under_the_pointer(address, logdir, page):
-    panel = Panel.open(page, address, run="digits", step="0", sel="parameter:head.weight")
+    panel = Panel.alone(page, address, run="digits", step="0", sel="parameter:head.weight")
     picture = panel.control("whole-gradient")
     picture.wait_for()
     shown = [picture.get_attribute(f"data-{name}") for name in ("columns", "rows", "nonfinite")]

@@ -98,7 +98,7 @@ def test_cells_have_the_colors_of_the_numbers_in_the_log(
     load_fast, tensorboard_server, logdir, page
 ):
     address = tensorboard_server(logdir, load_fast=load_fast)
-    flow = FlowView.open(page, address, run="training", step="0")
+    flow = FlowView.alone(page, address, run="training", step="0")
     flow.panel.control("expand-all").click()
     flow.panel.wait_until(lambda: "parameter:head.weight" in flow.list_keys())
     logged = Logged(logdir / "training")
@@ -123,7 +123,7 @@ def test_cells_have_the_colors_of_the_numbers_in_the_log(
 
 
 def test_a_closed_module_is_the_greatest_of_what_is_in_it(address, logdir, page):
-    flow = FlowView.open(page, address, run="training", step=str(EXPLODES))
+    flow = FlowView.alone(page, address, run="training", step=str(EXPLODES))
     flow.panel.control("expand-all").click()
     flow.panel.wait_until(lambda: "parameter:head.weight" in flow.list_keys())
     keys = flow.list_keys()
@@ -143,7 +143,7 @@ def test_a_closed_module_is_the_greatest_of_what_is_in_it(address, logdir, page)
 
 
 def test_cursor_and_graph_are_one(address, logdir, page):
-    flow = FlowView.open(page, address, run="training", step="0")
+    flow = FlowView.alone(page, address, run="training", step="0")
     logged = Logged(logdir / "training")
     flow.panel.control("expand-all").click()
     flow.panel.wait_until(lambda: "parameter:body.2.weight" in flow.list_keys())
@@ -181,7 +181,7 @@ def test_cursor_and_graph_are_one(address, logdir, page):
 
 
 def test_the_loss_stands_above_its_steps(address, page):
-    flow = FlowView.open(page, address, run="training", step=str(BREAKS))
+    flow = FlowView.alone(page, address, run="training", step=str(BREAKS))
     scalar = flow.panel.control("scalar")
     flow.panel.wait_until(lambda: scalar.input_value() == "train/loss")
     assert scalar.locator("option").all_inner_texts() == ["lr", "train/loss", "no line"]
@@ -201,7 +201,7 @@ def test_the_loss_stands_above_its_steps(address, page):
 
 
 def test_zoom_and_brush_change_what_is_in_sight(address, page):
-    flow = FlowView.open(page, address, run="training")
+    flow = FlowView.alone(page, address, run="training")
     x, y = flow.middle(10, 2)
     flow.canvas.hover(position={"x": x, "y": y})
     page.mouse.wheel(0, -300)
@@ -222,7 +222,7 @@ def test_zoom_and_brush_change_what_is_in_sight(address, page):
 
 
 def test_the_stages_after_the_backward(address, logdir, page):
-    flow = FlowView.open(page, address, run="training", stage="applied", step="4")
+    flow = FlowView.alone(page, address, run="training", stage="applied", step="4")
     logged = Logged(logdir / "training", "applied")
     assert flow.axis("columns").count == len(logged.steps)
     value = logged.column("parameter:head.bias", "l2_norm")[logged.steps.index(4)]
@@ -237,7 +237,7 @@ def test_the_stages_after_the_backward(address, logdir, page):
 
 
 def test_one_step(address, page):
-    flow = FlowView.open(page, address, run="one")
+    flow = FlowView.alone(page, address, run="one")
     assert flow.axis("columns").count == 1
     assert flow.axis("columns").unit_px <= 120
     assert flow.panel.control("scalar").count() == 0
@@ -250,7 +250,7 @@ def test_one_step(address, page):
 
 
 def test_only_nan(address, page):
-    flow = FlowView.open(page, address, run="nan", step="0")
+    flow = FlowView.alone(page, address, run="nan", step="0")
     flow.panel.control("expand-all").click()
     row = flow.row("parameter:weight")
     row.wait_for()
@@ -260,7 +260,7 @@ def test_only_nan(address, page):
 
 
 def test_no_gradients_at_all(address, page):
-    flow = FlowView.open(page, address, run="none")
+    flow = FlowView.alone(page, address, run="none")
     flow.panel.control("no-gradients").wait_for()
     (color,) = flow.pixels([(0, flow.axis("rows").count - 1)])
     assert color in NONE

@@ -57,7 +57,7 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[pathlib.Path, tb_g
 @pytest.fixture
 def panel(logged, tensorboard_server, page) -> Panel:
     """The panel on it, with numbers and a picture."""
-    panel = Panel.open(page, tensorboard_server(logged[0]), run="net")
+    panel = Panel.alone(page, tensorboard_server(logged[0]), run="net")
     panel.wait_until(lambda: panel.items()[BLOCKS].state == "number")
     panel.wait_until(lambda: bool(panel.control("canvas").get_attribute("data-camera")))
     return panel

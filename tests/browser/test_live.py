@@ -99,7 +99,7 @@ def test_the_heat_map_grows_by_its_new_columns_only(tensorboard_server, training
     training.go_on(6)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    flow = FlowView.open(page, tensorboard_server(tmp_path), step="3")
+    flow = FlowView.alone(page, tensorboard_server(tmp_path), step="3")
     flow.panel.wait_until(lambda: flow.axis("columns").count == 6)
     rows = flow.list_keys()
     asked.clear()
@@ -114,7 +114,7 @@ def test_the_heat_map_grows_by_its_new_columns_only(tensorboard_server, training
 def test_an_empty_log_directory_fills_while_it_is_open(
     tensorboard_server, training, tmp_path, page
 ):
-    panel = Panel.unawaited(page, tensorboard_server(tmp_path))
+    panel = Panel.alone_unawaited(page, tensorboard_server(tmp_path))
     panel.control("empty").wait_for()
     training.go_on(2)
     panel.wait_for_picture()

@@ -33,7 +33,7 @@ def test_chain_rule_shows_every_node_with_its_numbers(
 
 
 def test_edges_into_x_carry_their_own_shares(address, page):
-    panel = Panel.open(page, address, run="chain_rule", dir="backward")
+    panel = Panel.alone(page, address, run="chain_rule", dir="backward")
     panel.wait_until(lambda: "none" not in {edge["grad"] for edge in panel.edges()})
     shares = {
         edge["target"]: float(edge["grad"]) for edge in panel.edges() if edge["source"] == "leaf:x"
@@ -48,7 +48,8 @@ def numbers_of(panel: Panel) -> dict[str, str]:
 
 @pytest.mark.parametrize("load_fast", [True, False])
 def test_slider_changes_the_colors_and_not_the_layout(load_fast, tensorboard_server, logdir, page):
-    panel = Panel.open(page, tensorboard_server(logdir, load_fast=load_fast), run="digits")
+    address = tensorboard_server(logdir, load_fast=load_fast)
+    panel = Panel.alone(page, address, run="digits")
     steps = [record.step for record in read_one_run(logdir / "digits").records]
     panel.wait_until(lambda: "number" in {item.state for item in panel.items().values()})
     numbers = numbers_of(panel)  # of the last step, at which it opens
@@ -70,7 +71,7 @@ def test_slider_changes_the_colors_and_not_the_layout(load_fast, tensorboard_ser
 
 
 def test_direction_turns_the_drawing(address, page):
-    panel = Panel.open(page, address, run="two_drawings", tag="tensors")
+    panel = Panel.alone(page, address, run="two_drawings", tag="tensors")
     before = panel.places()
     now = panel.control("direction").get_attribute("data-value")
     panel.control("direction-forward" if now == "backward" else "direction-backward").click()
@@ -79,7 +80,7 @@ def test_direction_turns_the_drawing(address, page):
 
 
 def test_input_without_gradient_is_drawn_and_leaves_are_told_apart(address, page):
-    panel = Panel.open(page, address, run="two_drawings", tag="tensors")
+    panel = Panel.alone(page, address, run="two_drawings", tag="tensors")
     panel.wait_until(lambda: panel.items()["leaf:w1"].gradient is not None)
     items = panel.items()
     assert items["input:input"].state == "none"
@@ -104,7 +105,7 @@ def test_link_opens_the_same_view(address, page):
 
 
 def test_node_card_draws_the_statistic_over_the_steps(address, logdir, page):
-    panel = Panel.open(page, address, run="digits")
+    panel = Panel.alone(page, address, run="digits")
     card = panel.select("parameter:head.bias")
     chart = card.get_by_test_id("chart")
     chart.wait_for()
@@ -114,8 +115,7 @@ def test_node_card_draws_the_statistic_over_the_steps(address, logdir, page):
 
 
 def test_empty_log_directory_says_which_line_to_add(tensorboard_server, tmp_path, page):
-    page.goto(f"{tensorboard_server(tmp_path)}#gradgraph")
-    empty = Panel(page, page.frame_locator('iframe[src*="name=gradgraph"]')).control("empty")
+    empty = Panel.alone_unawaited(page, tensorboard_server(tmp_path)).control("empty")
     empty.wait_for()
     assert "writer.watch(model" in empty.inner_text()
 

@@ -31,7 +31,7 @@ def write_log(directory: pathlib.Path, run: str) -> None:
 def open_panel(page, address: str, run: str) -> Panel:
     """Open a run and wait for its numbers."""
     page.set_default_timeout(patient_ms(60))
-    panel = Panel.open(page, address, run=run)
+    panel = Panel.alone(page, address, run=run)
     panel.control("panel").get_by_role("treeitem").first.wait_for(state="attached")
     panel.wait_until(lambda: "number" in {item.state for item in panel.items().values()})
     return panel

@@ -14,7 +14,6 @@ from torch.nn import functional
 
 from tests.training.loops import Bare, run_both, state_of
 
-STEPS = 200
 ROOT = pathlib.Path(__file__).parents[3]
 
 Draw = Callable[[], tuple[torch.Tensor, torch.Tensor]]
@@ -55,22 +54,27 @@ def _transformer() -> tuple[nn.Module, Draw]:
     return Transformer(), draw
 
 
+# What differs in a step stays different: 200 of them find only what takes long to come up.
+@pytest.mark.parametrize("steps", [50, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("every_n_steps", [1, 7])
 @pytest.mark.parametrize("make", [_mlp, _digits, _transformer])
-def test_two_hundred_steps(
-    make: Callable[[], tuple[nn.Module, Draw]], every_n_steps: int, tmp_path: pathlib.Path
+def test_many_steps(
+    make: Callable[[], tuple[nn.Module, Draw]],
+    every_n_steps: int,
+    steps: int,
+    tmp_path: pathlib.Path,
 ) -> None:
     def loop(run: Bare) -> Any:
         net, draw = make()
         optimizer = torch.optim.AdamW(net.parameters(), 1e-2)
         run.watch(net, optimizer=optimizer, every_n_steps=every_n_steps, level="op")
         losses = []
-        for step in range(STEPS):
+        for step in range(steps):
             x, y = draw()
             loss = functional.cross_entropy(net(x), y)
             optimizer.zero_grad()
             loss.backward()
-            if step % (STEPS // 2) == 0 and step % every_n_steps == 0:
+            if step % (steps // 2) == 0 and step % every_n_steps == 0:
                 run.note(step, "backward", net)
             nn.utils.clip_grad_norm_(net.parameters(), 1.0)
             optimizer.step()
@@ -79,5 +83,5 @@ def test_two_hundred_steps(
 
     log = run_both(loop, tmp_path)
     recorded = [record.step for record in log.records if record.stage == "backward"]
-    assert recorded == list(range(0, STEPS, every_n_steps))
+    assert recorded == list(range(0, steps, every_n_steps))
     assert len(log.run.graphs) == 1

@@ -229,12 +229,12 @@ def test_forwards_whose_backward_never_comes(level: str, writer: Any) -> None:
         for _ in range(count):
             net(x).argmax(1)
 
-    evaluate(2_000)
+    evaluate(500)
     before, tensors = _live()
-    evaluate(8_000)
+    evaluate(2_000)
     after, tensors_after = _live()
     assert tensors_after <= tensors
-    assert after - before < 1_000
+    assert after - before < 250
     _step(net, optimizer)
     assert watch.failure is None and watch.step == 2
 
