@@ -7,7 +7,10 @@ const idle: KeptWorker[] = [];
 class KeptWorker extends Started {
   private unanswered = 0;
 
-  constructor(private readonly from: string, options?: WorkerOptions) {
+  constructor(
+    private readonly from: string,
+    options?: WorkerOptions,
+  ) {
     super(from, options);
     this.addEventListener("message", ({ data }: MessageEvent<{ readonly kind: string }>) => {
       if (data.kind === "laid") this.unanswered -= 1;

@@ -38,7 +38,7 @@ def fully_sharded_data_parallel_of_the_first_kind(directory: pathlib.Path) -> No
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 writer.watch(model, optimizer=optimizer, every_n_steps=1, level="op", strict=True)
-            assert len(told) == 1 and "of a parameter, or only this process's part" in str(
+            assert len(told) == 1 and "Of a parameter, only this process's part" in str(
                 told[0].message
             )
         for _ in range(2):
