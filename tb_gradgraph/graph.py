@@ -61,6 +61,11 @@ class Slot:
     placement: str = ""  # how its gradient is split over processes; "": it is not
 
     @property
+    def has_shape(self) -> bool:
+        """Return whether shape and type are known; if not, the shape is ``()``."""
+        return self.dtype != UNKNOWN_DTYPE
+
+    @property
     def is_part(self) -> bool:
         """Return whether its numbers cover only a part of the gradient, which this process has."""
         return any(how.rpartition(":")[2] != "R" for how in self.placement.split(",") if how)

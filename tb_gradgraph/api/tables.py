@@ -49,7 +49,7 @@ def _cells(view: TensorView) -> tuple[str, ...]:
     return (
         view.name,
         view.node.operation or view.node.kind,
-        str(list(view.shape)),
+        str(list(view.shape)) if view.slot.has_shape else "",
         view.dtype,
         "leaf" if view.is_leaf else "",
         *("" if number is None else f"{number:.4g}" for number in numbers),

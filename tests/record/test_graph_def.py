@@ -6,7 +6,7 @@ import re
 
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 
-from tb_gradgraph.graph import Graph, Node, Scope
+from tb_gradgraph.graph import UNKNOWN_DTYPE, Graph, Node, Scope, Slot
 from tb_gradgraph.record.exchange.graph_def import (
     dashboard_names,
     encode_run_metadata,
@@ -64,3 +64,15 @@ def test_run_metadata_holds_the_graph():
     metadata = RunMetadata.FromString(encode_run_metadata(make_graph()))
     (function,) = metadata.function_graphs
     assert function.pre_optimization_graph == to_graph_def(make_graph())
+
+
+def test_a_tensor_of_unknown_shape_is_no_scalar():
+    nodes = tuple(
+        Node(dtype, dtype, "operation", "Op", -1, (Slot("", (), dtype, False),), True)
+        for dtype in ("float32", UNKNOWN_DTYPE)
+    )
+    shapes = [
+        node.attr["_output_shapes"].list.shape[0]
+        for node in to_graph_def(Graph(nodes, (), ())).node
+    ]
+    assert [shape.unknown_rank for shape in shapes] == [False, True]

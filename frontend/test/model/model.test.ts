@@ -4,7 +4,7 @@ import { shortenPaths } from "../../src/base/format";
 import { indexText, pictureOf } from "../../src/model/charts/array_picture";
 import { isCut, saysNone, whyNone, wordFor } from "../../src/model/recorded/gradient_flow";
 import { parseGraph } from "../../src/model/recorded/graph";
-import { operationLabel } from "../../src/model/recorded/labels";
+import { hasShape, operationLabel, shapeTextOf } from "../../src/model/recorded/labels";
 import { bytesOf } from "../../src/model/recorded/record";
 import { nearestRecord, type RecordRef } from "../../src/model/recorded/run";
 import { statisticOf } from "../../src/model/recorded/statistics";
@@ -12,7 +12,7 @@ import { FOLD_ABOVE } from "../../src/model/tree/folding";
 import { showGraph } from "../../src/model/visible/collapse";
 import { countBoxes, MOST_BOXES, openUpTo, START_BOXES } from "../../src/model/visible/opening";
 import { computeValues, State, summarizeRows } from "../../src/model/visible/values";
-import { hierarchyOf, recordAt } from "../fixture";
+import { hierarchyOf, recordAt, type FixtureRun } from "../fixture";
 
 const norm = statisticOf("l2_norm")!;
 
@@ -220,6 +220,17 @@ test("operations are named as people write them", () => {
       operationLabel,
     ),
   ).toEqual(["addmm", "native_layer_norm", "t", "MyReLU", "copy", "AccumulateGrad", ""]);
+});
+
+test("a tensor of unknown shape is not called a scalar", () => {
+  const run = chainRule();
+  const texts = (dtype: string): string[] => {
+    const dtypes = run.graph.slots.dtype.map((known: string, row: number) => (row === 0 ? dtype : known));
+    const { graph } = hierarchyOf({ ...run, graph: { ...run.graph, slots: { ...run.graph.slots, dtype: dtypes } } } as FixtureRun);
+    return [String(hasShape(graph, 0)), shapeTextOf(graph, 0), shapeTextOf(graph, 1), shapeTextOf(graph, graph.slotCount)];
+  };
+  expect(texts("float32")).toEqual(["true", "scalar", "scalar", ""]);
+  expect(texts("unknown")).toEqual(["false", "unknown shape", "scalar", ""]);
 });
 
 test("a step that was not recorded leads to the nearest one, the earlier of two", () => {

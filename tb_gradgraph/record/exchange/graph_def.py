@@ -45,7 +45,10 @@ def to_graph_def(graph: Graph) -> GraphDef:
 
 def _attributes(node: Node) -> dict[str, AttrValue]:
     shapes = [
-        TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in slot.shape])
+        TensorShapeProto(
+            dim=[TensorShapeProto.Dim(size=size) for size in slot.shape],
+            unknown_rank=not slot.has_shape,
+        )
         for slot in node.slots
     ]
     texts = {"kind": node.kind, "key": node.key, "source": node.source, "note": node.note}

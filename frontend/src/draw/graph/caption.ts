@@ -1,11 +1,11 @@
 // The text on a box: a title that does not change, and a detail that changes with the step.
 
-import { formatCount, formatNumber, formatShape } from "../../base/format";
+import { formatCount, formatNumber } from "../../base/format";
 import type { Size } from "../../base/geometry";
 import { WHOLE_LIMIT } from "../../base/vocabulary";
 import { isSeed, requiresGrad, saysNone, stopsGradient, wordFor } from "../../model/recorded/gradient_flow";
 import type { Graph } from "../../model/recorded/graph";
-import { kindLabel, nameWithin, operationLabel } from "../../model/recorded/labels";
+import { kindLabel, nameWithin, operationLabel, shapeTextOf } from "../../model/recorded/labels";
 import { elementOf, scalarOf, type RecordedStep, type Whole } from "../../model/recorded/record";
 import { nameOfNode } from "../../model/recorded/titles";
 import type { Hierarchy } from "../../model/tree/hierarchy";
@@ -79,7 +79,7 @@ export function sizeOf(hierarchy: Hierarchy, box: Box): Size {
   const { kind } = hierarchy.graph.columns.nodes;
   if (kind[box.node] === "constant") return { width: clamp(text + 24, 104, 180), height: 34 };
   const slant = kind[box.node] === "operation" ? 24 : 38;
-  const shape = widthOf(shapeText(hierarchy.graph, box.node), DETAIL_FONT) + slant;
+  const shape = widthOf(shapeTextOf(hierarchy.graph, hierarchy.graph.slotOffset[box.node]!), DETAIL_FONT) + slant;
   const least = Math.min(230, Math.max(shape, leastWidth(hierarchy.graph, box.node)));
   return { width: clamp(text + slant, least, 230), height: kind[box.node] === "root" ? 50 : 42 };
 }
@@ -166,7 +166,7 @@ function nodeDetails(graph: Graph, node: number, number: string | undefined, rec
   }
   const [missing, shorter] = missingTexts(graph, node, record);
   if (value !== undefined) texts.push(missing === undefined ? `value ${value}${each(whole?.value)}` : `value ${value}  ${missing}`);
-  return [...texts, missing ?? shapeText(graph, node), ...(shorter === undefined ? [] : [shorter])];
+  return [...texts, missing ?? shapeTextOf(graph, graph.slotOffset[node]!), ...(shorter === undefined ? [] : [shorter])];
 }
 
 // Longest first; empty if nothing is missing.
@@ -189,9 +189,4 @@ export function valueText(value: number, state: State): string | undefined {
   if (state === State.unknown) return "–";
   if (state === State.nonfinite) return "NaN/inf";
   return formatNumber(value);
-}
-
-function shapeText(graph: Graph, node: number): string {
-  const shape = graph.columns.slots.shape[graph.slotOffset[node]!];
-  return shape === undefined ? "" : formatShape(shape);
 }

@@ -1,12 +1,12 @@
 // The input of the painter, in two parts. One changes with the layout, the other with the step.
 // Recoloring makes only the second part again.
 
-import { formatShape } from "../../base/format";
 import { boundsOf, distanceToPath, intersects, type Point, type Rect } from "../../base/geometry";
 import type { NodeKind } from "../../base/vocabulary";
 import type { LaidOut } from "../../layout/laid_out";
 import { isCut, retainsGrad } from "../../model/recorded/gradient_flow";
 import { slotRowOf } from "../../model/recorded/graph";
+import { shapeTextOf } from "../../model/recorded/labels";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { VisibleGraph, VisibleEdge } from "../../model/visible/collapse";
 import { stripOf, type Strip } from "../../model/visible/strip";
@@ -85,7 +85,7 @@ function middleOf(path: readonly Point[]): Point {
 // The shape at the target; chains on the way may have changed it.
 function shapeLabelOf(hierarchy: Hierarchy, { ends }: VisibleEdge): string {
   const { graph } = hierarchy;
-  const shapes = new Set(ends.map((edge) => formatShape(graph.columns.slots.shape[slotRowOf(graph, edge)] ?? [])));
+  const shapes = new Set(ends.map((edge) => shapeTextOf(graph, slotRowOf(graph, edge))));
   return shapes.size === 1 ? [...shapes][0]! : `${ends.length} tensors`;
 }
 

@@ -1,6 +1,8 @@
 // Makes readable names from the names of autograd and of modules.
 
+import { formatShape } from "../../base/format";
 import { KIND_LABELS } from "../../base/vocabulary";
+import type { Graph } from "./graph";
 
 // "AddmmBackward0" -> "addmm"; a custom Function's "MyReLUBackward" keeps its spelling.
 export function operationLabel(operation: string): string {
@@ -37,4 +39,18 @@ export function wordOf(operation: string): string {
     words.set(operation, word);
   }
   return word;
+}
+
+// Of some tensors a watch knows only which function made them.
+const UNKNOWN = "unknown"; // the type of a tensor whose shape is not known either
+
+export function hasShape(graph: Graph, row: number): boolean {
+  return graph.columns.slots.dtype[row] !== UNKNOWN;
+}
+
+// A node without slots has no shape: "".
+export function shapeTextOf(graph: Graph, row: number): string {
+  const shape = graph.columns.slots.shape[row];
+  if (shape === undefined) return "";
+  return hasShape(graph, row) ? formatShape(shape) : "unknown shape";
 }

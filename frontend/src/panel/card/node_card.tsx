@@ -2,11 +2,11 @@
 
 import { useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
-import { formatCount, formatShape, shortenPaths } from "../../base/format";
+import { formatCount, shortenPaths } from "../../base/format";
 import { isComplex, spoken } from "../../model/recorded/complex";
 import { isSeed, stopsGradient, whyNone } from "../../model/recorded/gradient_flow";
 import { edgesOut, type Graph } from "../../model/recorded/graph";
-import { kindLabel, operationLabel } from "../../model/recorded/labels";
+import { hasShape, kindLabel, operationLabel, shapeTextOf } from "../../model/recorded/labels";
 import { currentRecord, numberAt, type RecordedStep } from "../../model/recorded/record";
 import { nameOfNode } from "../../model/recorded/titles";
 import { calledAgain } from "../../model/tree/hierarchy";
@@ -104,8 +104,8 @@ export function factsOf(graph: Graph, node: number, row: number): readonly (read
         ? undefined
         : `${scopes.path[scope] || scopes.module[scope]}${calledAgain(graph, scope) ? `#${scopes.call[scope]}` : ""} (${scopes.module[scope]})`,
     ],
-    ["shape", slots.shape[row] && formatShape(slots.shape[row]!)],
-    ["dtype", slots.dtype[row]],
+    ["shape", shapeTextOf(graph, row) || undefined],
+    ["dtype", hasShape(graph, row) ? slots.dtype[row] : undefined],
     ["order", nodes.order[node] === 1 ? undefined : `${nodes.order[node]}: made while a backward ran with create_graph`],
     ["also named", nodes.aliases[node]?.join(", ")],
     ["source", source && <span title={source}>{shortenPaths(source)}</span>],
@@ -221,7 +221,7 @@ function SlotPicker({
           const row = graph.slotOffset[node]! + i;
           const name = graph.columns.slots.name[row];
           return (
-            <option key={i} value={i}>{`${i}${name ? ` ${name}` : ""} (${formatShape(graph.columns.slots.shape[row] ?? [])})`}</option>
+            <option key={i} value={i}>{`${i}${name ? ` ${name}` : ""} (${shapeTextOf(graph, row)})`}</option>
           );
         })}
       </select>

@@ -1,12 +1,13 @@
 // Describes what is under the pointer.
 
 import type { JSX } from "preact";
-import { formatShape, shortenPaths } from "../../base/format";
+import { shortenPaths } from "../../base/format";
 import type { Size } from "../../base/geometry";
 import { ratioText } from "../../draw/compare/ratio_scale";
 import { valueText } from "../../draw/graph/caption";
 import { relateCells } from "../../model/compare/comparison";
 import { whyNone } from "../../model/recorded/gradient_flow";
+import { hasShape, shapeTextOf } from "../../model/recorded/labels";
 import { titleOf } from "../../model/recorded/titles";
 import { chainAround } from "../../model/tree/hierarchy";
 import { blockAt, cellValues, type Strip } from "../../model/visible/strip";
@@ -59,7 +60,7 @@ function boxLines(store: Store, drawing: Drawing, { box: index, block }: Pointed
   if (box.node >= graph.ownNodes) return [titleOf(graph, box.node), paint.detail];
   const { nodes, slots } = graph.columns;
   const row = graph.slotOffset[box.node]!;
-  const facts = [nodes.operation[box.node], slots.shape[row] && formatShape(slots.shape[row]!), slots.dtype[row]];
+  const facts = [nodes.operation[box.node], shapeTextOf(graph, row), hasShape(graph, row) ? slots.dtype[row] : ""];
   return [
     titleOf(graph, box.node),
     facts.filter((fact) => fact !== undefined && fact !== "").join(" · "),
