@@ -1,1 +1,1 @@
-"""What lines of Python do, read from their bytecode; nothing is run."""
+"""Finds what lines of Python do, from their bytecode; nothing is run."""

@@ -1,4 +1,4 @@
-"""What the arguments of each call are, read from the bytecode before it; nothing is run."""
+"""Find the arguments of each call, from the bytecode before it; nothing is run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tb_gradgraph.autograd.bytecode.line_reading import ByIdentity, breaks_off, 
 from tb_gradgraph.autograd.bytecode.line_values import Line
 from tb_gradgraph.autograd.bytecode.stack_values import Instruction, Value
 
-#: Instructions that may run code, which a line's reading allows for in another way.
+#: Instructions that may run code. The reading of a line handles these in another way.
 _MAY_RUN_CODE = ("LOAD_ATTR", "LOAD_METHOD", "BINARY_", "INPLACE_")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Call:
-    """The arguments of a call that can be looked at when it begins; ``None`` for the others."""
+    """The arguments of a call that can be read when it begins; ``None`` for the others."""
 
     positional: tuple[Value | None, ...]  # without the receiver of a method
     by_keyword: Mapping[str, Value | None]
@@ -24,10 +24,10 @@ class Call:
 
 @functools.lru_cache(maxsize=4096)
 def calls_of(known: ByIdentity) -> Mapping[int, Call]:
-    """Return the calls of a code, by the offset of the instruction that calls.
+    """Return the calls in a code, by the offset of the calling instruction.
 
-    An argument is told if the instructions from where it is put on the stack to the call run
-    one after another, and if the variable, or the attribute of one, is the same until then.
+    An argument is known under two conditions. The instructions from its load to the call run in
+    sequence, and the variable (or its attribute) does not change in between.
     """
     found: dict[int, Call] = {}
     block = _Block()
@@ -42,7 +42,7 @@ def calls_of(known: ByIdentity) -> Mapping[int, Call]:
 
 
 class _Block(Line):
-    """Instructions that run one after another, where variables stand for themselves."""
+    """Instructions that run in sequence."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class _Block(Line):
             self._moves.clear()
         if instruction.opname.startswith("STORE"):
             self._stored.clear()
-            self.stack = [None] * len(self.stack)  # they may be of the variable before
+            self.stack = [None] * len(self.stack)  # they may be the former value of the variable
 
     def take_calls(self) -> Iterator[tuple[Value, Call]]:
         """Yield the call that the last instruction made, if it made one."""
@@ -68,7 +68,7 @@ class _Block(Line):
             yield value, Call(arguments[:count], dict(zip(value.keywords, arguments[count:])))
 
     def _lasting(self, value: Value | None) -> Value | None:
-        """Return an argument if it is still what it was when it was put on the stack."""
+        """Return an argument if it is still the same as when it was loaded."""
         if value is None or value.kind == "variable":
             return value
         if value.kind == "sequence":

@@ -90,7 +90,7 @@ def _read_line(instructions: Sequence[Instruction], first: int) -> Reading | Non
 
 
 def breaks_off(instruction: Instruction) -> bool:
-    """Return whether what comes after ``instruction`` may not run next."""
+    """Return whether the instruction after ``instruction`` may not run next."""
     return (
         instruction.opcode in _HAS_JUMP
         or instruction.opname in _ENDS
@@ -113,7 +113,7 @@ def instructions_of(code: CodeType) -> list[Instruction]:
 
 
 def _argument_of(instruction: dis.Instruction, code: CodeType) -> Any:
-    """Return what an instruction is about; the names of keywords are not looked up in 3.11."""
+    """Return the argument of an instruction. In 3.11 the names of keywords are not looked up."""
     is_names = instruction.opname == "KW_NAMES"
     return code.co_consts[instruction.arg or 0] if is_names else instruction.argval
 

@@ -171,7 +171,7 @@ class Line:
         begin = instruction.offset
         name = text.removesuffix("=")
         if name in ("+", "*") and operands[0] is not None and operands[0].is_number:
-            operands = operands[::-1]  # a tensor's own method does it, with the tensor first
+            operands = operands[::-1]  # a method of the tensor, which is the first operand
         self.stack.append(Value("operator", name, begin, following, operands, in_place))
 
     def _call(self, instruction: Instruction, following: int) -> None:
@@ -199,7 +199,7 @@ class Line:
 
 
 def _given(call: Value) -> Iterator[tuple[Value, int, Value]]:
-    """Yield the arguments of a call, by place, that add something."""
+    """Yield the arguments of a call that are additions, with their places."""
     positional = call.arguments[: len(call.arguments) - len(call.keywords)]
     for place, argument in enumerate(positional):
         if argument is not None and any(True for _ in _operands(argument)):

@@ -1,4 +1,4 @@
-"""What instructions leave on Python's stack, and what a line is known to do."""
+"""The values that instructions leave on Python's stack, and the reading of a line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Value:
 
     @property
     def is_number(self) -> bool:
-        """Return whether it is a number that stands in the code."""
+        """Return whether it is a number literal."""
         return self.kind == "constant" and type(self.constant) in (int, float, bool, complex)
 
 
@@ -56,7 +56,7 @@ class Value:
 class Reading:
     """What certainly happens in a line, if Python continues at ``end``."""
 
-    last: int  # offset of what comes after its instructions, or of a jump or return that ends it
+    last: int  # offset after its instructions, or of a jump or return that ends it
     end: int  # offset of the next line, of a jump's target, or of the return itself
     results: tuple[tuple[str, Value], ...]  # by the variable that holds them at the end
     returned: Value | None

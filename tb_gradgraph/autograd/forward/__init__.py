@@ -1,1 +1,1 @@
-"""What is known about a forward."""
+"""Collects what is known about a forward."""

@@ -15,7 +15,7 @@ from tb_gradgraph.graph import NO_SCOPE, NodeKind, NoGradientReason, Scope
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WhyNone:
-    """Why no gradient can arrive at a tensor: a code, and a sentence for people."""
+    """Why no gradient can arrive at a tensor: a code, and a sentence for the user."""
 
     reason: NoGradientReason = ""
     note: str = ""
@@ -26,7 +26,7 @@ NOT_KNOWN = WhyNone()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NamedTensor:
-    """A tensor and the name that a reader knows it by."""
+    """A tensor and its name for the user."""
 
     name: str
     tensor: torch.Tensor
@@ -39,8 +39,8 @@ class KnownTensor:
     kind: NodeKind
     names: tuple[str, ...]
     scope: int = NO_SCOPE
-    is_owned: bool = True  # by the model; then it is drawn in the model's modules
-    stands_for: torch.Tensor | None = None  # the parameter that it replaces for a while
+    is_owned: bool = True  # by the model; if so, it is drawn in the model's modules
+    stands_for: torch.Tensor | None = None  # the parameter that it temporarily replaces
 
 
 def _nowhere(_sequence_nr: int) -> int:
@@ -49,17 +49,17 @@ def _nowhere(_sequence_nr: int) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Forward:
-    """Scopes, lines, names and values of one forward; empty where nothing was watched.
+    """Scopes, lines, names and values of one forward; empty if nothing was observed.
 
-    Nodes go by the number that ``number_of`` returns. A node that is not of this
-    forward has a number below zero, and is in no table.
+    Nodes are identified by the number that ``number_of`` returns. A node of another forward has a
+    negative number and is in no table.
     """
 
     number_of: Callable[[AutogradNode], int] = sequence_nr
     scopes: Sequence[Scope] = ()
     scope_at: Callable[[int], int] = _nowhere
     lines: Mapping[int, str] = dataclasses.field(default_factory=dict)
-    # Names of operations by number, if a training's own are called differently.
+    # Names of operations by number, if a training uses different ones.
     operations: Mapping[int, str] = dataclasses.field(default_factory=dict)
     names: Mapping[SlotKey, str] = dataclasses.field(default_factory=dict)
     source_names: Mapping[tuple[int, int], str] = dataclasses.field(default_factory=dict)
@@ -80,7 +80,7 @@ class Forward:
     # If no operation was seen: parameters whose module was called, by id, with the line, and
     # whether with gradient.
     called: Mapping[int, tuple[str, bool]] | None = None
-    # Then also: leaves behind what was cut off from gradients, by id, with the cuts.
+    # In that case also: leaves behind tensors that were cut off from gradients, by id, with the cuts.
     taken_off: Mapping[int, Sequence[Cut]] = dataclasses.field(default_factory=dict)
     cut_leaves: Mapping[int, WhyNone] = dataclasses.field(default_factory=dict)  # by id
     feeding: Sequence[

@@ -1,4 +1,4 @@
-"""Module calls that led to nothing differentiated."""
+"""Find module calls whose results were not differentiated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEY = "tb_gradgraph call"
 
 
 class _Mark:
-    """Lives as long as the autograd node that it was put on."""
+    """An object that lives as long as the autograd node that holds it."""
 
     __slots__ = ("__weakref__",)
 
@@ -30,8 +30,8 @@ class EndedCall:
 
     Attributes:
         scopes: The scopes of this call and of the calls in it.
-        numbers: The sequence numbers that were given during it.
-        marks: References that die with the nodes of its output; None if those are not known.
+        numbers: The sequence numbers of the nodes that were made during the call.
+        marks: Weak references that die with the nodes of its output; None if these are unknown.
     """
 
     scopes: range
@@ -40,15 +40,15 @@ class EndedCall:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether its output is gone, as an evaluation's is."""
+        """Return whether its output was freed, like that of an evaluation."""
         return self.marks is not None and all(mark() is None for mark in self.marks)
 
 
 def marks_of(output: Any) -> list[weakref.ref[_Mark]] | None:
     """Mark the autograd nodes of a call's output; return None if it has none.
 
-    Nothing in Python tells whether only autograd still holds a node; but what is in a
-    node's metadata goes with it.
+    Python cannot tell whether only autograd still holds a node. But objects in a node's metadata
+    are freed with it.
     """
     nodes = {
         value.grad_fn
@@ -63,10 +63,10 @@ def marks_of(output: Any) -> list[weakref.ref[_Mark]] | None:
 
 
 def without_idle_calls(forward: Forward, walked: Walk) -> Forward:
-    """Leave out the outermost module calls that led to no node in ``walked``.
+    """Leave out the outermost module calls that made no node in ``walked``.
 
-    The others are counted from 0, so that an evaluation in between does not
-    rename the next call.
+    The other calls are numbered from 0, so that an evaluation in between does not rename the next
+    call.
     """
     outermost: list[int] = []
     for index, scope in enumerate(forward.scopes):

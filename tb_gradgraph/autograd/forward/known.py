@@ -1,4 +1,4 @@
-"""Names of the tensors that a model owns or gets."""
+"""Find names of the tensors that a model owns or gets as inputs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def known_tensors(
 ) -> Mapping[int, KnownTensor]:
     """Return kind and names of parameters, buffers and inputs by ``id`` of the tensor.
 
-    A tied parameter has several names; the first is that of ``named_parameters``.
+    A tied parameter has several names. The first one is that of ``named_parameters``.
     """
     owned: dict[int, tuple[NodeKind, list[str]]] = {}
     for kind, name, tensor in owned_tensors(model):
@@ -63,6 +63,6 @@ def _named_inputs(
 ) -> list[tuple[str, torch.Tensor]]:
     try:
         bound = inspect.signature(unwrapped(model).forward).bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):  # the model's own call will say what is wrong
+    except (TypeError, ValueError):  # the call of the model will raise a better error
         bound = {f"input{nr}": value for nr, value in enumerate(args)} | dict(kwargs)
     return [found for name, value in bound.items() for found in named_tensors(value, name)]

@@ -1,4 +1,4 @@
-"""Tensors inside arguments, outputs and roots, with a name for each."""
+"""Find the tensors in arguments, outputs and roots, and name each of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from tb_gradgraph.autograd.forward.forward import NamedTensor
 from tb_gradgraph.autograd.user_code.stack_frames import variables_of
 
-#: Deeper nesting is not looked into; a list that contains itself would never end.
+#: Deeper nesting is not searched, because a list may contain itself.
 _DEPTH_LIMIT = 16
 
 

@@ -1,4 +1,4 @@
-"""Where tensors without gradient came from, while a forward runs."""
+"""Track where tensors without gradient came from, while a forward runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 )
 from tb_gradgraph.autograd.torch_internals.tensor_classes import small_copy
 
-#: A tensor with gradient, known by what made it: (sequence number, output number).
+#: A tensor with gradient, identified by its node: (sequence number, output number).
 SlotKey = tuple[int, int]
 #: Where a tensor came from: a slot of the autograd graph, a leaf by id, or a traced source.
 Origin = tuple[str, int, int]
@@ -37,7 +37,7 @@ class TracedTensor:
 
 @dataclasses.dataclass(slots=True)
 class TracedSource:
-    """A forward operation whose outputs need no gradient, or ("" as operation) a given tensor."""
+    """A forward operation whose outputs need no gradient, or a tensor from outside (operation "")."""
 
     operation: str
     scope: int
@@ -47,7 +47,7 @@ class TracedSource:
 
 
 class Cut(NamedTuple):
-    """A tensor that is used on without gradient."""
+    """A tensor that was cut off from gradients and then used."""
 
     number: int  # the number of the node that made it
     operation: str
@@ -55,24 +55,24 @@ class Cut(NamedTuple):
 
 
 class Origins:
-    """Knows the origin of every tensor that an operation got or made.
+    """Stores the origin of every tensor that an operation got or made.
 
-    A tensor is recognized as the same object, or by its memory (autograd hands out
-    views as separate objects). Tensors are not kept, but the identity of their
-    memory is reserved, so that reused memory is not taken for the old one.
+    A tensor is recognized as the same object, or by its memory (autograd returns views as separate
+    objects). Tensors are not kept alive, but the identity of their memory is reserved, so that
+    reused memory is not mistaken for the old one.
     """
 
     def __init__(self) -> None:
         self.sources: list[TracedSource] = []
         self.of_leaves: dict[int, Origin] = {}  # by the leaf's id
-        self.cuts: dict[int, AutogradNode] = {}  # nodes whose output is used on without gradient
+        self.cuts: dict[int, AutogradNode] = {}  # nodes whose output was cut off and then used
         self.seen: dict[int, str] = {}  # where each leaf and given tensor was first used, by id
         self.line = ""  # where the running operation is
         self._by_id: dict[int, tuple[weakref.ref[torch.Tensor], Origin]] = {}
         self._by_storage: dict[int, tuple[StorageRef, Origin]] = {}
 
     def of(self, tensor: torch.Tensor, scope: int) -> Origin:
-        """Return an argument's origin; one never seen before is noted as given in ``scope``."""
+        """Return an argument's origin. A tensor not seen before is noted as an input of ``scope``."""
         if tensor.requires_grad:
             node = tensor.grad_fn
             if node is not None:
@@ -82,16 +82,16 @@ class Origins:
             if not tensor._is_view():
                 self.seen.setdefault(id(tensor), self.line)
                 return ("leaf", id(tensor), 0)
-            # A view of a leaf made under no_grad claims to require grad, but has none.
+            # A view of a leaf that was made under no_grad claims to require grad but gets no gradient.
         return self.known(tensor) or self._given(tensor, scope)
 
     def known_object(self, tensor: torch.Tensor) -> Origin | None:
-        """Return the origin of exactly this tensor, ``None`` if it was not seen yet."""
+        """Return the origin of exactly this tensor object; ``None`` if it was not seen yet."""
         found = self._by_id.get(id(tensor))
         return found[1] if found is not None and found[0]() is tensor else None
 
     def known(self, tensor: torch.Tensor) -> Origin | None:
-        """Return the origin of a tensor without gradient, ``None`` if it has not been seen."""
+        """Return the origin of a tensor without gradient; ``None`` if it was not seen."""
         found = self.known_object(tensor)
         if found is not None:
             return found
@@ -120,19 +120,19 @@ class Origins:
             self._by_storage[storage.cdata] = (storage, origin)
 
     def close(self) -> None:
-        """Let go of every tensor's identity; the sources stay."""
+        """Release the identities of all tensors; the sources stay."""
         self._by_id.clear()
         self._by_storage.clear()
 
     def note_leaf(self, leaf: torch.Tensor) -> None:
-        """Note where a tensor came from that was made to require grad afterwards."""
+        """Note the origin of a tensor that was made to require grad afterwards."""
         self.seen.setdefault(id(leaf), self.line)
         found = self._by_id.get(id(leaf))
         if found is not None and found[0]() is leaf and not self._is_given(found[1]):
             self.of_leaves.setdefault(id(leaf), found[1])
 
     def _is_given(self, origin: Origin) -> bool:
-        """Return whether a tensor is from outside, such as a parameter that was frozen for a while."""
+        """Return whether a tensor is from outside, such as a parameter that was temporarily frozen."""
         kind, index, _ = origin
         return kind == "source" and not self.sources[index].operation
 
@@ -145,9 +145,9 @@ class Origins:
 
 
 def traced(tensor: torch.Tensor, copies: bool = True) -> TracedTensor:
-    """Describe a tensor without gradient, with a copy if it is small and copies are made."""
+    """Describe a tensor without gradient, with a copy if it is small and copies are allowed."""
     dtype = dtype_name(tensor.dtype)
-    if is_lazy(tensor):  # it has no shape, and asking for one raises
+    if is_lazy(tensor):  # it has no shape, and reading one raises
         return TracedTensor(id(tensor), (), dtype, None)
     value = small_copy(tensor) if copies else None
     return TracedTensor(id(tensor), shape_of(tensor), dtype, value)

@@ -1,4 +1,4 @@
-"""What torch's schemas say of its functions: whether they give a tensor, how arguments are called."""
+"""Look up torch's schemas of functions: whether they return a tensor, and the names of arguments."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _TENSORS = frozenset(("Tensor", "Optional[Tensor]", "List[Tensor]", "List[Option
 
 @functools.lru_cache(maxsize=4096)
 def word_of(kind: str) -> str:
-    """Return torch's word for a kind of node: ``index_add`` for ``IndexAddBackward0``."""
+    """Return torch's name for a kind of node: ``index_add`` for ``IndexAddBackward0``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", _BACKWARD.sub("", kind)).lower()
 
 
 @functools.lru_cache(maxsize=4096)
 def schemas_of(name: str) -> tuple[Any, ...]:
-    """Return the schemas of torch's function ``name``; none if it has none of that name."""
+    """Return the schemas of torch's function ``name``; none if there is no such function."""
     packet = getattr(torch.ops.aten, name, None)
     overloads = packet.overloads() if hasattr(packet, "overloads") else ()
     return tuple(getattr(packet, overload)._schema for overload in overloads)
@@ -28,10 +28,10 @@ def schemas_of(name: str) -> tuple[Any, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def gives_tensor(name: str, is_method: bool) -> bool:
-    """Return whether what Python calls as ``name`` gives one tensor, whatever it is given.
+    """Return whether the function ``name`` always returns one tensor, for any arguments.
 
-    Of the overloads with the name those count that Python can call: with a tensor, or those
-    that make one. Others (``log`` of a number) are of TorchScript.
+    Only overloads that Python can call count: those that take a tensor, or make one. Others
+    (``log`` of a number) belong to TorchScript.
     """
     schemas = [each for each in schemas_of(name) if _is_called(each, is_method)]
     return bool(schemas) and all(_gives(each) == ["Tensor"] for each in schemas)
@@ -39,9 +39,9 @@ def gives_tensor(name: str, is_method: bool) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def parameters_of(name: str) -> tuple[str, ...]:
-    """Return how the positional arguments of a function that take tensors are called.
+    """Return the names of a function's positional arguments that take tensors.
 
-    An argument that takes no tensor, or that has several names, is "".
+    The name is "" for an argument that takes no tensor, or that has different names.
     """
     schemas = [each for each in schemas_of(name) if _is_called(each, False)]
     places: list[set[str]] = []

@@ -1,4 +1,4 @@
-"""Tensors without gradient that were seen while a forward ran, described before they go."""
+"""Describe tensors without gradient while a forward runs, before they are freed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tb_gradgraph.autograd.torch_internals.engine import viewed
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeenTensor:
-    """What is known about a tensor without gradient, which is not kept."""
+    """What is known about a tensor without gradient, which is not kept alive."""
 
     described: TracedTensor
     origin: Origin | None  # what made it, if that was seen
@@ -22,7 +22,7 @@ class SeenTensor:
     viewed: weakref.ref[torch.Tensor]
 
     def tensor(self) -> torch.Tensor | None:
-        """Return the tensor if it lives and still needs no gradient; else what it was a view of."""
+        """Return the tensor if it is alive and still needs no gradient, or else the base of the view."""
         for place in (self.itself, self.viewed):
             found = place()
             if found is not None and not found.requires_grad:
@@ -53,11 +53,11 @@ class SeenTensors:
         return known
 
     def forget(self) -> None:
-        """Begin anew: from now on other numbers tell what made the tensors."""
+        """Reset: from now on, tensors are made by operations with other numbers."""
         self._seen.clear()
 
     def release(self) -> None:
-        """Let go of the callback, which holds this object."""
+        """Release the callback, which holds this object."""
         self.forget()
         self._origin_of = _unknown
 

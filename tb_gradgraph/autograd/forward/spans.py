@@ -1,4 +1,4 @@
-"""Which module call an autograd node was made in."""
+"""Find the module call in which an autograd node was made."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tb_gradgraph.graph import NO_SCOPE, Scope
 class ModuleSpans:
     """Follow module calls on this thread while the ``with`` block runs.
 
-    Global forward hooks note the sequence number at which a call begins and ends; a
-    node belongs to the call that was innermost when it got its number. Nothing is
-    put on the user's modules.
+    Global forward hooks note the sequence numbers at which a call begins and ends. A node belongs
+    to the innermost call that was running when it got its number. No hooks are put on the user's
+    modules.
     """
 
     def __init__(self, names: Mapping[int, str]) -> None:
-        """Prepare to name modules by ``id`` from ``names``; others get the name of their class."""
+        """Prepare; ``names`` gives the names of modules by ``id``. Others get the name of their class."""
         self.current = NO_SCOPE
         self._scopes: list[Scope] = []
         self._begun: list[tuple[int, int, type]] = []  # module, outer scope, class: not entered yet
@@ -65,7 +65,7 @@ class ModuleSpans:
         return self._scopes
 
     def scope_at(self, sequence_nr: int) -> int:
-        """Return the scope that was innermost when ``sequence_nr`` was given out."""
+        """Return the scope that was innermost when a node got ``sequence_nr``."""
         return self._owners[bisect.bisect_right(self._starts, sequence_nr) - 1]
 
     def _enter(self, module: torch.nn.Module, _inputs: object) -> None:
@@ -83,7 +83,7 @@ class ModuleSpans:
         self._switch(len(self._scopes) + len(self._begun) - 1)
 
     def _end(self, module: torch.nn.Module) -> None:
-        while self._stack:  # a call that raised may have left its submodules open
+        while self._stack:  # if a call raised, its submodules may still be open
             identity, before = self._stack.pop()
             self._switch(before)
             if identity == id(module):

@@ -1,4 +1,4 @@
-"""What the forward did, operation by operation: lines, names, values, inputs without gradient."""
+"""Trace a forward operation by operation: lines, names, values, inputs without gradient."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from tb_gradgraph.autograd.torch_internals.tensor_classes import is_small
 from tb_gradgraph.autograd.user_code.functions import RunningFunction, running_function
 from tb_gradgraph.autograd.user_code.stack_frames import source_line, user_call
 
-#: Operations that only wrap a tensor: their result is the tensor they were given.
+#: Operations that only wrap a tensor: their result is their argument.
 _TRANSPARENT = frozenset({"lift_fresh", "lift", "alias"})
 
 
 class ForwardTrace(DispatchMode):
-    """Watch every operation of a forward on this thread while the ``with`` block runs.
+    """Observes every operation of a forward on this thread while the ``with`` block runs.
 
-    It sees operations below autograd, as they are executed, and changes none. It keeps
-    names, lines, copies of small tensors, and the autograd nodes of what is used on
-    without gradient; no other tensor outlives its use because of the trace.
+    It sees operations below autograd, as they are executed, and changes none. It keeps names,
+    lines, copies of small tensors, and the autograd nodes of tensors that were cut off and then
+    used. It keeps no other tensor alive.
     """
 
     def __init__(self, spans: ModuleSpans, outermost: FrameType | None) -> None:
-        """Prepare; the variables of ``outermost``, from which the forward is run, are not read."""
+        """Prepare. The variables of ``outermost``, which runs the forward, are not read."""
         super().__init__()
         self.origins = Origins()
         self.lines: dict[int, str] = {}  # by sequence number
-        self.second_order: set[int] = set()  # numbers given out while a backward ran
+        self.second_order: set[int] = set()  # numbers of nodes that were made while a backward ran
         self.untracked_inputs: dict[int, list[tuple[int, Origin]]] = {}  # by sequence number
         self.hidden_leaves: dict[int, dict[int, torch.Tensor]] = {}  # by sequence number, by id
         self.made: dict[SlotKey, torch.Tensor] = {}  # values as the operation returned them
@@ -56,11 +56,11 @@ class ForwardTrace(DispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Say no, because torch would import its compiler (2 s) to keep it off this method."""
+        """Return False. Otherwise torch would import its compiler (2 s) to exclude this method from it."""
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run the operation unchanged, then note it."""
+        """Run the operation unchanged, and then note it."""
         result = func(*args, **(kwargs or {}))
         if threading.get_ident() == self._thread:
             try:
@@ -70,12 +70,12 @@ class ForwardTrace(DispatchMode):
         return result
 
     def resume(self) -> None:
-        """Go on after a pause: what was made meanwhile does not belong to the next operation."""
+        """Continue after a pause. Nodes that were made meanwhile do not belong to the next operation."""
         self._next = next_sequence_nr()
         self._function = None
 
     def leave(self) -> None:
-        """End the ``with`` block, if it is on, out of turn: another mode may have begun since."""
+        """End the ``with`` block early, if it is active; another mode may have begun since."""
         if self not in modes._get_current_dispatch_mode_stack():
             return
         above = []
@@ -83,13 +83,13 @@ class ForwardTrace(DispatchMode):
             above.append(top)
             DispatchMode.__exit__(
                 top, None, None, None
-            )  # in turn, because each keeps what was there before
+            )  # in order, because each stores the previous state
         self.__exit__(None, None, None)
         for mode in reversed(above):
             DispatchMode.__enter__(mode)
 
     def forget(self, numbers: range, sources: range) -> None:
-        """Let go of notes made while ``numbers`` were given out, and of the values of ``sources``."""
+        """Drop the notes on nodes with ``numbers``, and the values of ``sources``."""
         for table in (self.lines, self.untracked_inputs, self.hidden_leaves, self.origins.cuts):
             for number in numbers:
                 table.pop(number, None)
@@ -101,14 +101,14 @@ class ForwardTrace(DispatchMode):
                 output.value = None
 
     def close(self) -> None:
-        """Let go of the frames and tensors that were looked at; what was noted stays."""
+        """Release frames and tensors. The notes stay."""
         self._function = None
         self._line = (None, -1, "")
         self.names.close()
         self.origins.close()
 
     def _leave_out(self, func: Any, error: Exception) -> None:
-        """Go on without one operation, whose autograd node is drawn in any case."""
+        """Skip one operation, whose autograd node is still drawn."""
         self._function = None
         if not self._has_warned:
             self._has_warned = True
@@ -139,7 +139,7 @@ class ForwardTrace(DispatchMode):
             self.second_order.update(range(first, number + 1))
         if torch.is_grad_enabled():
             self._note_made(number, arguments, result)
-        else:  # the first operation in a torch.autograd.Function, which has the number
+        else:  # the first operation in a torch.autograd.Function, which gets the number
             self._note_function(number, arguments)
             self._note_source(func, arguments, result, line)
 
@@ -160,7 +160,7 @@ class ForwardTrace(DispatchMode):
 
     def _note_function(self, number: int, arguments: tuple[Any, ...]) -> None:
         function = self._function = running_function(number)
-        if function is None:  # from C++: at best its first operation's arguments are its own
+        if function is None:  # from C++: its first operation may have its arguments
             self._note_inputs(number, arguments)
         else:
             self.lines[number] = source_line(function.caller)
@@ -168,7 +168,7 @@ class ForwardTrace(DispatchMode):
             self._note_inside(function, arguments)
 
     def _note_inside(self, function: RunningFunction, arguments: tuple[Any, ...]) -> None:
-        """Note leaves that a Function uses without having them as arguments, as checkpoints do."""
+        """Note leaves that a Function, such as a checkpoint, uses without having them as arguments."""
         if not function.is_running_in(sys._getframe(1)):
             self._function = None
             return
@@ -213,7 +213,8 @@ class ForwardTrace(DispatchMode):
     def _is_transparent(self, name: str, given: Origin, line: str) -> bool:
         """Return whether an operation's result counts as the same tensor as its argument.
 
-        Before torch 2.7 a ``detach`` shows as two, the second one of the first one's result.
+        Before torch 2.7 a ``detach`` appears twice; the second one is applied to the result of the
+        first.
         """
         source = self.origins.sources[given[1]]
         is_second = name == "detach" and (source.operation, source.source) == (name, line)
@@ -221,7 +222,7 @@ class ForwardTrace(DispatchMode):
 
 
 def _reads_no_elements(operation: str) -> bool:
-    """Return whether an operation takes only shape and type from a tensor: ``zeros_like``, ``new_ones``."""
+    """Return whether an operation uses only shape and type of a tensor: ``zeros_like``, ``new_ones``."""
     return operation.endswith("_like") or operation.startswith("new_")
 
 

@@ -1,4 +1,4 @@
-"""What is known of a forward that we traced."""
+"""Collect what is known about a forward that we traced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_gradgraph.autograd.torch_internals.engine import HAS_NUMBERS, next_seque
 
 
 def number_from(first: int) -> Callable[[AutogradNode], int]:
-    """Return what numbers the nodes made on this thread from ``first`` until now; others get -1."""
+    """Return a function that numbers nodes made on this thread since ``first``; others get -1."""
     end = next_sequence_nr()
 
     def number_of(node: AutogradNode) -> int:

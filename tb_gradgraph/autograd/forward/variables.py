@@ -1,4 +1,4 @@
-"""Names of the variables that held a tensor while a forward ran."""
+"""Find the names of variables that held a tensor while a forward ran."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_gradgraph.autograd.torch_internals.engine import sequence_nr
 from tb_gradgraph.autograd.torch_internals.tensor_classes import small_copy
 from tb_gradgraph.autograd.user_code.stack_frames import is_users, tensors_of, variables_of
 
-#: Frames of these are not held: a generator thrown away unfinished has no variables left to read.
+#: Frames with these flags are not held, because an unfinished generator loses its variables when it is freed.
 _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -24,7 +24,7 @@ class FoundNames:
     """The best name found so far for each tensor that a variable held."""
 
     def __init__(self, origin_of: Callable[[torch.Tensor], Origin | None]) -> None:
-        """Prepare; ``origin_of`` tells the origin of a tensor without gradient, if it is known."""
+        """Prepare; ``origin_of`` returns the origin of a tensor without gradient, if it is known."""
         self._origin_of = origin_of
         self._names: dict[SlotKey, tuple[int, str]] = {}  # rank (0 best) and name
         self._source_names: dict[SlotKey, tuple[int, str]] = {}
@@ -32,7 +32,7 @@ class FoundNames:
         self._code: dict[int, CodeType] = {}
 
     def made_in(self, number: int, code: CodeType) -> None:
-        """Note in whose code a node was made, because names from there are preferred."""
+        """Note the code that made a node, because names from there are preferred."""
         self._code[number] = code
 
     def found(self) -> dict[SlotKey, str]:
@@ -48,7 +48,7 @@ class FoundNames:
         return {key: name for key, (alive, name) in self._leaf_names.items() if alive() is not None}
 
     def forget_sources(self) -> None:
-        """Let go of the names of traced sources, whose numbers mean others from now on."""
+        """Drop the names of traced sources, because their numbers are reused from now on."""
         self._source_names.clear()
 
     def offer(self, name: str, tensor: torch.Tensor, code: CodeType) -> None:
@@ -70,13 +70,12 @@ class FoundNames:
 
 
 class VariableNames(FoundNames):
-    """Reads the variables of the user's frames at every operation, and once more when the frames end.
+    """Reads the variables of the user's frames at every operation, and again when the frames end.
 
-    A held frame keeps its variables after it has returned. So the user's frames on the
-    stack are held until the next operation, or ``close``, finds them gone, and then
-    their last variables are read: otherwise the final ``y = x * w`` before ``return y``
-    would have no name. Names are read, never inferred. Frames that call the whole
-    forward are not looked at.
+    A frame that is held keeps its variables after it has returned. Therefore the user's frames on
+    the stack are held. When the next operation, or ``close``, finds that one has returned, its last
+    variables are read. Otherwise a final ``y = x * w`` before ``return y`` would have no name.
+    Names are read, never inferred. Frames that call the whole forward are not read.
     """
 
     def __init__(
@@ -85,8 +84,9 @@ class VariableNames(FoundNames):
         """Prepare to read frames entered from ``outermost``.
 
         Args:
-            outermost: Where the user asked for the capture; ``None`` if not from the user's code.
-            origin_of: Where a tensor without gradient came from, if that is known.
+            outermost: The user's frame that called us; ``None`` if we were not called by the user's
+                code.
+            origin_of: Returns the origin of a tensor without gradient, if it is known.
         """
         super().__init__(origin_of)
         self._outermost = outermost
@@ -97,8 +97,8 @@ class VariableNames(FoundNames):
 
         Args:
             frame: The user's frame.
-            called: What it is calling, if that is Python: torch's code. During one and the same
-            call the frame's variables cannot change.
+            called: The frame of torch's code that it is calling, if there is one. During one call
+                the variables of the user's frame cannot change.
         """
         held = self._held
         if not held or held[-1].frame is not frame:
@@ -111,11 +111,11 @@ class VariableNames(FoundNames):
             self._look(_HeldFrame(frame))
 
     def close(self) -> None:
-        """Read the last variables of the last frames, and let go of them."""
+        """Read the last variables of the last frames, and release them."""
         self._release(0)
 
     def _move_to(self, frame: FrameType) -> None:
-        """Release the frames that have ended, hold those entered since."""
+        """Release the frames that have ended, and hold those that were entered since."""
         depths = {id(held.frame): depth for depth, held in enumerate(self._held, 1)}
         entered = []
         at: FrameType | None = frame
@@ -126,18 +126,18 @@ class VariableNames(FoundNames):
         depth = depths.get(id(at), 0)
         self._release(depth)
         self._held += reversed(entered)
-        for held in self._held[max(depth - 1, 0) : -1]:  # they wait for the innermost
+        for held in self._held[max(depth - 1, 0) : -1]:  # they wait for the innermost one
             self._look(held)
 
     def _release(self, depth: int) -> None:
-        """Read the frames held below ``depth`` one last time, the innermost first."""
+        """Read the frames that are held below ``depth`` for the last time, the innermost first."""
         while len(self._held) > depth:
             self._look(self._held.pop())
 
     def _look(self, held: _HeldFrame) -> None:
         seen = held.seen
         for name, tensor in tensors_of(held.frame):
-            # An operation in place changes only the version; a tensor without gradient may have none.
+            # An in-place operation changes only the version. A tensor without gradient may have no version.
             state = (id(tensor), tensor._version if tensor.requires_grad else -1)
             if seen.get(name) != state:
                 seen[name] = state
@@ -145,7 +145,7 @@ class VariableNames(FoundNames):
 
 
 class _HeldFrame:
-    """A frame, what it called when last read, and the tensors (with versions) that it had."""
+    """A frame, what it was calling when it was last read, and its tensors with their versions."""
 
     __slots__ = ("called", "frame", "seen")
 

@@ -1,1 +1,1 @@
-"""Which tensors without gradient operations used, as running lines and calls show it."""
+"""Finds the tensors without gradient that operations used, from running lines and calls."""

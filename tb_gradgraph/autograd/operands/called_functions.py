@@ -1,4 +1,4 @@
-"""Which tensors without gradient functions were called with, by the nodes that the calls made."""
+"""Find the tensors without gradient with which functions were called, for the nodes of the calls."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ Argument = tuple[str, SeenTensor]
 #: Returns the variables of a frame.
 Read = Callable[[FrameType], Mapping[str, Any]]
 _NOTHING_KNOWN = Call((), {})
-#: Arguments that a function hands on to a node with another name, and how they are called there:
-#: unfused attention adds its mask, a GRU's cell subtracts the new gate from its old state, once.
+#: Arguments that a function passes on to a node with another name, and their names there. For
+#: example, unfused attention adds its mask, and a GRU cell subtracts the new gate from its old
+#: state.
 _HANDED_ON = {
     "scaled_dot_product_attention": {"attn_mask": ("add", "other")},
     "gru_cell": {"hx": ("sub", "self")},
@@ -38,20 +39,21 @@ _HANDED_ON = {
 
 @dataclasses.dataclass(slots=True)
 class _Called:
-    """A call of a function of torch that is running, or that made nodes."""
+    """A running or ended call of a function of torch."""
 
     name: str
-    at: int  # the offset of the instruction that calls
+    at: int  # the offset of the calling instruction
     numbers: range  # of the nodes that it made
     given: list[Argument]
 
 
 class CalledFunctions:
-    """Notes what functions of torch, and custom Functions, are given without gradient.
+    """Notes the arguments without gradient of functions of torch and of custom Functions.
 
-    The nodes of a call are those numbered between its begin and its end, if no code of the
-    user's ran within. A node is given the arguments only if it has the function's name and no
-    other node of the call may be meant. Tensors are described and not kept.
+    The nodes of a call are those that got numbers between its start and its end, if no code of the
+    user ran within it. The arguments are assigned to a node only if it has the name of the
+    function, and if no other node of the call could be meant. Tensors are described and not kept
+    alive.
     """
 
     def __init__(self, seen: SeenTensors) -> None:
@@ -61,7 +63,7 @@ class CalledFunctions:
         self._functions: dict[int, tuple[CodeType, list[SeenTensor]]] = {}  # by number
 
     def begin(self, frame: FrameType, call: TorchCall, read: Read) -> None:
-        """Hear that ``frame`` is about to make a call; ``read`` returns its variables."""
+        """Handle a call that ``frame`` is about to make; ``read`` returns its variables."""
         self._running.pop(id(frame), None)
         if not schemas_of(call.name) or not torch.is_grad_enabled():
             return
@@ -78,7 +80,7 @@ class CalledFunctions:
             self._running[id(frame)] = _Called(call.name, frame.f_lasti, range(begin, begin), given)
 
     def end(self, frame: FrameType) -> None:
-        """Hear that a call has returned to ``frame``."""
+        """Handle a call that has returned to ``frame``."""
         called = self._running.pop(id(frame), None)
         if called is not None and called.at == frame.f_lasti:
             called.numbers = range(called.numbers.start, next_sequence_nr())
@@ -86,9 +88,9 @@ class CalledFunctions:
                 self._called.append(called)
 
     def enter(self, frame: FrameType, read: Read, is_new: bool) -> None:
-        """Hear the user's code in ``frame`` begin; ``is_new`` if a node was made just before.
+        """Handle the start of the user's code in ``frame``; ``is_new``: a node was made just before.
 
-        Calls of torch's that are running may then make other nodes than their own.
+        After that, running calls of torch may include nodes that are not their own.
         """
         self._running.clear()
         number = next_sequence_nr() - 1
@@ -99,7 +101,7 @@ class CalledFunctions:
         self._functions[number] = (frame.f_code, seen)
 
     def given(self, nodes: Sequence[AutogradNode]) -> Mapping[int, list[Argument]]:
-        """Return the arguments of each of ``nodes``, which are all that matter, by number."""
+        """Return the arguments of each of ``nodes``, by number. All other nodes are ignored."""
         found: dict[int, list[Argument]] = {}
         by_number = {sequence_nr(node): node for node in nodes if node.next_functions}
         for number, (code, seen) in self._functions.items():
@@ -114,7 +116,7 @@ class CalledFunctions:
         return found
 
     def forget(self, numbers: range) -> None:
-        """Forget what nodes were given."""
+        """Forget the arguments of nodes."""
         for number in self._functions.keys() & set(numbers):
             del self._functions[number]
         self._called = [each for each in self._called if each.numbers.start not in numbers]
@@ -138,13 +140,13 @@ def _share(called: _Called, made: Iterable[AutogradNode]) -> Iterator[tuple[int,
 
 
 def _has_constant(node: AutogradNode, seen: SeenTensor) -> bool:
-    """Return whether a node can have ``seen`` as operand: of a mask of booleans another is made."""
+    """Return whether ``seen`` can be an operand of a node. A boolean mask is converted first."""
     sources = [source for source, _ in node.next_functions]
     return sources.count(None) == 1 and seen.described.dtype != "bool"
 
 
 def tensors_given(frame: FrameType, call: TorchCall, read: Read) -> list[torch.Tensor]:
-    """Return the plain tensors that the call which ``frame`` is about to make is known to get."""
+    """Return the plain tensors that are known arguments of the call that ``frame`` is about to make."""
     site = calls_of(ByIdentity(frame.f_code)).get(frame.f_lasti, _NOTHING_KNOWN)
     given = (each for _, each in _arguments(call, site, lambda: read(frame)))
     return [each for each in given if type(each) in PLAIN]
@@ -153,7 +155,7 @@ def tensors_given(frame: FrameType, call: TorchCall, read: Read) -> list[torch.T
 def _arguments(
     call: TorchCall, site: Call, read: Callable[[], Mapping[str, Any]]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield what a call is given, as far as known, with torch's names."""
+    """Yield the known arguments of a call, with torch's names."""
     names = parameters_of(call.name)
     if call.receiver is not None:
         yield names[0] if names else "", call.receiver

@@ -1,4 +1,4 @@
-"""What a line that has run left, and the operands of the nodes that made it."""
+"""Find the results of a line that has run, and the operands of the nodes that made them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tb_gradgraph.autograd.user_code.module_attributes import looks_up_plainly
 
 #: An operand: its place among the node's inputs, and the tensor or its maker.
 Operand = tuple[int, "SeenTensor | Origin"]
-#: What each operator makes of plain tensors.
+#: The nodes that each operator makes from plain tensors.
 _NODES = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "@": "Mm", "**": "Pow"}
 
 
@@ -32,12 +32,12 @@ class RunningLine:
     first: int  # the number of the first node that it may make
     early: dict[Value, SeenTensor]
     entered: list[int]  # offsets of instructions that called the user's code
-    made: list[MadeByCall]  # calls' results without gradient
+    made: list[MadeByCall]  # results of calls, without gradient
 
 
 @dataclasses.dataclass(slots=True)
 class MadeByCall:
-    """What a call at an offset made; a function of torch did only if no code of the user's ran."""
+    """The result of a call at an offset. For a function of torch it is valid only if no user code ran."""
 
     offset: int
     result: SeenTensor | Origin
@@ -45,7 +45,7 @@ class MadeByCall:
 
 
 class Noting(Protocol):
-    """What is noted of lines."""
+    """What is noted about lines."""
 
     @property
     def found(self) -> dict[int, list[Operand]]:
@@ -73,11 +73,11 @@ class LineResults:
         results: Sequence[tuple[Any, Value]],
         to: Noting,
     ) -> None:
-        """Prepare; ``results`` are what is there now, and what of the line it is."""
+        """Prepare; ``results`` are the present results, and the values of the line that they come from."""
         self._pending, self._variables, self._results, self._to = pending, variables, results, to
 
     def note(self) -> None:
-        """Note the operands of the nodes that surely made the results."""
+        """Note the operands of the nodes that certainly made the results."""
         for result, value in self._results:
             if isinstance(result, torch.Tensor) and self._is_as_made(result, value):
                 node = self._to.node_of(result)
@@ -85,7 +85,7 @@ class LineResults:
                     self._follow(value, node)
 
     def _is_as_made(self, result: torch.Tensor, value: Value) -> bool:
-        """Return whether nothing was written to a result since then."""
+        """Return whether a result was not written to since it was made."""
         moves = self._pending.reading.moves
         return all(move < value.end for move in moves) or (
             not value.in_place and result._version == 0
@@ -107,7 +107,7 @@ class LineResults:
                 self._note_operand(value, node, sources.index(None))
 
     def _fits(self, value: Value, node: AutogradNode) -> bool:
-        """Return whether a node is an operation's, if the line and not the user's code made it."""
+        """Return whether a node fits an operation of the line, and was not made by other code of the user."""
         if value.kind == "operator":
             is_power = (
                 value.name == "**" and value.parts[1] is not None and value.parts[1].is_number
@@ -126,7 +126,7 @@ class LineResults:
         )
 
     def _ran_code(self, value: Value) -> bool:
-        """Return whether an operator or a call ran code of the user's."""
+        """Return whether an operator or a call ran code of the user."""
         return any(covers(value, offset) for offset in self._pending.entered)
 
     def _note_operand(self, value: Value, node: AutogradNode, place: int) -> None:
@@ -155,6 +155,6 @@ class LineResults:
         return None if tensor is None else self._to.describe(tensor)
 
     def _runs_nothing(self, read: Value) -> bool:
-        """Return whether looking up an attribute runs none of the user's code."""
+        """Return whether looking up an attribute runs no code of the user."""
         owner = None if read.parts[0] is None else value_of(read.parts[0], self._variables)
         return type(owner) in PLAIN or looks_up_plainly(owner, read.name)

@@ -1,4 +1,4 @@
-"""What names in a line stand for, looked up without running the user's code."""
+"""Look up the values of names in a line, without running the user's code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def value_of(operand: Value, variables: Mapping[str, Any]) -> Any:
 
 
 def called_by(call: Value, variables: Mapping[str, Any]) -> Any:
-    """Return what a call calls, if that is known and no code has to run for it."""
+    """Return the callee of a call, if it is known and no code has to run to get it."""
     owner = None if call.parts[0] is None else value_of(call.parts[0], variables)
     return attribute_of(owner, call.name) if call.name else owner
 

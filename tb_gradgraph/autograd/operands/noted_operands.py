@@ -1,4 +1,4 @@
-"""Which tensors without gradient a forward used, told by its lines and by the calls that it made."""
+"""Find the tensors without gradient that a forward used, from its lines and its calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tb_gradgraph.autograd.user_code.torch_calls import TorchCall
 
 
 class NotedOperands:
-    """Hears lines and calls, of the user's and of torch's layers, and tells what they show."""
+    """Handles lines and calls of the user's code and of torch's layers, and notes their operands."""
 
     def __init__(
         self,
@@ -34,20 +34,20 @@ class NotedOperands:
         Args:
             seen: Describes tensors.
             snapshots: Reads variables.
-            made_by: Returns a tensor's node where asking is safe.
-            made_of: Notes that a function is about to make a tensor of those given.
+            made_by: Returns a tensor's node if asking is safe.
+            made_of: Notes that a function is about to make a tensor from its arguments.
         """
         self.lines = UsedOperands(seen, made_by)
         self.functions = CalledFunctions(seen)
         self._snapshots, self._made_of = snapshots, made_of
 
     def enter(self, frame: FrameType, is_new: bool) -> None:
-        """Hear the user's code be called; ``is_new`` if a node was made just before."""
+        """Handle a call of the user's code; ``is_new``: a node was made just before."""
         self.lines.enter(frame.f_back)
         self.functions.enter(frame, self._snapshots.look, is_new)
 
     def begin_call(self, frame: FrameType, call: TorchCall) -> None:
-        """Hear that ``frame`` is about to call a function of torch."""
+        """Handle a call of a function of torch that ``frame`` is about to make."""
         self.functions.begin(frame, call, self._snapshots.look)
         if self.lines.takes(frame) and gives_tensor(call.name, call.receiver is not None):
             given = tensors_given(frame, call, self._snapshots.look)
@@ -56,7 +56,7 @@ class NotedOperands:
     def hear_line(
         self, event: str, frame: FrameType, returned: Any, read: Mapping[str, Any] | None
     ) -> None:
-        """Hear that a line begins, or that a frame returns.
+        """Handle a line that begins, or a frame that returns.
 
         Args:
             event: "line" or "return".
@@ -76,18 +76,18 @@ class NotedOperands:
             lines.leave(frame)
 
     def forget(self, numbers: range) -> None:
-        """Forget what nodes used."""
+        """Forget the operands of nodes."""
         for number in numbers:
             self.lines.forget(number)
         self.functions.forget(numbers)
 
     def close(self) -> None:
-        """Note that nothing runs any more."""
+        """Note that no line or call runs any more."""
         self.lines.close()
         self.functions.close()
 
     def release(self) -> None:
-        """Let go of the callbacks, which hold this object."""
+        """Release the callbacks, which hold this object."""
         self.close()
         self.lines.release()
         self._made_of = _nothing

@@ -1,4 +1,4 @@
-"""Which tensors without gradient the user's lines add and subtract: nodes keep none of them."""
+"""Find the tensors without gradient that the user's lines add and subtract. Nodes do not save these."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from tb_gradgraph.autograd.user_code.stack_frames import is_users, local_variabl
 class UsedOperands:
     """Follows the lines of the user's frames that add or subtract, and finds their operands.
 
-    An operand is reported only if nothing else can be meant. The line ran from its first
-    instruction to its last without a branch; the node that its last operation makes also
-    made what the line left in a variable, or returned; from there on node and expression
-    agree, operation by operation, and no operator was the user's own; the node has one
-    input without gradient, and the operand in that place is a plain tensor without gradient
-    that nothing else can have put there. Tensors are described and not kept.
+    An operand is reported only if it is certain. The conditions are: The line ran from its first
+    instruction to its last without a branch. The value that it stored in a variable or returned was
+    made by the node of its last operation. From there on, nodes and expression agree, operation by
+    operation, and no operator was the user's own. The node has one input without gradient. The
+    operand at that place is a plain tensor without gradient that cannot have been replaced. Tensors
+    are described and not kept alive.
     """
 
     def __init__(
         self, seen: SeenTensors, made_by: Callable[[torch.Tensor], AutogradNode | None]
     ) -> None:
-        """Prepare; ``made_by`` returns a tensor's node where asking is safe."""
+        """Prepare; ``made_by`` returns a tensor's node if asking is safe."""
         self.found: dict[int, list[Operand]] = {}  # by the node's number
         self._seen, self._made_by = seen, made_by
         self._pending: dict[int, RunningLine] = {}  # by the frame's ``id``
@@ -81,7 +81,7 @@ class UsedOperands:
     def begin_line(
         self, frame: FrameType, reading: Reading | None, variables: Mapping[str, Any]
     ) -> None:
-        """Hear that a line of ``frame`` is about to run."""
+        """Handle a line of ``frame`` that is about to run."""
         if reading is None and not self._pending:
             return
         pending = self._pending.get(id(frame))
@@ -99,7 +99,7 @@ class UsedOperands:
         self._pending[id(frame)] = RunningLine(reading, frame.f_lasti, number, early, [], [])
 
     def enter(self, caller: FrameType | None) -> None:
-        """Hear that ``caller``, or what it calls, calls the user's code."""
+        """Handle a call of the user's code by ``caller``, or by code that it called."""
         while caller is not None and self._pending:
             pending = self._pending.get(id(caller))
             if pending is not None:
@@ -109,7 +109,7 @@ class UsedOperands:
             caller = caller.f_back
 
     def note_inputs(self, module: torch.nn.Module, inputs: Any, frame: FrameType | None) -> None:
-        """Note what a line computes for a module that it calls, if no hook comes before ours."""
+        """Note the inputs that a line computes for a module call, if no hook comes before ours."""
         pending, caller = self._calling(frame, "_global_forward_pre_hooks")
         if pending is None or caller is None or not isinstance(inputs, tuple):
             return
@@ -124,7 +124,7 @@ class UsedOperands:
             LineResults(pending, variables, results, self).note()
 
     def note_output(self, module: torch.nn.Module, output: Any, frame: FrameType | None) -> None:
-        """Note what a module returns to the line that called it, if no hook comes after ours."""
+        """Note the output that a module returns to the line that called it, if no hook comes after ours."""
         tensor = plain_without_gradient(output)
         if tensor is None or module._forward_hooks:
             return
@@ -145,7 +145,7 @@ class UsedOperands:
         return any(covers(call, frame.f_lasti) for call in calls)
 
     def note_made(self, frame: FrameType, origin: Origin | None, by_torch: bool = False) -> None:
-        """Note what the call that ``frame`` is about to make gives, if it needs no gradient."""
+        """Note the result of the call that ``frame`` is about to make, if it needs no gradient."""
         pending = self._pending.get(id(frame))
         if pending is not None and origin is not None:
             pending.made.append(MadeByCall(frame.f_lasti, origin, by_torch))
@@ -160,11 +160,11 @@ class UsedOperands:
         return (None if caller is None else self._pending.get(id(caller))), caller
 
     def forget(self, number: int) -> None:
-        """Forget what a node used."""
+        """Forget the operands of a node."""
         self.found.pop(number, None)
 
     def leave(self, frame: FrameType) -> None:
-        """Hear a frame end."""
+        """Handle the end of a frame."""
         self._pending.pop(id(frame), None)
 
     def close(self) -> None:
@@ -172,7 +172,7 @@ class UsedOperands:
         self._pending.clear()
 
     def release(self) -> None:
-        """Let go of the callback, which holds this object."""
+        """Release the callback, which holds this object."""
         self.close()
         self._made_by = _not_asked
 

@@ -1,1 +1,1 @@
-"""What can be seen of the user's own forward."""
+"""Observes the user's own forward without changing it."""

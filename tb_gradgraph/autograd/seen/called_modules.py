@@ -1,4 +1,4 @@
-"""For each parameter where its module was called, and whether with gradient."""
+"""Note, for each parameter, where its module was called, and whether with gradient."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tb_gradgraph.autograd.user_code.functions import running_function
 
 
 class CalledModules:
-    """Notes calls of modules; under a custom Function, such as a checkpoint, its node uses leaves."""
+    """Notes calls of modules. Under a custom Function, such as a checkpoint, its node uses the leaves."""
 
     def __init__(self) -> None:
         self.called: dict[int, tuple[str, bool]] = {}  # line and whether with gradient, by ``id``

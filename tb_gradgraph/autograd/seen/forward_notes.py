@@ -1,4 +1,4 @@
-"""What is visible of a user's forward from outside: lines, names, what each module call led to."""
+"""Note what is visible of a user's forward from outside: lines, names, results of module calls."""
 
 from __future__ import annotations
 
@@ -38,17 +38,16 @@ from tb_gradgraph.autograd.user_code.torch_calls import TorchCall
 from tb_gradgraph.autograd.user_code.user_events import hear, may_read_variables
 from tb_gradgraph.graph import NO_SCOPE
 
-#: How many lines at which tensors were cut off are told apart.
+#: How many lines at which tensors were cut off are distinguished.
 _MOST_CUTS = 50
 
 
 class ForwardNotes:
-    """Notes lines and names while the user's code runs; it changes nothing that torch runs.
+    """Notes lines and names while the user's code runs, without changing what torch runs.
 
-    The numbers that autograd gives to nodes between two lines of the user's code belong
-    to the first line. Variables are read when a line begins or a function ends, if there
-    are new nodes since the last time. Tensors are known by weak references; of nodes only
-    the numbers are kept.
+    The numbers that autograd gives to nodes between two lines of the user's code belong to the
+    first line. Variables are read when a line begins or a function ends, if there are new nodes
+    since the last time. Tensors are kept by weak references, and of nodes only the numbers.
     """
 
     def __init__(self) -> None:
@@ -63,13 +62,13 @@ class ForwardNotes:
         self._tensors = SeenTensors(lambda tensor: self.sources.known(tensor))
         self.packed = PackedTensors(self._tensors)
         self._place: Place | None = None  # where the user's code is
-        self._read_at: dict[int, int] = {}  # the number up to which a frame was read, by ``id``
+        self._read_at: dict[int, int] = {}  # the last number when a frame was read, by ``id``
         self._snapshots = Snapshots()
         self.operands = NotedOperands(
             self._tensors, self._snapshots, self.names.made_by, self._made_of
         )
         self._armed = True
-        self._is_busy = False  # in our own call, which may call code that is not torch's
+        self._is_busy = False  # whether our own code is running
         self._stop: Callable[[], None] | None = None
 
     @property
@@ -83,7 +82,7 @@ class ForwardNotes:
         return {number: spelled(place) for number, place in self._places.items()}
 
     def begin(self) -> None:
-        """Hear an outermost module call begin, or go on: nodes made meanwhile are not its own."""
+        """Handle the start or resumption of an outermost module call. Nodes made before are not its own."""
         self._next = next_sequence_nr()
         self._look_around()
         self._stop = hear(self._at_event)
@@ -91,7 +90,7 @@ class ForwardNotes:
             self.anomaly.begin()
 
     def end(self) -> None:
-        """Hear it end, or pause."""
+        """Handle its end, or a pause."""
         self._flush()
         if self._stop is not None:
             self._stop()
@@ -101,7 +100,7 @@ class ForwardNotes:
         self.close()
 
     def note_call(self, module: torch.nn.Module, inputs: Any, scope: int) -> None:
-        """Note that a module is called, and with what."""
+        """Note that a module is called, and with which inputs."""
         self._unheard(self._note_call, module, inputs, scope)
 
     def _note_call(self, module: torch.nn.Module, inputs: Any, scope: int) -> None:
@@ -112,7 +111,7 @@ class ForwardNotes:
         self.modules.note(module, spelled(self._place), has_gradient)
 
     def note_output(self, module: torch.nn.Module, inputs: Any, output: Any, scope: int) -> None:
-        """Note which leaves the nodes behind a module's output use; if none, that it was made."""
+        """Note which leaves the nodes behind a module's output use. If there are no nodes, note the call."""
         self._unheard(self._note_output, module, inputs, output, scope)
 
     def _note_output(self, module: torch.nn.Module, inputs: Any, output: Any, scope: int) -> None:
@@ -128,7 +127,7 @@ class ForwardNotes:
             self.operands.lines.note_output(module, output, sys._getframe(1))
 
     def forget(self, numbers: range) -> None:
-        """Forget what was noted while ``numbers`` were given out."""
+        """Forget the notes on nodes with ``numbers``."""
         for number in numbers:
             self._places.pop(number, None)
             for noted in (self._histories, self.packed, self.modules):
@@ -136,7 +135,7 @@ class ForwardNotes:
         self.operands.forget(numbers)
 
     def forget_sources(self) -> None:
-        """Forget what is used on without gradient: nothing made so far is used any more."""
+        """Forget tensors without gradient, because none made so far is used any more."""
         if self.sources.sources or self.sources.cuts:
             self.sources = SeenSources(self.names.made_by)
             self.names.forget_sources()
@@ -154,7 +153,7 @@ class ForwardNotes:
         return found
 
     def release(self) -> None:
-        """Let go of everything held, including what holds this object in a cycle."""
+        """Release everything, including callbacks that hold this object in a cycle."""
         self.close()
         self.sources.close()
         self.names.release()
@@ -163,7 +162,7 @@ class ForwardNotes:
         self.scope = _nowhere
 
     def close(self) -> None:
-        """Let go of frames and tensors; what was noted stays."""
+        """Release frames and tensors. The notes stay."""
         self._place = None
         self._read_at.clear()
         self._snapshots.clear()
@@ -171,7 +170,7 @@ class ForwardNotes:
         self.operands.close()
 
     def _unheard(self, note: Callable[..., None], *args: Any) -> None:
-        """Note what happens now; events within that are ignored."""
+        """Ignore events while we note something."""
         if self._armed:
             self._flush()
             self._is_busy = True
@@ -208,7 +207,7 @@ class ForwardNotes:
         self._flush()
         self._snapshots.renew(frame)
         may_read = may_read_variables(frame.f_code)
-        if not is_users(frame.f_code):  # torch's layers; what they do is the user's line's doing
+        if not is_users(frame.f_code):  # torch's layers: their nodes belong to the user's line
             if may_read:
                 self.operands.hear_line(event, frame, returned, None)
             return
@@ -223,7 +222,7 @@ class ForwardNotes:
             self._place = (frame.f_code, frame.f_lineno)
 
     def _read(self, event: str, frame: FrameType, returned: Any) -> None:
-        """Read the variables of ``frame`` if they can tell something new."""
+        """Read the variables of ``frame`` if there may be something new."""
         variables = None
         if self._read_at.get(id(frame)) != self._next or event == "return":
             self._read_at[id(frame)] = self._next
@@ -232,7 +231,7 @@ class ForwardNotes:
         self.operands.hear_line(event, frame, returned, variables)
 
     def _note_function(self, frame: FrameType, call: TorchCall) -> None:
-        """Hear that ``frame`` is about to call a function of torch."""
+        """Handle a call of a function of torch that ``frame`` is about to make."""
         self._snapshots.renew(frame)
         taken, cut = call.takes_off, None
         if taken is not None and is_users(frame.f_code):
@@ -253,7 +252,7 @@ class ForwardNotes:
         return self.sources.add_result(function, self.scope(), spelled(self._place), given)
 
     def _flush(self) -> None:
-        """Return the nodes made since the last event to the line that was running."""
+        """Assign the nodes made since the last event to the line that was running."""
         number = next_sequence_nr()
         if number > self._next and self._stop is not None:
             place = self._place
@@ -264,7 +263,7 @@ class ForwardNotes:
         self._next = number
 
     def _look_around(self) -> None:
-        """Read the user's frames that the outermost call is in, because these have no events."""
+        """Read the user's frames around the outermost call, because these have no events."""
         above = sys._getframe(1)
         self._place = place_of(above)
         frame, _ = user_call(above)

@@ -1,4 +1,4 @@
-"""What led to each node that was seen: the nodes before it, and the leaves that it uses."""
+"""Note the history of each node: the nodes before it, and the leaves that it uses."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tb_gradgraph.autograd.torch_internals.engine import accumulated_leaf, seque
 
 
 class Histories:
-    """Notes only the numbers of nodes; no node is kept."""
+    """Stores only the numbers of nodes; no node is kept alive."""
 
     def __init__(self, first: int) -> None:
-        """Prepare; nodes before number ``first`` are not looked at."""
+        """Prepare. Nodes with numbers below ``first`` are ignored."""
         self.seen: dict[int, int] = {}  # the first node that used a leaf, by the leaf's ``id``
         self._first = first
         self._history: dict[int, tuple[list[int], list[int]]] = {}
 
     def note(self, node: AutogradNode) -> None:
-        """Note what ``node``, and each node before it, uses."""
+        """Note the inputs of ``node``, and of each node before it."""
         pending = [node]
         while pending:
             node = pending.pop()

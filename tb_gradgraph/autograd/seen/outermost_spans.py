@@ -1,4 +1,4 @@
-"""Module calls of a training loop: outermost ones may come from anywhere, or lead to nothing."""
+"""Follow module calls of a training loop. Outermost calls may come from any code, and may lead to nothing."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 from tb_gradgraph.autograd.torch_internals.tensor_classes import is_module_wrapper
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
-#: After this many module calls, those that led to nothing are looked for.
+#: After this many module calls, calls that led to nothing are searched.
 _MOST_SCOPES = 2_000
 
 
 class OutermostSpans(ModuleSpans):
-    """Module spans that leave out calls without gradient, and report outermost calls.
+    """Module spans without calls under ``no_grad``. Outermost calls are reported.
 
-    While code runs that torch.compile has taken in, nothing is on, because it would become part of it.
+    While code compiled by torch.compile runs, nothing of ours is active, because it would be
+    compiled too.
     """
 
     def __init__(
@@ -70,13 +71,13 @@ class OutermostSpans(ModuleSpans):
         return bool(self._stack)
 
     def abandon(self) -> None:
-        """Return up a call that was broken off by something other than an Exception, such as Ctrl-C."""
+        """Give up a call that was aborted by something other than an Exception, such as Ctrl-C."""
         self._stack.clear()
         self._switch(NO_SCOPE)
         self._tell(False)
 
     def take_idle(self) -> list[EndedCall]:
-        """Return up, once, each call of which nothing can be differentiated any more."""
+        """Return, once, each call of which nothing can be differentiated any more."""
         idle = [call for call in self._ended if call.is_idle]
         self._ended = [call for call in self._ended if call not in idle]
         return idle
@@ -87,14 +88,14 @@ class OutermostSpans(ModuleSpans):
         return bool(self._ended)
 
     def stop(self) -> None:
-        """Follow no further call; a running call is followed to its end."""
+        """Follow no further call. A running call is followed to its end."""
         self._stopped = True
         self._handles[0].remove()
         if not self._stack:
             self._end_following()
 
     def release(self) -> None:
-        """Let go of the listeners, which hold this object in a cycle."""
+        """Release the listeners, which hold this object in a cycle."""
         self._find_names, self._tell = dict, _ignore
         notes, self._notes = self._notes, None
         if notes is not None:
@@ -130,7 +131,7 @@ class OutermostSpans(ModuleSpans):
         self.__exit__()
 
     def _at_region(self, begins: bool) -> None:
-        """Make way, with hooks and notes, for code that torch.compile has taken in, and come back."""
+        """Remove hooks and pause notes while compiled code runs, and restore them afterwards."""
         if threading.get_ident() != self._thread or self.failure is not None:
             return
         try:
@@ -146,7 +147,7 @@ class OutermostSpans(ModuleSpans):
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        """Stop following after our own fault within the user's forward."""
+        """Stop following after an error of our own within the user's forward."""
         self.failure = error
         self._stack.clear()
         self.stop()
@@ -197,7 +198,7 @@ class OutermostSpans(ModuleSpans):
         )
 
     def _forget_idle(self) -> None:
-        """Leave out the calls that led to nothing, because an evaluation may be long."""
+        """Drop the calls that led to nothing, because an evaluation may be long."""
         kept = [call for call in self._ended if not call.is_idle]
         index_of = {NO_SCOPE: NO_SCOPE}
         scopes: list[Scope] = []

@@ -1,4 +1,4 @@
-"""What the hooks of a checkpoint, or of the user, packed for a backward; nothing is unpacked."""
+"""Find the tensors that hooks (of a checkpoint, or of the user) packed for a backward, without unpacking."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 
 
 def packed_objects(node: AutogradNode, names: Container[str]) -> Iterator[tuple[str, Any]]:
-    """Yield what hooks packed for the tensors that ``node`` saved under ``names``; none is unpacked."""
+    """Yield the packed objects of the tensors that ``node`` saved under ``names``; none is unpacked."""
     for name in names_of_saved(type(node)) if TELLS_PACKED else ():
         if name not in names:
             continue
@@ -32,10 +32,10 @@ def packed_objects(node: AutogradNode, names: Container[str]) -> Iterator[tuple[
 
 
 class PackedTensors:
-    """The packed tensors without gradient, by node and by what they were packed as.
+    """The packed tensors without gradient, by node and by packed object.
 
-    A saved tensor is packed by the node that has just got a number, and the node keeps
-    what the hook returned: the two identify it, whatever else has that identity.
+    A tensor is packed for the node that has just got a number, and the node keeps the object that
+    the hook returned. Both together identify the tensor.
     """
 
     def __init__(self, seen: SeenTensors) -> None:
@@ -46,7 +46,7 @@ class PackedTensors:
         ] = {}  # by number, by ``id`` of what was packed
 
     def begin(self, frame: FrameType) -> None:
-        """Hear a hook be called: note what it gets."""
+        """Handle the call of a hook: note its argument."""
         given = frame.f_locals.get(frame.f_code.co_varnames[0])
         seen = None
         if isinstance(given, torch.Tensor) and not given.requires_grad:
@@ -54,18 +54,18 @@ class PackedTensors:
         self._running[id(frame)] = (next_sequence_nr() - 1, seen)
 
     def end(self, frame: FrameType, packed: Any) -> bool:
-        """Hear a frame return ``packed``; say whether the frame was a hook's."""
+        """Handle a frame that returns ``packed``; return whether it was the frame of a hook."""
         number, seen = self._running.pop(id(frame), (-1, None))
         if seen is not None:
             self._packed.setdefault(number, {})[id(packed)] = seen
         return number >= 0
 
     def given(self, number: int, packed: Any) -> SeenTensor | None:
-        """Return what node ``number`` packed as ``packed``, if it was seen and has no gradient."""
+        """Return the tensor that node ``number`` packed as ``packed``, if it was seen and has no gradient."""
         return self._packed.get(number, {}).get(id(packed))
 
     def forget(self, number: int) -> None:
-        """Forget what a node packed."""
+        """Forget the packed tensors of a node."""
         self._packed.pop(number, None)
 
     def close(self) -> None:

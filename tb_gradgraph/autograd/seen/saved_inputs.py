@@ -1,4 +1,4 @@
-"""Inputs without gradient that operations kept for their backward."""
+"""Find inputs without gradient that operations saved for their backward."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 from tb_gradgraph.autograd.torch_internals.walk import Walk
 from tb_gradgraph.graph import NO_SCOPE
 
-#: Inputs that an operation saves for its backward, by autograd's names; whatever else it
-#: saves (results, batch statistics) it has made itself.
+#: Inputs that an operation saves for its backward, by autograd's names. Other saved tensors
+#: (results, batch statistics) were made by the operation itself.
 SAVED_INPUTS = frozenset(
     (
         *(
@@ -55,7 +55,7 @@ _GONE = -1
 
 
 class SeenOfInputs(Protocol):
-    """What was seen of tensors without gradient while the forward ran."""
+    """What was seen about tensors without gradient while the forward ran."""
 
     @property
     def sources(self) -> SeenSources:
@@ -63,11 +63,11 @@ class SeenOfInputs(Protocol):
 
     @property
     def packed(self) -> PackedTensors:
-        """Return what hooks packed."""
+        """Return the tensors that hooks packed."""
 
     @property
     def operands(self) -> NotedOperands:
-        """Return what lines and calls show."""
+        """Return the operands that lines and calls show."""
 
 
 def saved_inputs(
@@ -79,12 +79,11 @@ def saved_inputs(
 ) -> tuple[list[TracedSource], dict[int, list[tuple[int, Origin]]]]:
     """Find the tensors without gradient that operations used, each once, by the node's ``number_of``.
 
-    They are those that an operation saved; and, among packed tensors and operands that are
-    not saved, those that ``notes`` knows. Numbers (``2 * x``) are saved as 0-d tensors too;
-    those without a name are left out.
-    A view of a known tensor, such as a frozen weight, counts as that tensor. Small ones
-    are copied, unless ``copies`` says that no element may be read. If ``notes`` knows what
-    made a tensor, that is its source.
+    These are tensors that an operation saved. Packed tensors, and operands that are not saved, are
+    included if ``notes`` knows them. Numbers (``2 * x``) are saved as 0-d tensors too; those
+    without a name are left out. A view of a known tensor, such as a frozen weight, counts as that
+    tensor. Small tensors are copied, unless ``copies`` is false. If ``notes`` knows what made a
+    tensor, that is its source.
     """
     found = _Inputs(known, copies, None if notes is None else notes.sources)
     given = {} if notes is None else notes.operands.functions.given(walked.nodes)
@@ -121,10 +120,10 @@ class _Inputs:
         self.sources = [] if seen is None else list(seen.sources)
         self.inputs: dict[int, list[tuple[int, Origin]]] = {}
         self._known, self._copies, self._seen = known, copies, seen
-        self._given: dict[int, tuple[Origin, object]] = {}  # by ``id`` of what keeps that id taken
+        self._given: dict[int, tuple[Origin, object]] = {}  # by ``id`` of a kept object
 
     def add(self, number: int, saved: torch.Tensor, is_named: bool = False) -> None:
-        """Add a tensor that still exists."""
+        """Add a tensor that is still alive."""
         base = viewed(saved)
         tensor = base if id(base) in self._known and id(saved) not in self._known else saved
         origin = None if self._seen is None else self._seen.known(tensor)
@@ -135,7 +134,7 @@ class _Inputs:
         self._put(number, origin)
 
     def add_operand(self, number: int, operand: SeenTensor | Origin) -> None:
-        """Add what the user's code named."""
+        """Add an operand that the user's code named."""
         if isinstance(operand, SeenTensor):
             self.add_seen(number, operand, is_named=True)
         else:
@@ -155,7 +154,7 @@ class _Inputs:
             self._put(number, self._outside(seen, lambda: described))
 
     def add_destination(self, number: int, node: AutogradNode) -> None:
-        """Add what a copy wrote to, if that had no gradient: it has the result's shape."""
+        """Add the destination of a copy, if it had no gradient; it has the shape of the result."""
         if node_name(node) == "CopyBackwards" and node.next_functions[0][0] is None:
             described = TracedTensor(_GONE, *input_metadata(node)[0], None)
             self._put(number, self._outside(described, lambda: described))
@@ -173,7 +172,7 @@ class _Inputs:
 
 @functools.lru_cache(maxsize=4096)
 def _saved_names(kind: type) -> frozenset[str]:
-    """Return the names of the inputs that nodes of a kind save: ``indices`` are a result, as of ``max``."""
+    """Return the names of inputs that nodes of a kind save. ``indices`` may be a result, as of ``max``."""
     schemas = schemas_of(word_of(kind.__name__))
     arguments = [argument for schema in schemas for argument in schema.arguments]
     given = {each.name for each in arguments if not (each.alias_info and each.alias_info.is_write)}

@@ -1,4 +1,4 @@
-"""Names of tensors in variables of running code; no tensor is kept and no node made."""
+"""Find names of tensors in variables of running code. No tensor is kept alive, and no node is made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_gradgraph.autograd.torch_internals.engine import viewed
 
 
 class SeenNames(FoundNames):
-    """Names of tensors in variables; tensors without gradient are known as objects while they live."""
+    """Names of tensors in variables. Tensors without gradient are identified as live objects."""
 
     def __init__(
         self,
@@ -26,8 +26,8 @@ class SeenNames(FoundNames):
         """Prepare.
 
         Args:
-            tell: Called with the node of each tensor seen, where asking for it is safe.
-            origin_of: Returns where a tensor without gradient came from, if that was seen.
+            tell: Called with the node of each tensor, if asking for the node is safe.
+            origin_of: Returns the origin of a tensor without gradient, if it was seen.
         """
         super().__init__(origin_of)
         self._tell = tell
@@ -35,7 +35,7 @@ class SeenNames(FoundNames):
         self._versions: dict[int, int] = {}  # of leaves whose views were seen, by id
 
     def offer_all(self, variables: Mapping[str, Any], code: CodeType) -> None:
-        """Note what the variables of ``code`` hold."""
+        """Note the tensors in the variables of ``code``."""
         for name, value in variables.items():
             if isinstance(value, torch.Tensor):
                 self.offer(name, value, code)
@@ -49,14 +49,14 @@ class SeenNames(FoundNames):
                 self._without[id(tensor)] = (weakref.ref(tensor), name)
 
     def found_without_gradient(self) -> dict[int, str]:
-        """Return the first name found of each tensor without gradient that still lives, by ``id``."""
+        """Return the first name of each tensor without gradient that is still alive, by ``id``."""
         return {key: name for key, (alive, name) in self._without.items() if alive() is not None}
 
     def made_by(self, tensor: torch.Tensor) -> AutogradNode | None:
-        """Return the node that made ``tensor``; None if asking would make autograd create it.
+        """Return the node that made ``tensor``; None if asking would make autograd create a node.
 
-        That is so for a view whose memory was written to since: its node is made anew when
-        somebody asks, with a number that it would not have without us.
+        This is the case for a view whose memory was written to. Autograd makes its node when it is
+        asked for, and the node would get a number that it would not have without us.
         """
         base = viewed(tensor)
         if base is tensor or not tensor.requires_grad:
@@ -67,7 +67,7 @@ class SeenNames(FoundNames):
         return tensor.grad_fn if tensor._version == unwritten else None
 
     def release(self) -> None:
-        """Let go of the callbacks, which hold this object in a cycle."""
+        """Release the callbacks, which hold this object in a cycle."""
         self._tell, self._origin_of = _ignore, _unknown
 
     def _made_by(self, tensor: torch.Tensor) -> AutogradNode | None:

@@ -1,4 +1,4 @@
-"""Where tensors without gradient came from, and what was cut off, as calls show it."""
+"""Note where tensors without gradient came from, and which were cut off, from calls."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tb_gradgraph.autograd.forward.origins import (
 from tb_gradgraph.autograd.torch_internals.engine import dtype_name, sequence_nr, shape_of
 from tb_gradgraph.graph import NO_SCOPE, UNKNOWN_DTYPE
 
-#: How many calls without gradient are noted in one step, because an evaluation may be long.
+#: How many calls without gradient are noted in one step at most, because an evaluation may be long.
 _MOST_SOURCES = 20_000
 
 
 class SeenSources:
-    """Notes each call of a module that needs no gradient as one operation, and tensors taken off.
+    """Notes each call of a module without gradient as one operation, and tensors that were cut off.
 
-    No tensor is kept: each is known as an object while it lives, or by its memory,
+    No tensor is kept alive. Each is identified as an object while it is alive, or by its memory,
     whose identity is reserved.
     """
 
     def __init__(self, made_by: Callable[[torch.Tensor], AutogradNode | None]) -> None:
-        """Prepare; ``made_by`` returns a tensor's node where asking is safe."""
+        """Prepare; ``made_by`` returns a tensor's node if asking is safe."""
         self.cuts: list[Cut] = []
         self._made_by = made_by
         self._origins = Origins()
@@ -41,11 +41,11 @@ class SeenSources:
         return self._origins.sources
 
     def known(self, tensor: torch.Tensor) -> Origin | None:
-        """Return where a tensor without gradient came from, if that was seen."""
+        """Return the origin of a tensor without gradient, if it was seen."""
         return self._origins.known(tensor)
 
     def known_object(self, tensor: torch.Tensor) -> Origin | None:
-        """Do the same for exactly this tensor, whatever shares its memory."""
+        """Do the same for exactly this tensor object, without its views."""
         return self._origins.known_object(tensor)
 
     def add_call(
@@ -56,9 +56,9 @@ class SeenSources:
         given: Sequence[torch.Tensor],
         made: Sequence[torch.Tensor],
     ) -> None:
-        """Note a call that made tensors without gradient from those ``given``.
+        """Note a call that made tensors without gradient from the tensors ``given``.
 
-        Tensors that something within the call is known to have made, or got, are left out.
+        Tensors that something within the call made or got are left out.
         """
         new = [
             tensor
@@ -74,9 +74,9 @@ class SeenSources:
         self._origins.add(TracedSource(operation, scope, line, outputs, inputs), new)
 
     def add_cut(self, operation: str, scope: int, line: str, tensor: torch.Tensor) -> Origin | None:
-        """Note that ``operation`` is about to detach ``tensor`` from gradients; its memory stays.
+        """Note that ``operation`` is about to detach ``tensor`` from gradients. The result shares its memory.
 
-        Return the origin of what it makes, if that is drawn.
+        Return the origin of the result, if it is drawn.
         """
         made: Origin = ("source", len(self.sources), 0)
         node = self._made_by(tensor)
@@ -94,7 +94,7 @@ class SeenSources:
     def add_result(
         self, operation: str, scope: int, line: str, given: Sequence[torch.Tensor]
     ) -> Origin | None:
-        """Note that ``operation`` is about to make a tensor, of which only that is known."""
+        """Note that ``operation`` is about to make a tensor about which nothing else is known."""
         if len(self.sources) >= _MOST_SOURCES:
             return None
         inputs = self._origins_of(given)
@@ -104,7 +104,7 @@ class SeenSources:
         return made
 
     def close(self) -> None:
-        """Let go of every tensor's identity."""
+        """Release the identities of all tensors."""
         self._origins.close()
 
     def _origins_of(self, given: Sequence[torch.Tensor]) -> list[tuple[int, Origin]]:

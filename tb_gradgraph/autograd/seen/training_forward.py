@@ -1,4 +1,4 @@
-"""The forwards of one training step, which the user's own loop runs."""
+"""Follow the forwards of one training step, which the user's own loop runs."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class TrainingForward:
     """
 
     def __init__(self, find_names: Callable[[], Mapping[int, str]], notes: bool) -> None:
-        """Prepare; ``find_names`` returns modules' names by ``id`` when the first is called.
+        """Prepare; ``find_names`` returns modules' names by ``id``. It is called at the first module call.
 
-        With ``notes``, source lines, variables and what each call led to are seen too.
+        With ``notes``, source lines, variables and the results of calls are noted too.
         """
         self._notes = ForwardNotes() if notes and HAS_NUMBERS else None
         self._spans = OutermostSpans(find_names, self._at_outermost, self._notes)
@@ -56,25 +56,25 @@ class TrainingForward:
         return self._spans.count
 
     def check(self) -> None:
-        """Raise our own fault, if one happened within the user's forward."""
+        """Raise our own error, if one happened within the user's forward."""
         if self._notes is not None:
             self._notes.anomaly.settle()
         if self._spans.failure is not None:
             raise self._spans.failure
 
     def attach(self) -> None:
-        """Begin; put global hooks on module calls."""
+        """Begin: put global hooks on module calls."""
         self._spans.__enter__()
 
     def remove(self) -> None:
-        """End. If this is within a module call, the rest goes when the call ends."""
+        """End. If a module call is running, the rest is removed when the call ends."""
         if self._spans.is_inside and not is_in_module_call():
             self._spans.abandon()
         self._spans.stop()
         self.release()
 
     def release(self) -> None:
-        """Let go of what holds this object in a cycle; within a module call when that ends."""
+        """Release what holds this object in a cycle; if a module call is running, when it ends."""
         if not self._spans.is_inside:
             self._spans.release()
 
@@ -87,7 +87,7 @@ class TrainingForward:
             owned: Parameters and buffers by ``id``.
             frame: Where the backward was called; its variables name tensors made outside
             modules.
-            walked: What the backward will run over.
+            walked: The nodes that the backward will run over.
         """
         number_of = number_from(self._first)
         known = in_scopes(owned, self._spans.scopes) | variables_without_history(frame, owned)

@@ -1,4 +1,4 @@
-"""What can be known about a forward that ran before we were asked to look."""
+"""Find what can be known about a forward that ran before we were called."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ from tb_gradgraph.autograd.user_code.stack_frames import variables_of
 def forward_of_frame(
     walked: Walk, frame: FrameType | None, roots: Sequence[NamedTensor]
 ) -> Forward:
-    """Name what ``frame`` can reach, and find the inputs that need no gradient.
+    """Name the tensors that ``frame`` can reach, and find the inputs that need no gradient.
 
-    Names come from variables, and from the parameters of modules that are variables;
-    inputs come from what the operations saved for their backward. There are no scopes
-    and no source lines.
+    Names come from variables, and from the parameters of modules in variables. Inputs are tensors
+    that operations saved for their backward. There are no scopes and no source lines.
     """
     variables = variables_of(frame)
     tensors = [

@@ -36,7 +36,7 @@ def is_users_file(name: str) -> bool:
 
 @functools.cache
 def is_of_networks(name: str) -> bool:
-    """Return whether code of the file ``name`` is torch's own, of layers and their functions."""
+    """Return whether the file ``name`` belongs to torch's own layers and their functions."""
     return name.startswith(_NETWORKS) and not name.endswith(os.path.join("modules", "module.py"))
 
 
@@ -157,7 +157,7 @@ class Snapshots:
         return dict(variables)
 
     def look(self, frame: FrameType) -> dict[str, Any]:
-        """Do the same, and leave nothing where Python writes nothing back (from 3.12 on)."""
+        """Do the same without leaving a snapshot, if Python writes nothing back (from 3.12 on)."""
         return local_variables(frame) if _WRITES_NOTHING_BACK else self.read(frame)
 
     def renew(self, frame: FrameType) -> None:

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import torch
 
-#: What is heard of a code: nothing, calls of torch in C, its lines and returns too, its own calls too.
+#: Which events of a code are reported: none; calls of torch's C functions; also lines and returns;
+#: also its own calls.
 Hearing = Literal["", "calls", "lines", "all"]
 #: Methods of tensors whose result needs no gradient.
 TAKES_OFF = frozenset({"detach", "detach_", "argmax", "argmin"})
@@ -20,12 +21,12 @@ class TorchCall:
     """A call of a function or method of torch that is about to be made."""
 
     name: str
-    receiver: torch.Tensor | None  # whose method it is
-    takes_off: torch.Tensor | None  # what a method in ``TAKES_OFF`` is called of
+    receiver: torch.Tensor | None  # the tensor whose method it is
+    takes_off: torch.Tensor | None  # the tensor, if a method in ``TAKES_OFF`` is called
 
 
 def torch_call(function: Any, first: Any) -> TorchCall | None:
-    """Describe a call; ``None`` if what is called is not torch's.
+    """Describe a call; ``None`` if the callee is not torch's.
 
     Args:
         function: The callee: if it is torch's, a method written in C, bound or not, or a function.

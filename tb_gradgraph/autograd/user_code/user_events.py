@@ -67,7 +67,7 @@ def hear(listener: Listener) -> Callable[[], None] | None:
 
 
 def _how_heard(code: CodeType) -> Hearing:
-    """Say what is heard of a code."""
+    """Return which events of a code are reported."""
     if not _here.listeners or (_HEARING_FILLS and not may_read_variables(code)):
         return ""
     if is_users(code):
