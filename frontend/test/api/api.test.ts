@@ -31,13 +31,13 @@ describe("frames", () => {
     expect(frame.ok && frame.value.arrays.get("values")!.byteOffset % 8).toBe(0);
   });
 
-  test("a node's series has one entry a record", () => {
+  test("the series of a node has one entry per record", () => {
     const frame = parseFrame<NodeHeader>(frameBytes(states(), "node", { row: "3" }));
     const series = frame.ok ? parseNodeSeries(frame.value) : frame;
     expect(series).toMatchObject({ ok: true, value: { steps: [0, 10, 20] } });
   });
 
-  test("every way of being cut off is a sentence, not an exception", () => {
+  test("every kind of truncation gives a message, not an exception", () => {
     const whole = frameBytes(chainRule(), "step", { step: "0" });
     for (const length of [0, 3, 4, 40, whole.byteLength - 16]) {
       const reply = parseFrame(whole.slice(0, length));
@@ -59,7 +59,7 @@ describe("address", () => {
     open: ["#0", "a|b#1"],
   } as const;
 
-  test("a view survives the way into a link and back", () => {
+  test("a view is the same after it was written to a link and read back", () => {
     expect(parseAddress(`#${formatAddress("#gradgraph", view)}`)).toMatchObject(view);
   });
 
@@ -82,7 +82,7 @@ describe("address", () => {
   });
 });
 
-test("numbers are spelt in one way", () => {
+test("numbers have one form", () => {
   expect([0, 4, -4, 0.25, 28, 1234.5678, 1e-5, 123456, NaN, Infinity, -Infinity, 0.1 + 0.2].map(formatNumber)).toEqual([
     "0",
     "4",

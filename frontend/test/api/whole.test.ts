@@ -35,7 +35,7 @@ test("it is drawn as a picture when its box is selected, and not fetched before"
   expect(asked()).toEqual(["./fixture/tensor?run=retained&tag=net&step=0&backward_pass=0&stage=backward&row=0&what=gradient"]);
 });
 
-test("where it cannot be had, the server's sentence stands in its place", async () => {
+test("if it cannot be fetched, the server's message is shown instead", async () => {
   const run = retained();
   stage.show(run);
   await stage.drawn("parameter:w");

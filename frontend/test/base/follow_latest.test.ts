@@ -76,14 +76,14 @@ test("what throws is put as a failure", async () => {
   expect(put).toEqual([[1, "failed: Error: broken"]]);
 });
 
-test("while nothing is chosen nothing is asked, and what was asked is dropped", async () => {
+test("while nothing is chosen nothing is requested, and pending answers are dropped", async () => {
   const { chosen, asked, put, answer } = followed();
   chosen.value = undefined;
   await answer(0, success("late"));
   expect([asked.length, put]).toEqual([1, []]);
 });
 
-test("after the end nothing is asked or put", async () => {
+test("after the end nothing is requested or put", async () => {
   const { chosen, asked, put, end, answer } = followed();
   end();
   await answer(0, success("late"));

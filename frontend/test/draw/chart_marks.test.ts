@@ -94,7 +94,7 @@ test("a chart without any finite number says at how many steps there is NaN or i
   await waitFor(() => expect(one("chart")?.textContent).toBe("No finite number at any step. NaN or inf at 2 of 3."));
 });
 
-test("a card's chart has the same marks; of the weight there are none for a gradient", async () => {
+test("the chart of a card has the same marks; the line of the weight has no marks of the gradient", async () => {
   writeHash("p.gradgraph.step=2&p.gradgraph.sel=parameter%3Aw");
   stage.show(died());
   await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ log: "true", zeros: "2", nonfinite: "3" }));

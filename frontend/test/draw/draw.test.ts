@@ -28,7 +28,7 @@ describe.each([
 ] as const)("colors, %s", (_, theme) => {
   const scale = makeScale(norm, spread(1e-4, 1), theme);
 
-  test("lightness goes one way along the ramp, away from the background", () => {
+  test("lightness changes in one direction along the ramp, away from the background", () => {
     const lights = rampOf(theme.dark).map(luminance);
     const steps = lights.slice(1).map((light, i) => light - lights[i]!);
     expect(steps.every((step) => (theme.dark ? step > -0.004 : step < 0.004))).toBe(true);
@@ -60,7 +60,7 @@ test.each([
   for (const value of [NaN, Infinity, -Infinity]) expect(elementColor(value, 2, theme)).toEqual(rgbOf(theme.nonfinite));
 });
 
-test("a few numbers far outside leave the colors to the others, and the ends say so", () => {
+test("outliers do not stretch the scale, and its ends show them", () => {
   const norm = statisticOf("l2_norm")!;
   const scale = makeScale(norm, { domain: [3e-9, 2e10], fences: [0.5, 80] }, LIGHT);
   expect([scale.below, scale.above]).toEqual([true, true]);
@@ -174,7 +174,7 @@ test("the innermost box is picked; outside is none", () => {
   expect(picker.boxAt({ x: -50, y: -50 })).toBe(-1);
 });
 
-test("a drawing that was in view comes back into it when the window narrows", () => {
+test("a drawing that was in view stays in view when the window narrows", () => {
   const bounds = { x: 0, y: 0, width: 400, height: 200 };
   const camera = { x: 500, y: 100, k: 1 };
   expect(bringIn(camera, bounds, { width: 1000, height: 600 })).toEqual(camera);
@@ -201,7 +201,7 @@ test("text is cut to fit, in the middle", () => {
   expect(cut).toMatch(/^a_very.*….*fit$/);
 });
 
-test("a label leaves a short bend to be seen, and lies on a long one", () => {
+test("a label does not hide a short bend; it is on a long one", () => {
   const turn = (across: number) => [
     { x: 0, y: 0 },
     { x: 0, y: 24 },

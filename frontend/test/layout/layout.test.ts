@@ -37,7 +37,7 @@ const inside = (inner: Rect, outer: Rect): boolean =>
   contains(outer, inner) && contains(outer, { x: inner.x + inner.width, y: inner.y + inner.height });
 const apart = (a: Rect, b: Rect): boolean => a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
 
-test("boxes lie inside their groups, apart from each other; data runs downward", async () => {
+test("boxes are inside their groups and do not overlap; data runs downward", async () => {
   const laid = await layOut(states(), 100, "states");
   checkLayout(laid);
   for (const path of laid.layout.edges) expect(path[0]!.y).toBeLessThan(path.at(-1)!.y);
@@ -70,7 +70,7 @@ test("a chain of 5,000 operations with one weight is laid out, folded", async ()
   checkLayout(await layOut(chain(5000), 60, "chain"));
 });
 
-test("the layout of last resort keeps boxes inside their groups", () => {
+test("the fallback layout keeps boxes inside their groups", () => {
   const hierarchy = hierarchyOf(states());
   const visible = showGraph(hierarchy, openUpTo(hierarchy, 100));
   checkLayout({

@@ -75,7 +75,7 @@ test.each([
   expect(layout.bounds.height / layout.bounds.width).toBeLessThan(4);
 });
 
-test("layers that are alike are laid out alike", async () => {
+test("equal layers have equal layouts", async () => {
   const { visible, layout } = await laidOut(transformer(60, 1), 10_000);
   const shapeOf = (block: number): string => {
     const group = visible.boxes.findIndex(({ id }) => id === `h.${block}#0`);
@@ -88,7 +88,7 @@ test("layers that are alike are laid out alike", async () => {
   expect(shapeOf(22)).toBe(shapeOf(21));
 });
 
-test("a long layout tells how far it is, and gives way to the next", async () => {
+test("a long layout reports its progress, and ends when the next one begins", async () => {
   const parts: number[] = [];
   const first = laidOut(transformer(400, 1), 10_000, (part) => {
     parts.push(part);

@@ -53,7 +53,7 @@ function compared(here: FixtureRun, hereStep: number, there: FixtureRun, thereSt
 
 const nodeOf = (run: FixtureRun, key: string): number => run.graph.nodes.key.indexOf(key);
 
-test("nodes, rows, edges and groups are joined by key", () => {
+test("nodes, rows, edges and groups are matched by key", () => {
   const {
     shown,
     other,
@@ -76,7 +76,7 @@ test("nodes, rows, edges and groups are joined by key", () => {
   });
 });
 
-test("each node's ratio is of its own numbers in both; a module's of all that is in it in each", () => {
+test("the ratio of a node uses its own numbers in both; that of a module uses all its contents in each", () => {
   const { shown, comparison } = compared(one(), 3, two(), 4);
   // Here 4 times the base, there 5 times: weights of "up" 12 and 120, of "down" 24 and 7.5.
   const up = relateNode(comparison, nodeOf(one(), "parameter:up.weight"));
@@ -91,7 +91,7 @@ test("each node's ratio is of its own numbers in both; a module's of all that is
   expect(relateGroup(comparison, shown.groupOf.get("gate#0")!).relation).toBe(Relation.onlyHere);
 });
 
-test("edges compare what flows back along them; those that only one has are not compared", () => {
+test("edges compare the gradients along them; edges of only one graph are not compared", () => {
   const { shown, comparison } = compared(one(), 3, two(), 4);
   const edgeOf = (from: string, to: string): number =>
     one().graph.edges.source.findIndex((source, e) => source === nodeOf(one(), from) && one().graph.edges.target[e] === nodeOf(one(), to));
@@ -149,7 +149,7 @@ test("both ends of the scale are equally light at equal distance, and stop at it
   }
 });
 
-test("boxes say the ratio as far as there is room; NaN, zero and what only one has look different", () => {
+test("boxes show the ratio if it fits; NaN, zero and nodes of only one graph look different", () => {
   const { shown, comparison } = compared(one(), 2, two(), 2);
   const boxOf = (node: number) =>
     ({ id: "", kind: "node", item: node, node, group: -1, module: -1, open: false, parent: -1, depth: 0 }) as const;
@@ -190,7 +190,7 @@ test("boxes say the ratio as far as there is room; NaN, zero and what only one h
   expect(paints.boxes.map(({ fill }) => fill)).toEqual([LIGHT.nonfinite, ratioStops(LIGHT)[8], LIGHT.surface, ratioStops(LIGHT)[6]]);
 });
 
-test("an open module keeps its name: only what has room beside it is said of it", () => {
+test("an open module keeps its name, and shows more only if it fits", () => {
   const { shown, comparison } = compared(one(), 2, two(), 2);
   const group = shown.groupOf.get("#0")!;
   const box = { id: "#0", kind: "group", item: -1, node: -1, group, module: -1, open: true, parent: -1, depth: 0 } as const;
@@ -234,7 +234,7 @@ test("an open module keeps its name: only what has room beside it is said of it"
   expect(widthOf(narrow, DETAIL_FONT)).toBeLessThanOrEqual(Math.max(0, headRoom({ title: "TheNameOfTheNet", subtitle: "Net" }, 190)));
 });
 
-test("what is compared is in the address, and other people's keys stay", () => {
+test("the comparison is in the address, and keys of others stay", () => {
   const vs = { run: "a & b", tag: "net\nx", step: 7, reach: 8 };
   const text = formatAddress("#gradgraph&other=1", { vs });
   expect(text).toContain("other=1");
@@ -315,7 +315,7 @@ test("the compared step can be moved by a slider of its own, and signed statisti
   await waitFor(() => expect(ratioAt("parameter:up.weight")).toBe("1.5"));
 });
 
-test("C begins and ends a comparison; of graphs that have little in common the rest is marked", async () => {
+test("C begins and ends a comparison; for graphs with little in common the rest is marked", async () => {
   show(chainRule(), one());
   await drawn("leaf:x");
   press("c");
@@ -329,7 +329,7 @@ test("C begins and ends a comparison; of graphs that have little in common the r
   await waitFor(() => expect(find("compare-bar")).toBeNull());
 });
 
-test("a link to a run that is not there compares with nothing, and says so by an empty choice", async () => {
+test("a link to a missing run compares with nothing, and shows an empty choice", async () => {
   writeHash("p.gradgraph.vs.run=gone&p.gradgraph.vs.step=same");
   show(chainRule());
   await drawn("leaf:x");
@@ -337,7 +337,7 @@ test("a link to a run that is not there compares with nothing, and says so by an
   expect(item("leaf:x").dataset.ratio).toBeUndefined();
 });
 
-test("statistics without a logarithm are compared all the same", () => {
+test("statistics without a logarithmic scale can be compared too", () => {
   const { comparison } = compared(one(), 0, two(), 0, statisticOf("zero_fraction"));
   const related: Related = relateNode(comparison, nodeOf(one(), "parameter:up.weight"));
   expect([related.here, related.there, related.log2]).toEqual([0.5, 0.5, 0]);

@@ -35,7 +35,7 @@ test("only what differs for complex numbers is labelled", () => {
   expect(spoken(named("mean"), true)).toMatchObject({ label: "mean |g|", signed: false });
 });
 
-test("a graph says whether all of it is complex, or some", () => {
+test("a graph knows whether all or some of its tensors are complex", () => {
   const graphs = [() => true, (row: number) => row === 0, () => false].map((which) => hierarchyOf(complexRun(which)).graph);
   expect(graphs.map((graph) => spokenIn(named("mean"), graph).label)).toEqual(["mean |g|", "mean (complex: |g|)", "mean"]);
   expect(graphs.map((graph) => spokenIn(named("mean"), graph).signed)).toEqual([false, true, true]);
@@ -51,7 +51,7 @@ test("the card of a complex tensor says so", async () => {
   expect(names).toEqual(expect.arrayContaining(["L2 norm", "mean |g|", "std |g|", "min |g|", "max |g|"]));
 });
 
-test("a row that was to be read and could not be says why", () => {
+test("a row that could not be read gives the reason", () => {
   const { graph } = hierarchyOf(complexRun(() => false));
   const record = {
     present: new Uint8Array(graph.columns.slots.dtype.length),

@@ -33,7 +33,7 @@ function cells(flow: ComparedFlow, id: string): readonly (readonly [number, numb
 
 const { both, onlyHere, onlyThere, nonfinite, none } = Relation;
 
-test("cells are joined by node and step; what only one has is told from what has no gradient", () => {
+test("cells are matched by node and step; a missing cell differs from one without gradient", () => {
   const flow = compared(one(), two());
   expect(flow.steps).toEqual([0, 1, 2, 3, 4]);
   // Here 3, 6, 9 and 12, there 24, NaN and 120 at the steps 0, 2 and 4.
@@ -73,7 +73,7 @@ test("every cell of a run compared with itself is equal or has no ratio, in whic
   }
 });
 
-test("of cells that share a pixel the one that differs most is seen, in the colors of the graph", () => {
+test("of cells that share a pixel the one that differs most is shown, in the colors of the graph", () => {
   const flow = {
     relation: Uint8Array.of(both, both, both, onlyHere, onlyThere, nonfinite, none, both, both),
     log2: Float32Array.of(0, -1, 4, NaN, NaN, NaN, NaN, -Infinity, Infinity),

@@ -54,7 +54,7 @@ test("rows are modules and nodes in forward order, parameters under their module
   ]);
 });
 
-test("what was never recorded has no row and is counted; what is frozen has one", () => {
+test("a node that was never recorded has no row and is counted; a frozen one has a row", () => {
   const flow = flowOf(flowRun());
   expect(flow.leftOut).toBe(1);
   expect(ids(rowsOf(flow))).not.toContain("#0/ReluBackward0.0");
@@ -68,7 +68,7 @@ test("a run without gradients shows all its nodes, none of them with a number", 
   expect([...flow.state].every((state) => state === State.none)).toBe(true);
 });
 
-test("a closed module is one row; what is inside is found as the module", () => {
+test("a closed module is one row; its contents are found as the module", () => {
   const flow = flowOf(flowRun());
   const rows = rowsOf(flow, new Set(["#0", "down#0"]));
   expect(ids(rows)).toEqual(["#0", "up#0", "down#0", "parameter:down.weight", "down#0/AddmmBackward0.0", "root:loss"]);
@@ -100,7 +100,7 @@ test("numbers and states are those of the graph at every step, of nodes and grou
   }
 });
 
-test("a module is the greatest of what is in it, and a NaN inside is never hidden", () => {
+test("a module has the greatest number inside, and a NaN inside is never hidden", () => {
   const flow = flowOf(flowRun());
   expect(cell(flow, "up#0", 0).value).toBeCloseTo(1);
   expect(cell(flow, "up#0", 3).state).toBe(State.nonfinite);
@@ -111,20 +111,20 @@ test("a module is the greatest of what is in it, and a NaN inside is never hidde
   expect(Number.isNaN(cell(flow, "parameter:down.weight", 7).value)).toBe(true);
 });
 
-test("of a later stage there are parameters alone, and only steps that have it", () => {
+test("a later stage has only parameters, and only steps with this stage", () => {
   const flow = flowOf(training(), DEFAULT_STATISTIC, "applied");
   expect(flow.steps).toEqual([0, 20]);
   expect(ids(rowsOf(flow))).toEqual(["parameter:w", "parameter:spare"]);
 });
 
-test("graphs that differ are joined by the key of their nodes", () => {
+test("different graphs are joined by the keys of their nodes", () => {
   const run = twoStructures();
   const flow = flowOf(run);
   expect(flow.steps).toEqual(run.records.map(({ step }) => step));
   expect(flow.state.some((state) => state === State.number)).toBe(true);
 });
 
-test("of more numbers than fit, every n-th step is kept", () => {
+test("if there are more numbers than fit, every n-th step is kept", () => {
   const hierarchy = hierarchyOf(flowRun());
   const steps = Math.floor(MOST_CELLS / entityCount(hierarchy));
   expect(thinning(hierarchy, steps)).toBe(1);
@@ -134,7 +134,7 @@ test("of more numbers than fit, every n-th step is kept", () => {
 
 const COLUMNS: Axis = { from: 0, to: 1000, unitPx: 0.9, count: 1000 };
 
-test("axes fill their room, but one step is no wall and one row no field", () => {
+test("axes fill their space, but a single step or row does not fill all of it", () => {
   expect(columnAxis(undefined, 100, 500)).toEqual({ from: 0, to: 100, unitPx: 5, count: 100 });
   expect(columnAxis(undefined, 1, 500)).toMatchObject({ from: 0, to: 1, unitPx: 120 });
   expect(rowAxis(undefined, 2, 500)).toMatchObject({ from: 0, to: 2, unitPx: 26 });
@@ -142,7 +142,7 @@ test("axes fill their room, but one step is no wall and one row no field", () =>
   expect(columnAxis(undefined, 0, 500).to).toBe(0);
 });
 
-test("zooming keeps what is under the pointer there, and ends at a few and at all", () => {
+test("zooming keeps the point under the pointer, and is limited at both ends", () => {
   const span = zoomSpan(COLUMNS, 2, 250)!;
   expect(span).toEqual([125, 625]);
   const zoomed = columnAxis(span, 1000, 900);
@@ -153,7 +153,7 @@ test("zooming keeps what is under the pointer there, and ends at a few and at al
   expect(zoomSpan(zoomed, 0.75, 125)![0]).toBeCloseTo(125);
 });
 
-test("panning stops at the ends; a drag chooses whole units; the cursor is brought back", () => {
+test("panning stops at the ends; a drag selects whole units; the cursor is made visible", () => {
   const zoomed = columnAxis([100, 200], 1000, 900);
   expect(panSpan(zoomed, -1e9)).toEqual([0, 100]);
   expect(panSpan(zoomed, 1e9)).toEqual([900, 1000]);
@@ -169,7 +169,7 @@ test("panning stops at the ends; a drag chooses whole units; the cursor is broug
   ]);
 });
 
-test("names have room: all rows, or the outermost of those in sight, the chosen one before others", () => {
+test("names do not overlap: all rows, or the outermost visible ones, the chosen one first", () => {
   const depths = Array.from({ length: 100 }, (_, i) => (i % 10 === 0 ? 0 : 1));
   expect(rowsWithNames(depths, rowAxis([20, 30], 100, 200), -1)).toHaveLength(10);
   const close = rowAxis(undefined, 100, 200);
@@ -180,7 +180,7 @@ test("names have room: all rows, or the outermost of those in sight, the chosen 
   expect(rowsWithNames([], rowAxis(undefined, 0, 200), -1)).toEqual([]);
 });
 
-test("steps lie between the recorded ones in proportion", () => {
+test("steps between recorded ones are interpolated", () => {
   const steps = [0, 10, 30];
   expect([0, 5, 10, 20, 30, 40, -10].map((step) => positionOf(steps, step))).toEqual([0.5, 1, 1.5, 2, 2.5, 3, -0.5]);
   expect(positionOf([7], 7)).toBe(0.5);
@@ -217,7 +217,7 @@ test("each cell has the color that the graph gives that number, in both themes",
   }
 });
 
-test("a few numbers far outside are told from the others", () => {
+test("outliers are distinguished from the others", () => {
   const spread = Array.from({ length: 98 }, (_, i) => i);
   const [low, high] = fencesOf(Float64Array.from([...spread, 1e6, -1e6]))!;
   expect([low, high]).toEqual([expect.closeTo(-0.25 * 95 + 1, 5), expect.closeTo(96 + 0.25 * 95, 5)]);
@@ -236,7 +236,7 @@ function paint(codes: readonly number[], columns: number, width: number, height:
   return new Uint32Array(image.data.buffer);
 }
 
-test("a pixel that many cells share has the greatest of them; wide cells are apart", () => {
+test("a pixel that many cells share shows the greatest of them; wide cells are separated", () => {
   expect([...paint([5, 9, 7, 6, 100, 3, 4, 8], 8, 4, 1)]).toEqual([9, 7, 100, 8]);
   expect([...paint([5, 9, 7, 6], 1, 1, 2)]).toEqual([9, 7]);
   expect([...paint([5, 9], 2, 6, 1)]).toEqual([5, 5, 5, 9, 9, 9]);
@@ -254,7 +254,7 @@ test("a thousand rows of two thousand steps lose no single cell", () => {
   expect(Math.abs((found % 900) - 1234 * 0.45)).toBeLessThan(1.01);
 });
 
-test("an answer cut short is said, not drawn", () => {
+test("a truncated answer is reported, not drawn", () => {
   const header = { statistic: "l2_norm", slots: 3, from: 0, total: 2, steps: [0, 1] };
   const page = parsePage({
     header,

@@ -30,7 +30,7 @@ describe("runs of equal blocks", () => {
     expect(showGraph(hierarchy, open).boxes.length).toBeLessThanOrEqual(START_BOXES);
   });
 
-  test("a block of another shape, or wired in another way, parts the run", () => {
+  test("a block of another shape, or with other wiring, splits the run", () => {
     const parted = ["h.0 … h.4 ×5", "h.6 … h.11 ×6"];
     const weight = transformer(12, 1).graph.nodes.key.indexOf("parameter:h.5.mlp.0.bias");
     const wider = changed(transformer(12, 1), (graph) => ({
@@ -49,7 +49,7 @@ describe("runs of equal blocks", () => {
     expect(titles(hierarchyOf(rewired), "repeat")).toEqual(parted);
   });
 
-  test("where not all of a level can open, runs do, before what stands before them", () => {
+  test("if a level cannot open fully, its runs open first, before other siblings", () => {
     const weight = transformer(12, 1).graph.nodes.key.indexOf("parameter:h.0.mlp.0.bias");
     const hierarchy = hierarchyOf(
       changed(transformer(12, 1), (graph) => ({
@@ -63,7 +63,7 @@ describe("runs of equal blocks", () => {
     expect(opened).not.toContain("h.0");
   });
 
-  test("three blocks stay as they are; a small graph opens with its runs", () => {
+  test("three blocks are not folded; a small graph opens with its runs", () => {
     expect(titles(hierarchyOf(transformer(3, 1)), "repeat")).toEqual([]);
     const hierarchy = hierarchyOf(recurrent(6));
     expect(titles(hierarchy, "repeat")).toEqual(["cell#0 … cell#5 ×6"]);
@@ -71,7 +71,7 @@ describe("runs of equal blocks", () => {
     expect(openAtStart(hierarchy).has(groupNamed(hierarchy, "#0~repeat:cell#0"))).toBe(true);
   });
 
-  test("the call that gets the input is equal to the others, two thousand of them", () => {
+  test("the call that gets the input is equal to the other two thousand", () => {
     const hierarchy = hierarchyOf(recurrent(2000));
     expect(titles(hierarchy, "repeat")).toEqual(["cell#0 … cell#1999 ×2000"]);
     const strip = stripOf(hierarchy, groupNamed(hierarchy, "#0~repeat:cell#0"))!;
@@ -81,7 +81,7 @@ describe("runs of equal blocks", () => {
     expect(blockOf(hierarchy, strip, "root:loss")).toBe(-1);
   });
 
-  test("a long run opens in parts that are runs themselves, so that a hundred boxes are never passed", () => {
+  test("a long run opens in parts that are runs themselves, so at most a hundred boxes are shown", () => {
     const hierarchy = hierarchyOf(recurrent(160));
     const parts = hierarchy.groups[groupNamed(hierarchy, "#0~repeat:cell#0")]!.children.map((child) => hierarchy.groups[child]!);
     expect(parts.map(({ title, run }) => [title, run?.count])).toEqual(
@@ -91,7 +91,7 @@ describe("runs of equal blocks", () => {
       if (kind !== "module") expect(children.length).toBeLessThanOrEqual(100);
   });
 
-  test("what is one run from end to end says so itself", () => {
+  test("a level that is one run is marked as a run", () => {
     const alone = changed(recurrent(100), (graph) => ({
       ...graph,
       nodes: {
@@ -112,7 +112,7 @@ describe("runs of equal blocks", () => {
 });
 
 describe("the strip", () => {
-  test("a cell is its block's number: the greatest inside", () => {
+  test("a cell shows the number of its block: the greatest inside", () => {
     const run = transformer(12, 1);
     const hierarchy = hierarchyOf(run);
     const values = computeValues(hierarchy, recordAt(run, 0), norm);
@@ -129,7 +129,7 @@ describe("the strip", () => {
     expect([...state]).toEqual(Array.from({ length: 12 }, () => State.number));
   });
 
-  test("fewer cells than blocks show the greatest of several, none is left out", () => {
+  test("if there are fewer cells than blocks, each shows the greatest of several, and none is left out", () => {
     const run = recurrent(2000);
     const hierarchy = hierarchyOf(run);
     const values = computeValues(hierarchy, recordAt(run, 0), norm);
@@ -139,7 +139,7 @@ describe("the strip", () => {
     expect([...value]).toEqual(Array.from({ length: 92 }, (_, cell) => 3 + 2 * (firstBlock(strip, cell + 1, 92) - 1)));
   });
 
-  test("a tensor that all blocks use counts to none of them, but to all together", () => {
+  test("a tensor that all blocks use counts for none of them, but for all together", () => {
     const run = recurrent(20);
     const hierarchy = hierarchyOf(run);
     const { groups } = computeValues(hierarchy, recordAt(run, 0), norm);
@@ -147,7 +147,7 @@ describe("the strip", () => {
     expect([value("cell#0"), value("cell#19"), value("#0~repeat:cell#0"), value("#0")]).toEqual([3, 41, 1000, 1000]);
   });
 
-  test("nor does it where the blocks are bare operations", () => {
+  test("the same holds if the blocks are single operations", () => {
     const run = chain(100);
     const hierarchy = hierarchyOf(run);
     const values = computeValues(hierarchy, recordAt(run, 0), norm);
@@ -160,7 +160,7 @@ describe("the strip", () => {
     expect([...value]).toEqual([...values.nodes.value].slice(2));
   });
 
-  test("a point on it leads to its block, one beside it to none", () => {
+  test("a point on the strip gives its block, a point outside gives none", () => {
     const strip = { period: 1, count: 300, children: Array.from({ length: 300 }, (_, i) => i) };
     const face = { x: 10, y: 20, width: 200, height: 60 };
     const { x, y, width, height } = stripRect(face);
@@ -181,7 +181,7 @@ describe("chains of operations that only change the shape", () => {
         `${boxes[source]!.id} > ${boxes[target]!.id}${chains.map((one) => ` (${hierarchy.groups[one]!.title})`).join("")}`,
     );
 
-  test("lie in the line; what stands alone, is used twice or retained does not", () => {
+  test("are part of a line; an operation that is alone, used twice or retained is not", () => {
     expect(titles(hierarchy, "chain")).toEqual(["t", "view → transpose", "clone → unsafe_view"]);
     const visible = showGraph(hierarchy, everything);
     expect(lines(visible)).toEqual([
@@ -199,7 +199,7 @@ describe("chains of operations that only change the shape", () => {
     expect(visible.boxes).toHaveLength(countBoxes(hierarchy, everything));
   });
 
-  test("open, they are boxes among the others; nothing else changes", () => {
+  test("when open, they are boxes among the others; nothing else changes", () => {
     const group = groupNamed(hierarchy, "~chain:#0/ViewBackward0.0");
     const [closed, open] = [everything, new Set([...everything, group])].map((one) => showGraph(hierarchy, one));
     expect(open!.boxes.length).toBe(closed!.boxes.length + 2);
@@ -209,14 +209,14 @@ describe("chains of operations that only change the shape", () => {
     expect(lines(open!)).toContain("#0/ViewBackward0.0 > #0/TransposeBackward0.0");
   });
 
-  test("inside a closed module they are part of that", () => {
+  test("inside a closed module they are part of the module", () => {
     const { boxes, edges } = showGraph(hierarchy, new Set([groupNamed(hierarchy, "#0")]));
     expect(
       edges.filter(({ source, target }) => [source, target].some((box) => boxes[box]!.id === "lin#0")).map(({ chains }) => chains.length),
     ).toEqual([0, 1]);
   });
 
-  test("a share that a watch did not read is that of an operation that hands its gradient on, unless elements are summed up", () => {
+  test("an unread share is the gradient of an operation that passes it on unchanged, unless elements are summed", () => {
     const row = (change: (graph: GraphColumns) => GraphColumns, to: string, unread = true): string => {
       const { graph } = hierarchyOf(changed(reshaped(), change));
       const edge = [...graph.edgeTarget].findIndex((target) => graph.columns.nodes.key[target] === to);

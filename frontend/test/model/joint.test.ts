@@ -18,7 +18,7 @@ const stage = useStage();
 const GHOSTS = ["parameter:mid.weight", "mid#0/MmBackward0.0"];
 const graphOf = (run: FixtureRun) => hierarchyOf(run).graph;
 
-test("what only the other has comes after its own nodes, with its edges, in its module, at its place", () => {
+test("nodes of only the other graph come after its own nodes, with their edges, in their module and place", () => {
   const [here, there] = [graphOf(one()), graphOf(two())];
   const joint = joinWith(here, there);
   expect(joint.columns.nodes.key.slice(joint.ownNodes)).toEqual(GHOSTS);
@@ -40,7 +40,7 @@ test("what only the other has comes after its own nodes, with its edges, in its 
   expect(order.indexOf("mid#0")).toBe(order.indexOf("up#0") + 1);
 });
 
-test("where nothing is missing nothing is joined", () => {
+test("if nothing is missing, nothing is joined", () => {
   const [here, there] = [graphOf(one()), graphOf(two())];
   expect(joinWith(here, graphOf(one()))).toBe(here);
   expect([jointHash(here, undefined), jointHash(here, here), jointHash(here, there)]).toEqual(["", "", there.hash]);
@@ -49,7 +49,7 @@ test("where nothing is missing nothing is joined", () => {
   for (const run of [hostile(), transformer(3, 1)]) expect(joinWith(graphOf(run), here).joint).toBe(here.hash);
 });
 
-test("numbers of what is shown are as without them; those of ghosts are the other's", () => {
+test("shown numbers do not change with ghosts; numbers of ghosts are those of the other graph", () => {
   const [plain, there] = [hierarchyOf(one()), hierarchyOf(two())];
   const joint = buildHierarchy(joinWith(plain.graph, there.graph));
   const [record, other] = [recordAt(one(), 0), recordAt(two(), 0)];
@@ -85,7 +85,7 @@ test("numbers of what is shown are as without them; those of ghosts are the othe
 
 const compared = "p.gradgraph.run=one&p.gradgraph.step=0&p.gradgraph.vs.run=two&p.gradgraph.vs.step=same";
 
-test("ghosts are drawn while two runs are compared, and go with the comparison", async () => {
+test("ghosts are drawn while two runs are compared, and disappear after it", async () => {
   writeHash(compared);
   stage.show(one(), two());
   await waitFor(() =>

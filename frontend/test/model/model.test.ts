@@ -30,7 +30,7 @@ describe("pictures of arrays", () => {
     expect(shown).toEqual(Array.from({ length }, (_, i) => i));
   });
 
-  test("an element's index is spelt as Python does", () => {
+  test("the index of an element is written as in Python", () => {
     expect(indexText([2, 3, 4], 17)).toBe("[1, 1, 1]");
   });
 });
@@ -58,7 +58,7 @@ describe("why there is no gradient", () => {
   const { graph } = hierarchyOf(marks());
   const record = recordAt(marks(), 0);
 
-  test("edges into what passes none on are cuts; others are not", () => {
+  test("edges into operations that pass on no gradient are cuts; others are not", () => {
     expect(Array.from({ length: graph.edgeCount }, (_, edge) => isCut(graph, edge))).toEqual([false, true, false, false, false, false]);
   });
 
@@ -90,7 +90,7 @@ describe("what a watch did not read", () => {
   const record = recordAt(marks(), 0);
   const watched = { ...record, everyNSteps: 10 };
 
-  test("is not said to be none, but of leaves and of what needs no gradient it is", () => {
+  test("is not reported as missing, except for leaves and tensors that need no gradient", () => {
     const says = (key: string) => saysNone(graph, graph.columns.nodes.key.indexOf(key), watched);
     expect(says("/MmBackward0.0")).toBe(false);
     expect(says("/detach.0")).toBe(true);
@@ -98,7 +98,7 @@ describe("what a watch did not read", () => {
     expect(saysNone(graph, graph.columns.nodes.key.indexOf("/MmBackward0.0"), record)).toBe(true);
   });
 
-  test("is told in a sentence", () => {
+  test("is explained in a sentence", () => {
     const node = graph.columns.nodes.key.indexOf("/MmBackward0.0");
     expect(whyNone(graph, node, graph.slotOffset[node]!, watched)).toMatch(/^Not recorded: a watch reads every node/);
   });
@@ -149,14 +149,14 @@ describe("collapse", () => {
     expect(countBoxes(hierarchy, openUpTo(hierarchy, MOST_BOXES))).toBeLessThanOrEqual(MOST_BOXES);
   });
 
-  test("a chunk never feeds one before it", () => {
+  test("a chunk never feeds an earlier one", () => {
     const hierarchy = hierarchyOf(chain(5000));
     const { boxes, edges } = showGraph(hierarchy, openUpTo(hierarchy, START_BOXES));
     expect(boxes.length).toBeGreaterThan(5);
     for (const { source, target } of edges) expect(source).toBeLessThan(target);
   });
 
-  test("graphs with indices that lead nowhere are refused with a sentence", () => {
+  test("graphs with invalid indices are refused with a message", () => {
     const { graph } = chainRule();
     const broken = { ...graph, edges: { ...graph.edges, target: graph.edges.target.map(() => 99) } };
     expect(parseGraph(broken)).toEqual({ ok: false, error: "graph: edges.target holds 99, expected 0..6." });
@@ -196,7 +196,7 @@ describe("values", () => {
     expect(values.nodes.state[1]).toBe(State.none);
   });
 
-  test("a negative mean keeps its sign; counts are added up", () => {
+  test("a negative mean keeps its sign; counts are summed", () => {
     const run = states();
     const hierarchy = hierarchyOf(run);
     const one = computeValues(hierarchyOf(chainRule()), recordAt(chainRule(), 0), statisticOf("mean")!);
@@ -214,7 +214,7 @@ describe("values", () => {
   });
 });
 
-test("operations are named as people write them", () => {
+test("operations have the names that users write", () => {
   expect(
     ["AddmmBackward0", "NativeLayerNormBackward0", "TBackward0", "MyReLUBackward", "CopyBackwards", "AccumulateGrad", ""].map(
       operationLabel,
@@ -233,7 +233,7 @@ test("a tensor of unknown shape is not called a scalar", () => {
   expect(texts("unknown")).toEqual(["false", "unknown shape", "scalar", ""]);
 });
 
-test("a step that was not recorded leads to the nearest one, the earlier of two", () => {
+test("for a step that was not recorded the nearest one is used, the earlier of two", () => {
   const records = [0, 10, 10, 20].map((step, i) => ({ step, backwardPass: i === 2 ? 1 : 0 }) as RecordRef);
   expect(
     [

@@ -34,7 +34,7 @@ function random(count: number): FixtureRun {
   return runOf("random", "random", graphOf({ hash: "4a4d", nodes, edges } as never), []) as unknown as FixtureRun;
 }
 
-test("of 10,000 nodes lights what an independent search finds, and no way that leads to no loss", () => {
+test("of 10,000 nodes, lights what an independent search finds, and no path without a loss", () => {
   const hierarchy = hierarchyOf(random(10_000));
   const { graph } = hierarchy;
   const ends = Array.from({ length: graph.nodeCount }, (): { to: number[]; from: number[] } => ({ to: [], from: [] }));
@@ -76,7 +76,7 @@ test("a closed module lights what enters and leaves it; the loss and the leaves 
   ).toBeUndefined(); // an open one is no place on a way
 });
 
-test("beside a chain that is folded into a line the way goes on", () => {
+test("the path continues through a chain that is folded into a line", () => {
   const hierarchy = hierarchyOf(reshaped());
   const open = new Set(hierarchy.groups.flatMap(({ kind }, group) => (kind === "chain" ? [] : [group])));
   const lit = litFrom(hierarchy, open, "parameter:lin.weight");
@@ -84,7 +84,7 @@ test("beside a chain that is folded into a line the way goes on", () => {
   expect(lit.has("input:x")).toBe(false);
 });
 
-test("a copy of a shared weight lights the way from its own use", () => {
+test("a copy of a shared weight lights the path from its own use", () => {
   const hierarchy = hierarchyOf(recurrent(12));
   const copy = [...hierarchy.itemNode.keys()].filter((item) => hierarchy.itemNode[item] === 0)[6]!;
   const lit = litFrom(hierarchy, all(hierarchy), `parameter:cell.weight (copy ${copy})`);

@@ -17,7 +17,7 @@ const profile = (run: FixtureRun, found: Loop | undefined): readonly (number | n
   return profileOf(hierarchy, found!, computeValues(hierarchy, recordAt(run, 0), DEFAULT_STATISTIC).nodes, DEFAULT_STATISTIC);
 };
 
-test("a call's number is the greatest of its operations; the weight, which all calls share, is in none of them", () => {
+test("the number of a call is the greatest of its operations; the weight, which all calls share, counts for none", () => {
   const run = loop(5);
   const found = loopOfCalls(hierarchyOf(run), "cell")!;
   expect(found).toMatchObject({
@@ -29,7 +29,7 @@ test("a call's number is the greatest of its operations; the weight, which all c
   expect(profile(run, found)).toEqual([1 / 16, 1 / 8, 1 / 4, 1 / 2, 1]);
 });
 
-test("of a node, the same operation in each call", () => {
+test("for a node: the same operation in each call", () => {
   const run = loop(4);
   const hierarchy = hierarchyOf(run);
   const found = loopOfNode(hierarchy, hierarchy.graph.columns.nodes.key.indexOf("cell#1/MmBackward0.0"))!;
@@ -38,7 +38,7 @@ test("of a node, the same operation in each call", () => {
   expect(loopOfNode(hierarchy, 1)).toBeUndefined(); // a parameter
 });
 
-test("of an operation without a module, its repetitions in order", () => {
+test("for an operation without a module: its repetitions in order", () => {
   const run = chain(12);
   const hierarchy = hierarchyOf(run);
   const found = loopOfNode(hierarchy, hierarchy.graph.columns.nodes.key.indexOf("/MulBackward0.3"))!;
@@ -48,7 +48,7 @@ test("of an operation without a module, its repetitions in order", () => {
   expect(profile(run, found)).toEqual(found.ids.map((id) => record.values[hierarchy.graph.columns.nodes.key.indexOf(id)]));
 });
 
-test("of a fold, what it repeats: the calls of a module, or blocks", () => {
+test("for a fold: its repetitions, which are calls of a module or blocks", () => {
   const run = loop(40);
   const hierarchy = hierarchyOf(run);
   const fold = hierarchy.groups.findIndex(({ kind }) => kind === "repeat");
@@ -70,7 +70,7 @@ test("of a fold, what it repeats: the calls of a module, or blocks", () => {
   );
 });
 
-test("two calls are no loop, and a number that is missing is a gap", () => {
+test("two calls are no loop, and a missing number is a gap", () => {
   expect(loopOfCalls(hierarchyOf(loop(2)), "cell")).toBeUndefined();
   const run = loop(3);
   const hierarchy = hierarchyOf(run);

@@ -15,7 +15,7 @@ import { press, useStage, waitFor } from "../stage";
 const WEIGHT = "parameter:cell.weight";
 const stage = useStage();
 
-test("a tensor that many use is drawn once where it is turned, with a line to each use", () => {
+test("a tensor with many uses is drawn once if the user chooses so, with a line to each use", () => {
   const usual = hierarchyOf(recurrent(12));
   const turned = buildHierarchy(usual.graph, new Set([WEIGHT]));
   const all = new Set(turned.groups.keys());
@@ -32,7 +32,7 @@ test("a tensor that many use is drawn once where it is turned, with a line to ea
   expect([usesOf(usual.graph, 0), usesOf(usual.graph, 1), usesOf(usual.graph, 2)]).toEqual([12, 1, 0]);
 });
 
-test("a tensor that a few use can be drawn beside each of them; numbers stay what they were", () => {
+test("a tensor with a few uses can be drawn next to each of them; numbers do not change", () => {
   const run = recurrent(4);
   const usual = hierarchyOf(run);
   const turned = buildHierarchy(usual.graph, new Set([WEIGHT]));
@@ -45,7 +45,7 @@ test("a tensor that a few use can be drawn beside each of them; numbers stay wha
   expect(numbers(turned)).toEqual(numbers(usual));
 });
 
-test("what would take the layout a minute does not fit", () => {
+test("a graph whose layout would take a minute does not fit", () => {
   const usual = hierarchyOf(recurrent(MOST_LONG_LINES + 40));
   const turned = buildHierarchy(usual.graph, new Set([WEIGHT]));
   const all = new Set(turned.groups.keys());
@@ -56,7 +56,7 @@ test("what would take the layout a minute does not fit", () => {
 // Of copies the tree has the first, inside of the first call; what is drawn once lies around all calls.
 const once = (): boolean => stage.item(WEIGHT).parentElement!.closest("[data-key='cell#0']") === null;
 
-test("card and key turn it, the link keeps it, and what is selected stays selected", async () => {
+test("card and key change how it is drawn, the link keeps the choice, and the selection stays", async () => {
   writeHash(`p.gradgraph.sel=${WEIGHT}`);
   stage.show(recurrent(10));
   await stage.drawn(WEIGHT);
@@ -73,7 +73,7 @@ test("card and key turn it, the link keeps it, and what is selected stays select
   await waitFor(() => expect(readHash()).not.toContain("turned"));
 });
 
-test("the heat map of a graph that was turned asks for no number again", async () => {
+test("the heat map fetches no number again after such a change", async () => {
   writeHash(`p.gradgraph.view=flow&p.gradgraph.sel=${WEIGHT}`);
   stage.show(recurrent(10, 3));
   const row = (): HTMLElement | null => stage.place.querySelector(`[role=row][data-key="${WEIGHT}"]`);
@@ -92,7 +92,7 @@ test("the heat map of a graph that was turned asks for no number again", async (
   expect(froms.filter((from) => from !== "3")).toEqual(["0"]);
 });
 
-test("a link opens it turned; another tensor has nothing to turn", async () => {
+test("a link restores the choice; a tensor with one use has no choice", async () => {
   writeHash(`p.gradgraph.turned=${WEIGHT}&p.gradgraph.sel=${WEIGHT}`);
   stage.show(recurrent(10));
   await stage.drawn(WEIGHT);

@@ -41,7 +41,7 @@ describe.each(["light", "dark"])("%s", (theme) => {
     expect(await faults()).toEqual([]);
   });
 
-  test("the graph alone, with what is found", async () => {
+  test("the graph alone, with findings", async () => {
     start();
     stage.show(withFindings());
     await waitFor(() => expect(stage.one("findings")).not.toBeNull());

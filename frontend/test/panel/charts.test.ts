@@ -17,7 +17,7 @@ import { CLICK, pointAtChart, useStage, waitFor } from "../stage";
 const stage = useStage();
 const { show, choose, drawn, item, one: find } = stage;
 
-test("smoothing is the weighted mean of what came before, each step back counting `weight` as much", () => {
+test("smoothing is the weighted mean of earlier values; each step back has `weight` times the influence", () => {
   const values = [4, -2, 8, 1];
   const weight = 0.75;
   const expected = values.map((_, end) => {
@@ -42,7 +42,7 @@ test.each([
   expect(logTicks(low, high, most)).toEqual(expected);
 });
 
-test("histograms over the steps: shares of what was sampled, without the bins that are always empty", () => {
+test("histograms over the steps: shares of the sample, without bins that are always empty", () => {
   const bins = 32;
   const histogram = new Uint16Array(3 * bins);
   histogram.set([3, 1], 20);
@@ -57,7 +57,7 @@ test("histograms over the steps: shares of what was sampled, without the bins th
   expect(columnEdges([7])).toEqual([6.5, 7.5]);
 });
 
-test("a pin is a node's output; of a module all of its parameters", () => {
+test("a pin is an output of a node; for a module, all its parameters are pinned", () => {
   const hierarchy = hierarchyOf(one());
   expect(pinsOf(hierarchy, "parameter:up.weight")).toEqual(["parameter:up.weight:0"]);
   expect(pinsOf(hierarchy, "#0")).toEqual(["up", "gate", "down"].map((name) => `parameter:${name}.weight:0`));
@@ -114,7 +114,7 @@ test("several nodes and runs in one chart, with their numbers at the step", asyn
   await waitFor(() => expect(decodeURIComponent(readHash())).toContain("chart.pins=parameter:up.weight:0\nparameter:gate.weight:0"));
 });
 
-test("smoothing is off until it is wanted, and changes no number that is read", async () => {
+test("smoothing is off by default, and changes no number that is shown", async () => {
   writeHash("p.gradgraph.view=charts&p.gradgraph.chart.pins=parameter%3Aup.weight%3A0&p.gradgraph.run=one&p.gradgraph.step=3");
   show(one());
   await waitFor(() => expect(lines()).toEqual(["one parameter:up.weight:0 12"]));
@@ -140,7 +140,7 @@ test("the pointer's step is read from the chart, and a click goes there", async 
   await waitFor(() => expect((find("step") as HTMLInputElement).value).toBe("1"));
 });
 
-test("while nothing is pinned the selected node is charted; what is found is added to it", async () => {
+test("while nothing is pinned the selected node is charted; a tensor that is found is added", async () => {
   writeHash("p.gradgraph.view=charts&p.gradgraph.sel=parameter%3Aup.weight");
   show(one());
   await waitFor(() => expect(lines()).toEqual(["one parameter:up.weight:0 12"]));
@@ -153,7 +153,7 @@ test("while nothing is pinned the selected node is charted; what is found is add
   await waitFor(() => expect(find("nothing-pinned")).not.toBeNull());
 });
 
-test("a line of zeros says so on a logarithmic scale; without any number there are words for a chart", async () => {
+test("a line of zeros is marked on a logarithmic scale; without any number there is a text instead of a chart", async () => {
   writeHash(
     "p.gradgraph.view=charts&p.gradgraph.chart.pins=parameter%3Aup.weight%3A0%0Aparameter%3Amid.weight%3A0&p.gradgraph.stat=nonfinite",
   );
@@ -172,7 +172,7 @@ test("a line of zeros says so on a logarithmic scale; without any number there a
   await waitFor(() => expect(find("chart")?.querySelector("canvas")).not.toBeNull());
 });
 
-test("a card adds its tensor to the charts and takes it away; of a module, all of its parameters", async () => {
+test("a card adds its tensor to the charts and removes it; for a module, all its parameters", async () => {
   show(one());
   await drawn("parameter:up.weight");
   item("parameter:up.weight").click();
@@ -188,7 +188,7 @@ test("a card adds its tensor to the charts and takes it away; of a module, all o
   await waitFor(() => expect(lines().map((line) => line.split(" ")[1])).toEqual(["parameter:gate.weight:0", "parameter:down.weight:0"]));
 });
 
-test("of a parameter: gradient, weight, update and their ratio in one chart, and every stage in one", async () => {
+test("for a parameter: gradient, weight, update and their ratio in one chart, and every stage in one", async () => {
   show(training());
   await drawn("parameter:w");
   item("parameter:w").click();
@@ -239,7 +239,7 @@ test("the part of each share at the step and over the steps", async () => {
   );
 });
 
-test("where no share was read there is no table of them", async () => {
+test("if no share was read there is no table of shares", async () => {
   show(shared(false));
   await drawn("parameter:w");
   item("parameter:w").click();

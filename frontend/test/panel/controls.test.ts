@@ -63,7 +63,7 @@ test("findings: the worst first, many of a kind behind a button, arrow keys move
   expect(note.getBoundingClientRect().height).toBe(8); // a dot, whatever else is called a note
 });
 
-test("findings of other steps are told of where the shown one has none, and lead there", async () => {
+test("findings of other steps are listed if the shown one has none, with links to them", async () => {
   const first = chainRule().records[0]!;
   const two = { ...chainRule(), records: [first, { ...first, step: first.step + 5 }] };
   show({ ...two, elsewhere: [{ step: first.step, backward_pass: 0, count: 2, text: "The rate is too high." }] });
@@ -93,7 +93,7 @@ test("Find lists full paths and is moved through by arrow keys", async () => {
   expect(one("found")).toBeNull();
 });
 
-test("Find goes on from one to the next, round and round", async () => {
+test("Find steps through the results in a circle", async () => {
   show(transformer(3, 1));
   await drawn("h.0#0");
   const find = one("find") as HTMLInputElement;
@@ -131,7 +131,7 @@ test("a chart of a signed statistic starts linear, and names magnitudes where it
   expect(one("log-scale")).toBeNull();
 });
 
-test("a click on a line tells what flows back along it; Escape closes that", async () => {
+test("a click on a line shows the gradient along it; Escape closes the card", async () => {
   show(chainRule());
   await drawn("leaf:x");
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
@@ -151,7 +151,7 @@ test("a click on a line tells what flows back along it; Escape closes that", asy
   await waitFor(() => expect(one("card")?.dataset.key).toBe("leaf:x"));
 });
 
-test("a tooltip goes when the drawing moves under the pointer", async () => {
+test("a tooltip disappears when the drawing moves under the pointer", async () => {
   show(chainRule());
   await drawn("leaf:x");
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
@@ -161,7 +161,7 @@ test("a tooltip goes when the drawing moves under the pointer", async () => {
   await waitFor(() => expect(stage.place.querySelector("[role=tooltip]")).toBeNull());
 });
 
-test("edges show the chosen statistic of their own row; of a single element the element with its sign", async () => {
+test("edges show the chosen statistic of their own row; for a single element, the element with its sign", async () => {
   const labels = (source: string): (string | undefined)[] =>
     [...stage.place.querySelectorAll<HTMLElement>("[data-testid=edges] li")]
       .filter((li) => li.dataset.source === source)
@@ -177,7 +177,7 @@ test("edges show the chosen statistic of their own row; of a single element the 
   await waitFor(() => expect(labels("1#0/SigmoidBackward0.0")).toEqual(["5"])); // of 2.5 four times
 });
 
-test("the list of lines tells what was not recorded from what is none", async () => {
+test("the list of lines distinguishes a gradient that was not recorded from none", async () => {
   const said = (source: string): readonly string[] =>
     [...stage.place.querySelectorAll<HTMLElement>("[data-testid=edges] li")]
       .filter((li) => li.dataset.source === source)
@@ -190,7 +190,7 @@ test("the list of lines tells what was not recorded from what is none", async ()
   expect(said("parameter:up.weight")).toEqual(["addmm gives weight a gradient of 1e−9"]);
 });
 
-test("a module that is one operation is one box, named by both, until it is opened", async () => {
+test("a module with one operation is one box with both names, until it is opened", async () => {
   show(activations());
   await drawn("1#0/SigmoidBackward0.0");
   expect(stage.keys()).toEqual(expect.arrayContaining(["0#0", "0#0/MmBackward0.0", "1#0/SigmoidBackward0.0"]));
@@ -202,7 +202,7 @@ test("a module that is one operation is one box, named by both, until it is open
   await waitFor(() => expect(stage.keys()).not.toContain("1#0"));
 });
 
-test("words: max in a closed module, no gradient, a loss or output, calls only where there are several", async () => {
+test("texts: max in a closed module, no gradient, a loss or output, calls only if there are several", async () => {
   show(activations(), states());
   await drawn("1#0/SigmoidBackward0.0");
   item("0#0").dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
@@ -223,7 +223,7 @@ test("words: max in a closed module, no gradient, a loss or output, calls only w
   await waitFor(() => expect(one("card")?.querySelector("[data-fact=call]")?.textContent).toBe("1"));
 });
 
-test("the help tells keys and signs", async () => {
+test("the help explains keys and symbols", async () => {
   show(chainRule());
   await drawn("leaf:x");
   one("help")?.click();

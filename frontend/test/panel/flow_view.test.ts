@@ -70,7 +70,7 @@ const show = async (run = flow(), hash = "p.gradgraph.view=flow"): Promise<void>
 };
 const step = (): string => (stage.one("step") as HTMLInputElement).value;
 
-test("one huge number and one tiny do not flatten the others; they are marked at the ends, and said as they are", async () => {
+test("one huge and one tiny number do not stretch the scale; they are marked at its ends, with their values", async () => {
   await show(spiked(), "p.gradgraph.view=flow&p.gradgraph.step=0");
   await waitFor(() => expect(stage.one("flow-legend")!.textContent).toContain("≥ "));
   const legend = stage.one("flow-legend")!;
@@ -95,7 +95,7 @@ test("a link opens it; the switch goes to the graph and back, and the link follo
   await waitFor(() => expect(readHash()).toContain("p.gradgraph.view=flow"));
 });
 
-test("rows say their number at the step, and where they are in the tree", async () => {
+test("rows show their number at the step, and their place in the tree", async () => {
   await show(flow(), "p.gradgraph.view=flow&p.gradgraph.step=20");
   await waitFor(() => expect(row("parameter:up.weight").dataset.value).toBe("0.01"));
   expect(row("parameter:up.weight").getAttribute("aria-level")).toBe("3");
@@ -123,7 +123,7 @@ test("NaN and zero have their colors on the canvas", async () => {
   expect([[...rgbOf(LIGHT.none)], [...rgbOf(LIGHT.noneLine)]]).toContainEqual(pixel(5));
 });
 
-test("a step is marked at the head of its column also where the pass that is shown is healthy; words say which pass was not", async () => {
+test("a step is marked at the top of its column even if the shown pass has no NaN; a text says which pass has", async () => {
   await show(onePassBad(), "p.gradgraph.view=flow&p.gradgraph.step=1&p.gradgraph.pass=3");
   const pixel = (column: number): number[] => {
     const { x, y } = middle(column, 0);
@@ -150,13 +150,13 @@ test("operations that were not recorded are counted, with what records them", as
   expect(stage.one("flow-told")!.textContent).toContain('1 operation without a gradient (level="op" records those inside modules).');
 });
 
-test("of a step that was read once only, the words name no pass", async () => {
+test("for a step that was read only once, the text names no pass", async () => {
   await show();
   pointer("pointermove", middle(3, Number(row("parameter:down.weight").dataset.row)));
   await waitFor(() => expect(stage.one("flow-tooltip")!.textContent).toMatch(/NaN or infinity in this step(train|$)/));
 });
 
-test("a click goes to the step and the row, as the graph does; pointing says the number", async () => {
+test("a click goes to the step and the row, as in the graph; pointing shows the number", async () => {
   await show();
   const at = Number(row("parameter:down.weight").dataset.row);
   pointer("pointermove", middle(2, at));
@@ -173,7 +173,7 @@ test("a click goes to the step and the row, as the graph does; pointing says the
   expect(step()).toBe("20");
 });
 
-test("what is selected in the graph is the row, and its module opens for it", async () => {
+test("the selection in the graph is the row, and its module opens for it", async () => {
   await show();
   stage.one("collapse-all")!.click();
   await waitFor(() => expect(rows()).toHaveLength(4));
@@ -245,7 +245,7 @@ test("a drag shows the steps in it, a slanted one the rows too; with Shift it mo
   expect(numbers("rows").slice(0, 2)).toEqual([30, 80]);
 });
 
-test("the loss stands above it; another scalar can be chosen, or none", async () => {
+test("the loss is above it; another scalar can be chosen, or none", async () => {
   await show(flow(), "p.gradgraph.view=flow&p.gradgraph.step=20");
   await waitFor(() => expect((stage.one("scalar") as HTMLSelectElement).value).toBe("train/loss"));
   await waitFor(() => expect(stage.one("scalar-value")!.textContent).toBe("80"));
@@ -257,7 +257,7 @@ test("the loss stands above it; another scalar can be chosen, or none", async ()
   await waitFor(() => expect(numbers("map")[1]).toBeLessThan(top));
 });
 
-test("a run without scalars has no line; one step and one row are no wall", async () => {
+test("a run without scalars has no line; one step and one row do not fill the map", async () => {
   await show(chainRule());
   expect(stage.one("scalar")).toBeNull();
   expect(numbers("columns")[2]).toBeLessThanOrEqual(120);
@@ -270,7 +270,7 @@ test("without any gradient it says so, and all cells are hatched", async () => {
   expect(rows().every(({ dataset }) => dataset.value === "–" || dataset.value === "")).toBe(true);
 });
 
-test("of a later stage there are parameters only; a step without it lies between the columns", async () => {
+test("a later stage has only parameters; a step without it is between the columns", async () => {
   await show(training(), "p.gradgraph.view=flow&p.gradgraph.stage=applied&p.gradgraph.step=20");
   await waitFor(() => expect(numbers("columns")[3]).toBe(2));
   expect(rows().map(({ dataset }) => dataset.key)).toEqual(["parameter:w", "parameter:spare"]);

@@ -25,7 +25,7 @@ function cellPoint(key: string, block: number, count: number): { x: number; y: n
 const line = (folded: string): HTMLElement | undefined =>
   [...(one("edges")?.querySelectorAll<HTMLElement>("li") ?? [])].find(({ dataset }) => dataset.folded === folded);
 
-test("a cell of the strip selects its block, hidden as it is; a double click opens the row there", async () => {
+test("a cell of the strip selects its hidden block; a double click opens the row there", async () => {
   stage.show(transformer(12, 3));
   await stage.drawn(BLOCKS);
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
@@ -41,7 +41,7 @@ test("a cell of the strip selects its block, hidden as it is; a double click ope
   expect(item(BLOCKS).getAttribute("aria-expanded")).toBe("true");
 });
 
-test("the card of a hidden block opens what is around it too; a crumb leads back out", async () => {
+test("the card of a hidden block opens the groups around it too; a breadcrumb goes back out", async () => {
   stage.show(transformer(12, 3));
   await stage.drawn(BLOCKS);
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
@@ -53,7 +53,7 @@ test("the card of a hidden block opens what is around it too; a crumb leads back
   await waitFor(() => expect(one("card")?.dataset.key).toBe(BLOCKS));
 });
 
-test("a step changes the strip's box and moves nothing", async () => {
+test("a step changes the box of the strip and moves nothing", async () => {
   stage.show(recurrent(2000, 3));
   const run = "#0~repeat:cell#0";
   await stage.drawn(run);
@@ -82,14 +82,14 @@ test("the mark of a folded chain opens it; a double click on one of its operatio
   await waitFor(() => expect(line("view → transpose")).toBeDefined());
 });
 
-test("what is found inside of a folded chain is shown", async () => {
+test("a node that is found inside a folded chain is shown", async () => {
   stage.show(reshaped());
   await stage.drawn("#0/SoftmaxBackward0.0");
   await stage.find("transpose", "#0/TransposeBackward0.0");
   await waitFor(() => expect(item("#0/TransposeBackward0.0").getAttribute("aria-selected")).toBe("true"));
 });
 
-test("the pointer at rest lights the way to the loss and back to the leaves", async () => {
+test("a resting pointer lights the path to the loss and back to the leaves", async () => {
   stage.show(reshaped());
   await stage.drawn("#0/TanhBackward0.0");
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
@@ -102,7 +102,7 @@ test("the pointer at rest lights the way to the loss and back to the leaves", as
   await waitFor(() => expect(one("canvas")?.dataset.lit).toBe(""));
 });
 
-test("the small drawing is there when the picture does not fit, and a click on it goes there", async () => {
+test("the minimap is shown if the drawing does not fit, and a click on it goes there", async () => {
   stage.show(reshaped());
   await stage.drawn("#0/TanhBackward0.0");
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
@@ -121,7 +121,7 @@ test("the small drawing is there when the picture does not fit, and a click on i
   });
 });
 
-test("a point of the small drawing is one of the drawing", () => {
+test("a point of the minimap corresponds to a point of the drawing", () => {
   const bounds = { x: -50, y: 20, width: 400, height: 4000 };
   const view = { width: 900, height: 600 };
   expect(smallFor(bounds, { x: 450, y: 0, k: 0.1 }, view)).toBeUndefined();
@@ -133,7 +133,7 @@ test("a point of the small drawing is one of the drawing", () => {
   expect(small.size.height).toBeLessThanOrEqual(190);
 });
 
-test("from farther off a title is larger, as far as there is room, and from afar it is left out", () => {
+test("farther away a title is larger if it fits, and far away it is left out", () => {
   const size = (title: string, zoom: number): number | undefined => loneTitleSize(title, { width: 100, height: 42 }, zoom);
   expect(size("mm", 0.5)).toBe(18);
   expect(size("mm", 0.3)).toBe(Math.floor(42 * 0.56));
@@ -141,7 +141,7 @@ test("from farther off a title is larger, as far as there is room, and from afar
   expect(size("mm", 0.1)).toBeUndefined();
 });
 
-test("titles of open groups from afar do not lie on each other, outer ones go first", () => {
+test("titles of open groups do not overlap far away; outer ones have priority", () => {
   const context = document.createElement("canvas").getContext("2d")!;
   const written: string[] = [];
   context.fillText = (text) => void written.push(text);

@@ -24,7 +24,7 @@ test.each([
   await waitFor(() => expect(one(opened)).toBeNull());
 });
 
-test("keys choose the view, the direction and the stage, and lead to Find", async () => {
+test("keys choose the view, the direction and the stage, and open Find", async () => {
   show(training());
   await drawn("parameter:w");
   press("d");
@@ -57,7 +57,7 @@ test("Space on a module of the tree selects it and plays nothing", async () => {
   expect(one("play")?.title).toBe("Play");
 });
 
-test("who folds a module by Enter still has the focus, and the ring around it", async () => {
+test("folding a module by Enter keeps the focus, and the ring around it", async () => {
   show(activations());
   await drawn("0#0");
   item("0#0").focus();
@@ -74,7 +74,7 @@ test("who folds a module by Enter still has the focus, and the ring around it", 
   await waitFor(() => expect(lit()).toContain("1#0/SigmoidBackward0.0"));
 });
 
-test("focus moves the picture only to what is out of sight", async () => {
+test("focus moves the drawing only to a box that is not visible", async () => {
   show(chainRule());
   await drawn("leaf:x");
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());

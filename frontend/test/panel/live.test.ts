@@ -63,7 +63,7 @@ test("open findings stay open when the runs are read again", async () => {
   expect(stage.one("finding-list")).not.toBeNull();
 });
 
-test("the latest step is followed when asked; another step ends that; the link says it", async () => {
+test("the latest step is followed on request; another step ends that; the link keeps it", async () => {
   const all = transformer(2, 8);
   showGrowing(upTo(all, 2));
   await waitFor(() => expect(count()).toBe("2 of 2"));
@@ -83,7 +83,7 @@ test("the latest step is followed when asked; another step ends that; the link s
   await waitFor(() => expect(count()).toBe("8 of 8"));
 });
 
-test("while the numbers of a step that just came are on their way, the card keeps those of the step before", async () => {
+test("while the numbers of a new step are loading, the card keeps those of the step before", async () => {
   const all = training();
   writeHash("p.gradgraph.follow=1&p.gradgraph.sel=parameter%3Aw");
   showGrowing(upTo(all, 6)); // the records of the first step
@@ -116,7 +116,7 @@ test("a link that follows opens at the last step, even of another run", async ()
   expect(stage.one("follow")?.getAttribute("aria-pressed")).toBe("true");
 });
 
-test("an empty log directory becomes a picture when the first records come", async () => {
+test("an empty log directory becomes a drawing when the first records arrive", async () => {
   stage.options = { soonestMs: 30 };
   stage.show();
   await waitFor(() => expect(stage.one("empty")).not.toBeNull());
@@ -124,7 +124,7 @@ test("an empty log directory becomes a picture when the first records come", asy
   await stage.drawn("h.0#0");
 });
 
-test("nothing is read again while nothing came; what does not answer is said, once", async () => {
+test("nothing is read again while nothing is new; a missing answer is reported once", async () => {
   showGrowing(transformer(2, 3));
   await stage.drawn("h.0#0");
   await waitFor(() => expect(stage.asked.filter((url) => url.includes("pulse")).length).toBeGreaterThan(2));
@@ -168,7 +168,7 @@ const ref = (step: number, more: Partial<RecordRef> = {}): RecordRef => ({
   ...more,
 });
 
-test("columns hold up to the first step that was recorded anew or got another record", () => {
+test("columns are valid up to the first step that was recorded again or got another record", () => {
   const before = [ref(0), ref(10), ref(20)];
   expect(intactColumns([0, 10, 20], before, [...before, ref(30)])).toBe(3);
   expect(intactColumns([0, 10, 20], before, [ref(0), ref(10, { wallTime: 99 }), ref(20, { wallTime: 100 })])).toBe(1);
@@ -185,7 +185,7 @@ test("columns hold up to the first step that was recorded anew or got another re
   });
 });
 
-test("a cadence that changed says how it was", () => {
+test("a changed cadence shows its former value", () => {
   const records = [ref(0), ref(10), ref(20, { everyNSteps: 20 }), ref(40, { everyNSteps: 20 })];
   expect(cadenceBefore(records, records[3]!)).toEqual({ everyNSteps: 10, until: 20 });
   expect(cadenceBefore(records, records[1]!)).toBeUndefined();

@@ -113,7 +113,7 @@ test("the card says why there is no gradient, and draws a large array as a pictu
   await waitFor(() => expect(one("whole-gradient-pointed")?.textContent).toBe("[0, 0] = −2"));
 });
 
-test("marks are explained in the legend where the graph has them", async () => {
+test("marks are explained in the legend if the graph has them", async () => {
   show(marks());
   await drawn("parameter:b");
   await waitFor(() => expect(one("signs")?.textContent).toBe("second orderretains gradcut"));
@@ -130,7 +130,7 @@ test("steps with NaN or infinity are ticked over the slider", async () => {
   expect(one("bad-steps")?.querySelectorAll("i")).toHaveLength(1);
 });
 
-test("steps with NaN are ticked whichever graph of the tag is shown", async () => {
+test("steps with NaN have ticks, whichever graph of the tag is shown", async () => {
   show(twoStructures([0, 1, 3]));
   await drawn("/TanhBackward0.0");
   const ticks = (): string | undefined => one("bad-steps")?.dataset.steps;
@@ -176,7 +176,7 @@ test("NaN, zero, missing: three colors of their own; the run's warning is shown"
   expect(one("warnings")?.textContent).toContain("A chunk could not be read.");
 });
 
-test("groups close and open; the statistic and the direction change what is written", async () => {
+test("groups close and open; the statistic and the direction change the texts", async () => {
   show(states());
   await drawn("parameter:lin.weight");
   item("lin#1").dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
@@ -199,7 +199,7 @@ function pointOf(key: string): { clientX: number; clientY: number } {
   return { clientX: frame.x + left! + (x! + width! / 2) * k!, clientY: frame.y + top! + (y! + Math.min(height!, 24) / 2) * k! };
 }
 
-test("the canvas: a click selects, a double click opens, the pointer tells", async () => {
+test("the canvas: a click selects, a double click opens, the pointer shows a tooltip", async () => {
   show(states());
   await drawn("parameter:lin.weight");
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
@@ -215,7 +215,7 @@ test("the canvas: a click selects, a double click opens, the pointer tells", asy
   await waitFor(() => expect(item("lin#2").getAttribute("aria-expanded")).toBe("false"));
 });
 
-test("finding a node opens what is around it and selects it", async () => {
+test("finding a node opens the groups around it and selects it", async () => {
   show(transformer(12, 2));
   await drawn("#0~repeat:h.0#0");
   const find = one("find") as HTMLInputElement;
@@ -289,7 +289,7 @@ test("a frame without height, as TensorBoard hides tabs, breaks nothing", async 
   await waitFor(() => expect(one("canvas")?.dataset.camera).toMatch(/^[\d.]+,[\d.]+,[\d.]+$/));
 });
 
-test("playing goes on to the end and stops there", async () => {
+test("playing continues to the end and stops there", async () => {
   show(transformer(2, 5));
   await drawn("h.0#0");
   one("play")?.click();
@@ -299,7 +299,7 @@ test("playing goes on to the end and stops there", async () => {
   expect((one("step") as HTMLInputElement).value).toBe("4");
 });
 
-test("opening more than can be shown is refused with a sentence", async () => {
+test("opening more than can be shown is refused with a message", async () => {
   show(transformer(700, 1));
   await drawn("root:loss");
   one("expand-all")?.click();
@@ -311,7 +311,7 @@ test("an empty log directory says which lines to add", async () => {
   await waitFor(() => expect(one("empty")?.textContent).toContain("writer.watch(model, optimizer=optimizer)"));
 });
 
-test("an error is the server's sentence, with a way to try again", async () => {
+test("an error shows the server's message, with a button to try again", async () => {
   failing = "There is no run 'x'; known are 'a' and 'b'.";
   show(chainRule());
   await waitFor(() => expect(one("error")?.textContent).toContain("There is no run 'x'"));

@@ -35,7 +35,7 @@ function sharded(run: FixtureRun, key: string): FixtureRun {
 
 const one = (id: string): HTMLElement | null => place.querySelector(`[data-testid="${id}"]`);
 
-test("a card says of which part its numbers are, with its own count of elements", async () => {
+test("a card says which part its numbers cover, with the count of its elements", async () => {
   const run = sharded(retained(), "parameter:w");
   unserve = serveFixtures(
     () => [run],

@@ -21,7 +21,7 @@ function inView(key: string): boolean {
   return x > 10 && y > 10 && x < clientWidth - 10 && y < clientHeight - 10;
 }
 
-test("a run without records says so, and takes nothing of the run before along", async () => {
+test("a run without records says so, and keeps nothing of the former run", async () => {
   show(chainRule(), emptyRun());
   await drawn("leaf:x");
   item("leaf:x").click();
@@ -54,7 +54,7 @@ async function showWaiting(): Promise<readonly FixtureRun[]> {
   return [chainRule(), late];
 }
 
-test("a link to a run that is still to come waits for it, keeps its address, and goes there as asked", async () => {
+test("a link to a run that does not exist yet waits for it, keeps its address, and then goes there", async () => {
   const both = await showWaiting();
   expect(one("waiting")?.textContent).toContain('Until then you see "chain_rule"');
   expect(one("notice")).toBeNull();
@@ -85,7 +85,7 @@ test.each<[string, () => void]>([
   expect(run()).toBe("chain_rule");
 });
 
-test("an address that changes to a run that is still to come is waited for too", async () => {
+test("an address that changes to a run that does not exist yet waits for it too", async () => {
   const late = renamed(transformer(2, 6), "late");
   stage.options = { soonestMs: 30 };
   show(chainRule());
@@ -100,13 +100,13 @@ test("an address that changes to a run that is still to come is waited for too",
   expect([run(), step(), one("waiting")]).toEqual(["late", "3", null]);
 });
 
-test("without a wish, a run that has records is shown first", async () => {
+test("without a request, a run that has records is shown first", async () => {
   show(emptyRun("a"), chainRule());
   await drawn("leaf:x");
   expect((one("run") as HTMLSelectElement).value).toBe("chain_rule");
 });
 
-test("another run is shown at the same step, else the nearest, and at the end if that is where one stood", async () => {
+test("another run is shown at the same or the nearest step, and at its end if the step was the last one", async () => {
   const every = transformer(2, 40);
   show(
     renamed(every, "every"),
@@ -128,7 +128,7 @@ test("another run is shown at the same step, else the nearest, and at the end if
   await waitFor(() => expect(step()).toBe("11"));
 });
 
-test("a run whose graph lacks the selected node closes the card and asks for nothing of the old graph", async () => {
+test("a run whose graph lacks the selected node closes the card and requests nothing of the old graph", async () => {
   show(transformer(3, 4), renamed(states(), "states"));
   await drawn("h.0#0");
   item("h.0#0").click();
@@ -156,7 +156,7 @@ test("a node that the other graph has too stays selected, with the groups around
   await waitFor(() => expect(inView("parameter:h.2.mlp.0.bias")).toBe(true));
 });
 
-test("the camera starts anew for another run, and after all is closed or opened", async () => {
+test("the camera starts again for another run, and after all groups were closed or opened", async () => {
   const blocks = "#0~repeat:h.0#0";
   show(transformer(12, 2), chainRule(), renamed(transformer(12, 2), "same net"));
   await drawn(blocks);
@@ -181,7 +181,7 @@ test("the camera starts anew for another run, and after all is closed or opened"
   await waitFor(() => expect(inView("input:ids")).toBe(true));
 });
 
-test("another structure under one tag is drawn anew, in the colors of one scale", async () => {
+test("another structure under one tag is drawn again, in the colors of the same scale", async () => {
   show(twoStructures());
   await drawn("/TanhBackward0.0");
   await waitFor(() => expect(one("legend")?.dataset.high).toBe(String(Math.fround(1000 * Math.sqrt(3)))));
@@ -196,7 +196,7 @@ test("another structure under one tag is drawn anew, in the colors of one scale"
   expect([...one("hash")!.querySelectorAll("option")].map(({ textContent }) => textContent)).toEqual(["1: step 0, 2", "2: step 1, 3"]);
 });
 
-test("what Find leads to comes into view, near enough to be read", async () => {
+test("a result of Find comes into view, large enough to be read", async () => {
   show(transformer(40, 2));
   await drawn("#0~repeat:h.0#0");
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
@@ -209,7 +209,7 @@ test("what Find leads to comes into view, near enough to be read", async () => {
   expect(inView("parameter:h.30.attn.c_proj.bias")).toBe(true);
 });
 
-test("a link with a selection opens what is around the node, selects it and shows it", async () => {
+test("a link with a selection opens the groups around the node, selects it and shows it", async () => {
   writeHash("p.gradgraph.sel=parameter%3Ah.30.attn.c_proj.bias");
   show(transformer(40, 2));
   await drawn("h.0#0");
@@ -218,7 +218,7 @@ test("a link with a selection opens what is around the node, selects it and show
   await waitFor(() => expect(inView("parameter:h.30.attn.c_proj.bias")).toBe(true));
 });
 
-test("a link to a node that is not there says so and opens no card", async () => {
+test("a link to a missing node says so and opens no card", async () => {
   writeHash("p.gradgraph.sel=gone");
   show(chainRule());
   await drawn("leaf:x");

@@ -20,7 +20,7 @@ function restarted(): readonly FixtureRun[] {
   return [{ ...run, hidden } as FixtureRun, { ...run, run: name, isSession: true } as FixtureRun];
 }
 
-test("hidden records are told of, shown as a run, and kept in the link", async () => {
+test("hidden records are reported, can be shown as a run, and stay in the link", async () => {
   show(...restarted());
   await drawn("leaf:x");
   expect(one("hidden")?.textContent).toContain(TEXT);
@@ -72,7 +72,7 @@ function unused(modules: number): FixtureRun {
   return runOf("unused", "net", graph, [recordOf(graph, 0, [[1, 2], [1, 2], [1]])]) as FixtureRun;
 }
 
-test("many parameters of modules that were not called are one box a module, in one row of them", () => {
+test("many parameters of modules that were not called are one box per module, in one row", () => {
   const { groups, top } = hierarchyOf(unused(1000));
   const module = groups.find(({ title }) => title === "experts");
   expect(module?.subtitle).toContain(NOT_CALLED);
@@ -80,7 +80,7 @@ test("many parameters of modules that were not called are one box a module, in o
   expect(top.length).toBeLessThan(5);
 });
 
-test("few are drawn as they are, and what is called stays where it is", () => {
+test("few parameters are drawn separately, and called modules do not move", () => {
   const few = unused(Math.floor(UNCALLED_FROM / 2)).graph;
   expect(withUncalled(few)).toBe(few);
   const many: GraphColumns = unused(20).graph;
@@ -90,7 +90,7 @@ test("few are drawn as they are, and what is called stays where it is", () => {
   expect(found.scopes.parent.slice(2, 4)).toEqual([0, 2]);
 });
 
-test("an update that is an estimate says so, with its spread", async () => {
+test("an estimated update is marked, with its spread", async () => {
   const run = training() as FixtureRun & { records: readonly { step: number; stage: string; values: Float32Array; rows: number }[] };
   for (const record of run.records) if (record.stage === "applied") record.values[14 * record.rows + 1] = 0.0125;
   show(run);

@@ -31,7 +31,7 @@ test.each([
   expect(nearestRecord(refs, step, pass, name)).toBe(index);
 });
 
-test("the end is the last pass of the stage that is looked at", () => {
+test("the end is the last pass of the shown stage", () => {
   expect([lastRecord(refs), lastRecord(refs, "applied"), lastRecord([])]).toEqual([4, 5, 0]);
   const standing = standingAt(refs, refs[4], "backward");
   expect(standing).toMatchObject({ atLastRecord: true });
@@ -69,7 +69,7 @@ test("the view's stage is in the address, and an address opens it", async () => 
   await waitFor(() => expect(readHash()).not.toContain("p.gradgraph.stage"));
 });
 
-test("after the backward, boxes that have no record are not called without gradient", async () => {
+test("after the backward, boxes without a record are not reported as without gradient", async () => {
   writeHash("p.gradgraph.step=20&p.gradgraph.stage=applied");
   show(training());
   await waitFor(() => expect(item("parameter:w").dataset.value).toBe("1"));
@@ -150,7 +150,7 @@ test("over the steps: the gradient of each stage, weight, update and their ratio
   await waitFor(() => expect((one("chart-of") as HTMLSelectElement).value).toBe("update_ratio"));
 });
 
-test("loss scale, cadence, cost and a skipped step are said beside the step", async () => {
+test("loss scale, cadence, cost and a skipped step are shown next to the step", async () => {
   show(training());
   await drawn("parameter:w");
   expect(one("told")?.textContent).toBe("loss scale 1024every 10 steps, cost 1.3 %");
@@ -162,7 +162,7 @@ test("loss scale, cadence, cost and a skipped step are said beside the step", as
   expect(one("bad-steps")?.dataset.steps).toBe("10");
 });
 
-test("a log of backward passes alone shows nothing of stages", async () => {
+test("a log with only backward passes shows no stages", async () => {
   show(chainRule());
   await drawn("leaf:x");
   item("leaf:x").click();

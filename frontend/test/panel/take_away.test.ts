@@ -71,7 +71,7 @@ test("an SVG of the whole drawing has every box by its name, the colors of the p
   expect(texts).toContain("Gradient, L2 norm (log)");
 });
 
-test("below a narrow picture stands too of what it is, and nothing reaches beyond its edge", async () => {
+test("the footer of a narrow picture says what it shows, and nothing exceeds its edge", async () => {
   stage.show(training());
   await stage.drawn("parameter:w");
   stage.choose("stage", "accumulated");
@@ -97,7 +97,7 @@ test("the picture of a comparison says which are zero on one side", async () => 
   for (const word of ["zero here", "zero there", "no ratio", "NaN / inf"]) expect(texts).toContain(word);
 });
 
-test("a PNG of what is in sight is the page's pixels, twice as fine", async () => {
+test("a PNG of the visible part has the page's pixels, at twice the resolution", async () => {
   stage.show(chainRule());
   await stage.drawn("leaf:x");
   const canvas = stage.one("canvas") as HTMLCanvasElement;
@@ -114,7 +114,7 @@ test("a PNG of what is in sight is the page's pixels, twice as fine", async () =
   expect([...copy.getImageData(2 * across, 2 * down, 1, 1).data]).toEqual([...shown]);
 });
 
-test("the heat map is taken away with its names, cells and steps", async () => {
+test("the heat map is saved with its names, cells and steps", async () => {
   writeHash("p.gradgraph.view=flow");
   stage.show(flow());
   await waitFor(() => expect(stage.one("flow-canvas")?.dataset.columns).toMatch(/,10$/));
@@ -153,7 +153,7 @@ test("a chart's numbers are a table, exactly", async () => {
   for (const line of lines.slice(1)) expect(line).toMatch(/^\d+,\d/);
 });
 
-test("tables are quoted where they have to be", () => {
+test("tables have quotes where they are needed", () => {
   expect(
     csvOf([
       ["a", 'b "c", d'],
@@ -163,14 +163,14 @@ test("tables are quoted where they have to be", () => {
   ).toBe('a,"b ""c"", d"\r\n1.5,\r\nInfinity,"x\ny"\r\n');
 });
 
-test("a text that a spreadsheet would compute has an apostrophe before it, a number never", () => {
+test("a text that a spreadsheet would evaluate gets an apostrophe in front of it, a number never", () => {
   const texts = ["=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠A", "a=1", "'=1"];
   const written = ["'=1+1", "'+1", "'-2+3", "'@SUM(A1)", "'\t=1", '"\'\r=1"', '"\'\n=1"', "'＝1", "'＋1", "'－1", "'＠A", "a=1", "'=1"];
   expect(csvOf([texts])).toBe(`${written.join(",")}\r\n`);
   expect(csvOf([[-1, -0.5, 1e-7, -Infinity, null]])).toBe("-1,-0.5,1e-7,-Infinity,\r\n");
 });
 
-test("a chart is taken away as paths and text, each point where its number is, and as a table", async () => {
+test("a chart is saved as paths and text, with each point at its number, and as a table", async () => {
   const pins = "parameter%3Aup.weight%3A0%0Aparameter%3Adown.weight%3A0";
   writeHash(`p.gradgraph.view=charts&p.gradgraph.run=one&p.gradgraph.step=2&p.gradgraph.chart.pins=${pins}`);
   stage.show(one());
@@ -199,7 +199,7 @@ test("a chart is taken away as paths and text, each point where its number is, a
   expect(await (await take("chart-csv")).blob.text()).toBe("step,up.weight,down.weight\r\n0,3,6\r\n1,6,12\r\n2,9,18\r\n3,12,24\r\n");
 });
 
-test("a line is interrupted where there is no number; one number alone is a point", async () => {
+test("a missing number interrupts a line; a single number is a point", async () => {
   const line = { id: "a", label: HOSTILE, color: "#123456", steps: [0, 1, 2, 3, 4, 5], values: [1, 2, null, 4, 0, 8] };
   const context = new Context({ width: 960, height: 600 });
   paintChart(
@@ -227,7 +227,7 @@ test("the link is the address of the view", async () => {
   await waitFor(() => expect((stage.one("link") as HTMLInputElement).value).toBe(window.parent.location.href));
 });
 
-test("each color scale goes one way in lightness, away from the background", () => {
+test("the lightness of each color scale changes in one direction, away from the background", () => {
   for (const { id } of RAMPS) {
     for (const dark of [false, true]) {
       const lights = rampOf(dark, id).map(luminance);
@@ -265,7 +265,7 @@ test("a color scale that was chosen is drawn, kept and in the link", async () =>
   await waitFor(() => expect(readHash()).toContain("p.gradgraph.colors=cividis"));
 });
 
-test("what a file holds is asked for as the server is", async () => {
+test("the contents of a file are requested like those of the server", async () => {
   const content = new TextEncoder().encode('{"a":1}');
   const key = keyOf("./step?tag=a%26b&run=%3C%2Fscript%3E+x&step=3");
   expect(key).toBe("step\nrun=</script> x\nstep=3\ntag=a&b");

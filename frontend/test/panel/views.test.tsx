@@ -32,7 +32,7 @@ function open(...list: readonly View[]) {
   return { store, views: createViews(list, { store, client: new Client(), drawing }) };
 }
 
-test("a key leads to its view, and from there to the next with the same key", () => {
+test("a key opens its view, and from there the next view with the same key", () => {
   const { views } = open(made("a", undefined, "x"), made("b", undefined, "x"), made("c"));
   const press = (): string => {
     views.show(views.behindKey("x")!.id);
@@ -69,7 +69,7 @@ test("each view reads and writes its own part of a link; an unknown name is the 
   expect([views.shown.value.id, store.shown.view.value]).toEqual(["a", undefined]);
 });
 
-test("a view learns that it is looked at, and of what is selected when it is", () => {
+test("a view is told when it is shown, and what is selected then", () => {
   const { store, views } = open(
     made("a"),
     made("b", ({ isShown }) => ({

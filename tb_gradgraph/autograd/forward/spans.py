@@ -52,7 +52,7 @@ class ModuleSpans:
 
     @property
     def scopes(self) -> list[Scope]:
-        """The calls so far, in the order they began. Named only now, because many are never asked for."""
+        """The calls so far, in the order in which they began. Names are made only when they are needed."""
         for identity, parent, made_of in self._begun:
             path, kind = self._names.get(identity), made_of.__name__
             if path is None:
