@@ -48,7 +48,7 @@ test("a card says which part its numbers cover, with the count of its elements",
   item("parameter:w")!.click();
   await waitFor(() => expect(one("marks")).not.toBeNull());
   await waitFor(() => expect(one("part")?.textContent).toBe("shard 2 of 4"));
-  expect(one("part")?.title).toContain("no total");
+  expect(one("part")?.title).toContain("are not included in totals");
   await waitFor(() => expect(place.textContent).toContain("shard 2 of 4 (fsdp:S0), 2,000 of 4,000 elements"));
   item("root:loss")!.click();
   await waitFor(() => expect(one("part")).toBeNull());
