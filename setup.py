@@ -52,8 +52,8 @@ class TaggedWheel(bdist_wheel):
         return super().get_tag()
 
 
-#: Of a Python without the global lock there is no limited API before 3.15, and to import an
-#: extension that does not say that it can do without would turn the lock on for all threads.
+#: A free-threaded Python has no limited API before 3.15. Importing an extension that is not marked
+#: as free-threaded would turn the global lock on for all threads.
 HAS_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 setup(

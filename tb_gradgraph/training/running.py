@@ -18,7 +18,7 @@ class Running:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.is_held: Callable[[], bool] = self._lock.locked  # asked at every optimizer step
+        self.is_held: Callable[[], bool] = self._lock.locked  # called at every optimizer step
         self._was_collecting = False
 
     def take(self) -> bool:

@@ -15,12 +15,13 @@ from tb_gradgraph.record.write.patient_file import PatientFile, make_patient
 class WriterSink:
     """Wraps a user's SummaryWriter: torch's or tensorboardX's, or a subclass of either.
 
-    It gets the file writer again at each call, because both libraries replace it when a closed
-    writer is used again.
+    The sink looks up the writer's file writer at each call, because both libraries replace the file
+    writer when a closed SummaryWriter is used again.
 
     Args:
-        writer: The user's writer. It is not kept alive longer than the sink. Two things of its own
-            event file are changed: the checksum function, and that it waits while the disk is full.
+        writer: The user's writer. The sink keeps it alive. The sink changes two things about the
+            writer's event file: the function that computes checksums, and how it behaves while the
+            disk is full (it waits).
         caller: The public function to name in errors, such as ``"watch()"``.
 
     Raises:

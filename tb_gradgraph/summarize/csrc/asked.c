@@ -7,7 +7,8 @@ int use_kinds(PyObject *kinds)
     PyObject *layout, *types[3];
     if (!PyArg_ParseTuple(kinds, "OOOO", &layout, types, types + 1, types + 2))
         return -1;
-    Py_INCREF(kinds); /* and with it what is in it: they are torch's, and live as long as the process */
+    Py_INCREF(
+        kinds); /* this keeps its contents alive too: they are torch's and live as long as the process */
     strided = layout;
     single = types[0];
     half = types[1];
@@ -15,7 +16,7 @@ int use_kinds(PyObject *kinds)
     return 1;
 }
 
-/* Whether an attribute is one object of torch's. */
+/* Whether an attribute is a given object of torch. */
 static int is(PyObject *object, const char *name, PyObject *expected)
 {
     PyObject *value = PyObject_GetAttrString(object, name);

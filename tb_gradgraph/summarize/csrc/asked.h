@@ -1,11 +1,11 @@
-/* A tensor asked for its elements by its public attributes, where torch has no exchange table. */
+/* Reads a tensor by its public attributes, for a torch without the exchange table. */
 #ifndef TB_GRADGRAPH_ASKED_H
 #define TB_GRADGRAPH_ASKED_H
 
 #define PY_SSIZE_T_CLEAN
 #include "elements.h"
 
-/* Where the sizes of one tensor are kept. */
+/* Memory for the sizes of one tensor. */
 typedef struct {
     int64_t shape[MOST_DIMS], strides[MOST_DIMS];
 } Sizes;

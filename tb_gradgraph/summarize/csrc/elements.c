@@ -23,7 +23,7 @@ INLINE float widened(uint16_t bits, int is_half)
     return sign ? -magnitude : magnitude;
 }
 
-/* As FNV-1a does, but whole words. */
+/* Like FNV-1a, but with whole words. */
 INLINE uint64_t mixed(uint64_t hash, int64_t word)
 {
     return (hash ^ (uint64_t)word) * UINT64_C(0x100000001b3);
@@ -58,7 +58,7 @@ int elements_of(const DLTensor *tensor, Elements *found)
             continue;
         }
         found->count *= length;
-        int place = found->ndim++; /* sorted by stride, equal ones as they come */
+        int place = found->ndim++; /* sorted by stride; the sort is stable */
         for (; place > 0 && found->stride[place - 1] < stride; place--) {
             found->shape[place] = found->shape[place - 1];
             found->stride[place] = found->stride[place - 1];

@@ -1,4 +1,4 @@
-/* The elements of a tensor on the CPU, of whatever layout, as blocks of float32. */
+/* The elements of a tensor of any layout on the CPU, as blocks of float32. */
 #ifndef TB_GRADGRAPH_ELEMENTS_H
 #define TB_GRADGRAPH_ELEMENTS_H
 
@@ -12,12 +12,12 @@
 
 enum { MOST_DIMS = 64, BLOCK = 8192 };
 
-/* In the order in which they lie in memory, those that an expanded tensor repeats once. */
+/* In memory order. Elements that an expanded tensor repeats come once. */
 typedef struct {
     const char *data;
     enum { SINGLE, HALF, BRAIN } type;
     int64_t count;   /* without repeats */
-    int64_t repeats; /* how often each of them stands in the tensor */
+    int64_t repeats; /* how often each of them occurs in the tensor */
     int is_dense;
     uint64_t layout; /* tells apart where elements lie, as far as tensors of one count go */
     int ndim;
@@ -32,12 +32,12 @@ typedef struct {
     float copy[BLOCK];
 } Walk;
 
-/* Describe the elements of a tensor; 0 if it is of a kind that is not read here. */
+/* Describe the elements of a tensor; 0 if its kind is not supported here. */
 int elements_of(const DLTensor *tensor, Elements *found);
 
 void begin_walk(Walk *walk, const Elements *of);
 
-/* Give the next block and its count, which is BLOCK but for the last one; NULL after it. */
+/* Return the next block and its count, which is BLOCK except for the last; NULL at the end. */
 const float *next_block(Walk *walk, int64_t *count);
 
 #endif

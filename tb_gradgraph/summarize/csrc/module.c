@@ -1,4 +1,4 @@
-/* What Python sees of this; native.py is the only one that does. */
+/* The Python module. Only native.py imports it. */
 #include "module.h"
 #include "moments.h"
 
@@ -37,7 +37,7 @@ static PyObject *module_histograms(PyObject *module, PyObject *args)
         int64_t size;
         memcpy(&size, sizes + place * (Py_ssize_t)sizeof size, sizeof size);
         if (size < 0 || size > rest)
-            break; /* not what Reducer gave */
+            break; /* not a result of Reducer */
         count_magnitudes(sample, size, (float)divisor, bins + place * BINS);
         sample += size;
         rest -= size;

@@ -1,4 +1,4 @@
-/* The types of this module; each is made by a file of its own. */
+/* The types of this module. Each is defined in its own file. */
 #ifndef TB_GRADGRAPH_MODULE_H
 #define TB_GRADGRAPH_MODULE_H
 

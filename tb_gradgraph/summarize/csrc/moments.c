@@ -15,7 +15,7 @@ typedef struct {
     int64_t zero;
 } Sums;
 
-/* Lanes of their own, so that compilers may add many at a time without changing the order. */
+/* Separate lanes, so that compilers can vectorize without changing the order of additions. */
 INLINE Sums sums_in_lanes(const float *block, int64_t count)
 {
     double total[LANES] = {0}, square[LANES] = {0};
@@ -105,7 +105,7 @@ static Sums sums_and_sample(const Elements *elements, int64_t step, float *sampl
     return all;
 }
 
-/* Count what is not finite, and give the total and the extremes of the rest. */
+/* Count non-finite elements; return the total and the extremes of the others. */
 static Sums sums_of_finite(const Elements *elements, double *moments)
 {
     Walk walk;
@@ -202,7 +202,7 @@ double square_of_move(const Elements *elements, int64_t step, const float *befor
 
 void count_magnitudes(const float *sample, int64_t size, float divisor, uint16_t *bins)
 {
-    /* log2 from -48 on, two powers a bin; see HISTOGRAM_LOW of statistics.py. */
+    /* log2 from -48 on, two powers per bin; see HISTOGRAM_LOW of statistics.py. */
     for (int64_t place = 0; place < size; place++) {
         float x = sample[place] / divisor;
         uint32_t bits;

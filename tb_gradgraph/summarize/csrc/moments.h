@@ -6,23 +6,23 @@
 
 enum { BINS = 32 };
 
-/* Order and meaning as COLUMNS of moments.py. */
+/* The same order and meaning as COLUMNS of moments.py. */
 enum { FINITE, NANS, POSINF, NEGINF, ZERO, MEAN, SPREAD, SQUARE, LOW, HIGH, MOMENTS };
 
 /* Fill `moments`, and `sample` with every `step`-th element, of which there are
    ceil(count / step). Needs no interpreter. */
 void reduce(const Elements *elements, int64_t step, double *moments, float *sample);
 
-/* Fill `sample` likewise and give the square of the l2 norm, in which nothing is left out. */
+/* Fill `sample` likewise; return the square of the l2 norm over all elements. */
 double square_and_sample(const Elements *elements, int64_t step, float *sample);
 
-/* Give the square of the l2 norm of how far a sample has moved from what it was before. */
+/* Return the square of the l2 norm of the change of a sample. */
 double square_of_move(const Elements *elements, int64_t step, const float *before);
 
 /* Count finite elements that are not zero, divided by `divisor`, by log2 of their magnitude. */
 void count_magnitudes(const float *sample, int64_t size, float divisor, uint16_t *bins);
 
-/* Choose what is fastest on this processor. Once, before all else. */
+/* Choose the fastest code for this processor. Call it once, before all else. */
 void choose_kernels(void);
 
 #endif

@@ -1,10 +1,10 @@
-/* Reducer takes in tensors as a backward gives them, and makes the hooks that have it do so. */
+/* Reducer reduces tensors while a backward runs, and makes the hooks that pass them to it. */
 #include "module.h"
 #include "moments.h"
 
 #include <string.h>
 
-/* One tensor taken in; DTYPE of native.py has the same fields. */
+/* The record of one tensor; DTYPE of native.py has the same fields. */
 typedef struct {
     int64_t row, ticket, numel, sampled;
     double moments[MOMENTS];
@@ -14,7 +14,7 @@ typedef struct {
     PyObject_HEAD
     Py_ssize_t rows;
     int64_t sample_limit, most, ticket;
-    PyObject *left_out; /* bytes, one a row: 1 where others read it */
+    PyObject *left_out; /* bytes, one per row: 1 if other code reads it */
     Grown entries, samples;
 } Reducer;
 
@@ -26,7 +26,7 @@ typedef struct {
 
 static PyObject *hook_type;
 
-/* Keep what a tensor was reduced to. */
+/* Store the result for a tensor. */
 static int keep(Reducer *self, const Entry *entry)
 {
     Entry *kept = grow(&self->entries, sizeof *kept);
@@ -81,7 +81,7 @@ static int take(Reducer *self, Py_ssize_t row, PyObject *tensor)
     return keep(self, &entry);
 }
 
-/* The same for a tensor of a list, which may lose it while other threads run. */
+/* The same for a tensor in a list, which other threads may remove from it meanwhile. */
 static int take_held(Reducer *self, Py_ssize_t row, PyObject *tensor)
 {
     Py_INCREF(tensor);
@@ -127,7 +127,7 @@ static PyObject *reducer_next_ticket(Reducer *self, PyObject *unused)
 static PyObject *reducer_take_out(Reducer *self, PyObject *unused)
 {
     (void)unused;
-    /* No format with a hash sign: built by Python 3.13 it means another thing to an earlier one. */
+    /* No format with a hash sign: its meaning differs between Python 3.13 and earlier ones. */
     PyObject *found = Py_BuildValue(
         "NN", PyBytes_FromStringAndSize(self->entries.content, (Py_ssize_t)self->entries.size),
         PyBytes_FromStringAndSize(self->samples.content, (Py_ssize_t)self->samples.size));
@@ -192,7 +192,7 @@ static void hook_dealloc(Hook *self)
     release((PyObject *)self);
 }
 
-/* Take in the gradient of each slot: 1, 0 if one is not read here, -1 and an exception. */
+/* Reduce the gradient of each slot: 1; 0 if one is not supported; -1 and an exception. */
 static int take_slots(Hook *self, PyObject *gradients)
 {
     Py_ssize_t slots = PyTuple_Size(self->slot_rows);
@@ -221,7 +221,7 @@ static PyObject *hook_call(Hook *self, PyObject *args, PyObject *keywords)
     if (taken == 1)
         Py_RETURN_NONE;
     if (taken < 0)
-        PyErr_Clear(); /* whatever it is happens there again, where it is caught */
+        PyErr_Clear(); /* the same error occurs there again and is caught */
     return PyObject_CallFunctionObjArgs(self->otherwise, self->slot_rows, gradients, NULL);
 }
 

@@ -1,4 +1,4 @@
-/* Snapshot holds samples of weights as they are before a step, and finds how far it moved them. */
+/* Snapshot holds samples of weights from before a step, and computes how far it moved them. */
 #include "module.h"
 #include "moments.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct {
-    int64_t count, step, sampled; /* count -1: it is not read here */
+    int64_t count, step, sampled; /* count -1: not supported here */
     uint64_t layout;
     double norm;
 } Weight;
@@ -57,7 +57,7 @@ static int take_weight(Snapshot *self, Weight *weight, PyObject *tensor, int64_t
     if (elements.count < WITHOUT_LOCK)
         square = square_and_sample(&elements, step, copy);
     else {
-        Py_BEGIN_ALLOW_THREADS /* nobody else knows of this object yet */
+        Py_BEGIN_ALLOW_THREADS /* no other thread has this object yet */
         square = square_and_sample(&elements, step, copy);
         Py_END_ALLOW_THREADS
     }
@@ -112,7 +112,7 @@ static PyObject *snapshot_left(Snapshot *self, PyObject *unused)
     return left;
 }
 
-/* How far a weight has moved; NAN if it is another kind of tensor by now, or lies otherwise. */
+/* How far a weight has moved; NAN if its kind or its layout has changed. */
 static double move_of(const Weight *weight, PyObject *tensor, const float *before)
 {
     Elements elements;

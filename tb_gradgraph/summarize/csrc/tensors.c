@@ -1,7 +1,7 @@
 #include "tensors.h"
 #include "asked.h"
 
-/* Of the one torch in this process. */
+/* Of the only torch in this process. */
 static const DLExchange *exchange;
 static PyObject *tensor_type, *parameter_type, *is_neg;
 
@@ -30,7 +30,7 @@ int use_types(PyObject *tensor, PyObject *parameter, PyObject *kinds, int asks)
 /* No freed memory lies at a higher address: it begins at 0, and a view of it at its offset. */
 static const uintptr_t FREED = (uintptr_t)-1 >> 24;
 
-/* Give whether elements at so low an address were freed: 1, 0, or -1 and an exception. */
+/* Return whether elements at such a low address were freed: 1, 0, or -1 and an exception. */
 static int is_freed(PyObject *object)
 {
     PyObject *storage = PyObject_CallMethod(object, "untyped_storage", NULL);
@@ -59,7 +59,7 @@ int describe(PyObject *object, Elements *found)
         if (freed)
             return freed < 0 ? -1 : 0;
     }
-    PyObject *negated = PyObject_CallFunctionObjArgs(is_neg, object, NULL); /* DLPack does not tell */
+    PyObject *negated = PyObject_CallFunctionObjArgs(is_neg, object, NULL); /* DLPack does not report it */
     Py_XDECREF(negated);
     return negated ? negated == Py_False : -1;
 }

@@ -5,7 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include "elements.h"
 
-enum { WITHOUT_LOCK = 65536 }; /* elements from which on other threads may run meanwhile */
+enum { WITHOUT_LOCK = 65536 }; /* from this many elements on, other threads may run meanwhile */
 
 /* `size` and `room` in bytes. All zero: empty. */
 typedef struct {
@@ -21,7 +21,7 @@ int use_types(PyObject *tensor, PyObject *parameter, PyObject *kinds, int asks);
    found holds for as long as the object does. */
 int describe(PyObject *object, Elements *found);
 
-/* Make room for `more` bytes and give where they go; NULL and an exception if there is none. */
+/* Make room for `more` bytes and return their address; NULL and an exception if it fails. */
 void *grow(Grown *memory, size_t more);
 
 /* Free an object of a type that was made by PyType_FromSpec. */

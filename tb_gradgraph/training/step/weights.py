@@ -142,7 +142,7 @@ class _CopiedWeights:
         self._weights, self._before = [], []
 
     def collect(self) -> np.ndarray:
-        """Return one row for each weight: its norm and its update's; waits for the copy to the host."""
+        """Return norm and update norm of each weight, as rows. Waits for the copy to the host."""
         if self._transfer is None:
             return np.zeros((0, 2))
         weight, parts = (array.astype(np.float64) for array in self._transfer.wait())
@@ -197,7 +197,7 @@ class _LargeWeights:
         self._weights, self._before = [], []
 
     def collect(self) -> np.ndarray:
-        """Return one row for each weight: its norm, its update's norm, and the standard error of that."""
+        """Return norm, update norm and standard error of the update norm of each weight, as rows."""
         if self._transfer is None:
             return np.zeros((0, 3))
         weight, moved = (array.astype(np.float64) for array in self._transfer.wait())

@@ -12,7 +12,7 @@ const MARGIN = 5;
 
 export interface Small {
   readonly size: Size; // CSS pixels
-  readonly k: number; // pixels a world unit
+  readonly k: number; // pixels per world unit
   readonly x: number;
   readonly y: number;
 }

@@ -27,7 +27,7 @@ export interface Flow extends Values {
   readonly word: string; // how the number of a group is computed from its contents
   readonly shown: Uint8Array; // by entity: 0 if it has nothing to show at any step
   readonly leftOut: number; // operations whose gradient was not recorded, as is usual inside modules
-  // value and state: [entities, steps], entities as in flow_rows.
+  // `value` and `state` have the shape [entities, steps]; flow_rows defines entities.
 }
 
 export function thinning(hierarchy: Hierarchy, steps: number): number {

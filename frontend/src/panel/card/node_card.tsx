@@ -220,9 +220,7 @@ function SlotPicker({
         {Array.from({ length: count }, (_, i) => {
           const row = graph.slotOffset[node]! + i;
           const name = graph.columns.slots.name[row];
-          return (
-            <option key={i} value={i}>{`${i}${name ? ` ${name}` : ""} (${shapeTextOf(graph, row)})`}</option>
-          );
+          return <option key={i} value={i}>{`${i}${name ? ` ${name}` : ""} (${shapeTextOf(graph, row)})`}</option>;
         })}
       </select>
     </label>

@@ -12,7 +12,7 @@ import { nameOf, savePicture } from "./picture";
 
 export type SavedChart = Omit<DrawnChart, "of"> & {
   readonly name: string; // in the file's name
-  readonly columns: readonly string[]; // of the table, one a line
+  readonly columns: readonly string[]; // of the table, one per line
 };
 
 export function SaveChart({

@@ -17,10 +17,10 @@
 //   data-rect        x,y,width,height, world; screen = world * k + (x, y) with
 //                    x,y,k in data-camera of the canvas
 //   aria-expanded (groups), aria-selected, aria-level, tabindex
-// After it, `ul[data-testid=edges]` has one li an edge: data-source, data-target
+// After it, `ul[data-testid=edges]` has one li per edge: data-source, data-target
 // (keys), data-label as drawn, data-grad (the edge's own number), data-shape, data-cut; where a
 // chain of operations is folded into it data-folded (their names) and data-mark (x,y of the mark, world).
-// data-lit of the canvas: keys of the boxes that light up, one a line.
+// data-lit of the canvas: keys of the boxes that light up, one per line.
 
 import { effect, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
