@@ -207,6 +207,12 @@ def test_folders_are_small():
     assert {f.name: count_files(f) for f in tests if count_files(f) > MOST_TEST_FILES} == {}
 
 
+def test_every_room_is_a_package():
+    # setuptools leaves out a folder without, and .gitignore had hidden one
+    rooms = {path.parent for path in FILES}
+    assert [str(room) for room in sorted(rooms) if not (room / "__init__.py").is_file()] == []
+
+
 def test_one_name_means_one_thing():
     stems = collections.Counter(path.stem for path in FILES if path.stem != "__init__")
     assert [stem for stem, count in stems.items() if count > 1] == []

@@ -1,0 +1,1 @@
+"""Makes graphs of the package's own form from what was seen of autograd's."""

@@ -1,0 +1,1 @@
+"""Finds, reads and caches the runs of a log directory."""
