@@ -1,18 +1,18 @@
 # make demo   train a small net, log its graph with gradients, start TensorBoard on it
 # make test   everything that CI runs
-# make bits   compare trainings watched and not, bit by bit, over all of torch's operators (an hour of computing)
-# make compat  run with other versions, some hours; see tests/compat/run.py
+# make bits   compare trainings with and without a watch, bit by bit, over all of torch's operators (an hour)
+# make compat  run with other versions (some hours); see tests/compat/run.py
 # Also: lint, coverage, slow, fuzz, sanitize, wheel, bench, bench-panel, screenshots, clean.
 #
 # Variables:
-#   PYTHON=python3.12    interpreter that .venv is made from
-#   SERVE=0              make demo without starting TensorBoard
+#   PYTHON=python3.12    the interpreter for .venv
+#   SERVE=0              for make demo: do not start TensorBoard
 #   LOGDIR=runs/demo     where make demo writes
-#   PORT=8000            where make demo serves; without it 6006 or the next free one
-#   ROWS="2.8 newest"    of tests/compat/versions.csv, for make compat; TESTS=all for more tests
-#   COVERED=tests/record  what make coverage runs, instead of all tests
-#   WORKERS=4            processes that make test runs tests in, for more than 2 cores
-#   TORCH_INDEX=URL      further package index to find torch in, as that of its CPU builds
+#   PORT=8000            where make demo serves; by default 6006 or the next free port
+#   ROWS="2.8 newest"    for make compat: rows of tests/compat/versions.csv; TESTS=all runs more tests
+#   COVERED=tests/record  what make coverage runs; by default all tests
+#   WORKERS=4            number of processes of make test, if there are more than 2 cores
+#   TORCH_INDEX=URL      additional package index for torch, such as that of its CPU builds
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -44,11 +44,11 @@ test: .venv/installed-test browser
 bits: .venv/installed-test
 	$(BIN)/python -m tests.bits --processes $(WORKERS) $(BITS)
 
-# Tests that are dear and rarely broken; each is marked, with the reason.
+# Slow tests that rarely break. Each is marked, with the reason.
 slow: .venv/installed-test browser
 	$(BIN)/python -m pytest -m slow --numprocesses $(WORKERS) --dist loadfile
 
-# Invented records, requests and tensors, others each time: FUZZ_EXAMPLES of each kind.
+# Random records, requests and tensors, different each time: FUZZ_EXAMPLES of each kind.
 fuzz: .venv/installed-test
 	FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest tests/fuzz
 
@@ -67,8 +67,8 @@ lint: .venv/installed-test
 	.ci/check_frontend lint
 	$(BIN)/python -m tests.count_lines
 
-# What the tests reach in Python, processes that they start included, and in TypeScript. A test that
-# fails does not end it: a few look at the tracer that coverage itself is.
+# Coverage of Python, including processes that tests start, and of TypeScript. A failing test does not
+# end it, because some tests check for tracers, and coverage is one.
 coverage: .venv/installed-test browser
 	$(BIN)/coverage erase
 	-$(BIN)/coverage run -m pytest -q --numprocesses $(WORKERS) --dist loadfile $(COVERED)
@@ -92,7 +92,7 @@ bench-panel: .venv/installed-test browser
 screenshots: .venv/installed-test browser
 	$(BIN)/python -m tests.browser.make_screenshots
 
-# A stale build/ would put files of earlier builds into the wheel.
+# A stale build/ would add files of earlier builds to the wheel.
 wheel: .venv/created
 	rm -rf build
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 
-// The system's Chromium where there is one: CHROMIUM_PATH names another.
+// The system's Chromium if there is one; CHROMIUM_PATH names another.
 const system = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const launchOptions = {
   ...(existsSync(system) ? { executablePath: system } : {}),

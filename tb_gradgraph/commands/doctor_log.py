@@ -77,7 +77,9 @@ def _examine_run(run: LoggedRun) -> Iterator[Checked]:
     for warning in run.warnings[:_MOST_WARNINGS]:
         text = f"run {run.name}: damaged, or of a newer version: {warning}"
         cure = f"if it is newer than {__version__}: pip install --upgrade tb-gradgraph; else the "
-        yield Checked("wrong", text, cure + "record, or the rest of the file, is lost: log it anew")
+        yield Checked(
+            "wrong", text, cure + "record, or the rest of the file, is lost: log it again"
+        )
     if len(run.warnings) > _MOST_WARNINGS:
         more = _count(len(run.warnings) - _MOST_WARNINGS, "further record")
         yield Checked("wrong", f"run {run.name}: {more} that cannot be read")

@@ -13,8 +13,8 @@ _STAGE_ORDER = {stage: number for number, stage in enumerate(STAGES)}
 
 #: How to avoid that records are hidden.
 CURE = (
-    "a script that resumes a training sets watch.step = n before its loop; a training that begins "
-    "anew gets its own directory"
+    "a script that resumes a training sets watch.step = n before its loop; a training that starts "
+    "from scratch gets its own directory"
 )
 
 

@@ -38,8 +38,8 @@ static int keep(Reducer *self, const Entry *entry)
     return 1;
 }
 
-/* Reduce while other threads run. They may take in tensors too, and take out what is there: so
-   nothing of this one is there before all of it is. */
+/* Reduce while other threads run. They may add tensors too, and take out all results. Therefore the
+   result is stored only when it is complete. */
 static int take_unlocked(Reducer *self, const Elements *elements, int64_t step, Entry *entry)
 {
     size_t size = (size_t)entry->sampled * sizeof(float);

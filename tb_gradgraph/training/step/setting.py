@@ -27,7 +27,7 @@ class Setting:
     write_graph: Callable[[str, Graph], None]
     write_later: Callable[[Callable[[], Sequence[Record]], int], None]
     is_opaque: bool = False  # whether the model computes with tensors other than its parameters
-    update_memory: int = UPDATE_MEMORY  # bytes that copies of weights may take in a step
+    update_memory: int = UPDATE_MEMORY  # bytes for copies of weights in a step
 
 
 @dataclasses.dataclass(slots=True)
