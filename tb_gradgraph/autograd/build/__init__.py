@@ -1,1 +1,1 @@
-"""Makes graphs of the package's own form from what was seen of autograd's."""
+"""Builds our graph from autograd's graph and what was seen of the forward."""

@@ -9,17 +9,22 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.torch_internals import engine
 from tb_gradgraph.autograd.build.draft import GraphDraft, slot_of
-from tb_gradgraph.autograd.torch_internals.faults import NodeFaults
-from tb_gradgraph.autograd.forward.forward import NOT_KNOWN, Forward, KnownTensor, NamedTensor, WhyNone
-from tb_gradgraph.autograd.user_code.functions import operation_of
 from tb_gradgraph.autograd.build.source_nodes import SourceNodes
+from tb_gradgraph.autograd.forward.forward import (
+    NOT_KNOWN,
+    Forward,
+    KnownTensor,
+    NamedTensor,
+    WhyNone,
+)
+from tb_gradgraph.autograd.torch_internals import engine
+from tb_gradgraph.autograd.torch_internals.faults import NodeFaults
 from tb_gradgraph.autograd.torch_internals.tensor_classes import elements_of
 from tb_gradgraph.autograd.torch_internals.walk import Walk
+from tb_gradgraph.autograd.user_code.functions import operation_of
 from tb_gradgraph.errors import reason_of
 from tb_gradgraph.graph import NO_SCOPE, UNKNOWN_DTYPE, Graph, Slot
-
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +35,9 @@ class BuiltGraph:
     node_of: Mapping[AutogradNode, int]
     values: Mapping[int, torch.Tensor]  # by row: small tensors, copied
     leaves: tuple[tuple[int, torch.Tensor], ...]  # node index and leaf tensor
-    drawn: Mapping[int, int]  # node index of every leaf by ``id``, even of those that no gradient reaches
+    drawn: Mapping[
+        int, int
+    ]  # node index of every leaf by ``id``, even of those that no gradient reaches
 
 
 def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) -> BuiltGraph:
@@ -65,7 +72,7 @@ class _AutogradNodes:
         self.by_number: dict[int, int] = {}
         self.by_leaf: dict[int, int] = {}  # by the tensor's id
         self.drawn: dict[int, int] = {}  # the same, including leaves that nothing uses
-        self.hidden_uses: list[tuple[int, int]] = []  # leaf, and the operation that uses it, not as an input
+        self.hidden_uses: list[tuple[int, int]] = []  # leaf, and the operation that uses it
         self.leaves: list[tuple[int, torch.Tensor]] = []
         self.faults = NodeFaults()
         self._forward = forward

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import torch
 
-from tb_gradgraph.autograd.torch_internals.engine import dtype_name, plain_shape
-from tb_gradgraph.autograd.forward.forward import NOT_KNOWN, WhyNone
 from tb_gradgraph.autograd.build.naming import NodeNames
+from tb_gradgraph.autograd.forward.forward import NOT_KNOWN, WhyNone
+from tb_gradgraph.autograd.torch_internals.engine import dtype_name, plain_shape
 from tb_gradgraph.autograd.torch_internals.tensor_classes import placement_of, small_copy
 from tb_gradgraph.graph import Edge, Graph, Node, NodeKind, Scope, Slot
 

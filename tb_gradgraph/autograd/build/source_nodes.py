@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tb_gradgraph.autograd.build.draft import GraphDraft
+from tb_gradgraph.autograd.build.unreached import FROZEN
 from tb_gradgraph.autograd.forward.forward import NOT_KNOWN, Forward
 from tb_gradgraph.autograd.forward.origins import Origin, TracedSource
-from tb_gradgraph.autograd.build.unreached import FROZEN
 from tb_gradgraph.graph import Slot
 
 

@@ -9,12 +9,12 @@ from types import FrameType
 import torch
 
 from tb_gradgraph.autograd.build.build import BuiltGraph, build_graph
+from tb_gradgraph.autograd.build.unreached import walk_behind_cuts
 from tb_gradgraph.autograd.forward.forward import KnownTensor
 from tb_gradgraph.autograd.forward.idle_calls import without_idle_calls
 from tb_gradgraph.autograd.forward.named_tensors import name_roots
-from tb_gradgraph.autograd.torch_internals.orders import second_order
 from tb_gradgraph.autograd.seen.training_forward import TrainingForward
-from tb_gradgraph.autograd.build.unreached import walk_behind_cuts
+from tb_gradgraph.autograd.torch_internals.orders import second_order
 from tb_gradgraph.autograd.torch_internals.walk import free_in_parts, walk
 
 

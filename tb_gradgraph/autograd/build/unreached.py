@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.torch_internals.engine import accumulated_leaf
 from tb_gradgraph.autograd.forward.forward import Forward, WhyNone
 from tb_gradgraph.autograd.forward.origins import Cut, Origin, TracedSource
+from tb_gradgraph.autograd.torch_internals.engine import accumulated_leaf
 from tb_gradgraph.autograd.torch_internals.walk import Walk, walk
 from tb_gradgraph.graph import NoGradientReason
 

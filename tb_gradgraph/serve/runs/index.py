@@ -8,11 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tb_gradgraph.errors import FormatError, NewerFormatError
 from tb_gradgraph.graph import StepFacts
-from tb_gradgraph.record import Chunk, count_rows, decode_chunk, decode_manifest
-from tb_gradgraph.record import MAX_RUN_RECORDS
-from tb_gradgraph.record import Process
-from tb_gradgraph.record import HiddenRecords, find_hidden, join_sessions, session_run
-from tb_gradgraph.record import RecordTag, parse_tag
+from tb_gradgraph.record import (
+    MAX_RUN_RECORDS,
+    Chunk,
+    HiddenRecords,
+    Process,
+    RecordTag,
+    count_rows,
+    decode_chunk,
+    decode_manifest,
+    find_hidden,
+    join_sessions,
+    parse_tag,
+    session_run,
+)
 
 MAX_WARNINGS = 20
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -14,14 +14,12 @@ from tensorboard.data.provider import DataProvider
 
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.record import Chunk, decode_chunk, decode_graph
-from tb_gradgraph.record import Segment
-from tb_gradgraph.record import Presence, StoredColumn
+from tb_gradgraph.record import Chunk, Presence, Segment, StoredColumn, decode_chunk, decode_graph
 from tb_gradgraph.serve.runs.cache import ByteBoundedCache
 from tb_gradgraph.serve.runs.index import Entry, RunIndex, RunView
 from tb_gradgraph.serve.runs.magnitudes import Magnitudes, magnitudes_of_column
-from tb_gradgraph.serve.runs.refreshing import run_all, seconds
 from tb_gradgraph.serve.runs.provider import RecordSource
+from tb_gradgraph.serve.runs.refreshing import run_all, seconds
 from tb_gradgraph.statistics import NONFINITE, STATISTICS, StatisticsTable
 
 #: TensorBoard itself looks for new events every 5 seconds.
