@@ -85,10 +85,10 @@ def make_transformer(layers: int = 12) -> tuple[nn.Module, torch.Tensor]:
     return Transformer(layers), torch.randint(VOCABULARY, (1, LENGTH))
 
 
-def make_recurrent_loop() -> tuple[nn.Module, torch.Tensor]:
+def make_recurrent_loop(steps: int = 2000) -> tuple[nn.Module, torch.Tensor]:
     """Make the loop and its input."""
     torch.manual_seed(0)
-    return RecurrentLoop(), torch.randn(1, 8)
+    return RecurrentLoop(steps), torch.randn(1, 8)
 
 
 class Chain(nn.Module):
