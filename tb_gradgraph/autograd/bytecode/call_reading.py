@@ -31,7 +31,7 @@ def calls_of(known: ByIdentity) -> Mapping[int, Call]:
     """
     found: dict[int, Call] = {}
     block = _Block()
-    for instruction in instructions_of(known.code):
+    for instruction in instructions_of(known):
         if instruction.is_target or breaks_off(instruction):
             block = _Block()
         if not breaks_off(instruction):

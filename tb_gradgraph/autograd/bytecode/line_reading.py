@@ -35,10 +35,9 @@ def readings_of(known: ByIdentity) -> Callable[[int], Reading | None]:
 
     A line with a branch is not read. The result of an unknown instruction is unknown.
     """
-    code = known.code
     if not may_add(known):
         return _nothing_of_use
-    instructions = instructions_of(code)
+    instructions = instructions_of(known)
     place = {each.offset: nr for nr, each in enumerate(instructions)}
 
     @functools.cache
@@ -48,6 +47,7 @@ def readings_of(known: ByIdentity) -> Callable[[int], Reading | None]:
     return read
 
 
+@functools.lru_cache(maxsize=4096)
 def may_add(known: ByIdentity) -> bool:
     """Return whether a code adds or subtracts anything."""
     instructions = known.code.co_code
@@ -98,8 +98,10 @@ def breaks_off(instruction: Instruction) -> bool:
     )
 
 
-def instructions_of(code: CodeType) -> list[Instruction]:
+@functools.lru_cache(maxsize=64)
+def instructions_of(known: ByIdentity) -> list[Instruction]:
     """Return the instructions of a code."""
+    code = known.code
     lines = {start for start, _ in dis.findlinestarts(code)}
     found = list(dis.get_instructions(code))
     offsets = [each.offset for each in found] + [len(code.co_code)]

@@ -55,6 +55,14 @@ def parameters_of(name: str) -> tuple[str, ...]:
     return tuple(next(iter(names)) if len(names) == 1 else "" for names in places)
 
 
+@functools.lru_cache(maxsize=4096)
+def takes_tensors(name: str, is_method: bool) -> bool:
+    """Return whether Python can give a function tensors, beside the one whose method it is."""
+    schemas = [each for each in schemas_of(name) if _is_called(each, is_method)]
+    rest = [argument for each in schemas for argument in each.arguments[1 if is_method else 0 :]]
+    return any(str(each.type) in _TENSORS and each.alias_info is None for each in rest)
+
+
 def _is_called(schema: Any, is_method: bool) -> bool:
     arguments = schema.arguments
     if is_method:

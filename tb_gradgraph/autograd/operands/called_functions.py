@@ -12,7 +12,12 @@ from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.bytecode.call_reading import Call, calls_of
 from tb_gradgraph.autograd.bytecode.line_reading import ByIdentity
-from tb_gradgraph.autograd.forward.schemas import parameters_of, schemas_of, word_of
+from tb_gradgraph.autograd.forward.schemas import (
+    parameters_of,
+    schemas_of,
+    takes_tensors,
+    word_of,
+)
 from tb_gradgraph.autograd.forward.seen_tensors import SeenTensor, SeenTensors
 from tb_gradgraph.autograd.operands.named_values import PLAIN, plain_without_gradient, value_of
 from tb_gradgraph.autograd.torch_internals.engine import (
@@ -65,7 +70,7 @@ class CalledFunctions:
     def begin(self, frame: FrameType, call: TorchCall, read: Read) -> None:
         """Handle a call that ``frame`` is about to make; ``read`` returns its variables."""
         self._running.pop(id(frame), None)
-        if not schemas_of(call.name) or not torch.is_grad_enabled():
+        if not self._may_tell(call) or not torch.is_grad_enabled():
             return
         site = calls_of(ByIdentity(frame.f_code)).get(frame.f_lasti)
         if site is None:
@@ -78,6 +83,13 @@ class CalledFunctions:
         if given:
             begin = next_sequence_nr()
             self._running[id(frame)] = _Called(call.name, frame.f_lasti, range(begin, begin), given)
+
+    def _may_tell(self, call: TorchCall) -> bool:
+        """Return whether a call can be given a tensor without gradient, as most cannot."""
+        receiver = call.receiver
+        if receiver is not None and not receiver.requires_grad:
+            return bool(schemas_of(call.name))
+        return takes_tensors(call.name, receiver is not None)
 
     def end(self, frame: FrameType) -> None:
         """Handle a call that has returned to ``frame``."""
@@ -162,7 +174,8 @@ def _arguments(
         names = names[1:]
     known = names
     names += ("",) * len(site.positional)
-    values = [*zip(names, site.positional), *site.by_keyword.items()]
+    values = [(name, value) for name, value in zip(names, site.positional) if name]
+    values += site.by_keyword.items()
     if all(value is None for _, value in values):
         return
     variables = read()

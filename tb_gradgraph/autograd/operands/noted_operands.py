@@ -53,6 +53,11 @@ class NotedOperands:
             given = tensors_given(frame, call, self._snapshots.look)
             self.lines.note_made(frame, self._made_of(call.name, given), by_torch=True)
 
+    def concerns(self, event: str, frame: FrameType) -> bool:
+        """Return whether a line that begins, or a frame that returns, can tell anything."""
+        begins = event == "line" and read_line(frame.f_code, frame.f_lasti) is not None
+        return begins or self.lines.follows(frame)
+
     def hear_line(
         self, event: str, frame: FrameType, returned: Any, read: Mapping[str, Any] | None
     ) -> None:

@@ -52,6 +52,10 @@ class UsedOperands:
         self._seen, self._made_by = seen, made_by
         self._pending: dict[int, RunningLine] = {}  # by the frame's ``id``
 
+    def follows(self, frame: FrameType) -> bool:
+        """Return whether a line of ``frame`` is running."""
+        return id(frame) in self._pending
+
     def ends(self, frame: FrameType) -> bool:
         """Return whether a line of ``frame`` that made nodes has just ended."""
         pending = self._pending.get(id(frame))

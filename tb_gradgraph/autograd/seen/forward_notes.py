@@ -182,12 +182,13 @@ class ForwardNotes:
     def _at_event(self, event: str, frame: FrameType, about: Any) -> None:
         if not self._armed or self._is_busy:
             return
+        if event == "end":
+            self.operands.functions.end(frame)
+            return
         try:
             with functions_not_overridden():
                 if event == "begin":
                     self._note_function(frame, about)
-                elif event == "end":
-                    self.operands.functions.end(frame)
                 elif event == "pack":
                     self.packed.begin(frame)
                 else:
@@ -203,14 +204,15 @@ class ForwardNotes:
             )
 
     def _note(self, event: str, frame: FrameType, returned: Any) -> None:
+        may_read = may_read_variables(frame.f_code)
+        if not is_users(frame.f_code):  # torch's layers: their nodes belong to the user's line
+            if may_read and self.operands.concerns(event, frame):
+                self._snapshots.renew(frame)
+                self.operands.hear_line(event, frame, returned, None)
+            return
         is_new = next_sequence_nr() > self._next
         self._flush()
         self._snapshots.renew(frame)
-        may_read = may_read_variables(frame.f_code)
-        if not is_users(frame.f_code):  # torch's layers: their nodes belong to the user's line
-            if may_read:
-                self.operands.hear_line(event, frame, returned, None)
-            return
         if event == "call":
             self.operands.enter(frame, is_new and may_read)
         elif may_read:
@@ -232,7 +234,6 @@ class ForwardNotes:
 
     def _note_function(self, frame: FrameType, call: TorchCall) -> None:
         """Handle a call of a function of torch that ``frame`` is about to make."""
-        self._snapshots.renew(frame)
         taken, cut = call.takes_off, None
         if taken is not None and is_users(frame.f_code):
             cut = self._note_cut(call.name, taken)

@@ -121,11 +121,9 @@ def _at_function(_code: CodeType, _offset: int, function: Any, first: Any) -> No
             _heard.tell("begin", sys._getframe(1), call)
 
 
-def _at_functions_return(_code: CodeType, _offset: int, function: Any, first: Any) -> None:
+def _at_functions_return(_code: CodeType, _offset: int, _function: Any, _first: Any) -> None:
     if threading.get_ident() in _heard.threads:
-        call = torch_call(function, first)
-        if call is not None:
-            _heard.tell("end", sys._getframe(1), call)
+        _heard.tell("end", sys._getframe(1), None)
 
 
 def _at_return(_code: CodeType, _offset: int, returned: Any) -> None:

@@ -158,7 +158,10 @@ class Snapshots:
 
     def look(self, frame: FrameType) -> dict[str, Any]:
         """Do the same without leaving a snapshot, if Python writes nothing back (from 3.12 on)."""
-        return local_variables(frame) if _WRITES_NOTHING_BACK else self.read(frame)
+        if _WRITES_NOTHING_BACK:
+            return local_variables(frame)
+        self.renew(frame)
+        return self.read(frame)
 
     def renew(self, frame: FrameType) -> None:
         """Handle an event of ``frame``: update the snapshot, so that it holds only existing variables."""

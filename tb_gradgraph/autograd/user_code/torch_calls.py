@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any, Literal
@@ -38,6 +39,8 @@ def torch_call(function: Any, first: Any) -> TorchCall | None:
         receiver: torch.Tensor | None = first
     elif isinstance(function, BuiltinFunctionType):
         owner = function.__self__
+        if owner is builtins:  # most calls are of these
+            return None
         receiver = owner if isinstance(owner, torch.Tensor) else None
         if receiver is None and not (function.__module__ or "").startswith("torch"):
             return None

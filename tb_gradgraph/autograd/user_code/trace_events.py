@@ -20,6 +20,7 @@ _HEARS_METHODS = sys.version_info >= (3, 11)
 class _Here(threading.local):
     tell: Tell | None = None
     how_heard: Callable[[CodeType], Hearing] | None = None
+    begun: Any = None  # the function that was called last; of calls within calls the inner one
 
 
 _here = _Here()
@@ -38,7 +39,7 @@ def begin(tell: Tell, how_heard: Callable[[CodeType], Hearing]) -> bool:
 
 def end() -> None:
     """Stop. A tracer that the user has set since then stays."""
-    _here.tell = _here.how_heard = None
+    _here.tell = _here.how_heard = _here.begun = None
     _take_off()
 
 
@@ -78,14 +79,16 @@ def _until_return(frame: FrameType, event: str, argument: Any) -> Callable[..., 
 
 def _at_method(frame: FrameType, event: str, function: Any) -> None:
     """Handle the call, and the return, of a function of torch written in C; ignore other events."""
-    if event not in ("c_call", "c_return"):
-        return
     if _here.how_heard is None:
         _take_off()
-    elif _here.how_heard(frame.f_code):
+    elif event == "c_call":
         call = torch_call(function, None)
-        if call is not None:
-            _tell("begin" if event == "c_call" else "end", frame, call)
+        if call is not None and _here.how_heard(frame.f_code):
+            _here.begun = function
+            _tell("begin", frame, call)
+    elif event == "c_return" and function is _here.begun:
+        _here.begun = None
+        _tell("end", frame)
 
 
 def _tell(event: str, frame: FrameType, about: Any = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections.abc import Callable
@@ -17,10 +18,10 @@ from tb_gradgraph.autograd.user_code.torch_calls import Hearing
 #: Gets the kind of an event, the frame, and a value. The kind is "call", "line" (before the line
 #: runs) or "return" (also if it yields or raises; the value is what it returns). "line" and "return"
 #: are also reported for code of torch's layers that adds or subtracts. Or the kind is "begin", when
-#: the user's code or torch's layers are about to call a function of torch written in C, or "end",
-#: when that function has returned; the value is its ``TorchCall``. Or it is "pack", when a hook that
-#: packs saved tensors is called; then the "return" of its frame is reported too, even if it is not
-#: the user's code. Must not raise.
+#: the user's code or torch's layers are about to call a function of torch written in C; the value
+#: is its ``TorchCall``. Or it is "end", when any function written in C has returned to such code. Or
+#: it is "pack", when a hook that packs saved tensors is called; then the "return" of its frame is
+#: reported too, even if it is not the user's code. Must not raise.
 Listener = Callable[[str, FrameType, Any], None]
 
 #: Names by which code reads its own variables.
@@ -29,6 +30,11 @@ _LOOK_AT_VARIABLES = frozenset({"locals", "vars", "_getframe", "currentframe"})
 #: In 3.10, tracing its lines already fills it.
 _SHARES_VARIABLES = sys.version_info < (3, 13)
 _HEARING_FILLS = sys.version_info < (3, 11)
+
+
+#: If a function of torch has more variables, such as that of attention, only its calls are reported:
+#: ``sys.settrace`` copies all variables at each line. Such functions add only sizes and masks.
+_MANY_VARIABLES = 30
 
 
 class _Here(threading.local):
@@ -72,9 +78,13 @@ def _how_heard(code: CodeType) -> Hearing:
         return ""
     if is_users(code):
         return "all"
-    if not is_of_networks(code.co_filename):
-        return ""
-    return "lines" if may_add(ByIdentity(code)) else "calls"
+    return _how_heard_of_torch(ByIdentity(code)) if is_of_networks(code.co_filename) else ""
+
+
+@functools.lru_cache(maxsize=4096)
+def _how_heard_of_torch(known: ByIdentity) -> Hearing:
+    is_large = known.code.co_nlocals > _MANY_VARIABLES
+    return "lines" if may_add(known) and not is_large else "calls"
 
 
 def _tell(event: str, frame: FrameType, about: Any = None) -> None:
