@@ -21,7 +21,7 @@ def word_of(kind: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def schemas_of(name: str) -> tuple[Any, ...]:
     """Return the schemas of torch's function ``name``; none if there is no such function."""
-    packet = getattr(torch.ops.aten, name, None)
+    packet: Any = getattr(torch.ops.aten, name, None)
     overloads = packet.overloads() if hasattr(packet, "overloads") else ()
     return tuple(getattr(packet, overload)._schema for overload in overloads)
 
