@@ -85,8 +85,8 @@ class ForwardNotes:
         """Handle the start or resumption of an outermost module call. Nodes made before are not its own."""
         self._next = next_sequence_nr()
         self._look_around()
-        self._stop = hear(self._at_event)
-        if self._stop is None:
+        self._stop = hear(self._at_event) if self._armed else None
+        if self._stop is None and self._armed:
             self.anomaly.begin()
 
     def end(self) -> None:
@@ -180,12 +180,14 @@ class ForwardNotes:
                 self._is_busy = False
 
     def _at_event(self, event: str, frame: FrameType, about: Any) -> None:
+        if event == "fault" and self._armed:
+            self._give_up(about)
         if not self._armed or self._is_busy:
             return
-        if event == "end":
-            self.operands.functions.end(frame)
-            return
         try:
+            if event == "end":
+                self.operands.functions.end(frame)
+                return
             with functions_not_overridden():
                 if event == "begin":
                     self._note_function(frame, about)
@@ -196,12 +198,12 @@ class ForwardNotes:
                     if not was_packing or is_users(frame.f_code):
                         self._note(event, frame, about)
         except Exception as error:
-            self._armed = False
-            warn_of_fault(
-                "stopped noting lines of this forward",
-                error,
-                "Later nodes have no lines or names.",
-            )
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        self._armed = False
+        consequence = "Later nodes have no lines or names."
+        warn_of_fault("stopped noting lines of this forward", error, consequence)
 
     def _note(self, event: str, frame: FrameType, returned: Any) -> None:
         may_read = may_read_variables(frame.f_code)

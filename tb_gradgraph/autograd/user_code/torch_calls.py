@@ -33,6 +33,13 @@ def torch_call(function: Any, first: Any) -> TorchCall | None:
         function: The callee: if it is torch's, a method written in C, bound or not, or a function.
         first: Its first argument, if that is known.
     """
+    try:
+        return _describe(function, first)
+    except Exception:  # an unusual object may raise when its class or module is asked for
+        return None
+
+
+def _describe(function: Any, first: Any) -> TorchCall | None:
     if isinstance(function, MethodDescriptorType):
         if function.__objclass__ is not _OF_TENSORS or not isinstance(first, torch.Tensor):
             return None

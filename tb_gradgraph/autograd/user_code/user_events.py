@@ -21,7 +21,8 @@ from tb_gradgraph.autograd.user_code.torch_calls import Hearing
 #: the user's code or torch's layers are about to call a function of torch written in C; the value
 #: is its ``TorchCall``. Or it is "end", when any function written in C has returned to such code. Or
 #: it is "pack", when a hook that packs saved tensors is called; then the "return" of its frame is
-#: reported too, even if it is not the user's code. Must not raise.
+#: reported too, even if it is not the user's code. Or it is "fault", after which nothing follows: the
+#: value is an error of our own. Must not raise.
 Listener = Callable[[str, FrameType, Any], None]
 
 #: Names by which code reads its own variables.
@@ -74,7 +75,17 @@ def hear(listener: Listener) -> Callable[[], None] | None:
 
 def _how_heard(code: CodeType) -> Hearing:
     """Return which events of a code are reported."""
-    if not _here.listeners or (_HEARING_FILLS and not may_read_variables(code)):
+    if not _here.listeners:
+        return ""
+    try:
+        return _find_how_heard(code)
+    except Exception as error:  # it must not reach the user's code, whose call this is
+        _give_up(error)
+        return ""
+
+
+def _find_how_heard(code: CodeType) -> Hearing:
+    if _HEARING_FILLS and not may_read_variables(code):
         return ""
     if is_users(code):
         return "all"
@@ -88,10 +99,21 @@ def _how_heard_of_torch(known: ByIdentity) -> Hearing:
 
 
 def _tell(event: str, frame: FrameType, about: Any = None) -> None:
-    if event == "pack" and not (may_read_variables(frame.f_code) and look_for_packing(frame)):
-        return
-    for listener in _here.listeners:
-        listener(event, frame, about)
+    try:
+        if event == "pack" and not (may_read_variables(frame.f_code) and look_for_packing(frame)):
+            return
+        for listener in _here.listeners:
+            listener(event, frame, about)
+    except Exception as error:
+        _give_up(error)
+
+
+def _give_up(error: Exception) -> None:
+    """Stop on this thread after a fault of our own."""
+    listeners, _here.listeners = _here.listeners, ()
+    _source.end()
+    for listener in listeners:
+        listener("fault", sys._getframe(1), error)
 
 
 _source = monitoring_events if sys.version_info >= (3, 12) else trace_events

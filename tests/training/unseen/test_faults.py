@@ -13,8 +13,10 @@ import torch
 from torch import nn
 
 import tb_gradgraph
+from tb_gradgraph.autograd.operands import called_functions
 from tb_gradgraph.autograd.seen import outermost_spans
 from tb_gradgraph.autograd.seen.forward_notes import ForwardNotes
+from tb_gradgraph.autograd.user_code import user_events
 from tb_gradgraph.record.read.read_logdir import read_logdir
 from tb_gradgraph.record.write.chunk_writer import ChunkWriter
 from tb_gradgraph.training import cadence, step_counter, training_events
@@ -59,6 +61,9 @@ PLACES = {
     "a module call ends": (outermost_spans.OutermostSpans, "_end_outermost"),
     "the output of a call is marked": (outermost_spans, "marks_of"),
     "a line is noted": (ForwardNotes, "_note"),
+    "a call of torch is noted": (ForwardNotes, "_note_function"),
+    "a call of torch has ended": (called_functions.CalledFunctions, "end"),
+    "a function is entered": (user_events, "_find_how_heard"),
     "a module call is noted": (ForwardNotes, "note_call"),
     "the output of a call is noted": (ForwardNotes, "note_output"),
     "names of modules are read": (parameter_rows.Parameters, "read_modules"),
@@ -66,7 +71,7 @@ PLACES = {
     "the backward is asked for": (training_events, "recorded"),
     "the structure is met": (structures.Structures, "meet"),
     "the structure is built": (structures.Structures, "_structure"),
-    "hooks are put on": (structures.Replay, "attach"),
+    "hooks are attached": (structures.Replay, "attach"),
     "leaves are looked for": (reading.PassReading, "_leaves_to_hook"),
     "a gradient is read within the backward": (reading, "add_now"),
     "the backward has ended": (reading.PassReading, "finish"),
