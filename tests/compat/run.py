@@ -32,6 +32,8 @@ FOR_TESTS = (
     *("pytest", "pytest-xdist", "networkx", "packaging", "scikit-learn", "tensorboardX"),
     *("expecttest", "setuptools"),
 )
+#: uv would take a build of before, where only setup.py and its like are as they were.
+NO_OLD_BUILD = ("--refresh-package", "tb_gradgraph", "--reinstall-package", "tb_gradgraph")
 PARTNERS = ("torch", "tensorboard", "protobuf", "numpy")
 #: Sets of tests by name. None needs a browser or Node.
 TESTS = {
@@ -157,7 +159,7 @@ def run_row(row: Row, tests: str, keeps: bool) -> tuple[str, str, str, str]:
             subprocess.run(
                 [uv(), "venv", "--quiet", "--python", interpreter(row.python), folder], check=True
             )
-        install = [uv(), "pip", "install", "--quiet", "--python", python]
+        install = [uv(), "pip", "install", "--quiet", "--python", python, *NO_OLD_BUILD]
         # The package as users get it, built and not editable, with what it needs alone at first.
         subprocess.run([*install, *row.requirements, ROOT], check=True)
         used = (check_doctor(python), check_readme(python, row), check_demo(python, folder))
