@@ -16,6 +16,7 @@ export class LayoutEngine {
   private running: { readonly boxes: number; readonly stop: () => void } | undefined;
   private last: Promise<unknown> = Promise.resolve();
   private wanted = "";
+  private closed = false;
   private readonly known = new Map<string, Promise<Result<LaidOut>>>();
 
   // `workerUrl`: the URL of the worker, if its file next to this one cannot be loaded. A page that
@@ -50,6 +51,7 @@ export class LayoutEngine {
   }
 
   private run(visible: VisibleGraph, sizes: readonly Size[], onPart: (part: number) => void): Result<LaidOut> | Promise<Result<LaidOut>> {
+    if (this.closed) return STOPPED; // nothing would end the worker that starts now
     if (visible.boxes.length === 0) return failure("The graph has no nodes.");
     const worker = (this.worker ??= this.start());
     return new Promise((resolve) => {
@@ -70,7 +72,7 @@ export class LayoutEngine {
   // The running layout is no longer needed. Ending the worker is the only way to stop it.
   cancel(): void {
     if (this.running === undefined) return;
-    this.close();
+    this.endWorker();
     this.running.stop();
   }
 
@@ -82,6 +84,12 @@ export class LayoutEngine {
   }
 
   close(): void {
+    this.closed = true;
+    this.endWorker();
+    this.running?.stop();
+  }
+
+  private endWorker(): void {
     this.worker?.terminate();
     this.worker = undefined;
   }

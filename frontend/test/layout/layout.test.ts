@@ -83,3 +83,21 @@ test("the fallback layout keeps boxes inside their groups", () => {
     ),
   });
 });
+
+test("an engine that was closed before a layout began starts no worker, and a running layout is stopped", async () => {
+  const kind = window.Worker;
+  let started = 0;
+  window.Worker = new Proxy(kind, { construct: (target, given) => ((started += 1), Reflect.construct(target, given) as Worker) });
+  const closed = new LayoutEngine();
+  const hierarchy = hierarchyOf(states());
+  const visible = showGraph(hierarchy, openUpTo(hierarchy, 100));
+  const ask = (key: string): Promise<{ readonly ok: boolean }> =>
+    closed.layOut(key, visible, () => visible.boxes.map((box) => sizeOf(hierarchy, box)));
+  const running = ask("runs");
+  await Promise.resolve(); // the first layout begins
+  const waiting = ask("waits");
+  closed.close();
+  expect([(await running).ok, (await waiting).ok]).toEqual([false, false]);
+  window.Worker = kind;
+  expect(started).toBe(1);
+});
