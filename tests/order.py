@@ -28,6 +28,7 @@ LONG = (
     "serve",
     "distributed/",
     "test_readme",
+    "test_package",
     "bits/",
     "autograd/",
     "integrations/",

@@ -174,6 +174,20 @@ def test_failure_warns_once_and_ends_the_session():
     assert isinstance(session.failure, OSError)
 
 
+def test_after_a_failure_the_thread_sleeps(monkeypatch: pytest.MonkeyPatch):
+    # What was due when the writer failed stays due: the thread once asked for it without a pause.
+    asked = []
+    monkeypatch.setattr(chunk_writer.ChunkWriter, "seconds_left", lambda _: asked.append(1) or 0.0)
+    session = Session(lambda summary, step: 1 / 0)
+    with pytest.warns(RuntimeWarning, match="recording stopped"):
+        write_and_flush(session)
+    before = len(asked)
+    session.flush()
+    session.flush()
+    assert len(asked) == before
+    session.close()
+
+
 def test_failure_is_silent_where_warnings_are_errors():
     session = Session(lambda summary, step: 1 / 0)
     with warnings.catch_warnings():

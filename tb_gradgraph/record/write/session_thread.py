@@ -84,8 +84,10 @@ class SessionThread:
 
     def _run(self) -> None:
         while True:
+            # After a failure nothing is written, however long it is due: only a job wakes the thread.
+            wait = self._writer.seconds_left() if self.failure is None else None
             try:
-                job, size, done = self._jobs.get(timeout=self._writer.seconds_left())
+                job, size, done = self._jobs.get(timeout=wait)
             except queue.Empty:
                 job, size, done = ChunkWriter.write_due, 0, None
             if self.failure is None:

@@ -72,7 +72,7 @@ def test_a_pass_that_another_thread_joins_is_left_out(tmp_path: pathlib.Path) ->
         assert all(parameter._backward_hooks is None for parameter in net.parameters())
         grads = [parameter.grad for parameter in net.parameters()]
         with pytest.warns(
-            UserWarning, match="1 backward passes were left out because another thread"
+            UserWarning, match="1 backward passes were left out, because another thread"
         ):
             found.close()
     for own, expected in zip(grads, _twice(net), strict=True):
