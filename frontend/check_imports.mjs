@@ -39,7 +39,7 @@ export const ROOMS = {
 };
 
 const MOST_FILES = { src: 12, test: 25 }; // in a folder
-const LONGEST = 280;
+const LONGEST = 250;
 const WITHOUT_DOM = /^(base|model)\//;
 const DOM = /\b(document|window|HTMLElement|localStorage)\b/;
 const HTML = /innerHTML|insertAdjacentHTML|dangerouslySetInnerHTML/;

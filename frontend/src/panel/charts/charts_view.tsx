@@ -3,17 +3,16 @@
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { goToStep } from "../../state/actions";
-import { Chart, isAllZero, plainValue, valueIn } from "../chart/chart";
-import { MarksKey, Spelt, Swatch } from "../chart/chart_key";
-import { nameOfPin } from "../chart/pin_names";
-import { CloseIcon, IconButton } from "../controls/icons";
+import { Chart } from "../chart/chart";
+import { MarksKey } from "../chart/chart_key";
 import { SaveChart } from "../picture/save_chart";
 import type { Drawing } from "../session/drawing";
 import { STEP_KEYS, type Around, type Shown, type View } from "../view/view";
-import { chartedPins, pin, removeCharted, toggleRun } from "./charts_actions";
+import { chartedPins, pin, toggleRun } from "./charts_actions";
 import { fetchCharts, hasTag, type FetchedCharts } from "./charts_data";
 import { drawnLines, optionsFor, savedLines, type Overlaid } from "./charts_lines";
 import { applyCharted, chartedEntries, chartedOf, createCharts, pinsOf, readCharted } from "./charts_state";
+import { LinesKey } from "./lines_key";
 import { PinAllButton, PinButton } from "./pin_button";
 
 export const chartsView: View = {
@@ -78,7 +77,7 @@ function ChartsBody({ drawing, charting }: ChartsProps): JSX.Element {
           step {pointed ?? step}
           {pointed === undefined || pointed === step ? "" : " (pointed at)"}
         </p>
-        <Key charting={charting} overlaid={overlaid} at={pointed ?? step} />
+        <LinesKey charting={charting} overlaid={overlaid} at={pointed ?? step} />
         <MarksKey lines={lines} log={log} />
         <Runs charting={charting} />
       </div>
@@ -120,81 +119,6 @@ function NothingPinned(): JSX.Element {
         tensors in one chart.
       </p>
     </div>
-  );
-}
-
-function Key({
-  charting,
-  overlaid: { lines, pins, runs, log },
-  at,
-}: {
-  readonly charting: FetchedCharts;
-  readonly overlaid: Overlaid;
-  readonly at: number | undefined;
-}): JSX.Element {
-  const several = runs.length > 1;
-  return (
-    <ul data-testid="charts-lines">
-      {pins.map((pin) => (
-        <li key={pin} data-pin={pin}>
-          <div class="charts-pin">
-            {!several && lines.filter((line) => line.pin === pin).map((line) => <Swatch key={line.id} line={line} />)}
-            <span class="charts-name" title={pin}>
-              {nameOfPin(charting.store, pin)}
-            </span>
-            {!several && <Value pin={pin} lines={lines} at={at} />}
-            <IconButton id="unpin" label="Remove" onClick={() => removeCharted(charting, pin)}>
-              <CloseIcon />
-            </IconButton>
-          </div>
-          {log && lines.some((line) => line.pin === pin && isAllZero(line)) && (
-            <p class="faint" data-testid="all-zero">
-              All 0.
-            </p>
-          )}
-          {several &&
-            lines
-              .filter((line) => line.pin === pin)
-              .map((line) => (
-                <div key={line.id} class="charts-run" data-line={line.id} data-value={plainValue(valueIn(line, at))}>
-                  <Swatch line={line} />
-                  <span class="charts-name">{line.run || "."}</span>
-                  {line.problem === undefined ? (
-                    <Spelt line={line} step={at} />
-                  ) : (
-                    <span class="faint" title={line.problem}>
-                      not here
-                    </span>
-                  )}
-                </div>
-              ))}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function Value({
-  pin,
-  lines,
-  at,
-}: {
-  readonly pin: string;
-  readonly lines: Overlaid["lines"];
-  readonly at: number | undefined;
-}): JSX.Element {
-  const line = lines.find((one) => one.pin === pin);
-  if (line === undefined) return <span class="faint">…</span>;
-  if (line.problem !== undefined)
-    return (
-      <span class="faint" title={line.problem}>
-        not here
-      </span>
-    );
-  return (
-    <span data-line={line.id} data-value={plainValue(valueIn(line, at))}>
-      <Spelt line={line} step={at} />
-    </span>
   );
 }
 

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
 import type { ColorScale } from "../../draw/style/color_scale";
+import type { Theme } from "../../draw/style/theme";
 
 const STOPS = 12;
 
@@ -36,6 +37,25 @@ export function Chip({
       />
       {children}
     </span>
+  );
+}
+
+// What has a color of its own beside the scale. In a comparison, what has no ratio.
+export function BesideScale({ theme, compared = false }: { readonly theme: Theme; readonly compared?: boolean }): JSX.Element {
+  return (
+    <>
+      {!compared && (
+        <Chip color={theme.zero} border={theme.border}>
+          zero
+        </Chip>
+      )}
+      <Chip color={theme.none} border={theme.noneLine} hatched>
+        {compared ? "no ratio" : "no gradient"}
+      </Chip>
+      <Chip color={theme.nonfinite} border={theme.nonfinite}>
+        NaN / inf
+      </Chip>
+    </>
   );
 }
 

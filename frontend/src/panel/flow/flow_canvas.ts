@@ -7,6 +7,7 @@ import { paintCells } from "../../draw/flow/paint_cells";
 import { fromPx, panSpan, seekSpan, unitAt } from "../../model/flow/flow_window";
 import { goToStep } from "../../state/actions";
 import type { Store } from "../../state/store";
+import { followSize, Frames, opaqueContext } from "../picture/live_canvas";
 import type { Drawing } from "../session/drawing";
 import { showEverything, zoomColumns, zoomRows } from "./flow_actions";
 import { brushedWindow, brushRect } from "./flow_brush";
@@ -38,7 +39,7 @@ export class FlowCanvas {
   private painted: readonly unknown[] = [];
   private pointed: PointedCell | undefined;
   private drag: Drag | undefined;
-  private frame = 0;
+  private readonly frames = new Frames(() => this.paintNow());
   private ratio = 1;
 
   constructor(
@@ -48,9 +49,7 @@ export class FlowCanvas {
     private readonly flowing: Flowing,
     private readonly onPoint: (pointed: PointedCell | undefined) => void,
   ) {
-    const context = canvas.getContext("2d", { alpha: false });
-    if (context === null) throw new Error("This browser has no 2D canvas.");
-    this.context = context;
+    this.context = opaqueContext(canvas);
     this.watchSize();
     this.watchPointer();
     this.disposer.add(listen<WheelEvent>(canvas, "wheel", (event) => this.turn(event), { passive: false }));
@@ -66,14 +65,14 @@ export class FlowCanvas {
           drawing.theme.value,
           store.recorded.badSteps.value,
         ];
-        this.request();
+        this.frames.request();
       }),
     );
     this.disposer.add(effect(() => this.seek(flowing.cursor.column.value, flowing.cursor.row.value)));
   }
 
   close(): void {
-    cancelAnimationFrame(this.frame);
+    this.frames.cancel();
     this.disposer.dispose();
   }
 
@@ -98,10 +97,7 @@ export class FlowCanvas {
       this.flowing.size.value = { width, height };
       this.paintNow();
     };
-    const observer = new ResizeObserver(measure);
-    observer.observe(this.canvas);
-    this.disposer.add(() => observer.disconnect());
-    measure();
+    this.disposer.add(followSize(this.canvas, measure));
   }
 
   private watchPointer(): void {
@@ -138,7 +134,7 @@ export class FlowCanvas {
         rows: panSpan(rows, (drag.from.y - to.y) / rows.unitPx),
       };
     }
-    this.request();
+    this.frames.request();
   }
 
   private drop(): void {
@@ -154,7 +150,7 @@ export class FlowCanvas {
   private give(): void {
     this.drag = undefined;
     this.canvas.style.cursor = "";
-    this.request();
+    this.frames.request();
   }
 
   private brush(): Rect | undefined {
@@ -195,12 +191,7 @@ export class FlowCanvas {
     if (!inside && this.pointed === undefined) return;
     this.pointed = inside ? { pointScreen: { x, y }, column, row } : undefined;
     this.onPoint(this.pointed);
-    this.request();
-  }
-
-  private request(): void {
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.paintNow());
+    this.frames.request();
   }
 
   private paintNow(): void {

@@ -10,7 +10,7 @@ import { spokenIn } from "../../model/recorded/complex";
 import { BACKWARD } from "../../model/recorded/run";
 import type { Place } from "../../state/compare";
 import type { Store } from "../../state/store";
-import { Chip, endsOf, Ramp } from "../controls/swatches";
+import { BesideScale, Chip, endsOf, Ramp } from "../controls/swatches";
 import type { Drawing } from "../session/drawing";
 import type { Flowing } from "./flow_data";
 
@@ -46,15 +46,7 @@ export function FlowLegend({
         {statistic.scale === "log" && " log"}
       </span>
       <span class="chips">
-        <Chip color={theme.zero} border={theme.border}>
-          zero
-        </Chip>
-        <Chip color={theme.none} border={theme.noneLine} hatched>
-          no gradient
-        </Chip>
-        <Chip color={theme.nonfinite} border={theme.nonfinite}>
-          NaN / inf
-        </Chip>
+        <BesideScale theme={theme} />
       </span>
       <span class="faint flow-told" data-testid="flow-told">
         {leftOut > 0 && (
@@ -105,12 +97,7 @@ function ComparedLegend({
         <Chip color={ratioColor(Infinity, 1, theme)} border={theme.zero} hatched lean={-1}>
           zero there
         </Chip>
-        <Chip color={theme.none} border={theme.noneLine} hatched>
-          no ratio
-        </Chip>
-        <Chip color={theme.nonfinite} border={theme.nonfinite}>
-          NaN / inf
-        </Chip>
+        <BesideScale theme={theme} compared />
       </span>
       <span class="faint flow-told" data-testid="flow-told">
         {every > 1 && <b>Every {every}th recorded step is drawn. </b>}

@@ -5,7 +5,7 @@ import { formatNumber } from "../../base/format";
 import { ratioColor, ratioStops } from "../../draw/compare/ratio_scale";
 import type { Place } from "../../state/compare";
 import type { Store } from "../../state/store";
-import { Chip } from "../controls/swatches";
+import { BesideScale, Chip } from "../controls/swatches";
 import type { Drawing } from "../session/drawing";
 
 export function CompareLegend({
@@ -55,12 +55,7 @@ export function CompareLegend({
         <Chip color={theme.zero} border={ratioColor(Infinity, 1, theme)} framed>
           zero there
         </Chip>
-        <Chip color={theme.none} border={theme.noneLine} hatched>
-          no ratio
-        </Chip>
-        <Chip color={theme.nonfinite} border={theme.nonfinite}>
-          NaN / inf
-        </Chip>
+        <BesideScale theme={theme} compared />
       </div>
     </aside>
   );

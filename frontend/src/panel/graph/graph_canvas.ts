@@ -8,6 +8,7 @@ import { Panning } from "../../draw/camera/panning";
 import { paint, type Camera } from "../../draw/graph/painter";
 import { chooseEdge, openChains, reveal, toggleGroup } from "../../state/actions";
 import type { Store } from "../../state/store";
+import { followSize, Frames, opaqueContext } from "../picture/live_canvas";
 import type { Painted } from "../picture/picture";
 import type { Drawing, Drawn } from "../session/drawing";
 import { frameInView, litKeys, Looking } from "./looking";
@@ -31,7 +32,7 @@ export class GraphCanvas {
   private readonly viewpoint: Viewpoint;
   private size: Size = { width: 0, height: 0 };
   private lastPointer: Point | undefined;
-  private frame = 0;
+  private readonly frames = new Frames(() => this.paintNow());
   private readonly panning = new Panning();
 
   constructor(
@@ -41,13 +42,11 @@ export class GraphCanvas {
     private readonly onPoint: (pointed: Pointed | undefined) => void,
     small: HTMLCanvasElement,
   ) {
-    const context = canvas.getContext("2d", { alpha: false });
-    if (context === null) throw new Error("This browser has no 2D canvas.");
-    this.context = context;
+    this.context = opaqueContext(canvas);
     this.control = new CameraControl(canvas, () => {
       // The thing under the pointer is gone.
       this.pointAt(undefined);
-      this.request();
+      this.frames.request();
     });
     this.viewpoint = new Viewpoint(this.control);
     this.looking = new Looking(store);
@@ -73,13 +72,13 @@ export class GraphCanvas {
           store.graph.direction.value,
           store.shown.edge.value,
         ];
-        this.request();
+        this.frames.request();
       }),
     );
   }
 
   close(): void {
-    cancelAnimationFrame(this.frame);
+    this.frames.cancel();
     clearTimeout(this.resting);
     this.viewpoint.close();
     this.minimap.close();
@@ -122,7 +121,7 @@ export class GraphCanvas {
       this.lastPointer,
     );
     if (found) store.graph.sought.value = undefined;
-    this.request();
+    this.frames.request();
   }
 
   // A hidden frame has no height. Then nothing is measured, fitted or painted.
@@ -138,10 +137,7 @@ export class GraphCanvas {
       this.panning.forget();
       this.paintNow();
     };
-    const observer = new ResizeObserver(measure);
-    observer.observe(this.canvas);
-    this.disposer.add(() => observer.disconnect());
-    measure();
+    this.disposer.add(followSize(this.canvas, measure));
   }
 
   private watchPointer(): void {
@@ -202,13 +198,8 @@ export class GraphCanvas {
     if (hovered === undefined) return;
     this.resting = setTimeout(() => {
       this.rests = true;
-      this.request();
+      this.frames.request();
     }, RESTING_MS);
-  }
-
-  private request(): void {
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.paintNow());
   }
 
   private paintNow(): void {

@@ -6,7 +6,7 @@ import { rampOf } from "../../draw/style/color_scale";
 import { spokenIn } from "../../model/recorded/complex";
 import { isOfParameters } from "../../model/recorded/record";
 import type { Store } from "../../state/store";
-import { Chip, endsOf, Ramp } from "../controls/swatches";
+import { BesideScale, endsOf, Ramp } from "../controls/swatches";
 import type { Drawing } from "../session/drawing";
 import { CompareLegend } from "./compare_legend";
 
@@ -33,15 +33,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
         <span>{highText}</span>
       </div>
       <div class="chips">
-        <Chip color={theme.zero} border={theme.border}>
-          zero
-        </Chip>
-        <Chip color={theme.none} border={theme.noneLine} hatched>
-          no gradient
-        </Chip>
-        <Chip color={theme.nonfinite} border={theme.nonfinite}>
-          NaN / inf
-        </Chip>
+        <BesideScale theme={theme} />
       </div>
       <Signs drawing={drawing} />
     </aside>

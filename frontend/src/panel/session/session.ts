@@ -11,7 +11,6 @@ import { success, type Result } from "../../base/result";
 import { jointHash, joinWith } from "../../model/compare/joint";
 import type { Graph } from "../../model/recorded/graph";
 import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../../model/recorded/run";
-import { around } from "../../model/recorded/statistics";
 import { buildHierarchy, turnedText, type Hierarchy } from "../../model/tree/hierarchy";
 import { enterGraph, leaveGraph } from "../../state/actions";
 import type { Address } from "../../state/address";
@@ -19,6 +18,7 @@ import { arrive, awaitRun, firstShown } from "../../state/awaited";
 import type { Other, Place } from "../../state/compare";
 import { keepFollowing } from "../../state/live_actions";
 import type { Store } from "../../state/store";
+import { followBadSteps, followMagnitudes } from "./follow_tag";
 import { Loader } from "./loader";
 
 export class Session {
@@ -59,8 +59,8 @@ export class Session {
     );
     this.disposer.add(this.followGraph());
     this.disposer.add(this.followRecord());
-    this.disposer.add(this.followMagnitudes());
-    this.disposer.add(this.followBadSteps());
+    this.disposer.add(followMagnitudes(this.store, this.client));
+    this.disposer.add(followBadSteps(this.store, this.client));
     this.disposer.add(this.followCompared());
     this.disposer.add(keepFollowing(this.store));
     // One thing is chosen at a time: a box or a line.
@@ -191,44 +191,6 @@ export class Session {
 
   private prefetch(run: string, tag: string, ref: RecordRef | undefined): void {
     if (ref !== undefined) void this.loader.loadRecord(run, tag, ref);
-  }
-
-  private followMagnitudes(): Dispose {
-    const { place, recorded, shown } = this.store;
-    const choice = () => {
-      const [run, tag] = [place.run.value?.run, place.tag.value];
-      // They are the same for all graphs of the tag.
-      const hash = tag?.hashes[0];
-      return run === undefined || tag === undefined || hash === undefined ? undefined : ([run, tag, hash, shown.statistic.value] as const);
-    };
-    return followLatest(
-      choice,
-      async ([run, tag, hash, { columns }]) => {
-        return success(await Promise.all(columns.map((column) => this.client.magnitudes(run, tag.tag, hash, column))));
-      },
-      (replies) => {
-        const known = replies.ok ? replies.value.flatMap((reply) => (reply.ok && reply.value !== undefined ? [reply.value] : [])) : [];
-        recorded.magnitudes.value =
-          known.length === 0
-            ? undefined
-            : { domain: around(known.map(({ domain }) => domain)), fences: around(known.map(({ fences }) => fences)) };
-      },
-    );
-  }
-
-  private followBadSteps(): Dispose {
-    const { place, recorded } = this.store;
-    const choice = () => {
-      const [run, tag] = [place.run.value?.run, place.tag.value];
-      return run === undefined || tag === undefined ? undefined : ([run, tag] as const);
-    };
-    return followLatest(
-      choice,
-      ([run, tag]) => this.client.nonfiniteSteps(run, tag.tag, tag.hashes),
-      (reply) => {
-        recorded.badSteps.value = reply.ok ? reply.value : new Map();
-      },
-    );
   }
 
   // On the other side, too, the latest record stays until its replacement arrives.
