@@ -283,3 +283,7 @@ class Record(StepFacts):
     values: Mapping[int, np.ndarray] = dataclasses.field(default_factory=dict)
     #: Rows that could not be read, and why.
     unread: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    #: Numbers of the record as a whole, by name (``docs/quantities.md``).
+    quantities: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    #: Why a quantity is missing that one might expect, by name.
+    quantity_reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 PACKAGE = ROOT / "tb_gradgraph"
 
 #: What everybody may import: words that all rooms share.
-VOCABULARY = frozenset({"errors", "graph", "memory", "statistics", "version"})
+VOCABULARY = frozenset({"errors", "graph", "memory", "quantities", "statistics", "version"})
 #: Room -> what it may import besides itself and the vocabulary. A room within a room is named by
 #: its path.
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
@@ -51,14 +51,15 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "serve/routes": "record diagnose serve/runs serve/request serve/evidence",
         "serve": "record serve/runs serve/request serve/routes",
         "training/reading": "autograd summarize",
-        "training/step": "autograd summarize training/reading",
-        "training": "autograd training/reading training/step",
+        "training/quantities": "autograd summarize training/reading",
+        "training/step": "autograd summarize training/reading training/quantities",
+        "training": "autograd training/quantities training/reading training/step",
         "api": "autograd summarize record diagnose training",
         "integrations": "api autograd training",
         "commands": "api autograd summarize record diagnose serve",
     }.items()
 }
-WITHOUT_TORCH = ("errors", "graph", "statistics", "record", "diagnose", "serve")
+WITHOUT_TORCH = ("errors", "graph", "quantities", "statistics", "record", "diagnose", "serve")
 #: Rooms with a face; ``commands`` and ``integrations`` are entered by their files.
 FACES = ("api", "autograd", "diagnose", "record", "serve", "summarize", "training")
 MOST_FILES, MOST_TEST_FILES = 12, 25

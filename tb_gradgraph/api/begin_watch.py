@@ -43,6 +43,7 @@ from tb_gradgraph.training import (
     Structures,
     Watch,
     followed,
+    prefixes_of,
     why_not_followed,
 )
 
@@ -102,6 +103,7 @@ def begin_watch(
         write_later=log.session.write_later,
         update_memory=update_memory,
         is_opaque=bool(placement),
+        prefixes=prefixes_of(optimizers),
     )
     watch = Watch(setting, model, optimizers, Cadence(every_n_steps, budget), strict)
     log.describe(mesh_of(parameters.tensors))

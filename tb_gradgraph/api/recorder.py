@@ -24,6 +24,7 @@ from tb_gradgraph.autograd import (
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT, StatisticsTable
 from tb_gradgraph.summarize import StatisticsBatch, whole_arrays
+from tb_gradgraph.training import grad_norm
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,4 +159,10 @@ def record_of(
         gradients=gradients,
         values=values,
         unread={} if found is None else found.unread,
+        quantities=grad_norm(table, _parameter_rows(result.graph)),
     )
+
+
+def _parameter_rows(graph: Graph) -> list[int]:
+    offsets = graph.slot_offsets.tolist()
+    return [row for row, node in zip(offsets, graph.nodes) if node.kind == "parameter"]

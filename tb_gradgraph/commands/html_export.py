@@ -24,6 +24,7 @@ from tb_gradgraph.serve import (
     answer_flow,
     answer_graph,
     answer_node,
+    answer_quantities,
     answer_runs,
     answer_scalar,
     answer_scalars,
@@ -153,6 +154,7 @@ def _list_questions(reader: Reader, view: RunView) -> Iterator[Question]:
     for scalar in reader.source.list_scalar_tags(view.name):
         yield "scalar", answer_scalar, {**run, "tag": scalar}
     for tag, entries in view.records.items():
+        yield "quantities", answer_quantities, {**run, "tag": tag}
         for entry in entries:
             place = {**run, "tag": tag, **_place_of(entry)}
             yield "step", answer_step, place

@@ -10,7 +10,7 @@ from tb_gradgraph.record.format.decode import (
     decode_manifest,
 )
 from tb_gradgraph.record.format.envelope import PLUGIN_NAME, RecordTag, parse_tag
-from tb_gradgraph.record.format.limits import MAX_RUN_RECORDS, MAX_TAG_BYTES
+from tb_gradgraph.record.format.limits import MAX_RUN_QUANTITIES, MAX_RUN_RECORDS, MAX_TAG_BYTES
 from tb_gradgraph.record.format.process import Process, tell_part
 from tb_gradgraph.record.format.segment import Segment
 from tb_gradgraph.record.format.stored import Presence, StoredColumn
@@ -33,6 +33,7 @@ __all__ = [
     "EventFiles",
     "HiddenRecords",
     "LoggedRun",
+    "MAX_RUN_QUANTITIES",
     "MAX_RUN_RECORDS",
     "MAX_TAG_BYTES",
     "PLUGIN_NAME",

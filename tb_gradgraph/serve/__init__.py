@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tb_gradgraph.serve.routes.flow_route import answer_flow
     from tb_gradgraph.serve.routes.graph_route import answer_graph
     from tb_gradgraph.serve.routes.node_route import answer_node
+    from tb_gradgraph.serve.routes.quantities_route import answer_quantities
     from tb_gradgraph.serve.routes.runs_route import answer_runs
     from tb_gradgraph.serve.routes.scalars_route import answer_scalar, answer_scalars
     from tb_gradgraph.serve.routes.series_route import answer_series
@@ -37,6 +38,7 @@ __all__ = [
     "answer_flow",
     "answer_graph",
     "answer_node",
+    "answer_quantities",
     "answer_runs",
     "answer_scalar",
     "answer_scalars",
@@ -57,6 +59,7 @@ _HOME = {
     "answer_flow": "routes.flow_route",
     "answer_graph": "routes.graph_route",
     "answer_node": "routes.node_route",
+    "answer_quantities": "routes.quantities_route",
     "answer_runs": "routes.runs_route",
     "answer_scalar": "routes.scalars_route",
     "answer_scalars": "routes.scalars_route",

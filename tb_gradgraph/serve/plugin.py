@@ -20,6 +20,7 @@ from tb_gradgraph.serve.routes.flow_route import answer_flow
 from tb_gradgraph.serve.routes.graph_route import answer_graph
 from tb_gradgraph.serve.routes.node_route import answer_node
 from tb_gradgraph.serve.routes.pulse_route import answer_pulse
+from tb_gradgraph.serve.routes.quantities_route import answer_quantities
 from tb_gradgraph.serve.routes.runs_route import answer_runs
 from tb_gradgraph.serve.routes.scalars_route import answer_scalar, answer_scalars
 from tb_gradgraph.serve.routes.series_route import answer_series
@@ -48,6 +49,7 @@ _ROUTES: dict[str, Route] = {
     "/export": answer_export,
     "/scalars": answer_scalars,
     "/scalar": answer_scalar,
+    "/quantities": answer_quantities,
 }
 
 _logger = logging.getLogger(__name__)

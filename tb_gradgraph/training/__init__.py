@@ -2,6 +2,8 @@
 
 from tb_gradgraph.training.cadence import Cadence
 from tb_gradgraph.training.idle import IdleWatch
+from tb_gradgraph.training.quantities.group_settings import prefixes_of
+from tb_gradgraph.training.quantities.totals import grad_norm
 from tb_gradgraph.training.reading.followed import followed, why_not_followed
 from tb_gradgraph.training.reading.parameter_rows import Parameters
 from tb_gradgraph.training.reading.structures import Structures
@@ -18,5 +20,7 @@ __all__ = [
     "UPDATE_MEMORY",
     "Watch",
     "followed",
+    "grad_norm",
+    "prefixes_of",
     "why_not_followed",
 ]

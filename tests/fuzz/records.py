@@ -71,6 +71,12 @@ def segments(draw: st.DrawFn) -> pb.Segment:
         unread_record=draw(_list(SMALL, many)),
         unread_row=draw(_list(WILD, many)),
         unread_reason=draw(_list(SMALL, many)),
+        quantity_record=draw(_list(SMALL, many)),
+        quantity_name=draw(_list(SMALL, many)),
+        quantity_value=draw(_list(st.floats(), many)),
+        missing_record=draw(_list(SMALL, many)),
+        missing_name=draw(_list(SMALL, many)),
+        missing_reason=draw(_list(SMALL, many)),
         whole=pb.Whole(
             record=draw(_list(SMALL, many)),
             row=draw(_list(SMALL, many)),

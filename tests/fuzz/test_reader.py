@@ -117,6 +117,7 @@ QUERIES = st.fixed_dictionaries(
         "row": st.one_of(st.sampled_from(["0", "8", "9", "-1"]), st.text(max_size=3)),
         "what": st.sampled_from(["gradient", "value"]),
         "key": st.text(max_size=4),
+        "names": st.one_of(st.just("a,b"), st.text(max_size=3)),
         "format": st.sampled_from(["json", "csv", "dot", "x"]),
         "from": st.sampled_from(["0", "1", "99"]),
         "count": st.sampled_from(["0", "1", "99"]),

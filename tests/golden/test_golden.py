@@ -16,6 +16,7 @@ from tests.golden.write_golden import (
     make_golden_graph,
     make_golden_messages,
     make_golden_records,
+    make_measured_records,
     make_placed_graph,
     read_golden,
 )
@@ -51,7 +52,12 @@ def test_graph_is_read(version: str, expected: Graph):
 
 
 @pytest.mark.parametrize(
-    ("version", "records"), [("v1", make_first_records()), ("v1_2", make_golden_records())]
+    ("version", "records"),
+    [
+        ("v1", make_first_records()),
+        ("v1_2", make_golden_records()),
+        ("v1_4", make_measured_records()),
+    ],
 )
 def test_statistics_are_read(version: str, records: list[Record]):
     chunk = decode_chunk(read_golden(f"statistics_{version}.bin"))
@@ -67,15 +73,17 @@ def test_statistics_are_read(version: str, records: list[Record]):
             (segment.facts["loss_scale"][at], segment.facts["skipped"][at]),
             (segment.facts["every_n_steps"][at], segment.facts["cost"][at]),
             table,
+            (segment.quantities[at], segment.quantity_reasons[at]),
             *whole,
         )
         for segment in chunk.segments
         for at, (table, *whole) in enumerate(zip(segment.tables(), *segment.whole()))
     ]
     assert len(got) == len(records)
-    for (place, scaler, cadence, table, gradients, values), record in zip(got, records):
+    for (place, scaler, cadence, table, named, gradients, values), record in zip(got, records):
         assert place == (record.tag, record.step, record.backward_pass, record.stage)
         assert scaler == (record.loss_scale, record.skipped)
+        np.testing.assert_equal(named, (dict(record.quantities), dict(record.quantity_reasons)))
         assert cadence == (record.every_n_steps, record.cost)
         np.testing.assert_array_equal(table.values, record.table.values)
         np.testing.assert_array_equal(table.present, record.table.present)

@@ -2,7 +2,7 @@
 
 Only where the writer changed what it writes, into files of a new name: old ones stay, for they
 must be read forever. ``_v1`` are from before weights, optimizer steps and reasons, every row stored,
-``_v1_2`` from before processes and placements.
+``_v1_2`` from before processes and placements, ``_v1_3`` from before quantities.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.record.samples import make_graph, make_record, make_table, with_count
 
 HERE = pathlib.Path(__file__).parent
 #: In which form this writer writes each kind.
-NEWEST = {"manifest": "v1_3", "graph": "v1_3", "statistics": "v1_2"}
+NEWEST = {"manifest": "v1_3", "graph": "v1_3", "statistics": "v1_4"}
 _LENGTHS = struct.Struct("<II")
 
 
@@ -66,6 +66,16 @@ def make_golden_records() -> list[Record]:
     return [*first, step, other, watched]
 
 
+def make_measured_records() -> list[Record]:
+    """Return the same with quantities, and with a reason why one is missing."""
+    first, second, *others = make_golden_records()
+    numbers = {"grad_norm": 1 / 3, "loss": np.nan, "note/größe": -np.inf}
+    first = dataclasses.replace(first, quantities=numbers)
+    reasons = {"noise_scale": "The step had one backward pass."}
+    second = dataclasses.replace(second, quantities={"lr/0": 0.1}, quantity_reasons=reasons)
+    return [first, second, *others]
+
+
 def make_golden_graph() -> Graph:
     """Return a graph with a reason why no gradient arrives."""
     graph = make_graph()
@@ -90,7 +100,7 @@ def make_golden_messages() -> dict[str, pb.Manifest | pb.GraphRecord | pb.Statis
     return {
         "manifest": manifest,
         "graph": encode_graph(make_placed_graph()),
-        "statistics": encode_chunk(make_golden_records(), stride=2),
+        "statistics": encode_chunk(make_measured_records(), stride=2),
     }
 
 

@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 
 from tb_gradgraph.errors import FormatError, NewerFormatError
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
+from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.decode import decode_chunk, decode_graph, decode_manifest
 from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
 from tb_gradgraph.record.format.envelope import seal
@@ -133,6 +134,18 @@ def bomb(segment: pb.Segment) -> None:
         (lambda s: _add_unread(s, 2, 0, 0), "records, rows and reasons of it"),
         (lambda s: _add_unread(s, 0, s.rows, 0), "records, rows and reasons of it"),
         (lambda s: _add_unread(s, 0, 0, 10**6), "records, rows and reasons of it"),
+        (lambda s: s.quantity_record.append(0), "records and names of quantities"),
+        (lambda s: s.quantity_value.append(0.5), "records and names of quantities"),
+        (lambda s: _add_quantity(s, 2, 0), "records and names of quantities"),
+        (lambda s: _add_quantity(s, 0, 10**6), "records and names of quantities"),
+        (lambda s: _add_named(s, ""), "printable name of a quantity, .* got ''"),
+        (lambda s: _add_named(s, "a,b"), "printable name of a quantity, .* got 'a,b'"),
+        (lambda s: _add_named(s, "a\x00b"), "printable name of a quantity"),
+        (lambda s: _add_named(s, "a" * 1025), "of at most 1024 bytes, got 'aaa"),
+        (lambda s: s.missing_reason.append(0), "names and reasons of missing quantities"),
+        (lambda s: _add_missing(s, 2, 0, 0), "names and reasons of missing quantities"),
+        (lambda s: _add_missing(s, 0, 10**6, 0), "names and reasons of missing quantities"),
+        (lambda s: _add_missing(s, 0, 0, 10**6), "names and reasons of missing quantities"),
         (bomb, "column 'l2_norm': expected a zlib stream of 64 bytes, got another length"),
         (lambda s: setattr(s.columns[0], "type", 0), "known element type, got 0"),
         (lambda s: setattr(s.columns[0], "type", 77), "known element type, got 77"),
@@ -163,6 +176,34 @@ def _add_unread(segment: pb.Segment, record: int, row: int, reason: int) -> None
     segment.unread_record.append(record)
     segment.unread_row.append(row)
     segment.unread_reason.append(reason)
+
+
+def _add_quantity(segment: pb.Segment, record: int, name: int) -> None:
+    segment.quantity_record.append(record)
+    segment.quantity_name.append(name)
+    segment.quantity_value.append(0.5)
+
+
+def _add_named(segment: pb.Segment, name: str) -> None:
+    segment.strings.append(name)
+    _add_quantity(segment, 0, len(segment.strings) - 1)
+
+
+def _add_missing(segment: pb.Segment, record: int, name: int, reason: int) -> None:
+    segment.missing_record.append(record)
+    segment.missing_name.append(name)
+    segment.missing_reason.append(reason)
+
+
+def test_too_many_quantities_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(limits, "MAX_QUANTITIES", 3)
+
+    def add(segment: pb.Segment) -> None:
+        for _ in range(4):
+            _add_quantity(segment, 0, 0)
+
+    with pytest.raises(FormatError, match="chunk: expected at most 3 quantities, got 4"):
+        read_chunk(made_chunk(add))
 
 
 def test_column_of_complex_numbers_is_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import zlib
 
 import numpy as np
@@ -126,6 +127,27 @@ def test_what_could_not_be_read_comes_back():
     records = [make_record(make_graph(), step, unread=one) for step, one in enumerate(unread)]
     (segment,) = round_trip(*records)
     assert list(segment.unread) == unread
+
+
+def test_quantities_come_back_bit_by_bit():
+    told = [{"grad_norm": 1 / 3, "lr/0": 1e-320, "note/x": math.inf, "größe": -0.0}, {}]
+    why = [{}, {"noise_scale": "one backward pass", "loss/a": ""}]
+    records = [
+        make_record(make_graph(), step, quantities=numbers, quantity_reasons=reasons)
+        for step, (numbers, reasons) in enumerate(zip(told, why))
+    ]
+    (segment,) = round_trip(*records)
+    assert list(segment.quantities) == told
+    assert math.copysign(1, segment.quantities[0]["größe"]) == -1
+    assert list(segment.quantity_reasons) == why
+    nan = make_record(make_graph(), quantities={"loss": math.nan})
+    assert math.isnan(round_trip(nan)[0].quantities[0]["loss"])
+
+
+@pytest.mark.parametrize("name", ["", "a,b", "line\nend", "x" * 1025])
+def test_a_quantity_of_another_name_is_not_written(name: str):
+    with pytest.raises(FormatError, match="printable name of a quantity"):
+        encode_chunk([make_record(make_graph(), quantities={name: 1.0})])
 
 
 def test_rows_without_gradient_are_not_stored():

@@ -82,11 +82,13 @@ def write_mixed(directory: pathlib.Path) -> None:
     whole = np.array([[1.5, np.nan, np.inf], [-np.inf, 0, 1]], np.float32)
     extreme = make_record(GRAPH, 1, gradients={0: whole}, values={2: np.array(1 + 2j)})
     extreme.table.values[[0, 2], 0] = 1e300, -1e-300
+    extreme = dataclasses.replace(extreme, quantities={"loss": np.nan, "lr/group =1": 0.1})
+    first = {"loss": 1 / 3, "grad_norm": 1e300}
     records = [
-        make_record(GRAPH, 0),
+        make_record(GRAPH, 0, quantities=first, quantity_reasons={"noise_scale": "one pass"}),
         extreme,
         make_record(GRAPH, 1, backward_pass=1, stage="backward"),
-        make_record(GRAPH, 1, backward_pass=1, stage="clipped"),
+        make_record(GRAPH, 1, backward_pass=1, stage="clipped", quantities={"grad_norm": 2.0}),
         make_record(smaller, 2, objective="smaller"),
         with_count(make_record(GRAPH, 3), 2, "nan", 5),
     ]

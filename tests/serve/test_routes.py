@@ -30,6 +30,9 @@ QUESTIONS = [
     ("export", MIXED | {"format": "json"}),
     ("export", MIXED | {"format": "csv"}),
     ("export", MIXED | {"format": "dot"}),
+    ("quantities", MIXED),
+    ("quantities", MIXED | {"names": "loss"}),
+    ("quantities", MIXED | {"names": "loss,x"}),
     ("step", MIXED | {"step": 77}),
     ("step", {"run": "mixed", "tag": "other tag/ü&=?", "step": -5}),
 ]
@@ -240,6 +243,7 @@ def test_export_json_has_structure_and_records(client: Client):
 def test_export_csv_has_a_line_for_each_row_with_numbers(client: Client):
     reply = client.get("export", format="csv", step=0, **MIXED)
     lines = list(csv.DictReader(io.StringIO(reply.content.decode())))
+    lines = [line for line in lines if line["operation"] != "quantity"]
     assert len(lines) == GRAPH.row_count - 1
     assert lines[0]["key"] == "parameter:lin.w:0"
     assert float(lines[0]["l2_norm"]) == make_record(GRAPH, 0).table.values[0, 0]

@@ -44,6 +44,13 @@ class Chunk:
     gap: Gap | None = None  # records lost before these
     ended: str = ""  # why recording of a tag ended
 
+    @property
+    def quantities(self) -> int:
+        """Count the quantities of its records, with the missing ones."""
+        columns = (one for segment in self.segments for one in segment.quantities)
+        reasons = (one for segment in self.segments for one in segment.quantity_reasons)
+        return sum(map(len, columns)) + sum(map(len, reasons))
+
 
 def decode_manifest(strings: Sequence[bytes]) -> Manifest:
     """Read the manifest of a session; FormatError if it is not one."""

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import FACTS, Graph, Node, Record
+from tb_gradgraph.quantities import is_name
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.columns import (
@@ -128,6 +130,7 @@ def encode_segment(records: Sequence[Record]) -> pb.Segment:
     )
     _encode_facts(segment, records, table)
     _encode_unread(segment, records, table)
+    _encode_quantities(segment, records, table)
     segment.strings.extend(table.strings)
     return segment
 
@@ -138,6 +141,24 @@ def _encode_unread(segment: pb.Segment, records: Sequence[Record], table: _Strin
             segment.unread_record.append(number)
             segment.unread_row.append(row)
             segment.unread_reason.append(table.index(reason))
+
+
+def _encode_quantities(segment: pb.Segment, records: Sequence[Record], table: _StringTable) -> None:
+    for number, record in enumerate(records):
+        for name, value in record.quantities.items():
+            segment.quantity_record.append(number)
+            segment.quantity_name.append(table.index(_checked(name)))
+            segment.quantity_value.append(value)
+        for name, reason in record.quantity_reasons.items():
+            segment.missing_record.append(number)
+            segment.missing_name.append(table.index(_checked(name)))
+            segment.missing_reason.append(table.index(reason))
+
+
+def _checked(name: str) -> str:
+    if not is_name(name) or len(name.encode()) > limits.MAX_QUANTITY_NAME_BYTES:
+        raise FormatError(f"expected a printable name of a quantity, got {name[:80]!r}.")
+    return name
 
 
 def _encode_facts(segment: pb.Segment, records: Sequence[Record], table: _StringTable) -> None:

@@ -161,7 +161,7 @@ class StatisticsChunk(_message.Message):
     def __init__(self, segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., stride: _Optional[int] = ..., lost_records: _Optional[int] = ..., lost_first_step: _Optional[int] = ..., lost_last_step: _Optional[int] = ..., lost_why: _Optional[str] = ..., ended: _Optional[str] = ...) -> None: ...
 
 class Segment(_message.Message):
-    __slots__ = ("tag", "graph_hash", "rows", "strings", "step", "wall_time", "backward_pass", "objective", "stage", "present_rows", "loss_scale", "skipped", "every_n_steps", "cost", "present", "columns", "whole", "only_present", "unread_record", "unread_row", "unread_reason")
+    __slots__ = ("tag", "graph_hash", "rows", "strings", "step", "wall_time", "backward_pass", "objective", "stage", "present_rows", "loss_scale", "skipped", "every_n_steps", "cost", "present", "columns", "whole", "only_present", "unread_record", "unread_row", "unread_reason", "quantity_record", "quantity_name", "quantity_value", "missing_record", "missing_name", "missing_reason")
     TAG_FIELD_NUMBER: _ClassVar[int]
     GRAPH_HASH_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -183,6 +183,12 @@ class Segment(_message.Message):
     UNREAD_RECORD_FIELD_NUMBER: _ClassVar[int]
     UNREAD_ROW_FIELD_NUMBER: _ClassVar[int]
     UNREAD_REASON_FIELD_NUMBER: _ClassVar[int]
+    QUANTITY_RECORD_FIELD_NUMBER: _ClassVar[int]
+    QUANTITY_NAME_FIELD_NUMBER: _ClassVar[int]
+    QUANTITY_VALUE_FIELD_NUMBER: _ClassVar[int]
+    MISSING_RECORD_FIELD_NUMBER: _ClassVar[int]
+    MISSING_NAME_FIELD_NUMBER: _ClassVar[int]
+    MISSING_REASON_FIELD_NUMBER: _ClassVar[int]
     tag: str
     graph_hash: str
     rows: int
@@ -204,7 +210,13 @@ class Segment(_message.Message):
     unread_record: _containers.RepeatedScalarFieldContainer[int]
     unread_row: _containers.RepeatedScalarFieldContainer[int]
     unread_reason: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, tag: _Optional[str] = ..., graph_hash: _Optional[str] = ..., rows: _Optional[int] = ..., strings: _Optional[_Iterable[str]] = ..., step: _Optional[_Iterable[int]] = ..., wall_time: _Optional[_Iterable[float]] = ..., backward_pass: _Optional[_Iterable[int]] = ..., objective: _Optional[_Iterable[int]] = ..., stage: _Optional[_Iterable[int]] = ..., present_rows: _Optional[_Iterable[int]] = ..., loss_scale: _Optional[_Iterable[float]] = ..., skipped: _Optional[_Iterable[bool]] = ..., every_n_steps: _Optional[_Iterable[int]] = ..., cost: _Optional[_Iterable[float]] = ..., present: _Optional[bytes] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., whole: _Optional[_Union[Whole, _Mapping]] = ..., only_present: bool = ..., unread_record: _Optional[_Iterable[int]] = ..., unread_row: _Optional[_Iterable[int]] = ..., unread_reason: _Optional[_Iterable[int]] = ...) -> None: ...
+    quantity_record: _containers.RepeatedScalarFieldContainer[int]
+    quantity_name: _containers.RepeatedScalarFieldContainer[int]
+    quantity_value: _containers.RepeatedScalarFieldContainer[float]
+    missing_record: _containers.RepeatedScalarFieldContainer[int]
+    missing_name: _containers.RepeatedScalarFieldContainer[int]
+    missing_reason: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, tag: _Optional[str] = ..., graph_hash: _Optional[str] = ..., rows: _Optional[int] = ..., strings: _Optional[_Iterable[str]] = ..., step: _Optional[_Iterable[int]] = ..., wall_time: _Optional[_Iterable[float]] = ..., backward_pass: _Optional[_Iterable[int]] = ..., objective: _Optional[_Iterable[int]] = ..., stage: _Optional[_Iterable[int]] = ..., present_rows: _Optional[_Iterable[int]] = ..., loss_scale: _Optional[_Iterable[float]] = ..., skipped: _Optional[_Iterable[bool]] = ..., every_n_steps: _Optional[_Iterable[int]] = ..., cost: _Optional[_Iterable[float]] = ..., present: _Optional[bytes] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., whole: _Optional[_Union[Whole, _Mapping]] = ..., only_present: bool = ..., unread_record: _Optional[_Iterable[int]] = ..., unread_row: _Optional[_Iterable[int]] = ..., unread_reason: _Optional[_Iterable[int]] = ..., quantity_record: _Optional[_Iterable[int]] = ..., quantity_name: _Optional[_Iterable[int]] = ..., quantity_value: _Optional[_Iterable[float]] = ..., missing_record: _Optional[_Iterable[int]] = ..., missing_name: _Optional[_Iterable[int]] = ..., missing_reason: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Column(_message.Message):
     __slots__ = ("name", "type", "width", "data")

@@ -24,6 +24,10 @@ MAX_SEGMENTS = 2**12
 MAX_COLUMNS = 64
 MAX_WHOLE = 2**20
 MAX_RANK = 64
+#: The quantities of a chunk and of a run, with the missing ones, and the bytes of the name of one.
+MAX_QUANTITIES = 2**18
+MAX_RUN_QUANTITIES = 2**22
+MAX_QUANTITY_NAME_BYTES = 1024
 #: How many records of one run a reader lists.
 MAX_RUN_RECORDS = 2**20
 #: How many bytes of whole tensors ``read_logdir`` returns for one run.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import FACTS, Fact
+from tb_gradgraph.quantities import is_name
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.columns import DTYPES, decode_column
@@ -19,6 +21,8 @@ from tb_gradgraph.record.format.whole_tensors import decode_whole
 from tb_gradgraph.statistics import COUNTS, HISTOGRAM_BINS, STATISTICS, StatisticsTable
 
 WholeByRow = dict[int, np.ndarray]
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Segment:
     present_rows: tuple[int, ...]
     facts: Mapping[str, tuple[Any, ...]]
     unread: tuple[Mapping[int, str], ...]
+    quantities: tuple[Mapping[str, float], ...]
+    quantity_reasons: tuple[Mapping[str, str], ...]
     message: pb.Segment
 
     def __len__(self) -> int:
@@ -161,6 +167,8 @@ def _decode(message: pb.Segment) -> Segment:
         present_rows=tuple(message.present_rows),
         facts={fact.name: _read_fact(message, fact, records) for fact in FACTS},
         unread=_read_unread(message, records),
+        quantities=_read_quantities(message, records),
+        quantity_reasons=_read_reasons(message, records),
         message=message,
     )
 
@@ -179,6 +187,7 @@ def check_chunk(message: pb.StatisticsChunk) -> None:
     for what, got, most in (
         ("segments", len(message.segments), limits.MAX_SEGMENTS),
         ("records", sum(len(one.step) for one in message.segments), limits.MAX_RECORDS),
+        ("quantities", sum(map(_count_quantities, message.segments)), limits.MAX_QUANTITIES),
         ("bytes of numbers", sum(map(decoded_bytes, message.segments)), limits.MAX_CHUNK_BYTES),
     ):
         if got > most:
@@ -198,24 +207,68 @@ def _read_fact(message: pb.Segment, fact: Fact, records: int) -> tuple[Any, ...]
         raise FormatError("segment: expected texts in the string table, got others.") from None
 
 
-_NOTHING: Mapping[int, str] = {}
+_NOTHING: Mapping[Any, Any] = {}
+
+
+def _count_quantities(message: pb.Segment) -> int:
+    return len(message.quantity_record) + len(message.missing_record)
+
+
+def _by_record(
+    columns: tuple[Iterable[int], Iterable[Any], Iterable[Any]],
+    records: int,
+    key: Callable[[Any], KeyT],
+    value: Callable[[Any], ValueT],
+    expected: str,
+) -> tuple[Mapping[KeyT, ValueT], ...]:
+    """Return for each record a mapping, from columns that have one entry for each pair."""
+    found: list[dict[KeyT, ValueT] | None] = [None] * records
+    try:
+        for record, stored_key, stored_value in zip(*columns, strict=True):
+            of_record = found[record] = found[record] or {}
+            of_record[key(stored_key)] = value(stored_value)
+    except (LookupError, ValueError):
+        raise FormatError(f"segment: expected {expected} of it, got others.") from None
+    return tuple(_NOTHING if one is None else one for one in found)
 
 
 def _read_unread(message: pb.Segment, records: int) -> tuple[Mapping[int, str], ...]:
     """Return for each record the rows that could not be read, and why."""
+
+    def row_of(row: int) -> int:
+        if row >= message.rows:
+            raise IndexError
+        return row
+
     columns = (message.unread_record, message.unread_row, message.unread_reason)
-    found: list[dict[int, str] | None] = [None] * records
-    try:
-        for record, row, reason in zip(*columns, strict=True):
-            if row >= message.rows:
-                raise IndexError
-            of_record = found[record] = found[record] or {}
-            of_record[row] = message.strings[reason]
-    except (IndexError, ValueError):
-        raise FormatError(
-            "segment: expected records, rows and reasons of it, got others."
-        ) from None
-    return tuple(_NOTHING if rows is None else rows for rows in found)
+    text = message.strings.__getitem__
+    return _by_record(columns, records, row_of, text, "records, rows and reasons")
+
+
+def _read_quantities(message: pb.Segment, records: int) -> tuple[Mapping[str, float], ...]:
+    columns = (message.quantity_record, message.quantity_name, message.quantity_value)
+    names = _quantity_names(message, message.quantity_name)
+    return _by_record(columns, records, names.__getitem__, float, "records and names of quantities")
+
+
+def _read_reasons(message: pb.Segment, records: int) -> tuple[Mapping[str, str], ...]:
+    columns = (message.missing_record, message.missing_name, message.missing_reason)
+    names, text = _quantity_names(message, message.missing_name), message.strings.__getitem__
+    expected = "records, names and reasons of missing quantities"
+    return _by_record(columns, records, names.__getitem__, text, expected)
+
+
+def _quantity_names(message: pb.Segment, used: Iterable[int]) -> dict[int, str]:
+    """Return the names of quantities by their index; indices without a text are left out."""
+    texts = message.strings
+    names = {index: sys.intern(texts[index]) for index in {*used} if index < len(texts)}
+    for name in names.values():
+        if not is_name(name) or len(name.encode()) > limits.MAX_QUANTITY_NAME_BYTES:
+            raise FormatError(
+                f"segment: expected a printable name of a quantity, without a comma and of at most "
+                f"{limits.MAX_QUANTITY_NAME_BYTES} bytes, got {name[:80]!r}."
+            )
+    return names
 
 
 def _check_limits(message: pb.Segment, records: int) -> None:

@@ -16,7 +16,11 @@ from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record.format.decode import Manifest, decode_chunk, decode_graph, decode_manifest
 from tb_gradgraph.record.format.envelope import PLUGIN_NAME, RecordTag, parse_tag
 from tb_gradgraph.record.format.gap import Gap
-from tb_gradgraph.record.format.limits import MAX_RUN_RECORDS, MAX_RUN_WHOLE_BYTES
+from tb_gradgraph.record.format.limits import (
+    MAX_RUN_QUANTITIES,
+    MAX_RUN_RECORDS,
+    MAX_RUN_WHOLE_BYTES,
+)
 from tb_gradgraph.record.format.segment import Segment
 from tb_gradgraph.record.read.event_file import list_run_directories, read_events, run_name
 from tb_gradgraph.record.read.sessions import HiddenRecords, find_hidden, join_sessions, session_run
@@ -87,7 +91,7 @@ class _Reading:
         self.gaps: list[Gap] = []
         self.ended: list[str] = []
         self._columns = LastColumns()
-        self._count = 0
+        self._count = self._quantities = 0
         self._whole_bytes = 0
 
     def add_event(self, event: Event) -> None:
@@ -109,19 +113,23 @@ class _Reading:
         else:
             chunk = decode_chunk(strings)
             segments = chunk.segments
-            self._check_room(sum(map(len, segments)))
+            self._check_room(sum(map(len, segments)), chunk.quantities)
             of_session = self.records.setdefault(tag.session, [])
             records = [record for segment in segments for record in self._read_segment(segment)]
             of_session.extend(records)
             self._count += len(records)
+            self._quantities += chunk.quantities
             if chunk.gap is not None:
                 self.gaps.append(chunk.gap)
             if chunk.ended:
                 self.ended.append(chunk.ended)
 
-    def _check_room(self, records: int) -> None:
+    def _check_room(self, records: int, quantities: int) -> None:
         if self._count + records > MAX_RUN_RECORDS:
             raise FormatError(f"expected at most {MAX_RUN_RECORDS} records in a run, got more.")
+        if self._quantities + quantities > MAX_RUN_QUANTITIES:
+            text = f"expected at most {MAX_RUN_QUANTITIES} quantities in a run, got more."
+            raise FormatError(text)
 
     def _read_segment(self, segment: Segment) -> list[Record]:
         self._whole_bytes += segment.message.whole.uncompressed_bytes
@@ -176,5 +184,7 @@ def _read_records(segment: Segment, columns: LastColumns, with_whole: bool) -> I
             gradients=gradients[index],
             values=values[index],
             unread=segment.unread[index],
+            quantities=segment.quantities[index],
+            quantity_reasons=segment.quantity_reasons[index],
             **segment.facts_of(index),
         )

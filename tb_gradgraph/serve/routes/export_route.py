@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tb_gradgraph.graph import FACTS, Graph
+from tb_gradgraph.quantities import series_name
 from tb_gradgraph.record import to_dot
 from tb_gradgraph.serve.evidence.graph_columns import graph_columns
 from tb_gradgraph.serve.request.answer import JSON, Answer
@@ -109,23 +110,32 @@ def _json_record(entry: Entry, values: np.ndarray) -> dict[str, Any]:
     return {
         **dict(zip(_RECORD_COLUMNS, _record_cells(entry))),
         "objective": entry.objective,
+        "quantities": entry.quantities,
         "statistics": columns,
     }
 
 
 def _csv_lines(run: str, graphs: Graphs, records: Tables) -> Iterator[bytes]:
     labels = {graph_hash: row_labels(graph) for graph_hash, graph in graphs.items()}
-    yield _csv_text([["run", *_RECORD_COLUMNS, "row", *_LABELS, *STATISTICS]])
+    yield _csv_text([["run", *_RECORD_COLUMNS, "row", *_LABELS, *STATISTICS, "value"]])
     for entry, values in records:
         of_rows = labels.get(entry.graph_hash) or [("",) * len(_LABELS)] * entry.rows
         numbers = values.astype(object)
         numbers[np.isnan(values)] = None
         head = [run, *_record_cells(entry)]
+        yield _csv_text([*head, "", *cells] for cells in _quantity_cells(entry))
         yield _csv_text(
-            [*head, row, *label, *cells]
+            [*head, row, *label, *cells, ""]
             for row, (label, cells) in enumerate(zip(of_rows, numbers.tolist()))
             if any(cell is not None for cell in cells)
         )
+
+
+def _quantity_cells(entry: Entry) -> Iterator[list[Any]]:
+    """Yield the cells of each quantity of a record from ``name`` on: a line without a row."""
+    for name, value in entry.quantities.items():
+        name = series_name(name, entry.stage)
+        yield [name, "quantity", f"quantity:{name}", "", *("",) * len(STATISTICS), value]
 
 
 def row_labels(graph: Graph) -> list[tuple[str, ...]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tb_gradgraph.errors import FormatError, NewerFormatError
 from tb_gradgraph.graph import StepFacts
 from tb_gradgraph.record import (
+    MAX_RUN_QUANTITIES,
     MAX_RUN_RECORDS,
     Chunk,
     HiddenRecords,
@@ -43,6 +44,8 @@ class Entry(StepFacts):
     segment: int  # number within the chunk
     position: int  # number within the segment
     unread: Mapping[int, str]  # rows that could not be read, and why
+    quantities: Mapping[str, float]
+    quantity_reasons: Mapping[str, str]  # of those that are missing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +90,7 @@ class RunIndex:
         self._problems: dict[str, str] = {}
         self._told: dict[str, str] = {}  # about gaps and early ends, by the chunk's tag
         self._records = 0
+        self._quantities = 0
         self._newer = 0
         self._view: RunView | None = None
         self._earlier: tuple[RunView, ...] = ()
@@ -131,7 +135,9 @@ class RunIndex:
         self._graphs.pop(tag, None)
         self._told.pop(tag, None)
         chunk = self._chunks.pop(tag, None)
-        self._records -= 0 if chunk is None else len(chunk[1])
+        for entry in () if chunk is None else chunk[1]:
+            self._records -= 1
+            self._quantities -= len(entry.quantities) + len(entry.quantity_reasons)
 
     def view(self) -> RunView:
         """Return the present contents."""
@@ -155,7 +161,12 @@ class RunIndex:
         records = sum(map(len, chunk.segments))
         if self._records + records > MAX_RUN_RECORDS:
             raise FormatError(f"expected at most {MAX_RUN_RECORDS} records in a run, got more.")
+        quantities = chunk.quantities
+        if self._quantities + quantities > MAX_RUN_QUANTITIES:
+            text = f"expected at most {MAX_RUN_QUANTITIES} quantities in a run, got more."
+            raise FormatError(text)
         self._records += records
+        self._quantities += quantities
         told = [chunk.gap.text] if chunk.gap is not None else []
         if chunk.ended or told:
             self._told[tag] = "; ".join([*told, *filter(None, [chunk.ended])])
@@ -261,5 +272,7 @@ def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:
                 segment=number,
                 position=position,
                 unread=segment.unread[position],
+                quantities=segment.quantities[position],
+                quantity_reasons=segment.quantity_reasons[position],
                 **facts,
             )

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.training.quantities.group_settings import GroupSettings
 from tb_gradgraph.training.reading.backward_pass import PassNumbers
 from tb_gradgraph.training.reading.batches import read_grads
 from tb_gradgraph.training.reading.numbers import Numbers
@@ -30,6 +31,7 @@ class AppliedPart:
         was_read: Whether they were read when it stepped. Otherwise they are those of the backward.
         seems_same: Whether torch's version counters show no change since the backward.
         weights: The weights before and after.
+        settings: Learning rate, weight decay and momentum of its groups.
         was_skipped: Whether a fused optimizer, which checks for infinities itself, skipped the
             step.
     """
@@ -39,6 +41,7 @@ class AppliedPart:
     was_read: bool
     seems_same: bool
     weights: WeightReading
+    settings: GroupSettings
     was_skipped: Flag
 
 
@@ -81,6 +84,7 @@ class OptimizerReading:
         last: PassNumbers | None,
         reads: bool,
         update_memory: int,
+        prefix: str = "",
     ) -> None:
         """Read weights, and gradients if they were changed.
 
@@ -90,6 +94,7 @@ class OptimizerReading:
                 running.
             reads: Whether to read gradients even if they seem unchanged.
             update_memory: Bytes for copies of weights.
+            prefix: What the names of its groups begin with.
         """
         self._parameters = [
             parameter
@@ -100,6 +105,7 @@ class OptimizerReading:
         self._last = last
         self._reads = reads
         self._weights = WeightReading(self._parameters, update_memory)
+        self._settings = GroupSettings(optimizer, prefix)
         self._gradients: Numbers | None = None
         self._was_read = False
         self._seems_same = False
@@ -138,6 +144,5 @@ class OptimizerReading:
         rows = [structure.parameter_rows.get(id(parameter)) for parameter in self._parameters]
         self._weights.finish(rows)
         known = tuple(row for row in rows if row is not None)
-        return AppliedPart(
-            known, gradients, was_read, self._seems_same, self._weights, self._found_inf
-        )
+        told = (self._weights, self._settings, self._found_inf)
+        return AppliedPart(known, gradients, was_read, self._seems_same, *told)

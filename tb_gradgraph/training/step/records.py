@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-import numpy as np
 import torch
 
 from tb_gradgraph.autograd import warn_of_unread
 from tb_gradgraph.graph import Record
-from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_WIDTH, StatisticsTable
-from tb_gradgraph.summarize import Transfer, whole_arrays
+from tb_gradgraph.statistics import StatisticsTable
+from tb_gradgraph.summarize import whole_arrays
+from tb_gradgraph.training.quantities.totals import clip_factor, grad_norm, loss_of
 from tb_gradgraph.training.reading.backward_pass import PassNumbers
-from tb_gradgraph.training.reading.numbers import Numbers, Whole, divided, joined, only, was_clipped
+from tb_gradgraph.training.reading.numbers import Numbers, Whole, joined, only, was_clipped
 from tb_gradgraph.training.step.applied import AppliedPart, HiddenChanges
+from tb_gradgraph.training.step.late_scale import LossScale, scaled
 from tb_gradgraph.training.step.unused import Cleared
 
 #: Added to the objective of a pass whose gradient was cleared before our optimizer stepped.
@@ -34,32 +34,6 @@ class StepPlace:
     step: int
     every_n_steps: int
     cost: float
-
-
-class LossScale:
-    """The factor of a GradScaler, on its way to the host; 1 if there is none (yet)."""
-
-    def __init__(self, factor: torch.Tensor | None = None) -> None:
-        """Begin the copy."""
-        self.is_late = False  # whether it was found after gradients were reduced
-        self._read = 1.0
-        self._begin(factor)
-
-    def find_late(self, factor: torch.Tensor | None) -> None:
-        """Set the factor, after gradients of scaled losses were reduced."""
-        self.is_late = factor is not None
-        self._begin(factor)
-
-    def _begin(self, factor: torch.Tensor | None) -> None:
-        self.is_known = factor is not None
-        self._transfer = None if factor is None else Transfer(factor.device, [factor])
-
-    def read(self) -> float:
-        """Return the factor; waits for the copy."""
-        if self._transfer is not None:
-            self._read = float(self._transfer.wait()[0][0])
-            self._transfer = None
-        return self._read
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -142,11 +116,13 @@ class StepRecords:
         cleared = [some for some in self.cleared if found.number in some.passes]
         if any(some.is_lent and some.is_so.read() for some in cleared):
             return []
-        table, whole = _scaled(found.numbers.gradients, found.scale)
+        table, whole = scaled(found.numbers.gradients, found.scale)
         values = whole_arrays(found.numbers.values)
         unread = found.numbers.gradients.unread
-        record = self._record(found, "backward", table, whole, found.scale, unread, values=values)
-        return [record]
+        of_pass = (found, "backward", table, whole, found.scale, unread)
+        roots = [values.get(row) for row in found.numbers.structure.root_rows]
+        loss = loss_of(roots, found.scale.read())
+        return [self._record(*of_pass, values=values, quantities=loss)]
 
     def of_step(self) -> list[Record]:
         """Return the records of the stages after the backward passes."""
@@ -160,7 +136,7 @@ class StepRecords:
         records = []
         before: StatisticsTable | None = None
         if numbers.accumulated is not None:
-            table, whole = _scaled(numbers.accumulated, end.scale)
+            table, whole = scaled(numbers.accumulated, end.scale)
             before = only(table, rows)
             if skipped or end.scale.is_known or numbers.accumulated is not numbers.gradients:
                 stage = "unscaled" if end.scale.is_known else "accumulated"
@@ -189,13 +165,14 @@ class StepRecords:
     ) -> list[Record]:
         tables, whole, unread = [], {}, {}
         for gradients, was_read, rows in _together(parts):
-            table, kept = _scaled(gradients, LossScale() if was_read else end.scale)
+            table, kept = scaled(gradients, LossScale() if was_read else end.scale)
             tables.append(only(table, rows))
             whole.update(only_rows(kept, rows))
             unread.update(only_rows(gradients.unread, rows))
         count = end.last.numbers.structure.graph.row_count
         table = joined(tables) if tables else StatisticsTable.empty(count)
         records = []
+        quantities = {name: n for part in parts for name, n in part.settings.read().items()}
         if before is not None and any(part.was_read for part in parts):
             seen = {row for part in parts for row in part.rows if table.present[row]}
             if any(part.seems_same for part in parts):
@@ -204,9 +181,11 @@ class StepRecords:
             clipped = only(table, seen)  # a gradient that is gone from .grad was not clipped
             if was_clipped(only(before, seen), clipped, self.own_count):
                 records.append(self._record(end.last, "clipped", clipped, whole, end.scale, unread))
+                quantities |= clip_factor(before, clipped)
         for part in parts:
             part.weights.write_to(table)
-        return [*records, self._record(end.last, "applied", table, whole, end.scale, unread)]
+        applied = (end.last, "applied", table, whole, end.scale, unread)
+        return [*records, self._record(*applied, quantities=quantities)]
 
     def _record(
         self,
@@ -218,9 +197,11 @@ class StepRecords:
         unread: Mapping[int, str],
         skipped: bool = False,
         values: Whole | None = None,
+        quantities: Mapping[str, float] | None = None,
     ) -> Record:
         place, graph = self.place, of.numbers.structure.graph
         warn_of_unread(graph, unread, self.told)
+        norm = grad_norm(table, of.numbers.structure.parameter_rows.values())
         return Record(
             tag=place.tag,
             graph_hash=graph.hash,
@@ -237,6 +218,7 @@ class StepRecords:
             every_n_steps=place.every_n_steps,
             cost=place.cost,
             unread=dict(unread),
+            quantities={**norm, **(quantities or {})},
         )
 
     def _number(self, of: Pass) -> int:
@@ -254,35 +236,6 @@ class StepRecords:
 def only_rows(found: Mapping[int, ValueT], rows: Iterable[int]) -> dict[int, ValueT]:
     """Return the table with only ``rows``, if it has any of them."""
     return {row: found[row] for row in rows if row in found}
-
-
-def _scaled(numbers: Numbers, scale: LossScale) -> tuple[StatisticsTable, Whole]:
-    table, whole = numbers.collect()
-    if not scale.is_late:
-        return table, whole
-    factor = scale.read()
-    moved = _moved(table.histogram, factor)
-    table = dataclasses.replace(divided(table, factor), histogram=moved)
-    return table, {row: array / factor for row, array in whole.items()}
-
-
-def _moved(histogram: np.ndarray, factor: float) -> np.ndarray:
-    """Return a histogram of log2 after a division. Rows are empty if the shift is no whole number of bins.
-
-    The factor of a scaler is a power of two, by default 2^16, which is eight bins.
-    """
-    bins = math.log2(factor) / HISTOGRAM_WIDTH if factor > 0 else math.nan
-    moved = np.zeros_like(histogram)
-    if not bins.is_integer() or abs(bins) >= HISTOGRAM_BINS:
-        return moved
-    by = int(bins)
-    if by < 0:
-        return _moved(histogram[:, ::-1], 1 / factor)[:, ::-1]
-    moved[:, : HISTOGRAM_BINS - by] = histogram[:, by:]
-    moved[:, 0] += histogram[:, :by].sum(1, dtype=histogram.dtype)
-    if by:
-        moved[histogram[:, -1] > 0] = 0  # its elements may belong to any higher bin
-    return moved
 
 
 def _together(parts: Sequence[AppliedPart]) -> Iterable[tuple[Numbers, bool, list[int]]]:

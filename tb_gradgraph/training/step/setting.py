@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tb_gradgraph.graph import Graph, Record
@@ -28,6 +28,8 @@ class Setting:
     write_later: Callable[[Callable[[], Sequence[Record]], int], None]
     is_opaque: bool = False  # whether the model computes with tensors other than its parameters
     update_memory: int = UPDATE_MEMORY  # bytes for copies of weights in a step
+    #: What the names of each optimizer's groups begin with, by ``id``.
+    prefixes: Mapping[int, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(slots=True)

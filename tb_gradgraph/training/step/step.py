@@ -24,7 +24,8 @@ from tb_gradgraph.training.reading.backward_pass import PassNumbers, PassReading
 from tb_gradgraph.training.reading.numbers import differing
 from tb_gradgraph.training.reading.structures import Met
 from tb_gradgraph.training.step.applied import OptimizerReading
-from tb_gradgraph.training.step.records import LossScale, Pass, StepPlace, StepRecords
+from tb_gradgraph.training.step.late_scale import LossScale
+from tb_gradgraph.training.step.records import Pass, StepPlace, StepRecords
 from tb_gradgraph.training.step.scalers import loss_scale, scaler_of
 from tb_gradgraph.training.step.setting import Progress, Setting
 from tb_gradgraph.training.step.unused import UnusedPasses
@@ -147,7 +148,8 @@ class RecordedStep:
             self._look_for_cleared()
         before = None if within is not None or last is None else last.numbers
         reads, memory = self._progress.hidden.are_sought, self._setting.update_memory
-        reading = OptimizerReading(optimizer, before, reads, memory)
+        prefix = self._setting.prefixes.get(id(optimizer), "")
+        reading = OptimizerReading(optimizer, before, reads, memory, prefix)
         if within is not None:
             within.read(reading.parameters)
         self._before[id(optimizer)] = reading

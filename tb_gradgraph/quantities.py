@@ -1,0 +1,82 @@
+"""The names of a step's quantities: numbers that belong to a record as a whole, such as its gradient norm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+GRAD_NORM = "grad_norm"
+CLIP_FACTOR = "clip_factor"
+LOSS = "loss"
+NOTE = "note/"
+
+#: Quantities of which every stage of a step has its own.
+OF_STAGES = frozenset({GRAD_NORM})
+#: What a short overview shows, by the first part of the name.
+MAIN = (LOSS, GRAD_NORM, CLIP_FACTOR, "lr")
+
+MOST_LETTERS = 160
+
+
+class Measured(Protocol):
+    """What has quantities: a record, or an entry of an index."""
+
+    @property
+    def step(self) -> int:
+        """The step."""
+
+    @property
+    def stage(self) -> str:
+        """One of ``statistics.STAGES``."""
+
+    @property
+    def backward_pass(self) -> int:
+        """The number of the pass."""
+
+    @property
+    def quantities(self) -> Mapping[str, float]:
+        """The numbers by name."""
+
+
+class Point(NamedTuple):
+    """One number of a series."""
+
+    step: int
+    backward_pass: int
+    value: float
+
+
+def series_name(name: str, stage: str) -> str:
+    """Return the name of a quantity outside its record: ``grad_norm/clipped``, or the name alone."""
+    return f"{name}/{stage}" if name in OF_STAGES else name
+
+
+def series_of(records: Iterable[Measured]) -> dict[str, list[Point]]:
+    """Return the numbers of each quantity over the records, in their order, by the series' name."""
+    found: dict[str, list[Point]] = {}
+    for record in records:
+        for name, value in record.quantities.items():
+            point = Point(record.step, record.backward_pass, value)
+            found.setdefault(series_name(name, record.stage), []).append(point)
+    return found
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text may name a quantity: printable, without a comma, not empty."""
+    return bool(text) and text.isprintable() and "," not in text
+
+
+def made_name(text: Any) -> str:
+    """Turn any value into a part of a name; "?" if nothing printable is left of it."""
+    shown = "".join(one if one.isprintable() and one != "," else "_" for one in str(text))
+    return shown.strip()[:MOST_LETTERS] or "?"
+
+
+def made_unique(names: Sequence[str]) -> list[str]:
+    """Return the names with ``#1``, ``#2`` behind those that an earlier one has."""
+    counts: dict[str, int] = {}
+    taken: list[str] = []
+    for name in names:
+        number = counts[name] = counts.get(name, -1) + 1
+        taken.append(f"{name}#{number}" if number else name)
+    return taken

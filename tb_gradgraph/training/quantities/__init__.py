@@ -1,0 +1,1 @@
+"""Numbers of a step as a whole: norms, clipping, and the settings of its optimizers."""
