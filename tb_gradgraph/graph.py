@@ -231,7 +231,7 @@ class StepFacts:
 
     #: What was differentiated: "loss_fn(output)", "sum of all floating outputs", ...
     objective: str = dataclasses.field(metadata={"plural": "objectives", "is_always_stored": True})
-    #: One of ``statistics.STAGES``.
+    #: One of ``statistics.STAGES``, or ``statistics.FORWARD``.
     stage: str = dataclasses.field(
         default="backward", metadata={"plural": "stages", "is_always_stored": True}
     )

@@ -151,6 +151,11 @@ RETAIN_LIMIT = 65_536
 #: ``.grad``; divided by a GradScaler's factor; clipped; and as the optimizer used them.
 STAGES = ("backward", "accumulated", "unscaled", "clipped", "applied")
 
+#: The stage of records that hold statistics of values instead of gradients: of what the forward
+#: before a backward computed with and made. They are stored, listed and asked for apart from the
+#: others.
+FORWARD = "forward"
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Statistics:

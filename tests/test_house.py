@@ -35,8 +35,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "autograd/gradients": "autograd/torch_internals autograd/build",
         "autograd/model_run": "autograd/torch_internals autograd/user_code autograd/forward "
         "autograd/seen autograd/build autograd/gradients",
-        "autograd": "autograd/torch_internals autograd/user_code autograd/forward autograd/seen "
-        "autograd/build autograd/gradients autograd/model_run",
+        "autograd/values": "autograd/torch_internals autograd/forward",
+        "autograd": "autograd/values autograd/torch_internals autograd/user_code autograd/forward "
+        "autograd/seen autograd/build autograd/gradients autograd/model_run",
         "summarize/arithmetic": "",
         "summarize": "summarize/arithmetic",
         "record/format": "",

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from tb_gradgraph.api.recorder import Request, warn_of_large
+from tb_gradgraph.api.recorder import Request, check_values, warn_of_large
 from tb_gradgraph.api.shards import warn_of_parts
 from tb_gradgraph.api.writer_log import GraphLog, class_name
 from tb_gradgraph.autograd import (
@@ -74,6 +74,7 @@ def begin_watch(
     _check_memory(update_memory)
     if request.level not in LEVELS:
         raise CaptureError(f"{WHERE}: expected level to be one of {LEVELS}, got {request.level!r}.")
+    check_values(request)
     for selector in (request.select, request.exclude, request.retain):
         check_selector(selector, WHERE)
     frame = user_frame()
@@ -104,6 +105,7 @@ def begin_watch(
         update_memory=update_memory,
         is_opaque=bool(placement),
         prefixes=prefixes_of(optimizers),
+        values=request.value_level,
     )
     watch = Watch(setting, model, optimizers, Cadence(every_n_steps, budget), strict)
     log.describe(mesh_of(parameters.tensors))

@@ -21,10 +21,14 @@ from tb_gradgraph.autograd import (
     selected_rows,
     warn_of_unread,
 )
+from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT, StatisticsTable
 from tb_gradgraph.summarize import StatisticsBatch, whole_arrays
 from tb_gradgraph.training import grad_norm
+
+#: The levels at which values are read unless the user says otherwise.
+_WITH_VALUES = ("param", "module")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +40,21 @@ class Request:
     retain: Selector = ()
     level: str = "op"
     where: str = "capture()"
+    values: bool | None = None  # None: the default of the level
+
+    @property
+    def value_level(self) -> str:
+        """The level at which values are read; "": none are."""
+        reads = self.level in _WITH_VALUES if self.values is None else self.values
+        return self.level if reads else ""
+
+
+def check_values(request: Request) -> None:
+    """Raise CaptureError if ``values`` is neither True nor False nor left out."""
+    if not (request.values is None or isinstance(request.values, bool)):
+        raise CaptureError(
+            f"{request.where}: expected values to be True or False, got {request.values!r}."
+        )
 
 
 class GraphRecorder:

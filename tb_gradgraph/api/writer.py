@@ -110,6 +110,7 @@ def watch(
     retain: Selector = (),
     budget: float | None = None,
     update_memory: int = UPDATE_MEMORY,
+    values: bool | None = None,
     strict: bool = False,
 ) -> Watch:
     """Record every n-th step of a training loop, which needs no other change.
@@ -141,6 +142,9 @@ def watch(
         update_memory: Bytes for copies of weights while an optimizer steps in a recorded step; on
             an accelerator at most 5 % of the free memory. With a copy, the norm of an update is
             exact. Without one it is an estimate, and is marked as an estimate.
+        values: Whether the statistics of values are recorded too: of each weight; at level
+            ``"module"`` also of what each module puts out; at ``"op"`` also of what each operation
+            makes. By default True at levels ``"param"`` and ``"module"``, and False at ``"op"``.
         strict: Whether an error of the recording itself is raised at the next use of the result.
             The training is never interrupted.
 
@@ -152,7 +156,7 @@ def watch(
         CaptureError: An argument is invalid; then nothing is attached.
         WriterError: The writer is closed, or of an unknown kind.
     """
-    request = Request(select, exclude, retain, level, "watch()")
+    request = Request(select, exclude, retain, level, "watch()", values)
     log = graph_log_of(writer, request.where)
     return begin_watch(
         log,

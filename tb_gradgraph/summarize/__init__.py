@@ -10,12 +10,16 @@ from tb_gradgraph.summarize.arithmetic.elements import (
 )
 from tb_gradgraph.summarize.arithmetic.end_to_end import whole_arrays
 from tb_gradgraph.summarize.arithmetic.norms import norms
+from tb_gradgraph.summarize.arithmetic.sample import sample_limit
 from tb_gradgraph.summarize.arithmetic.transfer import Transfer
 from tb_gradgraph.summarize.batch import StatisticsBatch
+from tb_gradgraph.summarize.keyed import ChosenStatistics, KeyedBatch
 from tb_gradgraph.summarize.native import SWITCH, NativeSnapshot, is_available, is_built
 from tb_gradgraph.summarize.pending import PendingStatistics
 
 __all__ = [
+    "ChosenStatistics",
+    "KeyedBatch",
     "NativeSnapshot",
     "PendingStatistics",
     "SWITCH",
@@ -29,6 +33,7 @@ __all__ = [
     "is_readable",
     "norms",
     "real_floats",
+    "sample_limit",
     "whole_arrays",
     "wide_dtype",
 ]

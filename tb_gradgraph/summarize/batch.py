@@ -199,7 +199,9 @@ class StatisticsBatch:
                             self._take(row, tensor, size)
 
     @torch.no_grad()
-    def reduce(self, divide_by: torch.Tensor | None = None) -> PendingStatistics:
+    def reduce(
+        self, divide_by: torch.Tensor | None = None, rows: int | None = None
+    ) -> PendingStatistics:
         """Start the remaining reductions, and one copy to the host on each device.
 
         Afterwards the added tensors may be written to, and the batch is empty again.
@@ -207,6 +209,7 @@ class StatisticsBatch:
         Args:
             divide_by: A tensor with one number (a GradScaler's factor), by which every element
                 counts as divided. It is copied to the host together with the results.
+            rows: How many rows the table gets, if those after them were not used.
         """
         self.reduce_held()
         taken = None if self._native is None else self._native.take_out()
@@ -218,7 +221,8 @@ class StatisticsBatch:
         self._whole.clear()
         if divide_by is not None:
             divide_by = real_floats(divide_by.detach().clone())
-        return PendingStatistics(self._rows, parts, blocks, divide_by, self.unread)
+        count = self._rows if rows is None else rows
+        return PendingStatistics(count, parts, blocks, divide_by, self.unread)
 
     def _parts_of(self, device: torch.device, alike: _Alike) -> list[Part]:
         def held(entries: Entries, tensors: Sequence[torch.Tensor]) -> Part:

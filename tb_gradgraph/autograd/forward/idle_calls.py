@@ -24,6 +24,10 @@ class _Mark:
     __slots__ = ("__weakref__",)
 
 
+#: Weak references that die with the nodes of an output; None if these are unknown.
+Marks = list[weakref.ref[_Mark]] | None
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class EndedCall:
     """An outermost module call that has ended.
@@ -36,15 +40,20 @@ class EndedCall:
 
     scopes: range
     numbers: range
-    marks: list[weakref.ref[_Mark]] | None
+    marks: Marks
 
     @property
     def is_idle(self) -> bool:
         """Return whether its output was freed, like that of an evaluation."""
-        return self.marks is not None and all(mark() is None for mark in self.marks)
+        return are_gone(self.marks)
 
 
-def marks_of(output: Any) -> list[weakref.ref[_Mark]] | None:
+def are_gone(marks: Marks) -> bool:
+    """Return whether the nodes that were marked have been freed."""
+    return marks is not None and all(mark() is None for mark in marks)
+
+
+def marks_of(output: Any) -> Marks:
     """Mark the autograd nodes of a call's output; return None if it has none.
 
     Python cannot tell whether only autograd still holds a node. But objects in a node's metadata

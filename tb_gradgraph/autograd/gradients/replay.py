@@ -17,6 +17,7 @@ from torch.autograd.graph import get_gradient_edge
 from tb_gradgraph.autograd.build.build import BuiltGraph
 from tb_gradgraph.autograd.gradients.rows import rows_of_nodes
 from tb_gradgraph.autograd.gradients.sharing import (
+    groups_of_equal_values,
     only_reshapes,
     shared_rows,
     sharing_additions,
@@ -153,6 +154,17 @@ class Replay:
             for first, *others in filter(None, node.rows):
                 self.same.update(dict.fromkeys(others, self.same.get(first, first)))
         self._set_shared()
+        self._groups: Shared | None = None
+
+    @property
+    def equal_values(self) -> Shared:
+        """Rows whose tensors have the same elements, with the row that stands for their group."""
+        if self._groups is None:
+            groups = groups_of_equal_values(self.graph)
+            pairs = [(row, group[0]) for group in groups for row in group]
+            rows, sources = np.array(pairs, np.int64).reshape(-1, 2).T
+            self._groups = Shared(rows, sources)
+        return self._groups
 
     def place(self, placements: Mapping[int, str]) -> None:
         """Note the placement of gradients of which this process has only a part, by row."""

@@ -42,6 +42,29 @@ def shared_rows(graph: Graph, rows: Set[int]) -> dict[int, int]:
     return found
 
 
+def groups_of_equal_values(graph: Graph) -> list[list[int]]:
+    """Return the rows of slots whose tensors have the same elements in a different shape, by group."""
+    first: dict[int, int] = {}
+    groups: dict[int, list[int]] = {}
+    offsets = graph.slot_offsets.tolist()
+    for edge in graph.edges:  # in forward order, so that the group of the source is known first
+        if _keeps_elements(graph, edge):
+            given, made = offsets[edge.source] + edge.source_slot, offsets[edge.target]
+            start = first.setdefault(given, given)
+            first[made] = start
+            groups.setdefault(start, [start]).append(made)
+    return list(groups.values())
+
+
+def _keeps_elements(graph: Graph, edge: Edge) -> bool:
+    target = graph.nodes[edge.target]
+    if target.kind != "operation" or len(target.slots) != 1:
+        return False
+    given, made = graph.nodes[edge.source].slots[edge.source_slot], target.slots[0]
+    same_size = math.prod(given.shape) == math.prod(made.shape)
+    return only_reshapes(target.operation) and same_size and given.dtype == made.dtype
+
+
 def only_reshapes(operation: str) -> bool:
     """Return whether the backward of ``operation`` passes on its gradient with its elements unchanged."""
     return _plain(operation) in _SHAPE_ONLY

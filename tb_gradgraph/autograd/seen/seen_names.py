@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch.autograd.graph import Node as AutogradNode
 
+from tb_gradgraph.autograd.forward.made_by import MadeBy
 from tb_gradgraph.autograd.forward.origins import Origin
 from tb_gradgraph.autograd.forward.variables import FoundNames
-from tb_gradgraph.autograd.torch_internals.engine import viewed
 
 
 class SeenNames(FoundNames):
@@ -32,7 +32,7 @@ class SeenNames(FoundNames):
         super().__init__(origin_of)
         self._tell = tell
         self._without: dict[int, tuple[weakref.ref[torch.Tensor], str]] = {}  # by id
-        self._versions: dict[int, int] = {}  # of leaves whose views were seen, by id
+        self.made_by = MadeBy()
 
     def offer_all(self, variables: Mapping[str, Any], code: CodeType) -> None:
         """Note the tensors in the variables of ``code``."""
@@ -51,20 +51,6 @@ class SeenNames(FoundNames):
     def found_without_gradient(self) -> dict[int, str]:
         """Return the first name of each tensor without gradient that is still alive, by ``id``."""
         return {key: name for key, (alive, name) in self._without.items() if alive() is not None}
-
-    def made_by(self, tensor: torch.Tensor) -> AutogradNode | None:
-        """Return the node that made ``tensor``; None if asking would make autograd create a node.
-
-        This is the case for a view whose memory was written to. Autograd makes its node when it is
-        asked for, and the node would get a number that it would not have without us.
-        """
-        base = viewed(tensor)
-        if base is tensor or not tensor.requires_grad:
-            return tensor.grad_fn
-        unwritten = 0
-        if base.is_leaf:
-            unwritten = self._versions.setdefault(id(base), base._version)
-        return tensor.grad_fn if tensor._version == unwritten else None
 
     def release(self) -> None:
         """Release the callbacks, which hold this object in a cycle."""

@@ -43,6 +43,10 @@ next_sequence_nr: Callable[[], int] = torch.autograd._get_sequence_nr if HAS_NUM
 
 #: A block in which the user's modes and subclasses do not notice that we look at a tensor.
 functions_not_overridden: Any = getattr(torch._C, "DisableTorchFunction", contextlib.nullcontext)
+#: Blocks in which the user's dispatch modes do not notice operations on plain tensors, and in which
+#: autocast does not change them.
+modes_paused: Any = getattr(torch._C, "_DisableTorchDispatch", contextlib.nullcontext)
+autocast_paused: Any = getattr(torch._C, "_DisableAutocast", contextlib.nullcontext)
 
 
 def call_after_backward(callback: Callable[[], None]) -> None:

@@ -21,7 +21,8 @@ from tb_gradgraph.record.format.check_graph import check_graph
 from tb_gradgraph.record.format.envelope import unseal
 from tb_gradgraph.record.format.gap import Gap, decode_gap
 from tb_gradgraph.record.format.process import Process
-from tb_gradgraph.record.format.segment import Segment, check_chunk, decode_segment
+from tb_gradgraph.record.format.segment import Segment, check_chunk, decode_segment, segments_of
+from tb_gradgraph.statistics import FORWARD
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,10 +80,20 @@ def decode_chunk(strings: Sequence[bytes]) -> Chunk:
     """Read the index of a chunk; FormatError if it is not one."""
     message = unseal(strings, pb.StatisticsChunk)
     check_chunk(message)
-    segments = tuple(map(decode_segment, message.segments))
+    segments = tuple(map(decode_segment, segments_of(message)))
+    _check_stages(segments, len(message.segments))
     if len(message.ended) > limits.MAX_TAG_BYTES:
         raise FormatError(f"chunk: expected ended of at most {limits.MAX_TAG_BYTES} bytes.")
     return Chunk(segments, max(1, message.stride), decode_gap(message), message.ended)
+
+
+def _check_stages(segments: Sequence[Segment], count: int) -> None:
+    """Check that the first ``count`` segments hold gradients, and the others values."""
+    for number, segment in enumerate(segments):
+        is_forward = number >= count
+        if any((stage == FORWARD) != is_forward for stage in segment.facts["stage"]):
+            expected = FORWARD if is_forward else f"another than {FORWARD}"
+            raise FormatError(f"chunk: expected the stage of a segment to be {expected}.")
 
 
 def count_rows(strings: Sequence[bytes], graph_hash: str) -> int:

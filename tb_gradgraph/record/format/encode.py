@@ -18,7 +18,7 @@ from tb_gradgraph.record.format.columns import (
     narrowest_float,
 )
 from tb_gradgraph.record.format.whole_tensors import encode_whole
-from tb_gradgraph.statistics import COUNTS, HISTOGRAM_BINS, STATISTICS
+from tb_gradgraph.statistics import COUNTS, FORWARD, HISTOGRAM_BINS, STATISTICS
 
 HISTOGRAM = "histogram"
 
@@ -103,12 +103,15 @@ def _encode_slots(message: pb.GraphRecord, nodes: Sequence[Node], table: _String
 
 def encode_chunk(records: Sequence[Record], stride: int = 1) -> pb.StatisticsChunk:
     """Store records. Records of one tag and graph share a segment, in the order given."""
-    groups: dict[tuple[str, str, int], list[Record]] = {}
+    groups: dict[tuple[str, str, int, bool], list[Record]] = {}
     for record in records:
-        rows = len(record.table.present)
-        groups.setdefault((record.tag, record.graph_hash, rows), []).append(record)
-    segments = [encode_segment(group) for group in groups.values()]
-    return pb.StatisticsChunk(segments=segments, stride=stride)
+        place = (record.tag, record.graph_hash, len(record.table.present))
+        groups.setdefault((*place, record.stage == FORWARD), []).append(record)
+    chunk = pb.StatisticsChunk(stride=stride)
+    for (*_, is_forward), group in groups.items():
+        segments = chunk.forward_segments if is_forward else chunk.segments
+        segments.append(encode_segment(group))
+    return chunk
 
 
 def encode_segment(records: Sequence[Record]) -> pb.Segment:

@@ -143,7 +143,7 @@ class GraphRecord(_message.Message):
     def __init__(self, hash: _Optional[str] = ..., strings: _Optional[_Iterable[str]] = ..., scope_path: _Optional[_Iterable[int]] = ..., scope_call: _Optional[_Iterable[int]] = ..., scope_module: _Optional[_Iterable[int]] = ..., scope_parent: _Optional[_Iterable[int]] = ..., node_key: _Optional[_Iterable[int]] = ..., node_name: _Optional[_Iterable[int]] = ..., node_kind: _Optional[_Iterable[int]] = ..., node_operation: _Optional[_Iterable[int]] = ..., node_scope: _Optional[_Iterable[int]] = ..., node_is_leaf: _Optional[_Iterable[bool]] = ..., node_source: _Optional[_Iterable[int]] = ..., node_order: _Optional[_Iterable[int]] = ..., node_note: _Optional[_Iterable[int]] = ..., node_alias_count: _Optional[_Iterable[int]] = ..., node_alias: _Optional[_Iterable[int]] = ..., node_slot_count: _Optional[_Iterable[int]] = ..., node_reason: _Optional[_Iterable[int]] = ..., slot_name: _Optional[_Iterable[int]] = ..., slot_dtype: _Optional[_Iterable[int]] = ..., slot_rank: _Optional[_Iterable[int]] = ..., slot_size: _Optional[_Iterable[int]] = ..., slot_requires_grad: _Optional[_Iterable[bool]] = ..., slot_retains_grad: _Optional[_Iterable[bool]] = ..., slot_placement: _Optional[_Iterable[int]] = ..., edge_source: _Optional[_Iterable[int]] = ..., edge_source_slot: _Optional[_Iterable[int]] = ..., edge_target: _Optional[_Iterable[int]] = ..., edge_target_input: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StatisticsChunk(_message.Message):
-    __slots__ = ("segments", "stride", "lost_records", "lost_first_step", "lost_last_step", "lost_why", "ended")
+    __slots__ = ("segments", "stride", "lost_records", "lost_first_step", "lost_last_step", "lost_why", "ended", "forward_segments")
     SEGMENTS_FIELD_NUMBER: _ClassVar[int]
     STRIDE_FIELD_NUMBER: _ClassVar[int]
     LOST_RECORDS_FIELD_NUMBER: _ClassVar[int]
@@ -151,6 +151,7 @@ class StatisticsChunk(_message.Message):
     LOST_LAST_STEP_FIELD_NUMBER: _ClassVar[int]
     LOST_WHY_FIELD_NUMBER: _ClassVar[int]
     ENDED_FIELD_NUMBER: _ClassVar[int]
+    FORWARD_SEGMENTS_FIELD_NUMBER: _ClassVar[int]
     segments: _containers.RepeatedCompositeFieldContainer[Segment]
     stride: int
     lost_records: int
@@ -158,7 +159,8 @@ class StatisticsChunk(_message.Message):
     lost_last_step: int
     lost_why: str
     ended: str
-    def __init__(self, segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., stride: _Optional[int] = ..., lost_records: _Optional[int] = ..., lost_first_step: _Optional[int] = ..., lost_last_step: _Optional[int] = ..., lost_why: _Optional[str] = ..., ended: _Optional[str] = ...) -> None: ...
+    forward_segments: _containers.RepeatedCompositeFieldContainer[Segment]
+    def __init__(self, segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., stride: _Optional[int] = ..., lost_records: _Optional[int] = ..., lost_first_step: _Optional[int] = ..., lost_last_step: _Optional[int] = ..., lost_why: _Optional[str] = ..., ended: _Optional[str] = ..., forward_segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ...) -> None: ...
 
 class Segment(_message.Message):
     __slots__ = ("tag", "graph_hash", "rows", "strings", "step", "wall_time", "backward_pass", "objective", "stage", "present_rows", "loss_scale", "skipped", "every_n_steps", "cost", "present", "columns", "whole", "only_present", "unread_record", "unread_row", "unread_reason", "quantity_record", "quantity_name", "quantity_value", "missing_record", "missing_name", "missing_reason")

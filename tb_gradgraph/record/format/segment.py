@@ -178,20 +178,26 @@ def _which(message: pb.Segment) -> str:
     return f"tag {message.tag[:80]!r}, {steps}"
 
 
+def segments_of(message: pb.StatisticsChunk) -> list[pb.Segment]:
+    """Return the segments of gradients, and then those of values."""
+    return [*message.segments, *message.forward_segments]
+
+
 def check_chunk(message: pb.StatisticsChunk) -> None:
     """Check the total size of a chunk, before anything in it is decompressed.
 
     Raises:
         FormatError: If it is larger than readers accept.
     """
+    segments = segments_of(message)
     for what, got, most in (
-        ("segments", len(message.segments), limits.MAX_SEGMENTS),
-        ("records", sum(len(one.step) for one in message.segments), limits.MAX_RECORDS),
-        ("quantities", sum(map(_count_quantities, message.segments)), limits.MAX_QUANTITIES),
-        ("bytes of numbers", sum(map(decoded_bytes, message.segments)), limits.MAX_CHUNK_BYTES),
+        ("segments", len(segments), limits.MAX_SEGMENTS),
+        ("records", sum(len(one.step) for one in segments), limits.MAX_RECORDS),
+        ("quantities", sum(map(_count_quantities, segments)), limits.MAX_QUANTITIES),
+        ("bytes of numbers", sum(map(decoded_bytes, segments)), limits.MAX_CHUNK_BYTES),
     ):
         if got > most:
-            which = _which(next(iter(message.segments)))
+            which = _which(segments[0])
             raise FormatError(f"{which}: chunk: expected at most {most} {what}, got {got}.")
 
 

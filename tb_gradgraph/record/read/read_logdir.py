@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from tensorboard.compat.proto.event_pb2 import Event
@@ -25,6 +25,7 @@ from tb_gradgraph.record.format.segment import Segment
 from tb_gradgraph.record.read.event_file import list_run_directories, read_events, run_name
 from tb_gradgraph.record.read.sessions import HiddenRecords, find_hidden, join_sessions, session_run
 from tb_gradgraph.record.read.stored_table import LastColumns, StoredTable
+from tb_gradgraph.statistics import FORWARD
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,13 +36,14 @@ class LoggedRun:
         name: Path below the log directory with forward slashes; ``.`` for the log directory itself.
         sessions: The manifest of each session, oldest first. Every writer begins a session.
         graphs: Structures by hash.
-        records: Sorted by tag, step, stage and backward pass. If a later session repeats steps of
-            an earlier one, its records replace those of the earlier one.
+        records: Records of gradients, sorted by tag, step, stage and backward pass. If a later
+            session repeats steps of an earlier one, its records replace those of the earlier one.
         warnings: What could not be read, one message each.
         hidden: Records of earlier sessions that are not among ``records``.
         earlier: Each session that has hidden records, by itself.
         gaps: Records that could not be written, for example while the disk was full.
         ended: What ended a recording early, one message each.
+        forwards: Records of values (their stage is "forward"), in the same order.
     """
 
     name: str
@@ -53,6 +55,7 @@ class LoggedRun:
     earlier: tuple[LoggedRun, ...] = ()
     gaps: tuple[Gap, ...] = ()
     ended: tuple[str, ...] = ()
+    forwards: tuple[Record, ...] = ()
 
 
 def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
@@ -144,28 +147,39 @@ class _Reading:
 
     def finish(self, name: str) -> LoggedRun:
         """Join the sessions."""
-        records = join_sessions([self.records[session] for session in sorted(self.records)])
+        records, forwards = _parted(self.records[session] for session in sorted(self.records))
         hidden = find_hidden(self.records)
         numbers = {some.session: some.number for some in hidden}
         return LoggedRun(
             name,
             tuple(self.manifests[session] for session in sorted(self.manifests)),
             self.graphs,
-            tuple(records),
+            records,
             tuple(self.warnings),
             tuple(hidden),
             tuple(self._session(name, session, number) for session, number in numbers.items()),
             tuple(self.gaps),
             tuple(self.ended),
+            forwards,
         )
 
     def _session(self, name: str, session: str, number: int) -> LoggedRun:
         """Return one session as a run."""
         manifests = (self.manifests[session],) if session in self.manifests else ()
-        records = tuple(join_sessions([self.records[session]]))
+        records, forwards = _parted([self.records[session]])
         used = {record.graph_hash for record in records}
         graphs = {key: graph for key, graph in self.graphs.items() if key in used}
-        return LoggedRun(session_run(name, number), manifests, graphs, records, ())
+        name = session_run(name, number)
+        return LoggedRun(name, manifests, graphs, records, (), forwards=forwards)
+
+
+def _parted(
+    sessions: Iterable[Sequence[Record]],
+) -> tuple[tuple[Record, ...], tuple[Record, ...]]:
+    """Join sessions; return the records of gradients and those of values."""
+    joined = join_sessions(sessions)
+    records = tuple(record for record in joined if record.stage != FORWARD)
+    return records, tuple(record for record in joined if record.stage == FORWARD)
 
 
 def _read_records(segment: Segment, columns: LastColumns, with_whole: bool) -> Iterator[Record]:

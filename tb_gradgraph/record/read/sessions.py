@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from tb_gradgraph.statistics import STAGES
+from tb_gradgraph.statistics import FORWARD, STAGES
 
 _STAGE_ORDER = {stage: number for number, stage in enumerate(STAGES)}
 
@@ -79,7 +79,7 @@ def session_run(run: str, number: int) -> str:
 
 
 def find_hidden(sessions: Mapping[str, Sequence[Located]]) -> list[HiddenRecords]:
-    """Find the records that ``join_sessions`` leaves out, by tag and session."""
+    """Find the records of gradients that ``join_sessions`` leaves out, by tag and session."""
     names = sorted(sessions)
     firsts = [_first_steps(sessions[name]) for name in names]
     found = []
@@ -92,7 +92,7 @@ def find_hidden(sessions: Mapping[str, Sequence[Located]]) -> list[HiddenRecords
             hidden = {
                 (record.step, record.backward_pass, record.stage)
                 for record in sessions[name]
-                if record.tag == tag and record.step >= later[by]
+                if record.tag == tag and record.step >= later[by] and record.stage != FORWARD
             }
             if hidden:
                 steps = tuple(sorted({step for step, _, _ in hidden}))

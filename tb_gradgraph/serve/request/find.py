@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.serve.request.parameters import Parameters, not_found
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
+from tb_gradgraph.statistics import FORWARD
 
 
 def find_run(reader: Reader, parameters: Parameters) -> RunView:
@@ -20,29 +19,38 @@ def find_run(reader: Reader, parameters: Parameters) -> RunView:
 
 
 def find_records(run: RunView, parameters: Parameters) -> tuple[Entry, ...]:
-    """Find the records of the parameter ``tag``; 404 if there are none."""
+    """Find the records of gradients of the parameter ``tag``; 404 if there are none."""
     tag = parameters.text("tag")
     if tag not in run.records:
         raise not_found(f"Expected a tag of run {run.name[:200]!r}, got {tag[:200]!r}.")
     return run.records[tag]
 
 
-def with_stage(entries: Sequence[Entry], parameters: Parameters) -> tuple[Entry, ...]:
-    """Keep only records of the parameter ``stage``, if it is given."""
-    stage = parameters.optional_text("stage")
-    return tuple(entry for entry in entries if stage in (None, entry.stage))
+def with_stage(run: RunView, parameters: Parameters) -> tuple[Entry, ...]:
+    """Find the records of ``tag`` and ``stage``; without a stage all those of gradients."""
+    records, stage = find_records(run, parameters), parameters.optional_text("stage")
+    if stage == FORWARD:
+        return run.forwards.get(parameters.text("tag"), ())
+    return tuple(entry for entry in records if stage in (None, entry.stage))
 
 
-def find_entry(reader: Reader, parameters: Parameters) -> tuple[RunView, Entry]:
-    """Find the record at ``step``, ``backward_pass`` and ``stage``; the first one if several match."""
+def find_entry(
+    reader: Reader, parameters: Parameters, of_gradients: bool = False
+) -> tuple[RunView, Entry]:
+    """Find the record at ``step``, ``backward_pass`` and ``stage``; the first one if several match.
+
+    With ``of_gradients``, the record of the backward is found instead of that of its forward.
+    """
     run = find_run(reader, parameters)
+    stage = parameters.optional_text("stage")
+    of_values = stage == FORWARD and not of_gradients
     wanted = {
         "step": parameters.integer("step"),
         "backward_pass": _wanted_pass(parameters),
-        "stage": parameters.optional_text("stage"),
+        "stage": "backward" if stage == FORWARD and of_gradients else stage,
     }
     given = {name: value for name, value in wanted.items() if value is not None}
-    for entry in find_records(run, parameters):
+    for entry in with_stage(run, parameters) if of_values else find_records(run, parameters):
         if all(getattr(entry, name) == value for name, value in given.items()):
             return run, entry
     got = ", ".join(f"{name.replace('_', ' ')} {str(value)[:40]}" for name, value in given.items())
@@ -52,7 +60,7 @@ def find_entry(reader: Reader, parameters: Parameters) -> tuple[RunView, Entry]:
 def _wanted_pass(parameters: Parameters) -> int | None:
     """Return the requested pass, else 0; at stages after ``backward`` None, which means any pass."""
     backward_pass = parameters.natural("backward_pass")
-    later = parameters.optional_text("stage") not in (None, "backward")
+    later = parameters.optional_text("stage") not in (None, FORWARD, "backward")
     return backward_pass if backward_pass is not None or later else 0
 
 

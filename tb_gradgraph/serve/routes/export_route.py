@@ -41,7 +41,7 @@ def answer_export(reader: Reader, parameters: Parameters) -> Answer:
     """Return a download with all records of a tag, or those of one graph, step, backward pass or stage."""
     run = find_run(reader, parameters)
     form = parameters.choice("format", _FORMATS)
-    entries = _choose(find_records(run, parameters), parameters)
+    entries = _choose(_of_all_stages(run, parameters), parameters)
     if form == "dot":
         content: Iterable[bytes] = [_dot(reader, run, entries).encode()]
         return Answer(content, "text/vnd.graphviz; charset=utf-8", file_name="gradgraph.dot")
@@ -57,6 +57,13 @@ def answer_export(reader: Reader, parameters: Parameters) -> Answer:
     head = {"version": __version__, "run": run.name, "tag": entries[0].tag}
     columns = {of: graph_columns(graphs[of], of, run.processes.get(of)) for of in graphs}
     return Answer(_json_parts(head, columns, records), JSON, file_name="gradgraph.json")
+
+
+def _of_all_stages(run: RunView, parameters: Parameters) -> list[Entry]:
+    """Return the records of a tag by step, those of values before those of gradients."""
+    records = find_records(run, parameters)
+    forwards = run.forwards.get(parameters.text("tag"), ())
+    return sorted([*forwards, *records], key=lambda entry: entry.step)
 
 
 def _choose(entries: Sequence[Entry], parameters: Parameters) -> list[Entry]:

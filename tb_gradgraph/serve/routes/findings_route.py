@@ -19,7 +19,7 @@ from tb_gradgraph.serve.runs.reader import Reader
 
 def answer_findings(reader: Reader, parameters: Parameters) -> Answer:
     """Return what looks wrong in one record and its step, and other steps with more findings."""
-    run, entry = find_entry(reader, parameters)
+    run, entry = find_entry(reader, parameters, of_gradients=True)
     find_graph(reader, run, entry.graph_hash)
     found = _with_first(reader, run, entry, _find(reader, run, entry))
     sent = [dataclasses.asdict(finding) for finding in found]

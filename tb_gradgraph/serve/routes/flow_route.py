@@ -8,13 +8,13 @@ import numpy as np
 
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.serve.request.answer import BINARY, Answer
-from tb_gradgraph.serve.request.find import find_graph, find_records, find_run, with_stage
+from tb_gradgraph.serve.request.find import find_graph, find_run, with_stage
 from tb_gradgraph.serve.request.frames import encode_frame, to_float32
 from tb_gradgraph.serve.request.parameters import Parameters, bad_request
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
+from tb_gradgraph.statistics import FORWARD, STATISTICS
 from tb_gradgraph.statistics import NONFINITE as NONFINITE_COUNTS
-from tb_gradgraph.statistics import STATISTICS
 
 #: How many bytes the values of one answer may take.
 FLOW_BYTES = 32 * 2**20
@@ -31,7 +31,7 @@ def answer_flow(reader: Reader, parameters: Parameters) -> Answer:
     start, count = parameters.natural("from") or 0, parameters.natural("count")
     if every == 0:
         raise bad_request("Expected 'every' to be at least 1, got 0.")
-    records = with_stage(find_records(run, parameters), parameters)
+    records = with_stage(run, parameters)
     groups = _by_step(records, parameters.natural("backward_pass") or 0)[:: every or 1]
     most = max(1, FLOW_BYTES // (4 * max(1, graph.slot_count)))
     chosen = groups[start : start + min(most if count is None else count, most)]
@@ -64,7 +64,7 @@ def _by_step(entries: Iterable[Entry], backward_pass: int) -> list[list[Entry]]:
         found.sort(key=lambda entry: abs(entry.backward_pass - backward_pass))
         first = found[0]
         alike = [entry for entry in found if entry.stage == first.stage]
-        groups.append(found[:1] if first.stage == "backward" else alike)
+        groups.append(found[:1] if first.stage in (FORWARD, "backward") else alike)
     return groups
 
 

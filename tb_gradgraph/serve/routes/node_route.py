@@ -25,9 +25,8 @@ from tb_gradgraph.statistics import HISTOGRAM_BINS, HISTOGRAM_LOW, HISTOGRAM_WID
 def answer_node(reader: Reader, parameters: Parameters) -> Answer:
     """Return all statistics of one row over all records of the tag, joined by the row's key."""
     run = find_run(reader, parameters)
-    records = find_records(run, parameters)
-    entries = with_stage(records, parameters)
-    key = _wanted_key(reader, run, records, parameters)
+    entries = with_stage(run, parameters)
+    key = _wanted_key(reader, run, find_records(run, parameters), parameters)
     rows = _rows_of_key(reader, run, entries, key)
     values = np.full((len(STATISTICS), len(entries)), np.nan)
     present = np.zeros(len(entries), bool)

@@ -23,7 +23,10 @@ def answer_runs(reader: Reader, parameters: Parameters) -> Answer:
             "run": run.name,
             "warnings": list(run.warnings),
             "hidden": [_hidden(run, some) for some in run.hidden],
-            "tags": [_tag_columns(tag, entries) for tag, entries in run.records.items()],
+            "tags": [
+                _tag_columns(tag, entries, run.forwards.get(tag, ()))
+                for tag, entries in run.records.items()
+            ],
         }
         for run in reader.runs(all_sessions).values()
     ]
@@ -42,7 +45,8 @@ def _hidden(run: RunView, some: HiddenRecords) -> dict[str, Any]:
     }
 
 
-def _tag_columns(tag: str, entries: Sequence[Entry]) -> dict[str, Any]:
+def _tag_columns(tag: str, entries: Sequence[Entry], forwards: Sequence[Entry]) -> dict[str, Any]:
+    with_values = {_pass_of(entry) for entry in forwards}
     hashes = list(dict.fromkeys(entry.graph_hash for entry in entries))
     number = {graph_hash: index for index, graph_hash in enumerate(hashes)}
     return {
@@ -53,5 +57,10 @@ def _tag_columns(tag: str, entries: Sequence[Entry]) -> dict[str, Any]:
         "wall_times": [entry.wall_time for entry in entries],
         "hash_index": [number[entry.graph_hash] for entry in entries],
         "has_gradients": [entry.has_gradients for entry in entries],
+        "has_values": [_pass_of(entry) in with_values for entry in entries],
         **{fact.plural: [getattr(entry, fact.name) for entry in entries] for fact in FACTS},
     }
+
+
+def _pass_of(entry: Entry) -> tuple[int, int, str]:
+    return entry.step, entry.backward_pass, entry.graph_hash

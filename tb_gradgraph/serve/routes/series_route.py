@@ -10,7 +10,6 @@ from tb_gradgraph.serve.evidence.cancelled import list_cancelled
 from tb_gradgraph.serve.evidence.time_columns import time_columns
 from tb_gradgraph.serve.request.answer import BINARY, Answer
 from tb_gradgraph.serve.request.find import (
-    find_records,
     find_run,
     with_stage,
 )
@@ -31,7 +30,7 @@ def answer_series(reader: Reader, parameters: Parameters) -> Answer:
     name = parameters.choice("statistic", STATISTICS)
     graph_hash = parameters.text("hash")
     start, count = parameters.natural("from") or 0, parameters.natural("count")
-    records = with_stage(find_records(run, parameters), parameters)
+    records = with_stage(run, parameters)
     entries = [entry for entry in records if entry.graph_hash == graph_hash]
     if not entries:
         raise not_found(f"Expected a graph of the tag, got hash {graph_hash[:40]!r}.")

@@ -23,6 +23,7 @@ from tb_gradgraph.record import (
     parse_tag,
     session_run,
 )
+from tb_gradgraph.statistics import FORWARD
 
 MAX_WARNINGS = 20
 
@@ -56,8 +57,9 @@ class RunView:
         name: TensorBoard's name of the run.
         warnings: One message each, which the panel shows.
         graphs: TensorBoard's tag for each graph, by hash.
-        records: The records by tag, sorted by step, stage and backward pass. Hidden records are
-            left out.
+        records: The records of gradients by tag, sorted by step, stage and backward pass. Hidden
+            records are left out.
+        forwards: The records of values by tag, in the same order.
         hidden: Records of earlier sessions that are left out, because a later session repeats their
             steps.
         stored_in: If this is one session of a run, TensorBoard's name of that run.
@@ -71,6 +73,7 @@ class RunView:
     hidden: tuple[HiddenRecords, ...] = ()
     stored_in: str | None = None
     processes: Mapping[str, Process] = dataclasses.field(default_factory=dict)
+    forwards: Mapping[str, tuple[Entry, ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def stored_name(self) -> str:
@@ -186,23 +189,27 @@ class RunIndex:
                 else:
                     misfits.add(entry.chunk)
         graphs = {graph_hash: tag for tag, (graph_hash, _) in self._graphs.items()}
-        by_tag = _by_tag([sessions[session] for session in sorted(sessions)])
+        by_tag, forwards = _by_tag([sessions[session] for session in sorted(sessions)])
         warnings = tuple(self._list_warnings(misfits, by_tag, graphs))
         processes = self._writers(graphs)
         hidden = tuple(find_hidden(sessions))
         self._earlier = tuple(
-            RunView(
-                session_run(self.name, number),
-                (),
-                graphs,
-                _by_tag([sessions[session]]),
-                (),
-                self.name,
-                processes,
-            )
+            self._view_of(number, sessions[session], graphs, processes)
             for session, number in dict.fromkeys((some.session, some.number) for some in hidden)
         )
-        return RunView(self.name, warnings, graphs, by_tag, hidden, None, processes)
+        return RunView(self.name, warnings, graphs, by_tag, hidden, None, processes, forwards)
+
+    def _view_of(
+        self,
+        number: int,
+        entries: Sequence[Entry],
+        graphs: Mapping[str, str],
+        processes: Mapping[str, Process],
+    ) -> RunView:
+        """Return one session as a run."""
+        name = session_run(self.name, number)
+        by_tag, forwards = _by_tag([entries])
+        return RunView(name, (), graphs, by_tag, (), self.name, processes, forwards)
 
     def _writers(self, graphs: Mapping[str, str]) -> dict[str, Process]:
         """Return the process that wrote each graph, by hash, if it is known from a manifest."""
@@ -247,12 +254,16 @@ class RunIndex:
         return warnings
 
 
-def _by_tag(sessions: Sequence[Sequence[Entry]]) -> dict[str, tuple[Entry, ...]]:
-    """Return the records of several sessions by tag, without hidden ones."""
-    records: dict[str, list[Entry]] = {}
+ByTag = dict[str, tuple[Entry, ...]]
+
+
+def _by_tag(sessions: Sequence[Sequence[Entry]]) -> tuple[ByTag, ByTag]:
+    """Return the records of several sessions by tag, without hidden ones: of gradients, and of values."""
+    found: tuple[dict[str, list[Entry]], dict[str, list[Entry]]] = ({}, {})
     for entry in join_sessions(sessions):
-        records.setdefault(entry.tag, []).append(entry)
-    return {tag: tuple(entries) for tag, entries in records.items()}
+        found[entry.stage == FORWARD].setdefault(entry.tag, []).append(entry)
+    records, forwards = ({tag: tuple(some) for tag, some in part.items()} for part in found)
+    return records, forwards
 
 
 def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:

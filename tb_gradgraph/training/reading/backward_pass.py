@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,32 +23,8 @@ from tb_gradgraph.errors import COMPILED
 from tb_gradgraph.training.reading.batches import add_all, add_now, new_batch, read_grads
 from tb_gradgraph.training.reading.numbers import Numbers
 from tb_gradgraph.training.reading.parameter_rows import GradState, grad_states
+from tb_gradgraph.training.reading.pass_numbers import PassNumbers
 from tb_gradgraph.training.reading.structures import Met, Structure
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PassNumbers:
-    """The numbers of one backward pass, on their way to the host.
-
-    Attributes:
-        structure: The graph that it ran over.
-        gradients: Statistics of the gradients of this pass, for all rows that are read.
-        accumulated: Statistics of ``.grad`` after the pass, for rows of parameters. It is the same
-            object as ``gradients`` if every ``.grad`` was None before the pass. It is None for a
-            call of ``autograd.grad``, which does not change ``.grad``.
-        state_of: The state of each parameter's ``.grad`` after the pass, by the parameter's ``id``.
-        values: Copies of small roots, by row.
-        objective: What was differentiated.
-        placements: The placement of gradients of which this process has only a part, by row.
-    """
-
-    structure: Structure
-    gradients: Numbers
-    accumulated: Numbers | None
-    state_of: Mapping[int, GradState]
-    values: Mapping[int, torch.Tensor]
-    objective: str
-    placements: Mapping[int, str]
 
 
 class PassReading:

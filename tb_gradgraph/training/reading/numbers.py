@@ -58,6 +58,19 @@ def share(table: StatisticsTable, shared: Shared) -> None:
         column[rows] = column[sources]
 
 
+def share_values(table: StatisticsTable, equal: Shared) -> None:
+    """Fill the rows of each group of ``equal`` that were not read, from the first one that was."""
+    has = table.present[equal.rows]
+    groups, firsts = np.unique(equal.sources[has], return_index=True)
+    if not len(groups):
+        return
+    found = np.searchsorted(groups, equal.sources).clip(max=len(groups) - 1)
+    lacks = ~has & (groups[found] == equal.sources)
+    rows, sources = equal.rows[lacks], equal.rows[has][firsts[found[lacks]]]
+    for column in (table.values, table.present, table.histogram):
+        column[rows] = column[sources]
+
+
 def differing(table: StatisticsTable, same: Mapping[int, int]) -> list[int]:
     """Return the rows of ``same`` whose numbers differ from those of the row that they would share."""
     counted = columns_of(("min", "max", "nan", "numel"))

@@ -85,6 +85,12 @@ class Structures:
         self.wants_notes = True
 
     @property
+    def rows(self) -> int:
+        """Return how many rows the last new graph has; 0 if there is none yet."""
+        last = next(reversed(self._found.values()), None)
+        return 0 if last is None else last.graph.row_count
+
+    @property
     def is_settled(self) -> bool:
         """Return whether the next graph is probably a known one, which needs no module calls."""
         return self._known_in_a_row >= self._enough

@@ -9,10 +9,10 @@ import torch
 
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tb_gradgraph.training.quantities.group_settings import GroupSettings
-from tb_gradgraph.training.reading.backward_pass import PassNumbers
 from tb_gradgraph.training.reading.batches import read_grads
 from tb_gradgraph.training.reading.numbers import Numbers
 from tb_gradgraph.training.reading.parameter_rows import grad_states
+from tb_gradgraph.training.reading.pass_numbers import PassNumbers
 from tb_gradgraph.training.reading.structures import Structure
 from tb_gradgraph.training.step.unused import Flag
 from tb_gradgraph.training.step.weights import WeightReading

@@ -11,11 +11,11 @@ import torch
 
 from tb_gradgraph.autograd import warn_of_unread
 from tb_gradgraph.graph import Record
-from tb_gradgraph.statistics import StatisticsTable
+from tb_gradgraph.statistics import FORWARD, StatisticsTable
 from tb_gradgraph.summarize import whole_arrays
 from tb_gradgraph.training.quantities.totals import clip_factor, grad_norm, loss_of
-from tb_gradgraph.training.reading.backward_pass import PassNumbers
 from tb_gradgraph.training.reading.numbers import Numbers, Whole, joined, only, was_clipped
+from tb_gradgraph.training.reading.pass_numbers import PassNumbers
 from tb_gradgraph.training.step.applied import AppliedPart, HiddenChanges
 from tb_gradgraph.training.step.late_scale import LossScale, scaled
 from tb_gradgraph.training.step.unused import Cleared
@@ -122,7 +122,15 @@ class StepRecords:
         of_pass = (found, "backward", table, whole, found.scale, unread)
         roots = [values.get(row) for row in found.numbers.structure.root_rows]
         loss = loss_of(roots, found.scale.read())
-        return [self._record(*of_pass, values=values, quantities=loss)]
+        record = self._record(*of_pass, values=values, quantities=loss)
+        return [*self._of_forward(found), record]
+
+    def _of_forward(self, found: Pass) -> list[Record]:
+        """Return the record of what the forward of a pass computed with and made, if it was read."""
+        if found.numbers.forward is None:
+            return []
+        table, values, unread = found.numbers.forward.collect()
+        return [self._record(found, FORWARD, table, {}, LossScale(), unread, values=values)]
 
     def of_step(self) -> list[Record]:
         """Return the records of the stages after the backward passes."""
@@ -201,7 +209,8 @@ class StepRecords:
     ) -> Record:
         place, graph = self.place, of.numbers.structure.graph
         warn_of_unread(graph, unread, self.told)
-        norm = grad_norm(table, of.numbers.structure.parameter_rows.values())
+        rows = () if stage == FORWARD else of.numbers.structure.parameter_rows.values()
+        norm = grad_norm(table, rows)
         return Record(
             tag=place.tag,
             graph_hash=graph.hash,

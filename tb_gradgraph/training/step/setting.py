@@ -30,6 +30,7 @@ class Setting:
     update_memory: int = UPDATE_MEMORY  # bytes for copies of weights in a step
     #: What the names of each optimizer's groups begin with, by ``id``.
     prefixes: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    values: str = ""  # the level at which values are read; "": none are
 
 
 @dataclasses.dataclass(slots=True)

@@ -20,8 +20,10 @@ from tb_gradgraph.autograd import (
     variables_of,
 )
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.training.reading.backward_pass import PassNumbers, PassReading
+from tb_gradgraph.training.reading.backward_pass import PassReading
+from tb_gradgraph.training.reading.forward_values import ForwardValues, PassValues
 from tb_gradgraph.training.reading.numbers import differing
+from tb_gradgraph.training.reading.pass_numbers import PassNumbers
 from tb_gradgraph.training.reading.structures import Met
 from tb_gradgraph.training.step.applied import OptimizerReading
 from tb_gradgraph.training.step.late_scale import LossScale
@@ -71,8 +73,12 @@ class RecordedStep:
         self._is_followed = may_follow and (wants_notes or follows)
         self._has_tensor_hooks = False
         self._stop_listening = listen_for_hooks(self._note_tensor_hook)
+        self._values = ForwardValues(setting.values, setting.structures.rows)
+        self._of_pass: PassValues | None = None  # of the running backward
         if self._is_followed:
             self.forward.attach()
+        if may_follow:
+            self._values.attach()
 
     @property
     def graph(self) -> Graph | None:
@@ -82,7 +88,7 @@ class RecordedStep:
 
     def begin_pass(self, call: BackwardCall) -> PassReading | None:
         """Put hooks on a backward that is about to run; None if it does not run over our model."""
-        self.forward.check()
+        self._check()
         setting = self._setting
         if not self._records.count:
             setting.parameters.refresh()
@@ -108,6 +114,8 @@ class RecordedStep:
                 is_gathered=setting.parameters.is_gathered(met.leaves),
             )
         self._within = WithinBackward(met.structure)
+        self._placed = self._values.placements(met)
+        self._of_pass = self._values.of_pass(met, setting.parameters.tensors, call.roots)
         return reading
 
     def _late(self) -> frozenset[int]:
@@ -122,9 +130,12 @@ class RecordedStep:
         within, self._within = self._within, None
         scale = loss_scale(self._progress.scaler)
         numbers = reading.finish(well, scale)
+        values, self._of_pass = self._of_pass, None
         self._progress.shared += reading.is_shared
         if numbers is None:
             return False
+        placements = {**self._placed, **numbers.placements}
+        numbers = dataclasses.replace(numbers, forward=values, placements=placements)
         records = self._records
         keeps = records.own_count < MOST_PASSES
         found = records.add(numbers, scale)
@@ -208,7 +219,7 @@ class RecordedStep:
     def finish(self, waits: bool = False) -> bool:
         """End the step: write its records, unless it ``waits``; return whether there were any."""
         self.drop()
-        self.forward.check()
+        self._check()
         records = self._records
         records.cleared += self._unused.take_lent()  # the passes left after this are ours
         self._look_for_cleared()
@@ -234,8 +245,14 @@ class RecordedStep:
         """Change the number of this step."""
         self._records.place = dataclasses.replace(self._records.place, step=step)
 
+    def _check(self) -> None:
+        """Raise our own error, if one happened within the user's forward."""
+        self.forward.check()
+        self._values.check()
+
     def drop(self) -> None:
         """Stop following the forward."""
+        self._values.remove()
         self._stop_listening()
         self._stop_listening = _nothing  # the old value held this object in a cycle
         if self._is_followed:

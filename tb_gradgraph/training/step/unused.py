@@ -10,8 +10,8 @@ import torch
 from tb_gradgraph.autograd import elements_of
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.summarize import Transfer
-from tb_gradgraph.training.reading.backward_pass import PassNumbers
 from tb_gradgraph.training.reading.parameter_rows import GradState, grad_states
+from tb_gradgraph.training.reading.pass_numbers import PassNumbers
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,0 +1,130 @@
+"""Statistics of tensors that are found by a key later, because their rows are not known yet."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy as np
+import torch
+
+from tb_gradgraph.statistics import WHOLE_LIMIT, StatisticsTable
+from tb_gradgraph.summarize.batch import StatisticsBatch
+from tb_gradgraph.summarize.pending import PendingStatistics
+
+#: How many tensors are reduced to one piece, and how many pieces are held before the oldest goes: an
+#: evaluation may run many forwards that no backward follows.
+PIECE = 16_384
+MOST_PIECES = 8
+
+
+class _Piece:
+    """Tensors that were reduced together. Their numbers are collected when they are first asked for."""
+
+    def __init__(self, pending: PendingStatistics) -> None:
+        self._pending: PendingStatistics | None = pending
+        self._lock = threading.Lock()
+        self.unread = pending.unread
+
+    def collect(self) -> tuple[StatisticsTable, dict[int, np.ndarray]]:
+        """Return the numbers and the tensors kept whole; waits for the copy to the host."""
+        with self._lock:
+            if self._pending is not None:
+                self._found = self._pending.collect()
+                self._pending = None
+            return self._found
+
+
+class ChosenStatistics:
+    """The statistics of some keys, by row, on their way to the host."""
+
+    def __init__(self, rows: int, chosen: Sequence[tuple[_Piece, int, tuple[int, ...]]]) -> None:
+        """Prepare. An entry says which row of which piece fills which rows of the table."""
+        self._rows = rows
+        self._chosen = chosen
+
+    def collect(self) -> tuple[StatisticsTable, dict[int, np.ndarray], dict[int, str]]:
+        """Return the table, the tensors kept whole, and why rows could not be read; waits for the copy."""
+        table, whole, unread = StatisticsTable.empty(self._rows), {}, {}
+        for piece, places, rows in self._by_piece():
+            found, kept = piece.collect()
+            table.values[rows] = found.values[places]
+            table.histogram[rows] = found.histogram[places]
+            table.present[rows] = found.present[places]
+            pairs = list(zip(places, rows))
+            whole.update({row: kept[place] for place, row in pairs if place in kept})
+            unread.update({row: piece.unread[at] for at, row in pairs if at in piece.unread})
+        return table, whole, unread
+
+    def _by_piece(self) -> Iterable[tuple[_Piece, list[int], list[int]]]:
+        found: dict[int, tuple[_Piece, list[int], list[int]]] = {}
+        for piece, place, rows in self._chosen:
+            _, places, of_rows = found.setdefault(id(piece), (piece, [], []))
+            places += [place] * len(rows)
+            of_rows += rows
+        return found.values()
+
+
+class KeyedBatch:
+    """Reduces tensors at once; no tensor is held. The numbers are found by key.
+
+    Attributes:
+        sample: How many elements of a tensor its histogram counts at most, from the next piece on.
+    """
+
+    def __init__(self, sample: int) -> None:
+        self.sample = sample
+        self._places: dict[Hashable, tuple[int, int]] = {}  # number of the piece, row in it
+        self._pieces: dict[int, _Piece] = {}
+        self._number = 0
+        self._begin()
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._places
+
+    def add(self, key: Hashable, tensor: torch.Tensor) -> None:
+        """Read a tensor, which may change afterwards. A key that is added again stands for the later one."""
+        if self._count == PIECE:
+            self._cut()
+        keep = tensor.numel() <= WHOLE_LIMIT
+        self._batch.add(self._count, tensor, keep)
+        self._places[key] = (self._number, self._count)
+        self._count += 1
+
+    def note(self, key: Hashable, error: Exception) -> None:
+        """Note that the tensor of ``key`` could not be read."""
+        if self._count == PIECE:
+            self._cut()
+        self._batch.unread.note(self._count, error)
+        self._places[key] = (self._number, self._count)
+        self._count += 1
+
+    def clear(self) -> None:
+        """Forget all tensors."""
+        self._places.clear()
+        self._pieces.clear()
+        self._begin()
+
+    def choose(
+        self, rows: int, wanted: Iterable[tuple[Hashable, tuple[int, ...]]]
+    ) -> ChosenStatistics:
+        """Return the statistics of keys. Each fills the rows given with it of a table of ``rows`` rows."""
+        if self._count:
+            self._cut()
+        chosen = []
+        for key, of_key in wanted:
+            number, place = self._places.get(key, (-1, -1))
+            if number in self._pieces:
+                chosen.append((self._pieces[number], place, of_key))
+        return ChosenStatistics(rows, chosen)
+
+    def _begin(self) -> None:
+        self._batch = StatisticsBatch(PIECE, PIECE * self.sample)
+        self._count = 0
+
+    def _cut(self) -> None:
+        """Begin a new piece."""
+        self._pieces[self._number] = _Piece(self._batch.reduce(rows=self._count))
+        self._pieces.pop(self._number - MOST_PIECES, None)
+        self._number += 1
+        self._begin()
