@@ -147,7 +147,7 @@ class Graph:
     @functools.cached_property
     def edge_rows(self) -> np.ndarray:
         """The row of each edge: the row of its slot if it is the only use of the slot, else its own row."""
-        offsets = self.slot_offsets
+        offsets = self.slot_offsets.tolist()
         slot_of = np.array(
             [offsets[edge.source] + edge.source_slot for edge in self.edges], np.int64
         )

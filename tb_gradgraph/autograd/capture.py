@@ -69,7 +69,7 @@ def capture_model(
     check_loss_fn(loss_fn, where)
     with (
         collector_paused(),
-        preserved(model, inputs),
+        torch.inference_mode(False),  # for the copies that the call makes of its arguments
         run_alone(model, all_ranks, where),
         contextlib.ExitStack() as passes,
     ):
@@ -77,11 +77,12 @@ def capture_model(
         run = choose(call, loss_fn, grad_outputs, where)
         if HAS_NUMBERS:
             with_trace = partial(watch_forward, call, loss_fn, grad_outputs, user_frame(), where)
-            objective, forward = watch_checked(call, inputs, run, with_trace, where, passes)
+            objective, forward, walked = watch_checked(call, inputs, run, with_trace, where, passes)
         else:
-            objective, forward = watch_outputs(call, loss_fn, grad_outputs, None, where)
+            passes.enter_context(preserved(model, inputs))
+            objective, forward, walked = watch_outputs(call, loss_fn, grad_outputs, None, where)
         roots = [root.tensor for root in objective.roots]
-        walked, forward = walk_behind_cuts(roots, forward, model.parameters())
+        walked, forward = walk_behind_cuts(roots, walked, forward, model.parameters())
         free_in_parts(walked)
         built = build_graph(walked, forward, objective.roots)
         if loss_fn is None and grad_outputs is None:
@@ -160,8 +161,9 @@ def _differentiate(
 def _seed_rows(built: BuiltGraph, objective: Objective) -> dict[int, torch.Tensor]:
     """Return the seed of each root, by the row of the root and of the edge into it."""
     graph = built.graph
-    into = {edge.target: row for edge, row in zip(graph.edges, graph.edge_rows.tolist())}
     indices = [index for index, node in enumerate(graph.nodes) if node.kind == "root"]
+    edges = zip(graph.edges, graph.edge_rows.tolist())
+    into = {edge.target: row for edge, row in edges if edge.target >= indices[0]}
     seeds: dict[int, torch.Tensor] = {}
     for index, root, given in zip(indices, objective.roots, objective.seeds):
         seed = torch.ones_like(root.tensor) if given is None else given

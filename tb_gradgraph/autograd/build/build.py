@@ -26,6 +26,9 @@ from tb_gradgraph.autograd.user_code.functions import operation_of
 from tb_gradgraph.errors import reason_of
 from tb_gradgraph.graph import NO_SCOPE, UNKNOWN_DTYPE, Graph, Slot
 
+#: Shape and type of each slot.
+Described = Sequence[tuple[tuple[int, ...], str]]
+
 
 @dataclasses.dataclass(frozen=True)
 class BuiltGraph:
@@ -55,6 +58,7 @@ def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) ->
     for leaf, user in added.hidden_uses:
         draft.add_edge(leaf, 0, user, 0)
     sources.connect(added.by_number, added.by_leaf)
+    added.keep_values()
     for root, (node, slot) in zip(roots, walked.roots):
         _add_root(draft, root, added.node_of[node], slot, added.faults)
     graph, values = draft.freeze()
@@ -82,7 +86,7 @@ class _AutogradNodes:
 
     def add(self, node: AutogradNode) -> None:
         try:
-            leaf = engine.accumulated_leaf(node)
+            leaf = self._walked.leaves.get(node)
             if leaf is None:
                 self.node_of[node] = self._add_operation(node, self._forward.number_of(node))
             else:
@@ -94,10 +98,10 @@ class _AutogradNodes:
         """Add a node that could not be read, with the slots that its users need."""
         name = type(node).__name__
         self.faults.note(name, error)
-        slots = [_slot("", *described, False) for described in self._unknown_slots(node)]
+        slots = tuple(_slot("", *described, False) for described in self._unknown_slots(node))
         return self._draft.add_operation(NO_SCOPE, name, slots, note=reason_of(error))
 
-    def _unknown_slots(self, node: AutogradNode) -> list[tuple[tuple[int, ...], str]]:
+    def _unknown_slots(self, node: AutogradNode) -> Described:
         used = [edge.source_slot for edge in self._walked.edges if edge.source is node]
         used += [slot for root, slot in self._walked.roots if root is node]
         return [((), UNKNOWN_DTYPE)] * (max(used, default=0) + 1)
@@ -115,30 +119,45 @@ class _AutogradNodes:
                 self._draw_leaf(parameter, reason)
 
     def _add_operation(self, node: AutogradNode, number: int) -> int:
-        forward, retaining = self._forward, self._forward.retaining
+        forward, names, retaining = self._forward, self._forward.names, self._forward.retaining
         hidden = [self._add_leaf(leaf) for leaf in forward.hidden_leaves.get(number, {}).values()]
         self._sources.add_for_operation(number)
-        faults = NodeFaults()
-        operation, note = faults.instead((type(node).__name__, ""), operation_of, node)
-        described = faults.instead((), engine.input_metadata, node) or self._unknown_slots(node)
-        slots = [
-            _slot(forward.names.get((number, nr), ""), *of_slot, (number, nr) in retaining)
-            for nr, of_slot in enumerate(described)
-        ]
+        operation, note, described = self._read(node)
+        slots = tuple(
+            [
+                _slot(names.get((number, nr), ""), *of_slot, (number, nr) in retaining)
+                for nr, of_slot in enumerate(described or self._unknown_slots(node))
+            ]
+        )
         index = self._draft.add_operation(
             NO_SCOPE if number < 0 else forward.scope_at(number),
             forward.operations.get(number, operation),
             slots,
             source=forward.lines.get(number, ""),
-            note=self.faults.take(operation, faults) or note,
+            note=note,
             order=2 if number in forward.second_order else 1,
         )
         self.by_number[number] = index
         self.hidden_uses += [(leaf, index) for leaf in hidden]
-        for nr in range(len(slots)):
-            self._draft.keep_value(index, nr, forward.made.get((number, nr)))
-            self._draft.keep_value(index, nr, forward.used.get((number, nr)))
         return index
+
+    def _read(self, node: AutogradNode) -> tuple[str, str, Described]:
+        """Return the operation, a note, and shape and type of each slot; note what cannot be read."""
+        try:
+            return *operation_of(node), engine.input_metadata(node)
+        except Exception:  # one of the two may still be known
+            faults = NodeFaults()
+            operation, note = faults.instead((type(node).__name__, ""), operation_of, node)
+            described: Described = faults.instead((), engine.input_metadata, node)
+            return operation, self.faults.take(operation, faults) or note, described
+
+    def keep_values(self) -> None:
+        """Keep the values of operations: as they returned them, or else as others received them."""
+        for values in (self._forward.made, self._forward.used):
+            for (number, slot), value in values.items():
+                index = self.by_number.get(number)
+                if index is not None and slot < len(self._draft.nodes[index].slots):
+                    self._draft.keep_value(index, slot, value)
 
     def _add_leaf(self, leaf: torch.Tensor) -> int:
         if id(leaf) not in self.by_leaf:

@@ -28,7 +28,7 @@ class GraphDraft:
         self,
         scope: int,
         operation: str,
-        slots: Sequence[Slot],
+        slots: tuple[Slot, ...],
         *,
         source: str = "",
         note: str = "",
@@ -36,10 +36,8 @@ class GraphDraft:
     ) -> int:
         """Add an operation, and return its index. It has no gradient if no slot requires one."""
         name, key = self._names.of_operation(scope, operation)
-        leaf = not any(slot.requires_grad for slot in slots)
-        node = Node(
-            key, name, "operation", operation, scope, tuple(slots), leaf, source, order, note=note
-        )
+        leaf = not any([slot.requires_grad for slot in slots])
+        node = Node(key, name, "operation", operation, scope, slots, leaf, source, order, note=note)
         return self._append(node)
 
     def add_tensor(
@@ -80,8 +78,8 @@ class GraphDraft:
 
     def freeze(self) -> tuple[Graph, dict[int, torch.Tensor]]:
         """Return the graph, and its values by row."""
-        edges = sorted(self._edges.values(), key=lambda edge: (edge.target, edge.target_input))
-        graph = Graph(tuple(self.nodes), tuple(edges), self._scopes)
+        edges = tuple(self._edges[place] for place in sorted(self._edges))
+        graph = Graph(tuple(self.nodes), edges, self._scopes)
         offsets = graph.slot_offsets.tolist()
         return graph, {offsets[node] + slot: v for (node, slot), v in self._values.items()}
 

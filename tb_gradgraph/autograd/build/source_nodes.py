@@ -21,7 +21,9 @@ class SourceNodes:
 
     def add_for_operation(self, number: int) -> None:
         """Add the sources that the autograd node ``number`` needs first."""
-        self._add_all([origin for _, origin in self._forward.untracked_inputs.get(number, ())])
+        inputs = self._forward.untracked_inputs.get(number)
+        if inputs:
+            self._add_all([origin for _, origin in inputs])
 
     def add_for_leaf(self, identity: int) -> None:
         """Add the sources that computed a leaf, given by its ``id``, before it was made to require grad."""
@@ -76,10 +78,10 @@ class SourceNodes:
     def _add(self, source: TracedSource, index: int) -> int:
         if source.operation:
             names = self._forward.source_names
-            slots = [
+            slots = tuple(
                 Slot(names.get((index, nr), ""), output.shape, output.dtype, False)
                 for nr, output in enumerate(source.outputs)
-            ]
+            )
             node = self._draft.add_operation(
                 source.scope, source.operation, slots, source=source.source
             )

@@ -34,8 +34,9 @@ def build_training_graph(
         parameters: Parameters to draw even if the graph does not reach them.
         frame: Where the backward was called; its variables give names.
     """
-    seen = forward.so_far(owned, frame, walk(roots))
-    walked, known = walk_behind_cuts(roots, seen, parameters)
+    walked = walk(roots)
+    seen = forward.so_far(owned, frame, walked)
+    walked, known = walk_behind_cuts(roots, walked, seen, parameters)
     free_in_parts(walked)
     numbers = (known.number_of(node) for node in walked.nodes)
     second = second_order(number for number in numbers if number >= 0)

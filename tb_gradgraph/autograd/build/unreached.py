@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 import torch
-from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.forward.forward import Forward, WhyNone
 from tb_gradgraph.autograd.forward.origins import Cut, Origin, TracedSource
@@ -35,26 +34,36 @@ INSIDE_ELSEWHERE = WhyNone(
 
 
 def walk_behind_cuts(
-    roots: Sequence[torch.Tensor], forward: Forward, parameters: Iterable[torch.Tensor]
+    roots: Sequence[torch.Tensor],
+    reached: Walk,
+    forward: Forward,
+    parameters: Iterable[torch.Tensor],
 ) -> tuple[Walk, Forward]:
     """Walk from ``roots``, and then from every tensor of the graph that was cut off from gradients.
 
+    Args:
+        roots: What is differentiated.
+        reached: The walk from ``roots``.
+        forward: What was seen of the forward.
+        parameters: The parameters of the model.
+
     Returns:
-        The walk, and ``forward`` with two additions: where each leaf behind a cut was cut off, and
-        which of ``parameters`` are not in the graph at all.
+        The walk, and ``forward`` with three additions: where each leaf behind a cut was cut off,
+        which of ``parameters`` are not in the graph at all, and the numbers of the walk's nodes.
     """
-    reached = walked = walk(roots)
-    forward = _without_shared_numbers(walked, forward)
+    walked = reached
+    number_of = forward.number_of
+    forward = _numbered(reached, forward)
     cuts: dict[int, TracedSource] = {}  # the cut in front of each node, by the node's number
     while True:
         read = list(_read_without_gradient(walked, forward))
         new = {number: source for kind, number, source in read if kind == "slot"}
         new = {number: new[number] for number in new.keys() & forward.cuts.keys() - cuts.keys()}
-        numbers = {forward.number_of(node) for node in walked.nodes}
         cuts.update(new)
-        if new.keys() <= numbers:
+        if new.keys() <= set(map(forward.number_of, walked.nodes)):
             break
         walked = walk(roots, [forward.cuts[number] for number in cuts])
+        forward = _numbered(walked, dataclasses.replace(forward, number_of=number_of))
     cut_leaves = _cut_leaves(reached, cuts, forward)
     by_leaf = {identity: source for kind, identity, source in reversed(read) if kind == "leaf"}
     missing = _missing(walked, forward, parameters)
@@ -74,18 +83,17 @@ def walk_behind_cuts(
     )
 
 
-def _without_shared_numbers(walked: Walk, forward: Forward) -> Forward:
-    """Drop numbers that two nodes share. Each thread counts for itself, so one of the two is not ours."""
-    numbers = collections.Counter(map(forward.number_of, walked.nodes))
-    shared = {number for number, count in numbers.items() if number >= 0 and count > 1}
-    if not shared:
-        return forward
+def _numbered(walked: Walk, forward: Forward) -> Forward:
+    """Look up the numbers of all nodes once. Two nodes that share a number get none.
 
-    def number_of(node: AutogradNode) -> int:
-        number = forward.number_of(node)
-        return -1 if number in shared else number
-
-    return dataclasses.replace(forward, number_of=number_of)
+    Each thread counts for itself, so one of these two is not ours.
+    """
+    numbers = list(map(forward.number_of, walked.nodes))
+    counts = collections.Counter(numbers)
+    table = {
+        node: number if counts[number] == 1 else -1 for node, number in zip(walked.nodes, numbers)
+    }
+    return dataclasses.replace(forward, number_of=table.__getitem__)
 
 
 def _read_without_gradient(
@@ -96,12 +104,11 @@ def _read_without_gradient(
     Each is yielded as kind and identity, as in ``Origin``, with the operation that reads it.
     """
     pending: list[Origin] = []
-    for node in walked.nodes:
-        leaf = accumulated_leaf(node)
-        if leaf is None:
-            inputs = forward.untracked_inputs.get(forward.number_of(node), ())
-            pending += [origin for _, origin in inputs]
-        elif id(leaf) in forward.leaf_origins:
+    if forward.untracked_inputs:
+        for number in map(forward.number_of, walked.nodes):
+            pending += [origin for _, origin in forward.untracked_inputs.get(number, ())]
+    for leaf in walked.leaves.values():
+        if id(leaf) in forward.leaf_origins:
             pending.append(forward.leaf_origins[id(leaf)])
     seen: set[int] = set()
     while pending:
@@ -143,12 +150,11 @@ def _missing(
     walked: Walk, forward: Forward, parameters: Iterable[torch.Tensor]
 ) -> list[torch.Tensor]:
     """Return the parameters that are not in the graph."""
-    leaves = (accumulated_leaf(node) for node in walked.nodes)
-    drawn = {id(leaf) for leaf in leaves if leaf is not None}
+    drawn = set(map(id, walked.leaves.values()))
     stand_ins = (forward.known[leaf].stands_for for leaf in drawn & forward.known.keys())
     drawn |= {id(parameter) for parameter in stand_ins if parameter is not None}
-    for number in map(forward.number_of, walked.nodes):
-        drawn.update(forward.hidden_leaves.get(number, ()))
+    for number in forward.hidden_leaves.keys() & set(map(forward.number_of, walked.nodes)):
+        drawn.update(forward.hidden_leaves[number])
     return [parameter for parameter in parameters if id(parameter) not in drawn]
 
 

@@ -19,7 +19,7 @@ from tb_gradgraph.autograd.model_run.call import ModelCall
 from tb_gradgraph.autograd.model_run.objective import Objective, choose_objective
 from tb_gradgraph.autograd.seen.saved_inputs import saved_inputs
 from tb_gradgraph.autograd.torch_internals.engine import remove_keyword_hook
-from tb_gradgraph.autograd.torch_internals.walk import walk
+from tb_gradgraph.autograd.torch_internals.walk import Walk, walk
 from tb_gradgraph.graph import NO_SCOPE
 
 
@@ -29,8 +29,8 @@ def watch_outputs(
     grad_outputs: Any,
     _outermost: FrameType | None,
     where: str,
-) -> tuple[Objective, Forward]:
-    """Do what ``watch_forward`` does, for a torch without the sequence numbers of nodes.
+) -> tuple[Objective, Forward, Walk]:
+    """Do what ``watch_checked`` does, for a torch without the sequence numbers of nodes.
 
     There are no source lines, names of variables, orders, cuts or operations without gradient.
     Inputs without gradient are those that operations saved.
@@ -45,7 +45,7 @@ def watch_outputs(
     scopes = [owners.get(node, NO_SCOPE) for node in walked.nodes]
     known = in_scopes(known, spans.scopes)
     sources, inputs = saved_inputs(walked, known, place.__getitem__)
-    return objective, Forward(
+    forward = Forward(
         number_of=place.__getitem__,
         scopes=spans.scopes,
         scope_at=scopes.__getitem__,
@@ -54,6 +54,7 @@ def watch_outputs(
         untracked_inputs=inputs,
         seen=None,
     )
+    return objective, forward, walked
 
 
 class OutputSpans(ModuleSpans):

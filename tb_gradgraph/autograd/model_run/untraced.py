@@ -13,12 +13,11 @@ import torch
 
 from tb_gradgraph.autograd.forward.forward import Forward
 from tb_gradgraph.autograd.forward.known import known_tensors, names_of_modules
-from tb_gradgraph.autograd.gradients.replay import reach
 from tb_gradgraph.autograd.model_run.call import ModelCall
 from tb_gradgraph.autograd.model_run.objective import Objective, choose_objective
 from tb_gradgraph.autograd.model_run.preserve import preserved
 from tb_gradgraph.autograd.seen.training_forward import TrainingForward
-from tb_gradgraph.autograd.torch_internals.walk import free_in_parts, walk
+from tb_gradgraph.autograd.torch_internals.walk import Walk, free_in_parts, walk
 from tb_gradgraph.autograd.user_code.functions import operation_of
 
 #: Runs the model, and chooses which part of its output is differentiated.
@@ -27,10 +26,10 @@ Run = Callable[[], Objective]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Structure:
-    """Operations in the order of ``reach``, and their wiring. No node is kept alive."""
+    """Operations in the order of ``Walk.found``, and their wiring. No node is kept alive."""
 
     operations: tuple[str, ...]
-    wiring: tuple[int, ...]
+    wiring: tuple[tuple[int, int, int, int], ...]
 
 
 def untraced_structure(
@@ -39,21 +38,20 @@ def untraced_structure(
     """Run once without tracing, and restore everything; return the structure of the graph."""
     with preserved(model, inputs):
         roots = [root.tensor for root in run().roots]
-        free_in_parts(walk(roots))
-        return _structure_of(roots)
+        walked = walk(roots)
+        free_in_parts(walked)
+        return _structure_of(walked)
 
 
-def as_untraced(
-    forward: Forward, roots: Sequence[torch.Tensor], expected: Structure
-) -> Forward | None:
+def as_untraced(forward: Forward, walked: Walk, expected: Structure) -> Forward | None:
     """Return ``forward`` with the operation names of an untraced run; None if the wiring differs."""
-    order, _, wiring = reach(roots)
-    if tuple(wiring) != expected.wiring or len(order) != len(expected.operations):
+    structure = _structure_of(walked)
+    if structure.wiring != expected.wiring or len(walked.found) != len(expected.operations):
         return None
     found = {
         forward.number_of(node): operation
-        for node, operation in zip(order, expected.operations)
-        if operation_of(node)[0] != operation
+        for node, traced, operation in zip(walked.found, structure.operations, expected.operations)
+        if traced != operation
     }
     return dataclasses.replace(forward, operations=found)
 
@@ -65,8 +63,10 @@ def watch_checked(
     with_trace: Callable[[], tuple[Objective, Forward]],
     where: str,
     passes: contextlib.ExitStack,
-) -> tuple[Objective, Forward]:
+) -> tuple[Objective, Forward, Walk]:
     """Run untraced, then traced. If tracing makes other nodes, run untraced once more.
+
+    Returns the objective, what was seen of the forward, and its graph.
 
     Args:
         call: The model.
@@ -79,15 +79,18 @@ def watch_checked(
     expected = untraced_structure(call.model, inputs, run)
     passes.enter_context(preserved(call.model, inputs))
     objective, forward = with_trace()
-    checked = as_untraced(forward, [root.tensor for root in objective.roots], expected)
+    walked = walk([root.tensor for root in objective.roots])
+    checked = as_untraced(forward, walked, expected)
     if checked is not None:
-        return objective, checked
-    del objective, forward
+        return objective, checked, walked
+    free_in_parts(walked)
+    del objective, forward, walked
     passes.close()
+    passes.enter_context(preserved(call.model, inputs))
     return run_untraced(call, run, where)
 
 
-def run_untraced(call: ModelCall, run: Run, where: str) -> tuple[Objective, Forward]:
+def run_untraced(call: ModelCall, run: Run, where: str) -> tuple[Objective, Forward, Walk]:
     """Run the model as a training does, observed as by ``watch``; warn about what is then unknown."""
     known = known_tensors(call.model, call.args, call.kwargs)
     forward = TrainingForward(lambda: names_of_modules(call.model), notes=True)
@@ -99,7 +102,7 @@ def run_untraced(call: ModelCall, run: Run, where: str) -> tuple[Objective, Forw
     finally:
         forward.remove()
     _tell(where)
-    return objective, found
+    return objective, found, walked
 
 
 def choose(
@@ -109,9 +112,15 @@ def choose(
     return lambda: choose_objective(call.run(), loss_fn, grad_outputs, where)
 
 
-def _structure_of(roots: Sequence[torch.Tensor]) -> Structure:
-    order, _, wiring = reach(roots)
-    return Structure(tuple(operation_of(node)[0] for node in order), tuple(wiring))
+def _structure_of(walked: Walk) -> Structure:
+    places = {node: place for place, node in enumerate(walked.found)}
+    return Structure(
+        tuple(operation_of(node)[0] for node in walked.found),
+        tuple(
+            (places[source], slot, places[target], position)
+            for source, slot, target, position in walked.edges
+        ),
+    )
 
 
 def _tell(where: str) -> None:

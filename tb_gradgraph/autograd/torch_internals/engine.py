@@ -123,7 +123,8 @@ def input_metadata(node: AutogradNode) -> tuple[tuple[tuple[int, ...], str], ...
 
 def plain_shape(shape: Sequence[int]) -> tuple[int, ...]:
     """Return sizes as plain numbers. A ragged size (of a nested tensor) is given as 0."""
-    return tuple(size if type(size) is int else _plain_size(size) for size in shape)
+    sizes = tuple(shape)
+    return sizes if _INT.issuperset(map(type, sizes)) else tuple(map(_plain_size, sizes))
 
 
 def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
@@ -150,6 +151,9 @@ peek_interpreters: Callable[[], Any] = getattr(
 def stands_for_many(tensor: torch.Tensor) -> bool:
     """Return whether a tensor is a batched tensor of ``vmap``, which cannot be read."""
     return any(is_of_kind(tensor) for is_of_kind in _BATCHED)
+
+
+_INT = frozenset([int])
 
 
 def _plain_size(size: int) -> int:

@@ -6,18 +6,21 @@ import dataclasses
 import heapq
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 from torch.autograd.graph import Node as AutogradNode
 
-from tb_gradgraph.autograd.torch_internals.engine import HAS_NUMBERS, sequence_nr
+from tb_gradgraph.autograd.torch_internals.engine import (
+    HAS_NUMBERS,
+    accumulated_leaf,
+    sequence_nr,
+)
 from tb_gradgraph.autograd.torch_internals.without_numbers import numbers_by_use
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AutogradEdge:
+class AutogradEdge(NamedTuple):
     """Output ``source_slot`` of one autograd node used as an input of another."""
 
     source: AutogradNode
@@ -28,11 +31,17 @@ class AutogradEdge:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Walk:
-    """Autograd nodes in forward order, the edges between them, and the roots."""
+    """Autograd nodes in forward order, the edges between them, and the roots.
+
+    ``found`` has the same nodes in the order of the visit, and so have ``edges``. This order depends
+    only on the structure.
+    """
 
     nodes: tuple[AutogradNode, ...]
     edges: tuple[AutogradEdge, ...]
     roots: tuple[tuple[AutogradNode, int], ...]  # node and slot of each given tensor
+    found: tuple[AutogradNode, ...]
+    leaves: Mapping[AutogradNode, torch.Tensor]  # by the AccumulateGrad node
 
 
 def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) -> Walk:
@@ -44,12 +53,16 @@ def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) 
     """
     roots = tuple((edge.node, edge.output_nr) for edge in map(_edge_of, tensors))
     pending = list(dict.fromkeys([*(node for node, _ in roots), *further]))
-    seen = dict.fromkeys(pending)  # in the order found, because threads may share numbers
+    seen = dict.fromkeys(pending)
     numbers = None if HAS_NUMBERS else numbers_by_use(pending)
     edges = []
+    ends = []
     while pending:
         target = pending.pop()
-        for position, (source, slot) in enumerate(target.next_functions):
+        sources = target.next_functions
+        if not sources:
+            ends.append(target)
+        for position, (source, slot) in enumerate(sources):
             if source is None:
                 continue
             edges.append(AutogradEdge(source, slot, target, position))
@@ -58,7 +71,9 @@ def walk(tensors: Sequence[torch.Tensor], further: Iterable[AutogradNode] = ()) 
                 pending.append(source)
     if numbers is None:
         numbers = {node: sequence_nr(node) for node in seen}
-    return Walk(_forward_order(numbers, edges), tuple(edges), roots)
+    leaves = {node: leaf for node in ends if (leaf := accumulated_leaf(node)) is not None}
+    order = _forward_order(numbers, edges, ends)
+    return Walk(order, tuple(edges), roots, tuple(seen), leaves)
 
 
 def _edge_of(root: torch.Tensor | GradientEdge) -> GradientEdge:
@@ -66,26 +81,35 @@ def _edge_of(root: torch.Tensor | GradientEdge) -> GradientEdge:
 
 
 def _forward_order(
-    numbers: Mapping[AutogradNode, int], edges: Sequence[AutogradEdge]
+    numbers: Mapping[AutogradNode, int],
+    edges: Sequence[AutogradEdge],
+    ends: Iterable[AutogradNode],
 ) -> tuple[AutogradNode, ...]:
-    """Sort by sequence number. A leaf has none and goes before its first user."""
+    """Sort by sequence number. A leaf has none and goes before its first user.
+
+    Several leaves before one user are in the order of the uses that were found first.
+    """
     first_use: dict[AutogradNode, int] = {}
-    for edge in edges:
-        if not edge.source.next_functions:
-            used = numbers[edge.target]
-            first_use[edge.source] = min(used, first_use.get(edge.source, used))
-
-    def position(node: AutogradNode) -> tuple[int, int]:
-        return (first_use[node], 0) if node in first_use else (numbers[node], 1)
-
-    leaf_order = {edge.source: (numbers[edge.target], edge.target_input) for edge in edges[::-1]}
-    order = sorted(numbers, key=lambda node: (position(node), leaf_order.get(node, (0, 0))))
-    place = {node: index for index, node in enumerate(order)}
-    if any(place[edge.source] > place[edge.target] for edge in edges):
-        return _topological_order(
-            place, edges
-        )  # made on several threads, each of which counts for itself
-    return tuple(order)
+    leaf_order: dict[AutogradNode, tuple[int, int]] = {}
+    no_sources = set(ends)
+    is_sorted = True
+    for source, _, target, position in edges:
+        number = numbers[target]
+        if source not in no_sources:
+            is_sorted = is_sorted and numbers[source] < number
+        elif number <= first_use.setdefault(source, number):
+            first_use[source] = number
+            leaf_order.setdefault(source, (number, position))
+    places = {node: 2 * number + 1 for node, number in numbers.items()}
+    places.update((leaf, 2 * number) for leaf, number in first_use.items())
+    others = (node for node in numbers if node not in first_use)
+    order = sorted(
+        [*sorted(leaf_order, key=leaf_order.__getitem__), *others], key=places.__getitem__
+    )
+    if is_sorted:
+        return tuple(order)
+    # Made on several threads, each of which counts for itself.
+    return _topological_order({node: index for index, node in enumerate(order)}, edges)
 
 
 def _topological_order(
@@ -116,7 +140,7 @@ def metadata_of(node: AutogradNode) -> dict[str, Any]:
     return cast("dict[str, Any]", node.metadata)
 
 
-#: A path of this length is freed in parts. Freeing takes about 130 bytes of stack per level.
+#: A graph of more nodes is freed in parts. Freeing takes about 130 bytes of stack per level.
 PART = 500
 _KEY = "tb_gradgraph"
 
@@ -125,19 +149,20 @@ def free_in_parts(walked: Walk) -> None:
     """Make sure that the graph is freed in parts, whoever holds it last.
 
     Once Python has accessed a chain of nodes, torch (2.13) frees it recursively. A chain of 100,000
-    nodes then crashes the process, and it is we who access the nodes. Therefore, on every path,
-    some nodes get an object that holds the nodes before them and outlives them. Those are freed
-    afterwards, and not in the recursion.
+    nodes then crashes the process, and it is we who access the nodes. Therefore the nodes are
+    divided, in forward order, into parts of ``PART`` nodes. A node that uses nodes of another part
+    gets an object that holds these and outlives it. They are freed afterwards, and not in the
+    recursion.
     """
-    depths = dict.fromkeys(walked.nodes, 0)
-    incoming: dict[AutogradNode, list[AutogradNode]] = {}
-    for edge in walked.edges:
-        incoming.setdefault(edge.target, []).append(edge.source)
-    for node in walked.nodes:
-        sources = incoming.get(node, [])
-        depths[node] = depth = 1 + max((depths[source] for source in sources), default=0)
-        if any(depths[source] // PART != depth // PART for source in sources):
-            metadata_of(node)[_KEY] = _Hold(sources)
+    if len(walked.nodes) <= PART:
+        return
+    part = {node: place // PART for place, node in enumerate(walked.nodes)}
+    held: dict[AutogradNode, list[AutogradNode]] = {}
+    for source, _, target, _ in walked.edges:
+        if part[source] != part[target] and source not in walked.leaves:
+            held.setdefault(target, []).append(source)
+    for node, sources in held.items():
+        metadata_of(node)[_KEY] = _Hold(sources)
 
 
 class _Pending(threading.local):

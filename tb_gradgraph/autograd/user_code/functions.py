@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
+import weakref
 from collections.abc import Container, Iterable, Mapping
 from types import CodeType, FrameType
 from typing import Any
@@ -53,16 +54,38 @@ _OPAQUE = {
 _DEPTH_LIMIT = 64
 
 
+#: Names and notes of nodes by their type, except those of one type with several names.
+_known: dict[type, tuple[str, str]] = {}
+_notes: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
+_NAMELESS = "CppFunction"
+
+
 def operation_of(node: AutogradNode) -> tuple[str, str]:
     """Return the name of the operation of ``node``, and a note for the user."""
+    kind: type = type(node)
+    known = _known.get(kind)
+    if known is not None:
+        return known
     cls = custom_function(node)
-    if cls is None:
-        name = node_name(node)
-        return name, _OPAQUE.get(name.rstrip("0123456789"), "")
-    if _asks_the_engine(cls):
-        return cls.__name__, "reentrant checkpoint: what it recomputes in its backward is not drawn"
-    place = defined_at(cls)
-    return cls.__name__, f"{OF_FUNCTION}{cls.__qualname__}" + (place and f", {place}")
+    if cls is not None:
+        return cls.__name__, _note_on(cls)
+    name = node_name(node)
+    found = name, _OPAQUE.get(name.rstrip("0123456789"), "")
+    if kind.__name__ != _NAMELESS:
+        _known[kind] = found
+    return found
+
+
+def _note_on(cls: type) -> str:
+    """Return the note on a user's Function; it is found once, because the source file is parsed for it."""
+    if cls not in _notes:
+        place = defined_at(cls)
+        _notes[cls] = (
+            "reentrant checkpoint: what it recomputes in its backward is not drawn"
+            if _asks_the_engine(cls)
+            else f"{OF_FUNCTION}{cls.__qualname__}" + (place and f", {place}")
+        )
+    return _notes[cls]
 
 
 def defined_at(cls: type) -> str:
@@ -117,7 +140,7 @@ def refuses_inputs(nodes: Iterable[AutogradNode]) -> bool:
     Reentrant checkpointing (torch's, and copies of it) runs its own backward, and asks the engine
     whether ``inputs=`` was given.
     """
-    classes = {custom_function(node) for node in nodes} - {None}
+    classes = {getattr(kind, "_forward_cls", None) for kind in set(map(type, nodes))}
     return any(_asks_the_engine(cls) for cls in classes)
 
 
