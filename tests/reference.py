@@ -28,7 +28,7 @@ FURTHER = {
 }
 #: What of a class is for users, where others of ours call more of it; else all that has a docstring.
 FOR_USERS = {
-    "Watch": ("tag", "step", "every_n_steps", "cost", "closed", "close"),
+    "Watch": ("tag", "step", "note", "quantities", "every_n_steps", "cost", "closed", "close"),
     "GradGraphCallback": (),  # the rest is for the Trainer
 }
 NOT_MADE_BY_USERS = ("GradGraph", "Watch", "SummaryWriter", "TensorView", "BackwardPass", "Finding")

@@ -1,4 +1,4 @@
-"""The programs in the README run as they stand there."""
+"""The programs in the README and in docs/quantities.md run as they stand there."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from tests.demo.run_demo import WARNINGS
 
 ROOT = pathlib.Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = TEXT + (ROOT / "docs/quantities.md").read_text(encoding="utf-8")
 # Libraries that warn of each other's versions, and give advice.
 WARN = re.compile(r"^(?:from|import) (?:lightning|transformers|accelerate)\b", re.MULTILINE)
-PROGRAMS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+PROGRAMS = re.findall(r"^```python\n(.*?)^```", PAGES, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))

@@ -61,6 +61,7 @@ def begin_watch(
     budget: float | None,
     update_memory: int,
     strict: bool,
+    scalars: bool = False,
 ) -> Watch:
     """Attach a watch to a training; see ``watch``. Without a log the watch records nothing.
 
@@ -75,6 +76,8 @@ def begin_watch(
     if request.level not in LEVELS:
         raise CaptureError(f"{WHERE}: expected level to be one of {LEVELS}, got {request.level!r}.")
     check_values(request)
+    if not isinstance(scalars, bool):
+        raise CaptureError(f"{WHERE}: expected scalars to be True or False, got {scalars!r}.")
     for selector in (request.select, request.exclude, request.retain):
         check_selector(selector, WHERE)
     frame = user_frame()
@@ -110,6 +113,7 @@ def begin_watch(
     watch = Watch(setting, model, optimizers, Cadence(every_n_steps, budget), strict)
     log.describe(mesh_of(parameters.tensors))
     log.watches.append(watch)
+    log.session.draw_scalars(name, scalars, is_named=tag is not None)
     log.session.add_holder(watch)
     return watch
 

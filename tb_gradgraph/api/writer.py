@@ -111,6 +111,7 @@ def watch(
     budget: float | None = None,
     update_memory: int = UPDATE_MEMORY,
     values: bool | None = None,
+    scalars: bool = False,
     strict: bool = False,
 ) -> Watch:
     """Record every n-th step of a training loop, which needs no other change.
@@ -145,6 +146,9 @@ def watch(
         values: Whether the statistics of values are recorded too: of each weight; at level
             ``"module"`` also of what each module puts out; at ``"op"`` also of what each operation
             makes. By default True at levels ``"param"`` and ``"module"``, and False at ``"op"``.
+        scalars: Whether the quantities of each recorded step are also written as scalars for
+            TensorBoard's own dashboard, under ``gradgraph/<name>``; under ``gradgraph/<tag>/<name>``
+            if ``tag`` is given, or if scalars of another training are written through the writer.
         strict: Whether an error of the recording itself is raised at the next use of the result.
             The training is never interrupted.
 
@@ -169,6 +173,7 @@ def watch(
         budget,
         update_memory,
         strict,
+        scalars,
     )
 
 

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from tb_gradgraph.diagnose import fold_by_module, tell_many
 from tb_gradgraph.graph import Graph
+from tb_gradgraph.quantities import MAIN, series_of
 from tb_gradgraph.record import CURE, LoggedRun, read_logdir, tell_part
 from tb_gradgraph.statistics import STAGES
+
+#: How many quantities of a tag are listed.
+MOST_SHOWN = 12
 
 
 def summarize(logdir: str, all_sessions: bool = False) -> int:
@@ -26,7 +30,7 @@ def summarize(logdir: str, all_sessions: bool = False) -> int:
         print(format_table([header, *rows]))
     else:
         print(f"No graph was recorded below {logdir}.")
-    for line in (*_list_parts(runs), *_list_unreached(runs)):
+    for line in (*_list_quantities(runs), *_list_parts(runs), *_list_unreached(runs)):
         print(printable(line))
     for name, some in hidden:
         print(printable(f"run {name}: {some.text}"))
@@ -59,6 +63,19 @@ def _summarize_run(run: LoggedRun) -> Iterable[tuple[str, ...]]:
             ",".join(stage for stage in STAGES if stage in {record.stage for record in records}),
             str(len({record.step for record in records if record.skipped})),
         )
+
+
+def _list_quantities(runs: Iterable[LoggedRun]) -> Iterable[str]:
+    """List the last values of the main quantities of each tag."""
+    for run in runs:
+        for tag in sorted({record.tag for record in run.records}):
+            found = series_of(record for record in run.records if record.tag == tag)
+            main = [name for name in sorted(found) if name.partition("/")[0] in MAIN]
+            if main:
+                shown = [f"{name} {found[name][-1].value:.4g}" for name in main[:MOST_SHOWN]]
+                more = f", and {len(main) - MOST_SHOWN} more" if len(main) > MOST_SHOWN else ""
+                last = max(found[name][-1].step for name in main)
+                yield f"run {run.name}, tag {tag}, last values (step {last}): {', '.join(shown)}{more}"
 
 
 def _list_parts(runs: Iterable[LoggedRun]) -> Iterable[str]:

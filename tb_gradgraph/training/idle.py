@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tb_gradgraph.errors import CaptureError
+from tb_gradgraph.training.quantities.notes import check_notes
 from tb_gradgraph.training.watch import Watch
 
 
@@ -33,6 +34,15 @@ class IdleWatch(Watch):
         if not isinstance(step, int) or isinstance(step, bool) or step < 0:
             raise CaptureError(f"watch.step: expected an integer of at least 0, got {step!r}.")
         self._step = step
+
+    def note(self, /, **values: Any) -> None:
+        """Check the numbers, and do nothing with them."""
+        check_notes(values)
+
+    @property
+    def quantities(self) -> dict[str, float]:
+        """Nothing."""
+        return {}
 
     def count_from(self, first: int) -> None:
         """Do nothing: no step is recorded."""

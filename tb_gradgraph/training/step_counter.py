@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
+from tb_gradgraph.autograd import is_capturing
 from tb_gradgraph.training.cadence import Cadence
 from tb_gradgraph.training.listener import Attachment
 from tb_gradgraph.training.step.records import StepPlace
@@ -107,6 +109,11 @@ class StepCounter:
             self.current.follow_scaler(scaler)
         else:
             self.progress.scaler = scaler
+
+    def note(self, notes: Mapping[str, Any]) -> None:
+        """Add numbers of the user's to the running step, if it is recorded."""
+        if self.current is not None and not is_capturing():
+            self.current.note(notes)
 
     def hand_over(self) -> None:
         """Write what is recorded so far."""

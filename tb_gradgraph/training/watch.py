@@ -13,6 +13,7 @@ from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.cadence import Cadence
 from tb_gradgraph.training.fault_guard import FaultGuard
 from tb_gradgraph.training.listener import Attachment
+from tb_gradgraph.training.quantities.notes import check_notes
 from tb_gradgraph.training.step.setting import Setting
 from tb_gradgraph.training.step_counter import StepCounter
 from tb_gradgraph.training.training_events import TrainingEvents
@@ -70,6 +71,32 @@ class Watch:
             self._guard(self._steps.end)  # then an optimizer missed it
         if step != self._steps.step:
             self._guard(self._steps.jump_to, step)
+
+    def note(self, /, **values: Any) -> None:
+        """Record numbers of your own for the running step, as ``watch.note(tokens=n, reward=r)``.
+
+        They become the quantities ``note/tokens`` and ``note/reward`` of the step, so call it before
+        the step's optimizer steps. Of two values under one name the later one counts. If the step
+        is not recorded, nothing happens. A tensor is copied without waiting for its device.
+
+        Args:
+            values: Real numbers, also NaN and infinity, or tensors of one element.
+
+        Raises:
+            CaptureError: A name is not a short name, or a value is not one real number.
+        """
+        check_notes(values)
+        self._check()
+        self._guard(self._steps.note, values)
+
+    @property
+    def quantities(self) -> dict[str, float]:
+        """The quantities of the last recorded step whose numbers have arrived, by name.
+
+        Reading them never waits, so they may be those of an earlier step. After the writer's
+        ``flush()`` they are those of the last recorded step. Empty before the first one.
+        """
+        return dict(self._steps.progress.latest.found)
 
     def count_from(self, first: int) -> None:
         """Set the number of the training's first step, which is always recorded."""

@@ -28,8 +28,9 @@ def logdir(demo_logdir, tmp_path: pathlib.Path) -> pathlib.Path:
 
 def test_summary_lists_runs_tags_and_steps(logdir, capsys):
     assert cli.main(["summary", str(logdir)]) == 0
-    header, _, *rows = capsys.readouterr().out.splitlines()
+    header, _, *rows, last = capsys.readouterr().out.splitlines()
     assert header.split()[:3] == ["run", "tag", "graph"]
+    assert last.startswith("run two_drawings, tag module, last values (step 0): grad_norm/backward")
     assert [row.split()[:2] for row in rows] == [
         ["chain_rule", "loss"],
         ["two_drawings", "module"],

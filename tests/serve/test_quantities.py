@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import gzip
 import io
 import json
 import math
 import pathlib
+import re
 from typing import Any
 
 import pytest
 
+from tb_gradgraph.commands import main as cli
 from tb_gradgraph.commands.export import export
+from tb_gradgraph.commands.html_export import export_html
 from tb_gradgraph.record import EventFiles
 from tb_gradgraph.serve import Parameters, Reader, RequestError
 from tb_gradgraph.serve.plugin import _ROUTES
@@ -99,3 +104,22 @@ def test_an_export_has_them(logdir: pathlib.Path) -> None:
     assert {line["name"] for line in found} == EXPECTED.keys()
     assert all(line["row"] == "" and line["l2_norm"] == "" for line in found)
     assert all(line["value"] == "" for line in lines if line["operation"] != "quantity")
+
+
+def test_the_summary_lists_the_last_values(
+    logdir: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["summary", str(logdir)]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "last values" in line)
+    assert line == (
+        "run ., tag net, last values (step 1): "
+        "grad_norm/applied 1, grad_norm/backward 3, loss -inf, lr/group =1 0.1"
+    )
+
+
+def test_the_html_file_answers_the_route(logdir: pathlib.Path) -> None:
+    page = export_html(logdir)
+    packed = re.search(rb'id="answers"[^>]*>([^<]+)<', page)
+    assert packed is not None
+    content = gzip.decompress(base64.b64decode(packed[1]))
+    assert json.dumps(EXPECTED["loss"], separators=(",", ":")).encode() in content

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
+
+from tb_gradgraph.record.format.encode import shorten
+from tb_gradgraph.record.format.limits import MAX_TAG_BYTES
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,3 +49,18 @@ def tell_part(placement: str, process: Process | None) -> str:
         at = at * known[name][0] + known[name][1]
     count = math.prod(known[name][0] for name, _ in parts)
     return f"{word} {at + 1} of {count}"
+
+
+def columns_of(process: Process) -> dict[str, Any]:
+    """Return the columns of the manifest; none if there is only one process."""
+    if process == Process():
+        return {}
+    names, sizes, places = zip(*process.mesh) if process.mesh else ((), (), ())
+    return {
+        "rank": process.rank,
+        "world_size": process.world_size,
+        "run_id": shorten(process.run_id, MAX_TAG_BYTES),
+        "mesh_name": names,
+        "mesh_size": sizes,
+        "mesh_place": places,
+    }

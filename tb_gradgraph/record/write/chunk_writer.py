@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -27,13 +26,15 @@ from tb_gradgraph.record.format.envelope import (
 )
 from tb_gradgraph.record.format.gap import Disk, Gap, gap_of, joined
 from tb_gradgraph.record.format.limits import MAX_TAG_BYTES
-from tb_gradgraph.record.format.process import Process
+from tb_gradgraph.record.format.process import Process, columns_of
 from tb_gradgraph.record.format.segment import check_chunk
 from tb_gradgraph.record.write.patient_file import RETRY_SECONDS
+from tb_gradgraph.record.write.scalar_points import ScalarPoints
 from tb_gradgraph.record.write.schedule import ChunkSchedule
 from tb_gradgraph.version import __version__
 
-AddSummary = Callable[[Summary, "int | None"], None]
+#: Takes a summary and its step, and perhaps its time in seconds since the epoch.
+AddSummary = Callable[..., None]
 
 #: How many graphs wait for their first record; beyond this the oldest one is dropped.
 MAX_WAITING_GRAPHS = 256
@@ -75,6 +76,7 @@ class ChunkWriter:
         self._add_summary = add_summary
         self._torch_version = torch_version
         self.process = Process()  # for the manifest
+        self.scalars = ScalarPoints()
         self._clock = clock
         self._start_time = clock()
         self.session = create_session(self._start_time)
@@ -106,6 +108,7 @@ class ChunkWriter:
         if not is_step(record.step):
             self.lose(f"expected a step of 64 bits, got {record.step}", record)
             return False
+        self.scalars.add(record, [_dashboard_tag(tag) for tag in self._published])
         try:
             return self._schedule.admits(record)
         except Exception as error:
@@ -145,6 +148,8 @@ class ChunkWriter:
 
     def _write_records(self, records: list[Record]) -> None:
         self._take_dropped()
+        for point in self.scalars.take():
+            self._add(*point)
         if (self._gap is not None or self._ended) and not self._started:
             self._write_manifest()
         for record in records:
@@ -233,7 +238,7 @@ class ChunkWriter:
             writer_version=__version__,
             torch_version=self._torch_version,
             start_time=self._start_time,
-            **_columns_of(self.process),
+            **columns_of(self.process),
         )
         self._put(manifest_tag(self.session), seal(manifest), 0)
         self._started = True
@@ -263,34 +268,24 @@ class ChunkWriter:
             return
         published.add(record.graph_hash)
         if len(graph.nodes) <= MAX_DASHBOARD_NODES:
-            tag = shorten(f"gradgraph/{record.tag}", MAX_TAG_BYTES)
-            self._add(dashboard_summary(tag, encode_run_metadata(graph)), record.step)
+            tag = _dashboard_tag(record.tag)
+            if tag not in self.scalars.tags:
+                self._add(dashboard_summary(tag, encode_run_metadata(graph)), record.step)
 
     def _put(self, tag: str, strings: Strings, step: int) -> int:
         self._add(record_summary(tag, strings), step)
         return len(strings[0]) + len(strings[1])
 
-    def _add(self, summary: Summary, step: int) -> None:
+    def _add(self, summary: Summary, step: int, *wall_time: float) -> None:
         try:
-            self._add_summary(summary, step)
+            self._add_summary(summary, step, *wall_time)
         except Exception as error:
             raise SinkError from error
 
 
+def _dashboard_tag(tag: str) -> str:
+    return shorten(f"gradgraph/{tag}", MAX_TAG_BYTES)
+
+
 def _named(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
-
-
-def _columns_of(process: Process) -> dict[str, Any]:
-    """Return the columns of the manifest; none if there is only one process."""
-    if process == Process():
-        return {}
-    names, sizes, places = zip(*process.mesh) if process.mesh else ((), (), ())
-    return {
-        "rank": process.rank,
-        "world_size": process.world_size,
-        "run_id": shorten(process.run_id, MAX_TAG_BYTES),
-        "mesh_name": names,
-        "mesh_size": sizes,
-        "mesh_place": places,
-    }

@@ -44,10 +44,16 @@ class WriterSink:
         """Raise WriterError if the writer was closed."""
         self._file_writer()
 
-    def add_summary(self, summary: Summary, step: int | None) -> None:
-        """Add a summary to the queue of the event file; raise WriterError if the writer was closed."""
+    def add_summary(
+        self, summary: Summary, step: int | None, wall_time: float | None = None
+    ) -> None:
+        """Add a summary to the queue of the event file; raise WriterError if the writer was closed.
+
+        ``wall_time`` is its time in seconds since the epoch; None: now.
+        """
         file_writer = self._file_writer()
-        file_writer.add_summary(_in_writers_protos(summary, file_writer), step)
+        told = () if wall_time is None else (wall_time,)
+        file_writer.add_summary(_in_writers_protos(summary, file_writer), step, *told)
 
     def flush(self) -> None:
         """Wait until everything is in the file; raise WriterError if the writer was closed."""

@@ -69,6 +69,17 @@ class Session:
         """Set the process of the session for its manifest. Call it before the first record."""
         self._writer.process = process
 
+    def draw_scalars(self, tag: str, draws: bool, is_named: bool) -> None:
+        """Write the quantities of a tag's coming records as scalars of TensorBoard's own too, or not.
+
+        Their tags begin with ``gradgraph/``. If the tag ``is_named`` by the user, or is not the
+        first in the session whose scalars are drawn, they begin with ``gradgraph/<tag>/``.
+        """
+        prefixes = self._writer.scalars.prefixes
+        prefixes.pop(tag, None)
+        if draws:
+            prefixes[tag] = f"gradgraph/{tag}/" if is_named or prefixes else "gradgraph/"
+
     @property
     def failure(self) -> BaseException | None:
         """The error that ended the session early, if there was one."""

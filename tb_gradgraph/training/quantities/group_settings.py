@@ -2,55 +2,16 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import torch
-
-from tb_gradgraph.memory import has_memory
 from tb_gradgraph.quantities import made_name, made_unique
-from tb_gradgraph.summarize import Transfer
+from tb_gradgraph.training.quantities.late_number import LateNumber, read_known
 
 #: How many groups of an optimizer are recorded; some trainings have one for each parameter.
 MOST_GROUPS = 256
 
 _SETTINGS = ("lr", "weight_decay", "momentum")
-
-
-class LateNumber:
-    """A number on its way to the host: a Python number, or the only element of a tensor."""
-
-    def __init__(self, given: Any) -> None:
-        """Begin the copy of a tensor. Anything that is no real number counts as unknown."""
-        self._transfer: Transfer | None = None
-        self._value: float | None = None
-        if isinstance(given, torch.Tensor):
-            if given.numel() == 1 and not given.is_complex() and has_memory(given):
-                # Also on the CPU a copy: the training may write to it before it is read.
-                self._transfer = Transfer(
-                    given.device, [given.detach().to(_wide(given), copy=True)]
-                )
-        elif isinstance(given, (numbers.Real, bool)):
-            self._value = _float(given)
-
-    def read(self) -> float | None:
-        """Return the number, or None if it is unknown; waits for the copy."""
-        if self._transfer is not None:
-            self._value, self._transfer = float(self._transfer.wait()[0][0]), None
-        return self._value
-
-
-def _wide(tensor: torch.Tensor) -> torch.dtype:
-    """Return a type that numpy has and that holds the number: bfloat16 is unknown to numpy."""
-    return torch.float32 if tensor.dtype == torch.bfloat16 else tensor.dtype
-
-
-def _float(number: Any) -> float | None:
-    try:
-        return float(number)
-    except (OverflowError, TypeError, ValueError):  # an integer of 400 digits
-        return None
 
 
 def prefixes_of(optimizers: Sequence[Any]) -> dict[int, str]:
@@ -80,8 +41,7 @@ class GroupSettings:
 
     def read(self) -> dict[str, float]:
         """Return the numbers by name; waits for copies."""
-        read = {name: number.read() for name, number in self._found.items()}
-        return {name: number for name, number in read.items() if number is not None}
+        return read_known(self._found)
 
 
 def _names_of(groups: Sequence[Mapping[str, Any]]) -> list[str]:

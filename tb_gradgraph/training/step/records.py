@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import torch
 
 from tb_gradgraph.autograd import warn_of_unread
 from tb_gradgraph.graph import Record
+from tb_gradgraph.quantities import NOTE
 from tb_gradgraph.statistics import FORWARD, StatisticsTable
 from tb_gradgraph.summarize import whole_arrays
+from tb_gradgraph.training.quantities.late_number import LateNumber, read_known
+from tb_gradgraph.training.quantities.notes import Latest, named_by_series
 from tb_gradgraph.training.quantities.totals import clip_factor, grad_norm, loss_of
 from tb_gradgraph.training.reading.numbers import Numbers, Whole, joined, only, was_clipped
 from tb_gradgraph.training.reading.pass_numbers import PassNumbers
@@ -64,7 +67,7 @@ class StepEnd:
 
 @dataclasses.dataclass(slots=True)
 class StepRecords:
-    """Numbers of one step. ``of_pass`` and ``of_step`` run on the session's thread."""
+    """Numbers of one step. ``made``, ``of_pass`` and ``of_step`` run on the session's thread."""
 
     place: StepPlace
     scale: LossScale  # for passes that ran before the scaler was found
@@ -75,6 +78,9 @@ class StepRecords:
     cleared: list[Cleared] = dataclasses.field(default_factory=list)
     wall_time: float = dataclasses.field(default_factory=time.time)
     told: set[str] = dataclasses.field(default_factory=set)  # nodes that a warning has named
+    notes: dict[str, LateNumber] = dataclasses.field(default_factory=dict)  # the user's numbers
+    latest: Latest = dataclasses.field(default_factory=Latest)
+    _found: dict[str, float] = dataclasses.field(default_factory=dict)  # quantities so far
 
     def add(
         self, found: PassNumbers, factor: torch.Tensor | None, scale: LossScale | None = None
@@ -110,6 +116,18 @@ class StepRecords:
             scale = self.last.scale if self.last.scale.is_known else self.scale
             self.ends.append(StepEnd(self.last, scale))
         return self.ends[-1]
+
+    def made(self, make: Callable[[], Sequence[Record]], is_last: bool) -> Sequence[Record]:
+        """Make records, and note their quantities. The last record of a step gets the user's numbers."""
+        records = list(make())
+        if is_last and records and self.notes:
+            notes = {f"{NOTE}{name}": number for name, number in self.notes.items()}
+            quantities = {**records[-1].quantities, **read_known(notes)}
+            records[-1] = dataclasses.replace(records[-1], quantities=quantities)
+        self._found.update(named_by_series(records))
+        if is_last:
+            self.latest.found = dict(self._found)
+        return records
 
     def of_pass(self, found: Pass) -> list[Record]:
         """Return the record of one backward pass."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from tb_gradgraph.autograd import (
     variables_of,
 )
 from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.training.quantities.late_number import LateNumber
 from tb_gradgraph.training.reading.backward_pass import PassReading
 from tb_gradgraph.training.reading.forward_values import ForwardValues, PassValues
 from tb_gradgraph.training.reading.numbers import differing
@@ -58,7 +59,8 @@ class RecordedStep:
         self._setting = setting
         self._progress = progress
         progress.hidden.begin_step()
-        self._records = StepRecords(place, LossScale(), progress.hidden, told=progress.told)
+        scale, told, latest = LossScale(), progress.told, progress.latest
+        self._records = StepRecords(place, scale, progress.hidden, told=told, latest=latest)
         self._held: list[_Held] = []
         self._unused = UnusedPasses()
         self._reached: list[int] = []  # leaves of the running backward, by ``id``
@@ -239,7 +241,11 @@ class RecordedStep:
         self._records.cleared += self._unused.take_lent()
         while self._held:
             _, make, size = self._held.pop(0)
-            self._setting.write_later(make, size)
+            self._setting.write_later(partial(self._records.made, make, not self._held), size)
+
+    def note(self, notes: Mapping[str, Any]) -> None:
+        """Add numbers of the user's to the step."""
+        self._records.notes |= {name: LateNumber(value) for name, value in notes.items()}
 
     def move_to(self, step: int) -> None:
         """Change the number of this step."""
