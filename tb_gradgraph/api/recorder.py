@@ -17,6 +17,7 @@ from tb_gradgraph.autograd import (
     BackwardObserver,
     BuiltGraph,
     Selector,
+    SlotRows,
     matching_rows,
     selected_rows,
     warn_of_unread,
@@ -99,6 +100,15 @@ class GraphRecorder:
         return BackwardObserver(make_sink), rows
 
 
+def _small_rows(graph: Graph) -> set[int]:
+    """Return the rows of slots and edges whose gradients are small enough to be kept whole."""
+    slots = (slot for node in graph.nodes for slot in node.slots)
+    small = {row for row, slot in enumerate(slots) if math.prod(slot.shape) <= WHOLE_LIMIT}
+    offsets = graph.slot_offsets.tolist()
+    edges = zip(graph.edges, graph.edge_rows.tolist())
+    return small | {row for e, row in edges if offsets[e.source] + e.source_slot in small}
+
+
 def warn_of_large(graph: Graph, rows: set[int], where: str) -> None:
     """Warn of tensors to retain that are too large to keep whole."""
     slots = [(node.name, slot) for node in graph.nodes for slot in node.slots]
@@ -134,7 +144,8 @@ class _PassSink:
         self._number = number
         self._retained = retained
         self._on_pass = on_pass
-        self._batch = StatisticsBatch(result.graph.row_count)
+        kept = _small_rows(result.graph) | retained
+        self._batch = StatisticsBatch(result.graph.row_count, kept=kept)
         self._placements: dict[int, str] = {}
 
     def add(self, row: int, gradient: torch.Tensor, placement: str = "") -> None:
@@ -143,6 +154,12 @@ class _PassSink:
         if placement:
             self._placements[row] = placement
         self._batch.add(row, gradient, keep=gradient.numel() <= limit and not placement)
+
+    def make_hook(
+        self, rows: SlotRows, otherwise: Callable[[Any, Any], None]
+    ) -> Callable[..., None] | None:
+        """Make a hook that takes a node's gradients itself; None without compiled code."""
+        return self._batch.make_hook(rows, otherwise)
 
     def leave_out(self, row: int, error: Exception) -> None:
         """Note that a gradient could not be read."""

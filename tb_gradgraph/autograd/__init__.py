@@ -14,7 +14,8 @@ from tb_gradgraph.autograd.forward.known import known_tensors, names_of_modules
 from tb_gradgraph.autograd.forward.named_tensors import name_roots
 from tb_gradgraph.autograd.gradients.hooks import Attached, detach
 from tb_gradgraph.autograd.gradients.observe import BackwardObserver
-from tb_gradgraph.autograd.gradients.replay import Replay, Shared, SlotRows, fingerprint, reach
+from tb_gradgraph.autograd.gradients.replay import Replay, Shared, fingerprint, reach
+from tb_gradgraph.autograd.gradients.rows import SlotRows
 from tb_gradgraph.autograd.gradients.threads import Passage, gate
 from tb_gradgraph.autograd.seen.training_forward import TrainingForward
 from tb_gradgraph.autograd.select import (

@@ -94,6 +94,7 @@ def capture_model(
             earlier = not HAS_NUMBERS or any(forward.number_of(n) < 0 for n in built.node_of)
             with unheard(), backward_eager():
                 _differentiate(objective, built, model if accumulates else None, earlier)
+            observer.finish()
         finally:
             observer.remove()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class StatisticsBatch:
     """
 
     def __init__(
-        self, rows: int, sample_budget: int | None = None, kept: Set[int] = frozenset()
+        self, rows: int, sample_budget: int | None = None, kept: Collection[int] = ()
     ) -> None:
         """Begin an empty batch.
 
@@ -59,7 +59,8 @@ class StatisticsBatch:
             sample_budget: How many elements the histograms of all rows count together. The budget
                 is shared evenly, with at least 16 elements for each tensor. ``None``: up to
                 ``HISTOGRAM_SAMPLE`` elements of each tensor.
-            kept: Rows of tensors to keep whole. Hooks of ``make_hook`` do not reduce them.
+            kept: Rows of tensors that ``add_plain`` and the hooks of ``make_hook`` keep whole, if they
+                are small. They do not take large ones.
         """
         self._rows = rows
         self._limit = sample_limit(rows, sample_budget)
@@ -213,10 +214,10 @@ class StatisticsBatch:
         """
         self.reduce_held()
         taken = None if self._native is None else self._native.take_out()
-        parts: list[Part] = [] if taken is None else [taken]
+        parts: list[Part] = [] if taken is None else [taken[0]]
         for (device, _), alike in self._alike.items():
             parts += self._parts_of(device, alike)
-        blocks = self._blocks()
+        blocks = [*([] if taken is None else taken[1]), *self._blocks()]
         self._alike.clear()
         self._whole.clear()
         if divide_by is not None:

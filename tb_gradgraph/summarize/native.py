@@ -5,15 +5,17 @@ It only saves time: torch's kernels reduce all tensors that it does not take.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from tb_gradgraph.statistics import HISTOGRAM_BINS
+from tb_gradgraph.statistics import HISTOGRAM_BINS, WHOLE_LIMIT
+from tb_gradgraph.summarize.arithmetic.end_to_end import WholeBlock
 from tb_gradgraph.summarize.arithmetic.moments import COLUMNS
 from tb_gradgraph.summarize.pending import Part
 
@@ -34,6 +36,7 @@ DTYPE = np.dtype(
         ("ticket", np.int64),
         ("numel", np.int64),
         ("sampled", np.int64),
+        ("ndim", np.int64),
         ("moments", np.float64, len(COLUMNS)),
     ]
 )
@@ -56,19 +59,19 @@ def is_available() -> bool:
 class NativeReducer:
     """Reduces each tensor of a batch at once; none is held."""
 
-    def __init__(self, rows: int, sample_limit: int, left_out: Set[int] = frozenset()) -> None:
+    def __init__(self, rows: int, sample_limit: int, kept: Collection[int] = ()) -> None:
         """Begin.
 
         Args:
             rows: How many rows the table has.
             sample_limit: How many elements of a tensor its histogram samples.
-            left_out: Rows that it must not take.
+            kept: Rows that ``add_many`` and hooks keep whole. They do not take a tensor that is not
+                small, or whose elements are not in row-major order.
         """
-        mask = bytearray(rows)
-        for row in left_out:
-            mask[row] = 1
-        self._reducer = _native.Reducer(rows, sample_limit, _most(), bytes(mask))
-        #: ``add(row, tensor)`` returns whether it took the tensor.
+        mask = np.zeros(rows, np.uint8)
+        mask[np.fromiter(kept, np.int64, len(kept))] = 1
+        self._reducer = _native.Reducer(rows, sample_limit, _most(), mask.tobytes(), WHOLE_LIMIT)
+        #: ``add(row, tensor)`` returns whether it took the tensor, which it does not keep whole.
         self.add: Callable[[int, torch.Tensor], bool] = self._reducer.add
         #: Returns a number greater than those of all tensors so far.
         self.next_ticket: Callable[[], int] = self._reducer.next_ticket
@@ -88,9 +91,9 @@ class NativeReducer:
         """
         return self._reducer.hook(slot_rows, otherwise)
 
-    def take_out(self) -> Part | None:
-        """Return and remove all results; None if there are none."""
-        content, samples = self._reducer.take_out()
+    def take_out(self) -> tuple[Part, list[WholeBlock]] | None:
+        """Return and remove all results, and the tensors kept whole; None if there are none."""
+        content, samples, shapes = self._reducer.take_out()
         if not content:
             return None
         table = np.frombuffer(content, DTYPE)
@@ -101,7 +104,19 @@ class NativeReducer:
             histograms = np.frombuffer(counted, np.uint16).reshape(-1, HISTOGRAM_BINS)
             return table["moments"], histograms
 
-        return Part(np.stack([table["row"], table["ticket"], table["numel"]]), [], read)
+        part = Part(np.stack([table["row"], table["ticket"], table["numel"]]), [], read)
+        return part, _whole_blocks(table, samples, shapes)
+
+
+def _whole_blocks(table: np.ndarray, samples: bytes, shapes: bytes) -> list[WholeBlock]:
+    """Find the tensors that were kept whole: their samples are all of their elements."""
+    whole = table["ndim"] >= 0
+    if not whole.any():
+        return []
+    elements = np.frombuffer(samples, np.float32)[np.repeat(whole, table["sampled"])]
+    sizes = iter(np.frombuffer(shapes, np.int64).tolist())
+    found = [tuple(itertools.islice(sizes, ndim)) for ndim in table["ndim"][whole].tolist()]
+    return [WholeBlock(torch.from_numpy(elements), table["row"][whole].tolist(), found)]
 
 
 class NativeSnapshot:

@@ -33,9 +33,9 @@ class Subclass(torch.Tensor):
 
 
 def _table_of(reducer: NativeReducer, rows: int) -> StatisticsTable:
-    part = reducer.take_out()
-    assert part is not None
-    return PendingStatistics(rows, [part], []).collect()[0]
+    taken = reducer.take_out()
+    assert taken is not None
+    return PendingStatistics(rows, [taken[0]], []).collect()[0]
 
 
 READ = {
@@ -135,9 +135,48 @@ def test_leaves_large_ones_to_the_threads_of_torch() -> None:
     assert snapshot.left == [0]
 
 
-def test_rows_that_are_left_out_and_rows_that_are_none() -> None:
-    reducer = NativeReducer(2, HISTOGRAM_SAMPLE, {1})
-    assert reducer.add(0, random_tensor(3)) and not reducer.add(1, random_tensor(3))
+WHOLE = {
+    "0-d": torch.tensor(2.5),
+    "empty": torch.zeros(0, 3),
+    "two dimensions, one of length one": random_tensor(3, 1, 2),
+    "nan and infinities": torch.tensor([NAN, INF, -INF, 0.0]),
+    "float16": torch.tensor([1.5, NAN, -65504.0], dtype=torch.float16),
+    "bfloat16": torch.tensor([[1.5, -3e38], [INF, 0.0]], dtype=torch.bfloat16),
+    "every other": random_tensor(32)[::2],
+    "as many as there may be": random_tensor(4, 4),
+}
+NOT_WHOLE = {
+    "one more": random_tensor(17),
+    "columns first": random_tensor(2, 3).t(),
+    "repeated": torch.ones(1).expand(5),
+}
+
+
+def test_small_tensors_are_kept_whole() -> None:
+    tensors = [*WHOLE.values(), *NOT_WHOLE.values(), random_tensor(2)]
+    batch = StatisticsBatch(len(tensors), 1, kept=range(len(tensors) - 1))
+    left = batch.add_plain(range(len(tensors)), tensors)
+    assert left == [len(WHOLE) + place for place in range(len(NOT_WHOLE))]
+    table, whole = batch.finish()
+    assert list(whole) == list(range(len(WHOLE)))
+    for row, tensor in enumerate(WHOLE.values()):
+        np.testing.assert_array_equal(whole[row], tensor.float().numpy())
+        assert_equal_the_oracle(table.row(row), tensor)
+
+
+def test_small_tensors_that_are_added_again_are_the_later_ones() -> None:
+    batch = StatisticsBatch(2, kept={0, 1})
+    batch.add_plain([0, 1, 0], [torch.zeros(2), torch.ones(3), torch.tensor([4.0])])
+    batch.add(1, torch.full((20,), 5.0), keep=True)
+    assert {row: found.tolist() for row, found in batch.finish()[1].items()} == {
+        0: [4.0],
+        1: [5.0] * 20,
+    }
+
+
+def test_rows_that_are_none() -> None:
+    reducer = NativeReducer(2, HISTOGRAM_SAMPLE)
+    assert reducer.add(0, random_tensor(3))
     for row in (2, -1):
         with pytest.raises(IndexError, match=f"row {row} of 2"):
             reducer.add(row, random_tensor(3))
@@ -209,12 +248,24 @@ def test_a_hook_passes_on_what_is_not_for_it(kept: set[int]) -> None:
     seen = []
     batch = StatisticsBatch(1, kept=kept)
     dtype = torch.float32 if kept else torch.float64
-    net = torch.nn.Linear(4, 2).to(dtype)
-    loss = net(random_tensor(6, 4, dtype=dtype)).sum()
-    loss.grad_fn.register_prehook(batch.make_hook(((0,),), lambda *given: seen.append(given)))
-    loss.backward()
+    net = torch.nn.Linear(4, 3).to(dtype)
+    out = net(random_tensor(6, 4, dtype=dtype))
+    out.grad_fn.register_prehook(batch.make_hook(((0,),), lambda *given: seen.append(given)))
+    out.backward(torch.ones_like(out))
     ((rows, gradients),) = seen
-    assert rows == ((0,),) and torch.equal(gradients[0], torch.ones((), dtype=dtype))
+    assert rows == ((0,),) and torch.equal(gradients[0], torch.ones_like(out))
+
+
+def test_a_hook_takes_in_what_its_node_sends() -> None:
+    batch = StatisticsBatch(2, kept={1})
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    x = torch.tensor([3.0, 5.0], requires_grad=True)
+    out = w * x
+    out.grad_fn.register_hook(batch.make_hook(((0,), (1,)), None))
+    out.backward(torch.ones(2))
+    table, whole = batch.finish()
+    assert_equal_the_oracle(table.row(0), x.detach())
+    assert {row: sent.tolist() for row, sent in whole.items()} == {1: [1.0, 2.0]}
 
 
 def test_a_hook_of_several_slots_skips_those_without_row_or_gradient() -> None:
@@ -285,8 +336,8 @@ def test_a_weight_that_is_another_by_now_has_not_moved_by_any_number() -> None:
 def test_the_table_of_entries_is_as_the_compiler_lays_it_out() -> None:
     reducer = NativeReducer(9, HISTOGRAM_SAMPLE)
     reducer.add(7, torch.tensor([3.0, -4.0]))
-    content, samples = reducer._reducer.take_out()
+    content, samples, _ = reducer._reducer.take_out()
     (entry,) = np.frombuffer(content, DTYPE)
-    assert entry.tolist()[:4] == (7, 1, 2, 2)
+    assert entry.tolist()[:5] == (7, 1, 2, 2, -1)
     assert entry["moments"].tolist() == [2, 0, 0, 0, 0, -0.5, 24.5 / 16, 25 / 16, -4, 3]
     assert np.frombuffer(samples, np.float32).tolist() == [3.0, -4.0]

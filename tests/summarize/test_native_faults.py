@@ -61,7 +61,8 @@ def test_nothing_is_taken_out_before_it_is_reduced() -> None:
         parts.append(reducer.take_out())
     thread.join()
     parts.append(reducer.take_out())
-    taken = [(part.entries, *part.read([], None)) for part in parts if part is not None]
+    found = [taken[0] for taken in parts if taken is not None]
+    taken = [(part.entries, *part.read([], None)) for part in found]
     assert sum(entries.shape[1] for entries, _, _ in taken) == 200
     for (row, _, numel), moments, histogram in taken:
         assert moments[:, COLUMNS.index("mean")].tolist() == (row + 1).tolist()
@@ -72,7 +73,7 @@ def test_nothing_is_taken_out_before_it_is_reduced() -> None:
 
 def test_a_list_that_loses_its_tensors_meanwhile_is_read_to_its_end() -> None:
     tensors = [torch.full((400_000,), 2.0) for _ in range(4)]
-    reducer, lost = _native.Reducer(4, 64, 2**40, bytes(4)), list(tensors)
+    reducer, lost = _native.Reducer(4, 64, 2**40, bytes(4), 16), list(tensors)
     del tensors
     started = threading.Barrier(2)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import torch
 from torch.utils.hooks import RemovableHandle
 
+from tb_gradgraph.autograd.gradients.rows import SlotRows
 from tb_gradgraph.autograd.gradients.threads import forget_table, gate
 
 #: A hook to remove, and the leaf tensor it is on (None: it is on an autograd node).
@@ -20,6 +21,9 @@ class Observer(Protocol):
 
     def see(self, rows: Iterable[int], gradient: torch.Tensor | None, begins: bool = True) -> None:
         """Take the gradient of ``rows``; ``begins`` says that it may be the first of its pass."""
+
+    def see_all(self, rows: SlotRows, gradients: Sequence[torch.Tensor | None]) -> None:
+        """Take the gradients of a node's slots, or of the edges into it."""
 
     def end(self, task: int) -> None:
         """Finish the pass of a graph task that ended without an error."""
@@ -43,33 +47,20 @@ class EndOfPass:
         self._observer.forget(self._task)
 
 
-class SlotHook:
-    """Reads the gradients that flow into a node, summed over its users: one for each slot."""
+class NodeHook:
+    """Reads one gradient for each slot of a node, or one for each of its inputs.
 
-    def __init__(self, observer: Observer, rows: Sequence[tuple[int, ...]]) -> None:
+    As a prehook it gets what flows into the node, summed over its users. As a hook it gets what the
+    node sends to its inputs: the shares of single edges.
+    """
+
+    def __init__(self, observer: Observer, rows: SlotRows) -> None:
         self._observer = observer
         self._rows = rows
 
-    def __call__(self, gradients: tuple[torch.Tensor | None, ...]) -> None:
-        """Read the gradients that flow into the node."""
-        for rows, gradient in zip(self._rows, gradients):
-            if gradient is not None:
-                self._observer.see(rows, gradient)
-
-
-class EdgeHook:
-    """Reads what a node sends to each input: the share of one edge."""
-
-    def __init__(self, observer: Observer, rows: Mapping[int, int]) -> None:
-        self._observer = observer
-        self._rows = rows
-
-    def __call__(self, sent: Sequence[torch.Tensor | None], _received: Any) -> None:
-        """Read the gradients that the node sends to its inputs."""
-        for position, row in self._rows.items():
-            gradient = sent[position] if position < len(sent) else None
-            if gradient is not None:
-                self._observer.see((row,), gradient)
+    def __call__(self, gradients: Sequence[torch.Tensor | None], _received: Any = None) -> None:
+        """Read the gradients."""
+        self._observer.see_all(self._rows, gradients)
 
 
 class LeafHook:

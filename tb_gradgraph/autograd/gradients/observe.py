@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
+from torch.autograd.graph import Node as AutogradNode
 from torch.utils.hooks import RemovableHandle
 
 from tb_gradgraph.autograd.build.build import BuiltGraph
 from tb_gradgraph.autograd.gradients.hooks import (
     Attached,
-    EdgeHook,
     EndOfPass,
     LeafHook,
-    SlotHook,
+    NodeHook,
     detach,
 )
-from tb_gradgraph.autograd.gradients.rows import rows_of_leaves, rows_of_nodes
+from tb_gradgraph.autograd.gradients.rows import SlotRows, rows_of_leaves, rows_of_nodes
 from tb_gradgraph.autograd.torch_internals.engine import (
     call_after_backward,
     current_graph_task,
@@ -40,6 +40,11 @@ class GradientSink(Protocol):
 
         ``placement`` says which part this process has, if it has only a part (``Slot.placement``).
         """
+
+    def make_hook(
+        self, rows: SlotRows, otherwise: Callable[[Any, Any], None]
+    ) -> Callable[..., None] | None:
+        """Make a hook that takes a node's gradients itself, as ``StatisticsBatch.make_hook`` does."""
 
     def leave_out(self, row: int, error: Exception) -> None:
         """Note that the gradient of ``row`` could not be read."""
@@ -68,7 +73,7 @@ class BackwardObserver:
         self._unhooked: dict[int, Exception] = {}  # rows that no hook reads
         self._passes = 0
         self._armed = False
-        self._only_ours = False  # whether every backward that we see runs over this graph
+        self._own: GradientSink | None = None  # of the one pass that we run ourselves
         self._lock = threading.Lock()
         self.failure: Exception | None = None
         weakref.finalize(self, detach, self._attached).atexit = False
@@ -85,42 +90,52 @@ class BackwardObserver:
         Args:
             built: The graph; its autograd nodes get hooks but are not kept.
             wanted: The rows to read, ``None`` for all.
-            seeds: The gradients, by row, that every pass begins with, if known.
+            seeds: If we run the one backward ourselves, and end it by ``finish``: the gradients, by
+                row, that it begins with.
             accumulates: Whether the gradient of a leaf is its ``.grad`` at the end of a pass. This
                 is so if part of it comes from a backward within the backward.
         """
         self._armed = True
-        self._only_ours = seeds is not None and not accumulates
         self._seeds = {
             row: seed for row, seed in (seeds or {}).items() if wanted is None or row in wanted
         }
         try:
+            if seeds is not None and not accumulates:
+                self._own = self._make_sink(0)
+                self._add_seeds(self._own)
             for node, (slots, edges) in rows_of_nodes(built, wanted).items():
-                if any(slots) or not edges:
-                    rows = [row for of_slot in slots for row in of_slot]
-                    self._hook(rows, prehook_of, node, SlotHook(self, slots))
+                if any(slots) or not (edges or self._own):
+                    self._hook(slots, prehook_of, node)
                 if edges:
-                    self._hook(edges.values(), hook_of, node, EdgeHook(self, edges))
+                    self._hook(edges, hook_of, node)
             leaves = list(rows_of_leaves(built, wanted))
             self._accumulated = leaves if accumulates else []
             for leaf, of_leaf in leaves:
-                self._hook(of_leaf, _hook_of_leaf, leaf, LeafHook(self, of_leaf), leaf)
+                try:
+                    self._attached.append((leaf.register_hook(LeafHook(self, of_leaf)), leaf))
+                except Exception as error:
+                    self._leave_out((of_leaf,), error)
         except BaseException:
             self.remove()
             raise
 
     def _hook(
         self,
-        rows: Iterable[int],
-        register_of: Callable[[Any], Callable[[Any], RemovableHandle]],
-        place: Any,
-        hook: Any,
-        leaf: torch.Tensor | None = None,
+        rows: SlotRows,
+        register_of: Callable[[AutogradNode], Callable[[Any], RemovableHandle]],
+        node: AutogradNode,
     ) -> None:
         try:
-            self._attached.append((register_of(place)(hook), leaf))
+            hook: Any = None
+            if self._own is not None and all([len(of_slot) < 2 for of_slot in rows]):
+                hook = self._own.make_hook(rows, self.see_all)
+            handle = register_of(node)(NodeHook(self, rows) if hook is None else hook)
+            self._attached.append((handle, None))
         except Exception as error:
-            self._unhooked.update(dict.fromkeys(rows, error))
+            self._leave_out(rows, error)
+
+    def _leave_out(self, rows: SlotRows, error: Exception) -> None:
+        self._unhooked.update((row, error) for of_slot in rows for row in of_slot)
 
     @property
     def is_armed(self) -> bool:
@@ -146,21 +161,28 @@ class BackwardObserver:
         """
         if not self._armed or gradient is None:
             return
-        try:
-            task = current_graph_task()
-            sink = self._active.get(task)
-            if sink is None and (begins or self._only_ours):
-                sink = self._begin(task)
-        except Exception as error:
-            self._disarm(error)
-            return
+        sink = self._own
         if sink is None:
-            return
+            try:
+                task = current_graph_task()
+                sink = self._active.get(task)
+                if sink is None and begins:
+                    sink = self._begin(task)
+            except Exception as error:
+                self._disarm(error)
+            if sink is None:
+                return
         if torch.is_grad_enabled():  # a backward with create_graph
             with torch.no_grad():
                 _add(sink, rows, gradient)
         else:
             _add(sink, rows, gradient)
+
+    def see_all(self, rows: SlotRows, gradients: Sequence[torch.Tensor | None]) -> None:
+        """Pass on the gradients of a node's slots, or of the edges into it."""
+        for of_slot, gradient in zip(rows, gradients):
+            if gradient is not None:
+                self.see(of_slot, gradient)
 
     def _begin(self, task: int) -> GradientSink:
         with self._lock:
@@ -171,11 +193,19 @@ class BackwardObserver:
                 if torch.is_grad_enabled():
                     self._first_numbers[task] = (threading.get_ident(), next_sequence_nr())
                 self._active[task] = sink
-                for row, error in self._unhooked.items():
-                    sink.leave_out(row, error)
-                for row, seed in self._seeds.items():
-                    _add(sink, (row,), seed)
+                self._add_seeds(sink)
             return self._active[task]
+
+    @torch.no_grad()
+    def _add_seeds(self, sink: GradientSink) -> None:
+        for row, seed in self._seeds.items():
+            _add(sink, (row,), seed)
+
+    def finish(self) -> None:
+        """Finish the pass that we ran ourselves, if anything was to be read."""
+        sink, self._own = self._own, None
+        if sink is not None and self._attached:
+            self._finish(sink)
 
     def end(self, task: int) -> None:
         """Finish the pass of a backward that ended without an error."""
@@ -183,10 +213,16 @@ class BackwardObserver:
         if thread == threading.get_ident():
             note_backward(first, next_sequence_nr())
         sink = self._active.pop(task, None)
-        if sink is None or not self._armed:
+        if sink is not None:
+            self._finish(sink)
+
+    def _finish(self, sink: GradientSink) -> None:
+        if not self._armed:
             return
         try:
             with torch.no_grad():
+                for row, error in self._unhooked.items():
+                    sink.leave_out(row, error)
                 for leaf, rows in self._accumulated:
                     if leaf.grad is not None:
                         _add(sink, rows, leaf.grad)
@@ -204,10 +240,6 @@ class BackwardObserver:
         self._active.clear()
         self.failure = error
         warn_of_fault("stopped recording this graph", error, "The training is not affected.")
-
-
-def _hook_of_leaf(leaf: torch.Tensor) -> Callable[[Any], RemovableHandle]:
-    return leaf.register_hook
 
 
 def _add(sink: GradientSink, rows: Iterable[int], gradient: torch.Tensor) -> None:

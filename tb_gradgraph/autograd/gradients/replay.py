@@ -15,7 +15,7 @@ from torch.autograd.graph import Node as AutogradNode
 from torch.autograd.graph import get_gradient_edge
 
 from tb_gradgraph.autograd.build.build import BuiltGraph
-from tb_gradgraph.autograd.gradients.rows import rows_of_nodes
+from tb_gradgraph.autograd.gradients.rows import SlotRows, rows_of_nodes
 from tb_gradgraph.autograd.gradients.sharing import (
     groups_of_equal_values,
     only_reshapes,
@@ -41,8 +41,6 @@ HELD = 4_194_304
 #: Two graphs are the same if these are: the kinds of nodes in the order of ``reach``, the place of
 #: each input of each node in that order, and the leaves among the inputs.
 Fingerprint = tuple[tuple[type, ...], tuple[int, ...], tuple["int | None", ...]]
-
-SlotRows = tuple[tuple[int, ...], ...]
 
 
 def reach(

@@ -9,8 +9,10 @@ from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.build.build import BuiltGraph
 
+#: The rows that each slot of a node fills, or each edge into it.
+SlotRows = tuple[tuple[int, ...], ...]
 #: Rows by slot (with a root's row next to that of its slot), and by input for edges that share a slot.
-NodeRows = tuple[tuple[tuple[int, ...], ...], Mapping[int, int]]
+NodeRows = tuple[SlotRows, SlotRows]
 
 
 def rows_of_nodes(
@@ -28,10 +30,18 @@ def rows_of_nodes(
     users = {edge.target for edge in built.graph.edges if edge.source in wanted_leaves}
     found: dict[AutogradNode, NodeRows] = {}
     for node, index in built.node_of.items():
-        of_slots = tuple(slots.get(row, ()) for row in range(offsets[index], offsets[index + 1]))
-        if index not in leaves and (any(of_slots) or index in edges or index in users):
-            found[node] = (of_slots, edges.get(index, {}))
+        if index in leaves:
+            continue
+        of_slots = tuple([slots.get(row, ()) for row in range(offsets[index], offsets[index + 1])])
+        if any(of_slots) or index in edges or index in users:
+            found[node] = (of_slots, _by_input(edges.get(index)))
     return found
+
+
+def _by_input(rows: Mapping[int, int] | None) -> SlotRows:
+    if not rows:
+        return ()
+    return tuple([(rows[nr],) if nr in rows else () for nr in range(max(rows) + 1)])
 
 
 def rows_of_leaves(

@@ -41,8 +41,8 @@ PARTS = (
     ),
     Part(
         ("torch.autograd.Variable._execution_engine.queue_callback",),
-        "gradients of add_grad_graph() and capture()",
-        ("model", "tensors"),
+        "gradients of add_grad_graph(loss) and capture(loss)",
+        ("tensors",),
     ),
     Part(
         ("torch.autograd.Function._input_metadata",),

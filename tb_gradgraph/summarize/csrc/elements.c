@@ -44,22 +44,26 @@ int elements_of(const DLTensor *tensor, Elements *found)
     if ((uintptr_t)found->data % (tensor->dtype.bits / 8)) /* of torch.frombuffer */
         return 0;
     found->layout = 0;
-    found->count = found->repeats = 1;
+    found->count = found->repeats = found->is_in_order = 1;
+    found->whole_ndim = tensor->ndim;
     found->ndim = 0;
     for (int dim = 0; dim < tensor->ndim; dim++) {
         int64_t length = tensor->shape[dim], stride = tensor->strides ? tensor->strides[dim] : 0;
         if (!tensor->strides)
             return 0;
+        found->whole_shape[dim] = length;
         if (length == 1)
             continue;
         found->layout = mixed(mixed(found->layout, length), stride);
         if (stride == 0 && length > 0) {
             found->repeats *= length;
+            found->is_in_order = 0;
             continue;
         }
         found->count *= length;
         int place = found->ndim++; /* sorted by stride; the sort is stable */
         for (; place > 0 && found->stride[place - 1] < stride; place--) {
+            found->is_in_order = 0;
             found->shape[place] = found->shape[place - 1];
             found->stride[place] = found->stride[place - 1];
         }

@@ -19,9 +19,12 @@ typedef struct {
     int64_t count;   /* without repeats */
     int64_t repeats; /* how often each of them occurs in the tensor */
     int is_dense;
+    int is_in_order; /* memory order is row-major order, and no element is repeated */
     uint64_t layout; /* tells apart where elements lie, as far as tensors of one count go */
     int ndim;
     int64_t shape[MOST_DIMS], stride[MOST_DIMS]; /* outermost first */
+    int whole_ndim;
+    int64_t whole_shape[MOST_DIMS]; /* as torch has it */
 } Elements;
 
 /* A walk over elements in blocks; `place` is the index of each dimension. */

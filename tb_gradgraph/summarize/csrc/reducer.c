@@ -7,15 +7,16 @@
 /* The record of one tensor; DTYPE of native.py has the same fields. */
 typedef struct {
     int64_t row, ticket, numel, sampled;
+    int64_t ndim; /* of a tensor that is kept whole, whose sample is all of it; else -1 */
     double moments[MOMENTS];
 } Entry;
 
 typedef struct {
     PyObject_HEAD
     Py_ssize_t rows;
-    int64_t sample_limit, most, ticket;
-    PyObject *left_out; /* bytes, one per row: 1 if other code reads it */
-    Grown entries, samples;
+    int64_t sample_limit, most, ticket, most_whole;
+    PyObject *whole; /* bytes, one per row: 1 if it is kept whole */
+    Grown entries, samples, shapes;
 } Reducer;
 
 typedef struct {
@@ -27,13 +28,17 @@ typedef struct {
 static PyObject *hook_type;
 
 /* Store the result for a tensor. */
-static int keep(Reducer *self, const Entry *entry)
+static int keep(Reducer *self, const Entry *entry, const Elements *elements)
 {
-    Entry *kept = grow(&self->entries, sizeof *kept);
+    size_t size = entry->ndim > 0 ? (size_t)entry->ndim * sizeof(int64_t) : 0;
+    int64_t *shape = grow(&self->shapes, size);
+    Entry *kept = shape ? grow(&self->entries, sizeof *kept) : NULL;
     if (!kept) {
         self->samples.size -= (size_t)entry->sampled * sizeof(float);
+        self->shapes.size -= shape ? size : 0;
         return -1;
     }
+    memcpy(shape, elements->whole_shape, size);
     *kept = *entry;
     return 1;
 }
@@ -55,37 +60,42 @@ static int take_unlocked(Reducer *self, const Elements *elements, int64_t step, 
     if (sample)
         memcpy(sample, apart, size);
     PyMem_Free(apart);
-    return sample ? keep(self, entry) : -1;
+    return sample ? keep(self, entry, elements) : -1;
 }
 
-static int take(Reducer *self, Py_ssize_t row, PyObject *tensor)
+/* Reduce a tensor: 1; 0 if it is not supported, or cannot be kept whole but should be; -1 and an
+   exception. */
+static int take(Reducer *self, Py_ssize_t row, PyObject *tensor, int keeps_whole)
 {
     Elements elements;
     if (row < 0 || row >= self->rows) {
         PyErr_Format(PyExc_IndexError, "row %zd of %zd", row, self->rows);
         return -1;
     }
-    int is_read = PyBytes_AsString(self->left_out)[row] ? 0 : describe(tensor, &elements);
+    int is_read = describe(tensor, &elements), is_whole = keeps_whole && PyBytes_AsString(self->whole)[row];
     if (is_read < 1 || elements.count > self->most)
         return is_read < 0 ? -1 : 0;
     int64_t step = (elements.count + self->sample_limit - 1) / self->sample_limit;
     step = step > 1 ? step : 1;
+    if (is_whole && (elements.count > self->most_whole || step > 1 || !elements.is_in_order))
+        return 0;
     int64_t sampled = (elements.count + step - 1) / step;
-    Entry entry = {row, ++self->ticket, elements.count * elements.repeats, sampled, {0}};
+    Entry entry = {row, ++self->ticket, elements.count * elements.repeats, sampled,
+                   is_whole ? elements.whole_ndim : -1, {0}};
     if (elements.count >= WITHOUT_LOCK)
         return take_unlocked(self, &elements, step, &entry);
     float *sample = grow(&self->samples, (size_t)sampled * sizeof(float));
     if (!sample)
         return -1;
     reduce(&elements, step, entry.moments, sample);
-    return keep(self, &entry);
+    return keep(self, &entry, &elements);
 }
 
 /* The same for a tensor in a list, which other threads may remove from it meanwhile. */
 static int take_held(Reducer *self, Py_ssize_t row, PyObject *tensor)
 {
     Py_INCREF(tensor);
-    int taken = take(self, row, tensor);
+    int taken = take(self, row, tensor, 1);
     Py_DECREF(tensor);
     return taken;
 }
@@ -96,7 +106,7 @@ static PyObject *reducer_add(Reducer *self, PyObject *args)
     PyObject *tensor;
     if (!PyArg_ParseTuple(args, "nO", &row, &tensor))
         return NULL;
-    int taken = take(self, row, tensor);
+    int taken = take(self, row, tensor, 0);
     return taken < 0 ? NULL : PyBool_FromLong(taken);
 }
 
@@ -129,9 +139,10 @@ static PyObject *reducer_take_out(Reducer *self, PyObject *unused)
     (void)unused;
     /* No format with a hash sign: its meaning differs between Python 3.13 and earlier ones. */
     PyObject *found = Py_BuildValue(
-        "NN", PyBytes_FromStringAndSize(self->entries.content, (Py_ssize_t)self->entries.size),
-        PyBytes_FromStringAndSize(self->samples.content, (Py_ssize_t)self->samples.size));
-    self->entries.size = self->samples.size = 0;
+        "NNN", PyBytes_FromStringAndSize(self->entries.content, (Py_ssize_t)self->entries.size),
+        PyBytes_FromStringAndSize(self->samples.content, (Py_ssize_t)self->samples.size),
+        PyBytes_FromStringAndSize(self->shapes.content, (Py_ssize_t)self->shapes.size));
+    self->entries.size = self->samples.size = self->shapes.size = 0;
     return found;
 }
 
@@ -154,14 +165,15 @@ static PyObject *reducer_hook(Reducer *self, PyObject *args)
 
 static PyObject *reducer_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"rows", "sample_limit", "most", "left_out", NULL};
+    static char *names[] = {"rows", "sample_limit", "most", "whole", "most_whole", NULL};
     Py_ssize_t rows;
-    long long limit, most;
-    PyObject *left_out;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "nLLS", names, &rows, &limit, &most, &left_out))
+    long long limit, most, most_whole;
+    PyObject *whole;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "nLLSL", names, &rows, &limit, &most, &whole,
+                                     &most_whole))
         return NULL;
-    if (rows < 0 || limit < 1 || PyBytes_Size(left_out) != rows) {
-        PyErr_SetString(PyExc_ValueError, "Reducer(): rows, sample_limit or left_out out of range");
+    if (rows < 0 || limit < 1 || PyBytes_Size(whole) != rows) {
+        PyErr_SetString(PyExc_ValueError, "Reducer(): rows, sample_limit or whole out of range");
         return NULL;
     }
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -170,8 +182,9 @@ static PyObject *reducer_new(PyTypeObject *type, PyObject *args, PyObject *keywo
         self->rows = rows;
         self->sample_limit = limit;
         self->most = most;
-        self->left_out = left_out;
-        Py_INCREF(left_out);
+        self->most_whole = most_whole;
+        self->whole = whole;
+        Py_INCREF(whole);
     }
     return (PyObject *)self;
 }
@@ -180,7 +193,8 @@ static void reducer_dealloc(Reducer *self)
 {
     PyMem_Free(self->entries.content);
     PyMem_Free(self->samples.content);
-    Py_XDECREF(self->left_out);
+    PyMem_Free(self->shapes.content);
+    Py_XDECREF(self->whole);
     release((PyObject *)self);
 }
 
@@ -204,18 +218,20 @@ static int take_slots(Hook *self, PyObject *gradients)
         if (gradient == Py_None || PyTuple_Size(rows) < 1)
             continue;
         Py_ssize_t row = PyLong_AsSsize_t(PyTuple_GetItem(rows, 0));
-        int taken = row == -1 && PyErr_Occurred() ? -1 : take(self->reducer, row, gradient);
+        int taken = row == -1 && PyErr_Occurred() ? -1 : take(self->reducer, row, gradient, 1);
         if (taken < 1)
             return taken;
     }
     return 1;
 }
 
+/* A prehook gets the gradients of the node's slots; a hook gets what the node sends to its inputs,
+   and, second, what flowed into it. */
 static PyObject *hook_call(Hook *self, PyObject *args, PyObject *keywords)
 {
-    PyObject *gradients;
+    PyObject *gradients, *received = NULL;
     (void)keywords;
-    if (!PyArg_ParseTuple(args, "O", &gradients))
+    if (!PyArg_ParseTuple(args, "O|O", &gradients, &received))
         return NULL;
     int taken = take_slots(self, gradients);
     if (taken == 1)

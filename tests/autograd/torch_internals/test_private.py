@@ -18,7 +18,6 @@ USES = ("import", "model", "tensors", "watch")
 
 #: What does not go on as ever: what is said then.
 OTHERWISE = {
-    ("queue_callback", "model"): "None, None",
     ("queue_callback", "tensors"): "None, None",
     ("_input_metadata", "model"): "CaptureError: capture(): expected a torch with",
     ("_input_metadata", "tensors"): "CaptureError: capture(): expected a torch with",
