@@ -27,6 +27,7 @@ class Measure:
         is_element: Whether the number of a tensor with one element is that element, up to its sign.
         of_magnitudes: Whether it is computed over the magnitudes ``|g|`` of a complex tensor.
         of_parameters: Whether it is about a parameter at an optimizer's step, not about a gradient.
+        of_values: Whether only values have it (stage ``forward``), and gradients never.
         is_drawn: Whether a graph can be colored by it.
         is_nonfinite: Whether it counts elements that are not finite.
         spread_of: The statistic whose standard error this is; "" if it is no standard error.
@@ -40,6 +41,7 @@ class Measure:
     is_element: bool = False
     of_magnitudes: bool = False
     of_parameters: bool = False
+    of_values: bool = False
     is_drawn: bool = True
     is_nonfinite: bool = False
     spread_of: str = ""
@@ -117,6 +119,9 @@ COUNTS = frozenset(each.name for each in MEASURES if each.is_count)
 
 #: Statistics by which a graph can be colored.
 DRAWN = tuple(each.name for each in MEASURES if each.is_drawn)
+
+#: Statistics that only values have; gradients have no numbers in these columns.
+OF_VALUES = tuple(each.name for each in MEASURES if each.of_values)
 
 #: Numbers of a parameter besides its gradient; only records of an optimizer's step have them.
 OF_PARAMETERS = tuple(each.name for each in MEASURES if each.of_parameters and not each.spread_of)

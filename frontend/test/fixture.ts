@@ -39,8 +39,8 @@ export function frameBytes(run: FixtureRun, route: string, params: Record<string
   return found.frame.buffer;
 }
 
-export function recordAt(run: FixtureRun, step: number): RecordedStep {
-  const frame = parseFrame<StepHeader>(frameBytes(run, "step", { step: String(step) }));
+export function recordAt(run: FixtureRun, step: number, stage?: string): RecordedStep {
+  const frame = parseFrame<StepHeader>(frameBytes(run, "step", { step: String(step), ...(stage === undefined ? {} : { stage }) }));
   if (!frame.ok) throw new Error(frame.error);
   const record = parseRecord(frame.value);
   if (!record.ok) throw new Error(record.error);

@@ -31,7 +31,7 @@ from tb_gradgraph.serve import (
     answer_series,
     answer_step,
 )
-from tb_gradgraph.statistics import DRAWN, NONFINITE, STATISTICS
+from tb_gradgraph.statistics import DRAWN, FORWARD, NONFINITE, OF_VALUES, STATISTICS
 
 #: The limit for all answers in a file, in bytes before compression. Beyond it, steps are left out.
 MOST_BYTES = 96 * 2**20
@@ -76,7 +76,8 @@ def export_html(
     if tag is not None and tag not in view.records:
         raise ExportError(f"expected --tag with one of {', '.join(view.records)}; got {tag!r}.")
     tags = {name: view.records[name] for name in view.records if tag in (None, name)}
-    view = dataclasses.replace(view, records=tags)
+    forwards = {name: view.forwards[name] for name in view.forwards if name in tags}
+    view = dataclasses.replace(view, records=tags, forwards=forwards)
     every = max(1, -(-_estimate(view) // most_bytes))
     while True:
         excerpt = _leave_out(view, every)
@@ -109,7 +110,8 @@ class _Excerpt(Reader):
 
 
 def _estimate(view: RunView) -> int:
-    return _ROW_BYTES * sum(entry.rows for entries in view.records.values() for entry in entries)
+    tags = (*view.records.values(), *view.forwards.values())
+    return _ROW_BYTES * sum(entry.rows for entries in tags for entry in entries)
 
 
 def _leave_out(view: RunView, every: int) -> RunView:
@@ -117,11 +119,19 @@ def _leave_out(view: RunView, every: int) -> RunView:
     if every == 1:
         return view
     records = {tag: _each_nth(entries, every) for tag, entries in view.records.items()}
+    kept = {tag: set(_steps(entries)) for tag, entries in records.items()}
+    forwards = {
+        tag: tuple(entry for entry in entries if entry.step in kept[tag])
+        for tag, entries in view.forwards.items()
+        if tag in kept
+    }
     warning = (
         f"This file holds one of every {every} recorded steps, and the last, because all of them "
         "would make it too large."
     )
-    return dataclasses.replace(view, records=records, warnings=(warning, *view.warnings))
+    return dataclasses.replace(
+        view, records=records, forwards=forwards, warnings=(warning, *view.warnings)
+    )
 
 
 def _each_nth(entries: tuple[Entry, ...], every: int) -> tuple[Entry, ...]:
@@ -159,11 +169,17 @@ def _list_questions(reader: Reader, view: RunView) -> Iterator[Question]:
             place = {**run, "tag": tag, **_place_of(entry)}
             yield "step", answer_step, place
             yield "findings", answer_findings, place
+        forwards = view.forwards.get(tag, ())
+        for entry in forwards:
+            yield "step", answer_step, {**run, "tag": tag, **_place_of(entry)}
         for graph_hash in dict.fromkeys(entry.graph_hash for entry in entries):
             if graph_hash in view.graphs:
                 yield "graph", answer_graph, {**run, "hash": graph_hash}
                 graph = reader.graph(view, graph_hash)
-                yield from _of_graph({**run, "tag": tag, "hash": graph_hash}, graph, entries)
+                place = {**run, "tag": tag, "hash": graph_hash}
+                yield from _of_graph(place, graph, entries)
+                if forwards:
+                    yield from _of_graph(place, graph, forwards, {"stage": FORWARD})
 
 
 def _place_of(entry: Entry) -> dict[str, object]:
@@ -171,25 +187,30 @@ def _place_of(entry: Entry) -> dict[str, object]:
 
 
 def _of_graph(
-    place: Mapping[str, object], graph: Graph, entries: tuple[Entry, ...]
+    place: Mapping[str, object],
+    graph: Graph,
+    entries: tuple[Entry, ...],
+    at: Mapping[str, object] | None = None,
 ) -> Iterator[Question]:
+    """List what may be asked about one graph; ``at`` is the stage of values, None for gradients."""
+    of_stage = {**place, **(at or {})}
     for name in DRAWN:
-        yield (
-            "series",
-            answer_series,
-            {**place, "statistic": name, "from": 0, "count": 1},
-        )
+        if at is None and name in OF_VALUES:
+            continue
+        yield "series", answer_series, {**of_stage, "statistic": name, "from": 0, "count": 1}
         for stage, backward_pass in sorted(_list_readings(entries)):
             reading = {"stage": stage, "backward_pass": backward_pass, "every": 1, "from": 0}
             yield "flow", answer_flow, {**place, "statistic": name, **reading}
     if graph.row_count * len(entries) <= MOST_SEARCHED:
         for name in NONFINITE:
-            yield "series", answer_series, {**place, "statistic": name}
+            yield "series", answer_series, {**of_stage, "statistic": name}
     for row in range(graph.row_count):
-        yield "node", answer_node, {**place, "row": row}
+        yield "node", answer_node, {**of_stage, "row": row}
 
 
 def _list_readings(entries: tuple[Entry, ...]) -> set[tuple[str, int]]:
     """List the stages and backward passes of a step for which the panel may request the heat map."""
-    passes = {(entry.stage, entry.backward_pass) for entry in entries if entry.stage == "backward"}
-    return passes | {(entry.stage, 0) for entry in entries if entry.stage != "backward"}
+    of_pass = (FORWARD, "backward")
+    return {
+        (entry.stage, entry.backward_pass if entry.stage in of_pass else 0) for entry in entries
+    }

@@ -14,6 +14,7 @@ from torch import nn
 
 import tb_gradgraph
 from tb_gradgraph.commands import main as cli
+from tb_gradgraph.statistics import STATISTICS
 from tests.browser.chromium import PAGE_LIMIT_S, Complaints
 from tests.browser.flow_view import FlowView
 from tests.browser.panel import Panel
@@ -51,7 +52,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     with warnings.catch_warnings(), tb_gradgraph.SummaryWriter(str(directory)) as writer:
         warnings.simplefilter("ignore")  # of a gradient that is not finite
-        writer.watch(model, optimizer=optimizer, every_n_steps=1, level="op", tag=HOSTILE)
+        kinds = {"level": "op", "values": True, "tag": HOSTILE}
+        writer.watch(model, optimizer=optimizer, every_n_steps=1, **kinds)
         for step in range(STEPS):
             loss = model(torch.randn(8, 4)).square().mean() * (float("inf") if step == 5 else 1)
             optimizer.zero_grad()
@@ -186,12 +188,42 @@ def test_no_view_asks_what_the_file_lacks(chromium, file):
         for at in range(buttons.count()):
             buttons.nth(at).click()
             page.wait_for_timeout(300)
-            choose_everything(page, panel)
+            for direction in ("forward", "backward"):
+                panel.control(f"direction-{direction}").click()
+                page.wait_for_timeout(100)
+                choose_everything(page, panel)
             if panel.control("compare").count() > 0:
                 panel.control("compare").click()
                 panel.control("compare-bar").wait_for()
                 choose_everything(page, panel)
+                panel.control("direction-forward").click()
+                page.wait_for_timeout(200)
+                choose_everything(page, panel)
+                panel.control("direction-backward").click()
                 panel.control("vs-close").click()
+
+
+def test_forward_shows_the_recorded_values_and_numbers_of_the_step(chromium, file, run):
+    logged = read_one_run(run)
+    values = next(
+        one.table for one in logged.forwards if one.step == 3 and one.tag == logged.records[0].tag
+    )
+    assert values is not None
+    with opened(chromium, file, "p.gradgraph.step=3&p.gradgraph.dir=forward") as page:
+        panel = panel_of(page)
+        panel.control("expand-all").click()
+        key = "parameter:head.1.weight"
+        panel.wait_until(lambda: panel.items().get(key) is not None)
+        graph = logged.graphs[logged.records[0].graph_hash]
+        row = graph.slot_offsets[[node.key for node in graph.nodes].index(key)]
+        expected = values.values[row, STATISTICS.index("l2_norm")]
+        panel.wait_until(lambda: panel.items()[key].value == f"{expected:.6g}")
+        assert "Value" in panel.control("legend").inner_text()
+        panel.control("view-charts").click()
+        panel.control("add-quantity").select_option("loss")
+        panel.wait_until(
+            lambda: panel.control("chart").get_attribute("data-points") == str(STEPS - 1)
+        )
 
 
 class Changing(nn.Module):

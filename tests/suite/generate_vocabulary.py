@@ -44,6 +44,7 @@ _FLAGS = {
     "isElement": "is_element",
     "ofMagnitudes": "of_magnitudes",
     "ofParameters": "of_parameters",
+    "ofValues": "of_values",
     "isDrawn": "is_drawn",
 }
 
@@ -60,7 +61,9 @@ def make_vocabulary() -> str:
         + _strings("NONFINITE", statistics.NONFINITE)
         + _strings("OF_PARAMETERS", statistics.OF_PARAMETERS),
         "// Where in a step gradients are read, in the order in which they change.\n"
-        + _strings("STAGES", statistics.STAGES),
+        + _strings("STAGES", statistics.STAGES)
+        + "// The stage of values: of what the forward before a backward computed with and made.\n"
+        + f"export const FORWARD = {_quoted(statistics.FORWARD)};\n",
         "// Bins of a histogram, and the maximum number of elements of a tensor that it counts.\n"
         + _number("HISTOGRAM_BINS", statistics.HISTOGRAM_BINS)
         + _number("HISTOGRAM_SAMPLE", statistics.HISTOGRAM_SAMPLE)

@@ -3,15 +3,16 @@
 
 import { pause, PAUSES_FROM } from "../base/pause";
 import { failure, success, type Result } from "../base/result";
-import { MOST_SEARCHED, NONFINITE, type WhatKept } from "../base/vocabulary";
+import { FORWARD, MOST_SEARCHED, NONFINITE, type WhatKept } from "../base/vocabulary";
 import { badStepsOf, type BadSteps, type Reading } from "../model/recorded/bad_steps";
 import { parseGraph, type Graph } from "../model/recorded/graph";
-import type { RecordedStep } from "../model/recorded/record";
+import type { Half, RecordedStep } from "../model/recorded/record";
 import type { RecordRef, Run } from "../model/recorded/run";
+import type { Quantities } from "../model/flow/scalar_line";
 import type { Magnitudes } from "../model/recorded/statistics";
 import type { FindingsReply } from "./contract";
 import { parseFrame, type Frame } from "./frame";
-import { parseNodeSeries, parseRecord, parseRuns, parseTensor, readingsAbove, type NodeSeries } from "./parse";
+import { parseNodeSeries, parseQuantities, parseRecord, parseRuns, parseTensor, readingsAbove, type NodeSeries } from "./parse";
 import { urlOf, type FrameRequests, type JsonRequests, type Requests, type Route } from "./requests";
 
 // Fetches an answer: from the server, or from the contents of a file.
@@ -22,6 +23,11 @@ export type Place = Pick<RecordRef, "step" | "backwardPass" | "stage">;
 
 function askedOf(run: string, tag: string, { step, backwardPass, stage }: Place): Requests["step"]["asks"] {
   return { run, tag, step, backward_pass: backwardPass, stage };
+}
+
+// Gradients are requested at all stages together.
+function stageOf(half: Half): { readonly stage?: string } {
+  return half === "value" ? { stage: FORWARD } : {};
 }
 
 export class Client {
@@ -54,8 +60,8 @@ export class Client {
   }
 
   // The range of the magnitudes over all records of a tag, if there are any.
-  async magnitudes(run: string, tag: string, hash: string, statistic: string): Promise<Result<Magnitudes | undefined>> {
-    const reply = await this.frame("series", { run, tag, hash, statistic, from: 0, count: 1 });
+  async magnitudes(run: string, tag: string, hash: string, statistic: string, half: Half): Promise<Result<Magnitudes | undefined>> {
+    const reply = await this.frame("series", { run, tag, hash, statistic, from: 0, count: 1, ...stageOf(half) });
     if (!reply.ok) return reply;
     const { domain, fences } = reply.value.header;
     return success(domain === null ? undefined : { domain, fences: fences ?? domain });
@@ -63,32 +69,32 @@ export class Client {
 
   // Steps at which a gradient in any of these graphs held NaN or infinity. If the tag has no such
   // step, three short answers show it. Graphs with too many numbers to search are left out.
-  async nonfiniteSteps(run: string, tag: string, hashes: readonly string[]): Promise<Result<BadSteps>> {
+  async nonfiniteSteps(run: string, tag: string, hashes: readonly string[], half: Half): Promise<Result<BadSteps>> {
     const readings: Reading[] = [];
     for (const statistic of NONFINITE) {
       let left = MOST_SEARCHED;
       for (const hash of hashes) {
-        const first = await this.frame("series", { run, tag, hash, statistic, from: 0, count: 1 });
+        const first = await this.frame("series", { run, tag, hash, statistic, from: 0, count: 1, ...stageOf(half) });
         if (!first.ok) return first;
         const { domain, rows, total } = first.value.header;
         if (domain === null) break; // no graph of the tag has any
         if (rows * total > left) continue;
         left -= rows * total;
-        const reply = total < 2 ? first : await this.frame("series", { run, tag, hash, statistic });
+        const reply = total < 2 ? first : await this.frame("series", { run, tag, hash, statistic, ...stageOf(half) });
         if (reply.ok) readings.push(...readingsAbove(reply.value, 0));
       }
     }
     return success(badStepsOf(readings));
   }
 
-  async node(run: string, tag: string, hash: string, row: number): Promise<Result<NodeSeries>> {
-    const reply = await this.frame("node", { run, tag, hash, row });
+  async node(run: string, tag: string, hash: string, row: number, half: Half = "gradient"): Promise<Result<NodeSeries>> {
+    const reply = await this.frame("node", { run, tag, hash, row, ...stageOf(half) });
     return reply.ok ? parseNodeSeries(reply.value) : reply;
   }
 
   // The same by the key of the row, in any graph.
-  async nodeOfKey(run: string, tag: string, key: string): Promise<Result<NodeSeries>> {
-    const reply = await this.frame("node", { run, tag, key });
+  async nodeOfKey(run: string, tag: string, key: string, half: Half): Promise<Result<NodeSeries>> {
+    const reply = await this.frame("node", { run, tag, key, ...stageOf(half) });
     return reply.ok ? parseNodeSeries(reply.value) : reply;
   }
 
@@ -97,6 +103,12 @@ export class Client {
     const { run, tag } = record;
     const reply = await this.frame("tensor", { ...askedOf(run, tag, record), row, what });
     return reply.ok ? parseTensor(reply.value) : reply;
+  }
+
+  // The numbers of each step as a whole, by name; those that no record has are left out.
+  async quantities(run: string, tag: string): Promise<Result<Quantities>> {
+    const reply = await this.json("quantities", { run, tag });
+    return reply.ok ? success(parseQuantities(reply.value)) : reply;
   }
 
   findings(run: string, tag: string, record: Place): Promise<Result<FindingsReply>> {

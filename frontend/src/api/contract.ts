@@ -12,6 +12,7 @@ export interface TagReply {
   readonly objectives: readonly string[];
   readonly stages: readonly string[];
   readonly has_gradients: readonly boolean[];
+  readonly has_values?: readonly boolean[];
   readonly loss_scales: readonly WireNumber[];
   readonly skipped: readonly boolean[];
   readonly every_n_steps: readonly number[];
@@ -38,6 +39,17 @@ export interface RunReply {
 export interface RunsReply {
   readonly version: string;
   readonly runs: readonly RunReply[];
+}
+
+// Numbers of steps as a whole, by name.
+export interface QuantitiesReply {
+  readonly quantities: Readonly<
+    Record<
+      string,
+      { readonly steps: readonly number[]; readonly backward_passes: readonly number[]; readonly values: readonly WireNumber[] }
+    >
+  >;
+  readonly missing: Readonly<Record<string, string>>; // names that no record has, and why
 }
 
 export interface ArrayHeader {

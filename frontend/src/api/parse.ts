@@ -2,10 +2,21 @@
 
 import { failure, success, type Result } from "../base/result";
 import { HISTOGRAM_BINS } from "../base/vocabulary";
+import type { Quantities } from "../model/flow/scalar_line";
 import type { Reading } from "../model/recorded/bad_steps";
 import type { RecordedStep, Whole } from "../model/recorded/record";
 import { BACKWARD, type RecordRef, type Run } from "../model/recorded/run";
-import type { NodeHeader, RunsReply, SeriesHeader, StepHeader, TagReply, TensorHeader, WholeReply, WireNumber } from "./contract";
+import type {
+  NodeHeader,
+  QuantitiesReply,
+  RunsReply,
+  SeriesHeader,
+  StepHeader,
+  TagReply,
+  TensorHeader,
+  WholeReply,
+  WireNumber,
+} from "./contract";
 import type { Frame } from "./frame";
 
 export interface NodeSeries {
@@ -40,6 +51,7 @@ function parseRecords(tag: TagReply): readonly RecordRef[] {
     hash: tag.hashes[tag.hash_index[i] ?? 0] ?? "",
     objective: tag.objectives[i] ?? "",
     hasGradients: tag.has_gradients[i] ?? false,
+    hasValues: tag.has_values?.[i] ?? false,
     lossScale: parseNumber(tag.loss_scales[i] ?? 1),
     skipped: tag.skipped[i] ?? false,
     everyNSteps: tag.every_n_steps[i] ?? 0,
@@ -133,6 +145,16 @@ export function parseTensor({ header, arrays }: Frame<TensorHeader>): Result<rea
 
 function parseWhole({ gradient, value }: WholeReply): Whole {
   return { gradient: gradient?.map(parseNumber), value: value?.map(parseNumber) };
+}
+
+// A step may have several numbers of one name, one for each backward pass.
+export function parseQuantities({ quantities }: QuantitiesReply): Quantities {
+  return new Map(
+    Object.entries(quantities).map(([name, { steps, backward_passes: backwardPasses, values }]) => [
+      name,
+      { steps, backwardPasses, values: values.map(parseNumber) },
+    ]),
+  );
 }
 
 // JSON has non-finite numbers as strings; Number() reads exactly those.

@@ -4,7 +4,17 @@
 
 import type { WhatKept } from "../base/vocabulary";
 import type { GraphColumns } from "../model/recorded/graph_columns";
-import type { FindingsReply, FlowHeader, NodeHeader, RunsReply, ScalarHeader, SeriesHeader, StepHeader, TensorHeader } from "./contract";
+import type {
+  FindingsReply,
+  FlowHeader,
+  NodeHeader,
+  QuantitiesReply,
+  RunsReply,
+  ScalarHeader,
+  SeriesHeader,
+  StepHeader,
+  TensorHeader,
+} from "./contract";
 
 interface OfRun {
   readonly run: string;
@@ -20,6 +30,10 @@ interface OfRecord extends OfTag {
   readonly backward_pass: number;
   readonly stage: string;
 }
+// Without a stage: gradients of all stages.
+interface AtStage {
+  readonly stage?: string;
+}
 interface Part {
   readonly from?: number;
   readonly count?: number;
@@ -31,19 +45,23 @@ export interface JsonRequests {
   readonly graph: { readonly asks: OfRun & { readonly hash: string }; readonly gives: GraphColumns };
   readonly scalars: { readonly asks: OfRun; readonly gives: { readonly tags: readonly string[] } };
   readonly findings: { readonly asks: OfRecord; readonly gives: FindingsReply };
+  readonly quantities: { readonly asks: OfTag; readonly gives: QuantitiesReply };
 }
 
 // Their answers are frames: `gives` is the header.
 export interface FrameRequests {
   readonly step: { readonly asks: OfRecord; readonly gives: StepHeader };
-  readonly series: { readonly asks: OfGraph & Part & { readonly statistic: string }; readonly gives: SeriesHeader };
+  readonly series: { readonly asks: OfGraph & Part & AtStage & { readonly statistic: string }; readonly gives: SeriesHeader };
   readonly flow: {
     readonly asks: OfGraph &
       Part & { readonly statistic: string; readonly stage: string; readonly backward_pass: number; readonly every: number };
     readonly gives: FlowHeader;
   };
   readonly scalar: { readonly asks: OfTag; readonly gives: ScalarHeader };
-  readonly node: { readonly asks: (OfGraph & { readonly row: number }) | (OfTag & { readonly key: string }); readonly gives: NodeHeader };
+  readonly node: {
+    readonly asks: AtStage & ((OfGraph & { readonly row: number }) | (OfTag & { readonly key: string }));
+    readonly gives: NodeHeader;
+  };
   readonly tensor: { readonly asks: OfRecord & { readonly row: number; readonly what: WhatKept }; readonly gives: TensorHeader };
 }
 
@@ -62,11 +80,12 @@ export const PARAMETERS: { readonly [R in Route]: readonly NamesIn<Requests[R]["
   graph: ["run", "hash"],
   scalars: ["run"],
   findings: RECORD,
+  quantities: ["run", "tag"],
   step: RECORD,
-  series: [...GRAPH, "statistic", "from", "count"],
+  series: [...GRAPH, "statistic", "stage", "from", "count"],
   flow: [...GRAPH, "statistic", "stage", "backward_pass", "every", "from", "count"],
   scalar: ["run", "tag"],
-  node: [...GRAPH, "row", "key"],
+  node: [...GRAPH, "row", "key", "stage"],
   tensor: [...RECORD, "row", "what"],
 };
 

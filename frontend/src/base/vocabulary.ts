@@ -11,6 +11,7 @@ export interface Measure {
   readonly isElement?: true;
   readonly ofMagnitudes?: true;
   readonly ofParameters?: true;
+  readonly ofValues?: true;
   readonly isDrawn?: true;
 }
 
@@ -39,6 +40,8 @@ export const OF_PARAMETERS: readonly string[] = ["weight_norm", "update_norm", "
 
 // Where in a step gradients are read, in the order in which they change.
 export const STAGES: readonly string[] = ["backward", "accumulated", "unscaled", "clipped", "applied"];
+// The stage of values: of what the forward before a backward computed with and made.
+export const FORWARD = "forward";
 
 // Bins of a histogram, and the maximum number of elements of a tensor that it counts.
 export const HISTOGRAM_BINS = 32;

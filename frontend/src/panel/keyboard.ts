@@ -91,7 +91,7 @@ function pressIn(place: HTMLElement, key: string, views: Views): boolean {
 function nextStage(store: Store): boolean {
   const ref = store.place.ref.value;
   const stages = ref === undefined ? [] : stagesAt(store.place.tag.value?.records ?? [], ref.step);
-  if (ref === undefined || stages.length < 2) return false;
+  if (ref === undefined || stages.length < 2 || store.place.half.value === "value") return false;
   chooseStage(store, stages[(stages.indexOf(ref.stage) + 1) % stages.length]!);
   return true;
 }

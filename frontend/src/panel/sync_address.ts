@@ -33,7 +33,7 @@ function applyLook(store: Store, address: Address): void {
     store.live.follow.value = address.follow ?? false;
     store.place.allSessions.value = address.sessions ?? false;
     if (address.stat !== undefined) setStatistic(store, address.stat);
-    if (address.dir !== undefined) store.graph.direction.value = address.dir;
+    if (address.dir !== undefined) store.place.direction.value = address.dir;
     applyVersus(store.compare, address.vs);
   });
 }

@@ -70,7 +70,7 @@ export function leaveGraph(store: Store): void {
       store.graph.open.value = undefined;
     }
     store.recorded.hierarchy.value = undefined;
-    store.recorded.record.value = undefined;
+    store.recorded.record.value = store.recorded.beside.value = undefined;
     store.recorded.magnitudes.value = undefined;
     store.recorded.badSteps.value = new Map();
     store.shown.edge.value = undefined;

@@ -2,8 +2,8 @@
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { compare, joinGraphs, type Comparison, type Joined } from "../model/compare/comparison";
-import type { RecordedStep } from "../model/recorded/record";
-import { nearestRecord, type RecordRef, type Run, type Tag } from "../model/recorded/run";
+import { halfOf, type Half, type RecordedStep } from "../model/recorded/record";
+import { nearestRecord, valuesBeside, type RecordRef, type Run, type Tag } from "../model/recorded/run";
 import type { Statistic } from "../model/recorded/statistics";
 import type { Hierarchy } from "../model/tree/hierarchy";
 import { computeValues, type StepValues } from "../model/visible/values";
@@ -20,6 +20,7 @@ export interface Place {
   readonly run: Run;
   readonly tag: Tag;
   readonly ref: RecordRef;
+  readonly read: RecordRef | undefined; // the record that is compared; undefined: it has no values, and the shown one has
 }
 
 export interface Other {
@@ -47,6 +48,8 @@ export interface Shown {
   readonly run: ReadonlySignal<Run | undefined>;
   readonly tag: ReadonlySignal<Tag | undefined>;
   readonly ref: ReadonlySignal<RecordRef | undefined>;
+  readonly half: ReadonlySignal<Half>; // that the shown side asks for
+  readonly record: ReadonlySignal<RecordedStep | undefined>;
   readonly hierarchy: ReadonlySignal<Hierarchy | undefined>;
   readonly values: ReadonlySignal<StepValues | undefined>;
   readonly statistic: ReadonlySignal<Statistic>;
@@ -73,19 +76,22 @@ export function createCompare(store: Shown): CompareState {
       const [shown, here, fetched, values, pairs] = [store.hierarchy.value, store.values.value, other.value, there.value, joined.value];
       if (choice.value === undefined || fetched === undefined || values === undefined) return undefined;
       if (shown === undefined || here === undefined || pairs === undefined) return undefined;
+      // Until both sides have changed, a value would be compared with a gradient.
+      if (halfOf(store.record.value?.stage) !== halfOf(fetched.record.stage)) return undefined;
       return compare(shown, here, fetched, values, pairs, store.statistic.value);
     }),
   };
 }
 
-function placeOf({ runs, run, tag, ref }: Shown, choice: Choice): Place | undefined {
+function placeOf({ runs, run, tag, ref, half }: Shown, choice: Choice): Place | undefined {
   const [here, shown, at] = [run.value, tag.value, ref.value];
   if (here === undefined || shown === undefined || at === undefined) return undefined;
   const there = choice.run === undefined ? here : runs.value.find((one) => one.run === choice.run);
   const name = choice.tag ?? shown.tag;
   const other = there?.tags.find((one) => one.tag === name) ?? there?.tags[0];
   const found = other?.records[nearestRecord(other.records, choice.step ?? at.step, at.backwardPass, at.stage)];
-  return there === undefined || other === undefined || found === undefined ? undefined : { run: there, tag: other, ref: found };
+  if (there === undefined || other === undefined || found === undefined) return undefined;
+  return { run: there, tag: other, ref: found, read: half.value === "value" ? valuesBeside(found) : found };
 }
 
 export function applyVersus({ choice, reach }: CompareState, vs: Versus | undefined): void {

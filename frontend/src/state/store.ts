@@ -3,9 +3,9 @@
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { BadSteps } from "../model/recorded/bad_steps";
-import type { RecordedStep } from "../model/recorded/record";
-import { BACKWARD, type RecordRef, type Run, type Tag } from "../model/recorded/run";
-import { DEFAULT_STATISTIC, statisticOf, type Magnitudes, type Statistic } from "../model/recorded/statistics";
+import { halfOf, type Half, type RecordedStep } from "../model/recorded/record";
+import { BACKWARD, valuesBeside, type RecordRef, type Run, type Tag } from "../model/recorded/run";
+import { DEFAULT_STATISTIC, statisticsFor, type Magnitudes, type Statistic } from "../model/recorded/statistics";
 import type { Hierarchy } from "../model/tree/hierarchy";
 import { showGraph, type VisibleGraph } from "../model/visible/collapse";
 import { computeValues, type StepValues } from "../model/visible/values";
@@ -30,6 +30,7 @@ export interface RecordedState {
   readonly runs: Signal<readonly Run[]>;
   readonly hierarchy: Signal<Hierarchy | undefined>;
   readonly record: Signal<RecordedStep | undefined>;
+  readonly beside: Signal<RecordedStep | undefined>; // of the same step: the values if gradients are shown, and vice versa
   readonly magnitudes: Signal<Magnitudes | undefined>;
   readonly badSteps: Signal<BadSteps>; // of the tag
 }
@@ -46,6 +47,9 @@ export interface PlaceState {
   readonly tag: ReadonlySignal<Tag | undefined>;
   readonly ref: ReadonlySignal<RecordRef | undefined>;
   readonly hash: ReadonlySignal<string | undefined>; // of the graph of that record
+  readonly direction: Signal<Direction>; // forward shows values where they were recorded, backward shows gradients
+  readonly read: ReadonlySignal<RecordRef | undefined>; // the record whose numbers are shown: `ref`, or the values beside it
+  readonly half: ReadonlySignal<Half>; // of `read`
 }
 
 // What is shown of it, in any view.
@@ -53,7 +57,9 @@ export interface ShownState {
   readonly phase: Signal<Phase>;
   readonly notice: Signal<string | undefined>;
   readonly view: Signal<string | undefined>; // id; undefined: the first one
-  readonly statistic: Signal<Statistic>;
+  readonly wanted: Signal<string>; // the id of the chosen statistic
+  readonly statistic: ReadonlySignal<Statistic>; // the same, or the default if these numbers do not have it
+  readonly half: ReadonlySignal<Half>; // of the record that has arrived
   readonly selected: Signal<string | undefined>; // id of a box, whether it is visible or not
   readonly edge: Signal<readonly number[] | undefined>; // the edges of the graph that a selected line shows
   readonly values: ReadonlySignal<StepValues | undefined>;
@@ -63,7 +69,6 @@ export interface ShownState {
 export interface GraphState {
   readonly open: Signal<ReadonlySet<string> | undefined>; // ids of open groups; undefined: not chosen yet
   readonly turned: Signal<ReadonlySet<string>>; // keys of tensors drawn contrary to the default: once, or next to each use
-  readonly direction: Signal<Direction>;
   readonly hovered: Signal<string | undefined>;
   readonly sought: Signal<string | undefined>; // id of a box that must come into view, near enough to be read
   readonly focused: Signal<string | undefined>; // the same for a box with the keyboard's focus; if it is in sight, nothing moves
@@ -88,7 +93,7 @@ export interface LiveState {
 export function createStore(alone = false): Store {
   const recorded = createRecorded();
   const place = createPlace(recorded);
-  const shown = createShown(recorded);
+  const shown = createShown(recorded, place.half);
   return {
     alone,
     recorded,
@@ -97,7 +102,7 @@ export function createStore(alone = false): Store {
     graph: createGraph(recorded),
     look: { dark: signal(false), ramp: signal("") },
     live: { playing: signal(false), follow: signal(false), unseen: signal(0), unreachable: signal(false) },
-    compare: createCompare({ ...recorded, ...place, ...shown }),
+    compare: createCompare({ ...recorded, ...place, ...shown, half: place.half }),
   };
 }
 
@@ -106,6 +111,7 @@ function createRecorded(): RecordedState {
     runs: signal<readonly Run[]>([]),
     hierarchy: signal<Hierarchy | undefined>(undefined),
     record: signal<RecordedStep | undefined>(undefined),
+    beside: signal<RecordedStep | undefined>(undefined),
     magnitudes: signal<Magnitudes | undefined>(undefined),
     badSteps: signal<BadSteps>(new Map()),
   };
@@ -123,7 +129,12 @@ function createPlace({ runs }: RecordedState): PlaceState {
     const records = tag.value?.records ?? [];
     return records[Math.min(recordIndex.value, records.length - 1)];
   });
+  const direction = signal<Direction>("backward");
+  const read = computed(() => (ref.value && direction.value === "forward" ? (valuesBeside(ref.value) ?? ref.value) : ref.value));
   return {
+    direction,
+    read,
+    half: computed(() => halfOf(read.value?.stage)),
     runName,
     tagName,
     recordIndex,
@@ -138,8 +149,12 @@ function createPlace({ runs }: RecordedState): PlaceState {
   };
 }
 
-function createShown({ hierarchy, record }: RecordedState): ShownState {
-  const statistic = signal(DEFAULT_STATISTIC);
+function createShown({ hierarchy, record }: RecordedState, half: ReadonlySignal<Half>): ShownState {
+  const wanted = signal(DEFAULT_STATISTIC.id);
+  const columns = computed(() => record.value?.statistics.join("\n") ?? "");
+  const statistic = computed(
+    () => statisticsFor(half.value, columns.value.split("\n").filter(Boolean)).find(({ id }) => id === wanted.value) ?? DEFAULT_STATISTIC,
+  );
   const values = computed(() => {
     const [shown, numbers] = [hierarchy.value, record.value];
     // While a new graph loads, the old record belongs to another structure.
@@ -147,7 +162,9 @@ function createShown({ hierarchy, record }: RecordedState): ShownState {
     return numbers.rows === shown.graph.rows ? computeValues(shown, numbers, statistic.value) : undefined;
   });
   return {
+    wanted,
     statistic,
+    half: computed(() => halfOf(record.value?.stage)),
     values,
     phase: signal<Phase>({ kind: "loading" }),
     notice: signal<string | undefined>(undefined),
@@ -164,7 +181,6 @@ function createGraph({ hierarchy }: RecordedState): GraphState {
     open,
     openGroups,
     turned: signal<ReadonlySet<string>>(new Set()),
-    direction: signal<Direction>("backward"),
     hovered: signal<string | undefined>(undefined),
     sought: signal<string | undefined>(undefined),
     focused: signal<string | undefined>(undefined),
@@ -183,6 +199,5 @@ function groupNumbers(hierarchy: Hierarchy | undefined, open: ReadonlySet<string
 }
 
 export function setStatistic(store: Store, id: string): void {
-  const statistic = statisticOf(id);
-  if (statistic !== undefined) store.shown.statistic.value = statistic;
+  store.shown.wanted.value = id;
 }

@@ -4,6 +4,7 @@ import axe from "axe-core";
 import { afterEach, describe, expect, test } from "vitest";
 import { loop, one, two } from "../../fixtures/compared.mjs";
 import { flow, training, withFindings } from "../../fixtures/examples.mjs";
+import { bothHalves } from "../../fixtures/halves.mjs";
 import { writeHash } from "../../src/panel/session/host";
 import { settle, useStage, waitFor } from "../stage";
 
@@ -38,6 +39,18 @@ describe.each(["light", "dark"])("%s", (theme) => {
     writeHash("p.gradgraph.sel=parameter%3Aw");
     stage.show(training());
     await waitFor(() => expect(stage.one("chart")).not.toBeNull());
+    expect(await faults()).toEqual([]);
+  });
+
+  test("values forward: the graph with a card, the heat map, and charts with numbers of the step", async () => {
+    start();
+    writeHash("p.gradgraph.dir=forward&p.gradgraph.sel=parameter%3Ablocks.0.weight&p.gradgraph.chart.step=loss");
+    stage.show(bothHalves());
+    await waitFor(() => expect(stage.one("value-histogram-strip")).not.toBeNull());
+    expect(await faults()).toEqual([]);
+    await open("view-flow", "scalar-value");
+    expect(await faults()).toEqual([]);
+    await open("view-charts", "charts-lines");
     expect(await faults()).toEqual([]);
   });
 

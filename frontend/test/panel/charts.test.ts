@@ -74,9 +74,16 @@ const parseAddress = (hash: string): Address & { readonly charts: Charted } => (
 });
 
 test("charts are in the address", () => {
-  const charts = { pins: ["a:0", "b & c:1"], runs: ["x=1"], of: "update_ratio", log: false, smoothing: 0.6 };
+  const charts = {
+    pins: ["a:0", "b & c:1"],
+    quantities: ["loss", "note/a&b=c"],
+    runs: ["x=1"],
+    of: "update_ratio",
+    log: false,
+    smoothing: 0.6,
+  };
   expect(parseAddress(formatAddress("", { view: "charts", charts }))).toMatchObject({ view: "charts", charts });
-  const none = { pins: [], runs: [], of: undefined, log: undefined, smoothing: 0 };
+  const none = { pins: [], quantities: [], runs: [], of: undefined, log: undefined, smoothing: 0 };
   expect(formatAddress("", { charts: none })).toBe("");
   expect(parseAddress("p.gradgraph.chart.smooth=7").charts).toEqual(none);
 });

@@ -162,6 +162,7 @@ const ref = (step: number, more: Partial<RecordRef> = {}): RecordRef => ({
   hash: "h",
   objective: "",
   hasGradients: true,
+  hasValues: false,
   lossScale: 1,
   skipped: false,
   everyNSteps: 10,

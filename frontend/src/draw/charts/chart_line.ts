@@ -8,5 +8,6 @@ export interface ChartLine {
   readonly width?: number;
   readonly steps: readonly number[]; // ascending, each once
   readonly values: readonly (number | null)[];
+  readonly gap?: string; // what a missing number means; undefined: no gradient
   readonly nonfinite?: ReadonlyMap<number, number>; // steps with NaN or infinite elements, and which of these
 }

@@ -13,14 +13,17 @@ const NONFINITE_PX: readonly [number, number] = [4, 9];
 export interface MarkedSteps {
   readonly zeros: readonly number[];
   readonly nonfinite: readonly number[];
-  readonly gaps: boolean;
+  readonly gaps: string | undefined; // what they mean
 }
 
 export function markedSteps(lines: readonly ChartLine[], log: boolean): MarkedSteps {
   return {
     zeros: log ? lines.flatMap(({ steps, values }) => steps.filter((_, i) => values[i] === 0)) : [],
     nonfinite: lines.flatMap(({ nonfinite }) => [...(nonfinite?.keys() ?? [])]),
-    gaps: lines.some(({ steps, values, nonfinite }) => values.some((value, i) => value === null && nonfinite?.has(steps[i]!) !== true)),
+    gaps: lines
+      .filter(({ steps, values, nonfinite }) => values.some((value, i) => value === null && nonfinite?.has(steps[i]!) !== true))
+      .map(({ gap }) => `gap: ${gap ?? "no gradient"}`)
+      .at(0),
   };
 }
 

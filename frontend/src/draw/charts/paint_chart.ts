@@ -213,7 +213,7 @@ function paintMarksKey(context: CanvasRenderingContext2D, { lines, log }: DrawnC
   };
   if (zeros.length > 0) put("zero, at the bottom", theme.inkSoft);
   if (nonfinite.length > 0) put("NaN / inf, at the top", theme.nonfinite);
-  if (gaps && x > 16) put("gap: no gradient", undefined);
+  if (gaps !== undefined && x > 16) put(gaps, undefined);
 }
 
 function stroke(

@@ -2,7 +2,7 @@
 
 import { Relation, relateCells, relateGroup, relateLine, relateNode, type Comparison, type Related } from "../../model/compare/comparison";
 import { saysNone } from "../../model/recorded/gradient_flow";
-import type { RecordedStep } from "../../model/recorded/record";
+import { halfOf, type RecordedStep } from "../../model/recorded/record";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { Box, VisibleGraph } from "../../model/visible/collapse";
 import { State } from "../../model/visible/values";
@@ -29,6 +29,7 @@ export function paintCompared(
   reach: number,
   theme: Theme,
 ): Paints {
+  const ofValues = halfOf(record?.stage) === "value";
   const boxes = visible.boxes.map((box, i): BoxPaint => {
     const sceneBox = scene.boxes[i]!;
     const { shape, rectWorld, strip } = sceneBox;
@@ -48,7 +49,11 @@ export function paintCompared(
       ghost,
       zero,
       only,
-      told: !ghost && (only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record)),
+      unread: ofValues && related.relation === Relation.none,
+      told:
+        !ghost &&
+        !(ofValues && related.relation === Relation.none) &&
+        (only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record)),
       strip: cells.map((cell) => relatedFill(cell, reach, theme)),
       zeros: cells.map(isZeroBeside),
     };
@@ -60,11 +65,11 @@ export function paintCompared(
     return {
       state,
       weight,
-      told: related.relation === Relation.none || related.relation === Relation.onlyThere,
+      told: (related.relation === Relation.none && !ofValues) || related.relation === Relation.onlyThere,
       label: related.relation === Relation.onlyHere || related.relation === Relation.onlyThere ? "" : (ratioText(related) ?? ""),
     };
   });
-  return { boxes, edges };
+  return { boxes, edges, half: halfOf(record?.stage) };
 }
 
 function stateOf({ relation }: Related): State {

@@ -6,7 +6,7 @@ import { WHOLE_LIMIT } from "../../base/vocabulary";
 import { isSeed, requiresGrad, saysNone, stopsGradient, wordFor } from "../../model/recorded/gradient_flow";
 import type { Graph } from "../../model/recorded/graph";
 import { kindLabel, nameWithin, operationLabel, shapeTextOf } from "../../model/recorded/labels";
-import { elementOf, scalarOf, type RecordedStep, type Whole } from "../../model/recorded/record";
+import { elementOf, halfOf, halfWord, scalarOf, type RecordedStep, type Whole } from "../../model/recorded/record";
 import { nameOfNode } from "../../model/recorded/titles";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { Box } from "../../model/visible/collapse";
@@ -156,6 +156,7 @@ function nodeDetails(graph: Graph, node: number, number: string | undefined, rec
   const gradient = arrayText(whole?.gradient);
   const each = (array: readonly number[] | undefined): string => (elementOf(array) !== undefined && array?.length !== 1 ? " each" : "");
   const texts: string[] = [];
+  if (halfOf(record?.stage) === "value") return valueDetails(graph, node, number, value && `${value}${each(whole?.value)}`);
   if (gradient !== undefined) {
     if (value !== undefined) texts.push(`value ${value}  ${word} ${gradient}${each(whole?.gradient)}`);
     texts.push(`${word} ${gradient}${each(whole?.gradient)}`);
@@ -167,6 +168,12 @@ function nodeDetails(graph: Graph, node: number, number: string | undefined, rec
   const [missing, shorter] = missingTexts(graph, node, record);
   if (value !== undefined) texts.push(missing === undefined ? `value ${value}${each(whole?.value)}` : `value ${value}  ${missing}`);
   return [...texts, missing ?? shapeTextOf(graph, graph.slotOffset[node]!), ...(shorter === undefined ? [] : [shorter])];
+}
+
+// A small value is written out. Other tensors have the number, or else their shape.
+function valueDetails(graph: Graph, node: number, number: string | undefined, value: string | undefined): readonly string[] {
+  const written = value === undefined ? [] : [`${halfWord("value", graph.columns.nodes.kind[node])} ${value}`];
+  return [...written, number ?? shapeTextOf(graph, graph.slotOffset[node]!)];
 }
 
 // Longest first; empty if nothing is missing.

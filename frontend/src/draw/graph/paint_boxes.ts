@@ -7,7 +7,7 @@ import { DETAIL_FONT, fitText, FONT, TITLE_FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
 import { SHEETS, textRoom } from "./caption";
 import { isFullText, loneTitleSize } from "./level_of_detail";
-import { paintGhost, paintMarks, RIM } from "./paint_marks";
+import { paintDots, paintGhost, paintMarks, RIM } from "./paint_marks";
 import { paintStrip, STRIP_HEIGHT } from "./paint_strip";
 import type { BoxPaint } from "./paints";
 import type { SceneBox, Shape } from "./scene";
@@ -95,6 +95,7 @@ export function paintBox(
   context.fill();
   if (paint.zero === true) fillInside(context, shape, face, theme);
   if (paint.told && paint.state === State.none && zoom > 0.3) hatch(context, shape, face, paint.only ? theme.only : theme.noneLine);
+  if (paint.unread === true && zoom > 0.3) paintDots(context, shape, face, theme);
   paintBorder(context, box, face, marks, theme, zoom);
   if (paint.ghost === true) paintGhost(context, box, face, theme, zoom);
   paintMarks(context, box, face, theme, zoom);

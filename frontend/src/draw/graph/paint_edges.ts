@@ -1,5 +1,5 @@
-// Paints edges. Forward, they follow the data. Backward, the same lines are reversed and show the
-// gradient by arrow, width and label.
+// Paints edges. Forward, they follow the data. Backward, the same lines are reversed. They show the gradient, or forward
+// the value if it was recorded, by width and label; otherwise they show shapes.
 
 import type { Point } from "../../base/geometry";
 import { LABEL_HEIGHT, MARK_RADIUS } from "../../layout/edge_labels";
@@ -19,6 +19,7 @@ const MARK_FROM = 0.3;
 
 export interface EdgeLook {
   readonly backward: boolean;
+  readonly numbers: boolean; // the numbers belong to this direction
   readonly marked: boolean;
   readonly lit: boolean; // on the path from the box under the pointer to the loss or to a leaf
 }
@@ -43,21 +44,21 @@ export function paintEdge(
   if (edge.cut) paintCut(context, edge.pathWorld, theme, zoom);
   const path = edge.pathWorld;
   const [tip, before] = look.backward ? [path[0]!, path[1]!] : [path[path.length - 1]!, path[path.length - 2]!];
-  paintHead(context, tip, before, color, HEAD + (look.backward ? 2 * paint.weight : 0));
+  paintHead(context, tip, before, color, HEAD + (look.numbers ? 2 * paint.weight : 0));
 }
 
-// The larger the gradient, the thicker the line.
-export function lineWidth(paint: Pick<EdgePaint, "state" | "weight">, { backward }: EdgeLook): number {
-  return backward && paint.state === State.number ? 1 + 3.5 * paint.weight : 1.2;
+// The larger the number, the thicker the line.
+export function lineWidth(paint: Pick<EdgePaint, "state" | "weight">, { numbers }: EdgeLook): number {
+  return numbers && paint.state === State.number ? 1 + 3.5 * paint.weight : 1.2;
 }
 
-export function isDashed(paint: EdgePaint, { backward }: EdgeLook): boolean {
-  return backward && paint.told && paint.state === State.none;
+export function isDashed(paint: EdgePaint, { numbers }: EdgeLook): boolean {
+  return numbers && paint.told && paint.state === State.none;
 }
 
 export function colorOf(paint: EdgePaint, look: EdgeLook, theme: Theme): string {
   if (look.marked || look.lit) return theme.accent;
-  if (!look.backward) return theme.edge;
+  if (!look.numbers) return theme.edge;
   if (paint.state === State.nonfinite) return theme.nonfinite;
   return paint.state === State.number ? theme.edge : theme.edgeSoft;
 }
@@ -111,7 +112,7 @@ export function paintEdgeLabel(
   theme: Theme,
   zoom: number,
 ): void {
-  const content = look.backward ? paint.label : edge.shapeLabel;
+  const content = look.numbers ? paint.label : edge.shapeLabel;
   if (edge.labelWorld === undefined || content === "" || zoom < LABEL_FROM) return;
   const fitted = fitText(content, LABEL_FONT, LABEL_ROOM);
   const width = widthOf(fitted, LABEL_FONT) + 8;
@@ -127,8 +128,8 @@ export function paintEdgeLabel(
   context.globalAlpha = alpha;
   context.font = LABEL_FONT;
   context.textAlign = "center";
-  const bad = look.backward && paint.state === State.nonfinite;
-  context.fillStyle = bad ? theme.nonfinite : look.marked ? theme.accent : look.backward ? theme.ink : theme.inkSoft;
+  const bad = look.numbers && paint.state === State.nonfinite;
+  context.fillStyle = bad ? theme.nonfinite : look.marked ? theme.accent : look.numbers ? theme.ink : theme.inkSoft;
   context.fillText(fitted, x, y);
   context.textAlign = "left";
 }

@@ -3,7 +3,7 @@
 import type { Point, Rect } from "../../base/geometry";
 import { FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
-import type { SceneBox } from "./scene";
+import type { SceneBox, Shape } from "./scene";
 import { outline } from "./shapes";
 
 // Distance of the rim of a second-order box, so that it is visible next to the fill.
@@ -34,6 +34,18 @@ export function paintGhost(context: CanvasRenderingContext2D, { shape }: SceneBo
   context.strokeStyle = theme.only;
   context.stroke();
   context.setLineDash([]);
+}
+
+// Dots in a box whose value was not read.
+export function paintDots(context: CanvasRenderingContext2D, shape: Shape, face: Rect, theme: Theme): void {
+  context.save();
+  outline(context, shape, face);
+  context.clip();
+  context.fillStyle = theme.noneLine;
+  for (let y = face.y + 4, row = 0; y < face.y + face.height; y += 6, row++) {
+    for (let x = face.x + (row % 2 === 0 ? 4 : 7.5); x < face.x + face.width; x += 7) context.fillRect(x, y, 1.4, 1.4);
+  }
+  context.restore();
 }
 
 function round({ shape }: SceneBox): boolean {

@@ -113,13 +113,14 @@ function indices(length: number, holds: (index: number) => boolean): number[] {
 
 function paintEdges(context: CanvasRenderingContext2D, scene: Scene, paints: Paints, theme: Theme, view: View, viewWorld: Rect): void {
   const { selected, hovered, lit, backward } = view;
+  const numbers = backward || paints.half === "value";
   const look = (i: number): EdgeLook => {
     const { source, target } = scene.edges[i]!;
     const near = (box: number): boolean => box !== -1 && (source === box || target === box);
-    return { backward, marked: i === view.edge || near(selected) || near(hovered), lit: lit?.lines[i] === 1 };
+    return { backward, numbers, marked: i === view.edge || near(selected) || near(hovered), lit: lit?.lines[i] === 1 };
   };
   const inView = indices(scene.edges.length, (i) => intersects(scene.edges[i]!.boundsWorld, viewWorld));
-  const plain = { backward, marked: false, lit: false };
+  const plain = { backward, numbers, marked: false, lit: false };
   if (view.camera.k < FAR_BELOW) {
     const isOver = (i: number): boolean => look(i).marked || look(i).lit;
     context.globalAlpha = lit === undefined ? 1 : BACK;

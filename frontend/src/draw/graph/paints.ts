@@ -1,5 +1,6 @@
 // The look of the boxes and lines of a scene at one step.
 
+import type { Half } from "../../model/recorded/record";
 import type { State } from "../../model/visible/values";
 
 export interface BoxPaint {
@@ -10,6 +11,7 @@ export interface BoxPaint {
   readonly told: boolean; // whether the record states that it has no gradient
   readonly only?: boolean; // the other side of the comparison has no such node
   readonly zero?: boolean; // exactly zero on one side of a comparison: then its color is only a frame
+  readonly unread?: boolean; // its value was not read
   readonly ghost?: boolean; // only the other side of the comparison has it
   readonly strip: readonly string[]; // colors of its cells
   readonly zeros?: readonly boolean[]; // the same as `zero`, by cell
@@ -25,4 +27,5 @@ export interface EdgePaint {
 export interface Paints {
   readonly boxes: readonly BoxPaint[];
   readonly edges: readonly EdgePaint[];
+  readonly half: Half; // what the numbers are
 }

@@ -3,11 +3,11 @@
 
 import { formatNumber } from "../../base/format";
 import { edgeSaysNone, saysNone } from "../../model/recorded/gradient_flow";
-import { scalarOf, type RecordedStep } from "../../model/recorded/record";
+import { halfOf, scalarOf, type RecordedStep } from "../../model/recorded/record";
 import { isElementItself, type Statistic } from "../../model/recorded/statistics";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { VisibleGraph } from "../../model/visible/collapse";
-import { rowsOf } from "../../model/visible/line_rows";
+import { rowsOfHalf } from "../../model/visible/line_rows";
 import { State, summarizeRows, type StepValues } from "../../model/visible/values";
 import { inkOn, type ColorScale } from "../style/color_scale";
 import type { Theme } from "../style/theme";
@@ -45,7 +45,11 @@ export function paintScene(
     return new BoxAtStep(step, i, state, scale.fill(source?.value[index] ?? NaN, state));
   });
   const none: EdgePaint = { state: State.none, weight: 0, label: "", told: true };
-  return { boxes, edges: visible.edges.map((_, i) => (values === undefined ? none : new EdgeAtStep(step, values, i))) };
+  return {
+    half: halfOf(record?.stage),
+    boxes,
+    edges: visible.edges.map((_, i) => (values === undefined ? none : new EdgeAtStep(step, values, i))),
+  };
 }
 
 class BoxAtStep implements BoxPaint {
@@ -73,6 +77,10 @@ class BoxAtStep implements BoxPaint {
     return saysNone(this.step.hierarchy.graph, this.step.visible.boxes[this.at]!.node, this.step.record);
   }
 
+  get unread(): boolean {
+    return this.state === State.none && halfOf(this.step.record?.stage) === "value";
+  }
+
   get strip(): readonly string[] {
     const { hierarchy, scene, scale, statistic, values } = this.step;
     const { strip, rectWorld } = scene.boxes[this.at]!;
@@ -90,7 +98,8 @@ class EdgeAtStep implements EdgePaint {
     { rows }: StepValues,
     private readonly at: number,
   ) {
-    this.rows = rowsOf(step.hierarchy.graph, step.visible.edges[at]!, (row) => rows.state[row] !== State.none);
+    const half = halfOf(step.record?.stage);
+    this.rows = rowsOfHalf(step.hierarchy.graph, step.visible.edges[at]!, half, (row) => rows.state[row] !== State.none);
     ({ value: this.value, state: this.state } = summarizeRows(rows, this.rows, step.statistic));
   }
 
@@ -106,7 +115,8 @@ class EdgeAtStep implements EdgePaint {
   // One rule for edges: they show the chosen statistic. If there is only one element, they show the element itself, with its sign.
   get label(): string {
     const { statistic, record } = this.step;
-    const only = this.rows.length === 1 && isElementItself(statistic) ? scalarOf(record?.whole.get(this.rows[0]!)?.gradient) : undefined;
+    const whole = this.rows.length === 1 && isElementItself(statistic) ? record?.whole.get(this.rows[0]!) : undefined;
+    const only = scalarOf(whole?.[halfOf(record?.stage)]);
     return only !== undefined ? formatNumber(only) : (valueText(this.value, this.state) ?? "");
   }
 }

@@ -2,11 +2,11 @@
 // record, and "there" is the other one.
 
 import { edgesIn, type Graph } from "../recorded/graph";
-import type { RecordedStep } from "../recorded/record";
+import { halfOf, type RecordedStep } from "../recorded/record";
 import type { Statistic } from "../recorded/statistics";
 import type { Hierarchy } from "../tree/hierarchy";
 import type { VisibleEdge } from "../visible/collapse";
-import { rowsOf } from "../visible/line_rows";
+import { rowsOfHalf } from "../visible/line_rows";
 import { groupsAround } from "../visible/opening";
 import { cellValues, type Strip } from "../visible/strip";
 import { combine, emptyValues, groupValues, State, summarizeRows, type StepValues, type Values } from "../visible/values";
@@ -199,16 +199,17 @@ export function relateGroup({ joined, here, groups }: Comparison, group: number)
 
 // Rows that are drawn as one line. Each side has its own rows.
 export function relateLine(comparison: Comparison, graph: Graph, line: VisibleEdge): Related {
-  const { joined, here, there, hierarchy, statistic } = comparison;
+  const { joined, here, there, hierarchy, statistic, record } = comparison;
+  const half = halfOf(record.stage);
   const one = summarizeRows(
     here.rows,
-    rowsOf(graph, line, (row) => here.rows.state[row] !== State.none),
+    rowsOfHalf(graph, line, half, (row) => here.rows.state[row] !== State.none),
     statistic,
   );
   const ghost = line.edges.every((edge) => edge >= graph.ownEdges);
   const edges = line.edges.flatMap((edge) => (joined.edges[edge] === -1 ? [] : [joined.edges[edge]!]));
   if (edges.length === 0) return relate(one, undefined);
-  const rows = rowsOf(hierarchy.graph, { ...line, edges }, (row) => there.rows.state[row] !== State.none);
+  const rows = rowsOfHalf(hierarchy.graph, { ...line, edges }, half, (row) => there.rows.state[row] !== State.none);
   const other = summarizeRows(there.rows, rows, statistic);
   return ghost ? onlyThere(other) : relate(one, other);
 }

@@ -4,7 +4,7 @@ import { BACKWARD } from "../recorded/run";
 import type { Statistic } from "../recorded/statistics";
 import type { Hierarchy } from "../tree/hierarchy";
 import { combine, emptyValues, groupWord, State, type Values } from "../visible/values";
-import { Arrived } from "../../base/vocabulary";
+import { Arrived, FORWARD } from "../../base/vocabulary";
 import { entityCount } from "./flow_rows";
 
 // How many numbers are kept at most. If there are more, only every n-th step is kept.
@@ -58,10 +58,10 @@ function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly left
   let leftOut = 0;
   for (let node = 0; node < graph.nodeCount; node++) {
     if (WITHOUT.has(kind[node]!) || node >= graph.ownNodes) continue;
-    // At later stages only parameters are ever recorded.
+    // At later stages only parameters are ever recorded. Of a value it is not known whether it will be.
     const expected = kind[node] === "parameter" || kind[node] === "leaf" || (kind[node] !== "input" && flow.stage === BACKWARD);
-    if (empty || (expected && reason[node] !== "") || arrives(flow, node)) shown[node] = 1;
-    else if (expected) leftOut++;
+    if (empty || (expected && reason[node] !== "" && flow.stage !== FORWARD) || arrives(flow, node)) shown[node] = 1;
+    else if (expected || (flow.stage === FORWARD && kind[node] === "operation")) leftOut++;
   }
   for (let node = 0; node < graph.nodeCount; node++) {
     if (shown[node] === 1 && itemGroup[node] !== -1) shown[graph.nodeCount + itemGroup[node]!] = 1;

@@ -6,6 +6,27 @@ export interface ScalarSeries {
   readonly values: Float64Array; // may be NaN or infinite
 }
 
+// One number of each step as a whole; several if it has one for each backward pass.
+export interface Quantity {
+  readonly steps: readonly number[]; // ascending
+  readonly backwardPasses: readonly number[];
+  readonly values: readonly number[]; // may be NaN or infinite
+}
+
+export type Quantities = ReadonlyMap<string, Quantity>; // by name
+
+// The quantity whose line is drawn unless the user says otherwise.
+export const LOSS = "loss";
+
+// One number a step: that of a backward pass, or else of the last one before it.
+export function atPass({ steps, backwardPasses, values }: Quantity, pass: number): Omit<Quantity, "backwardPasses"> {
+  const chosen = new Map<number, number>();
+  steps.forEach((step, i) => {
+    if (!chosen.has(step) || backwardPasses[i]! <= pass) chosen.set(step, values[i]!);
+  });
+  return { steps: [...chosen.keys()], values: [...chosen.values()] };
+}
+
 // The tag that is most likely the training loss: it is named so, belongs to training rather than a test, and is short.
 export function lossTag(tags: readonly string[]): string | undefined {
   const rank = (tag: string): number => {

@@ -2,7 +2,7 @@
 
 import { REASON_LABELS } from "../../base/vocabulary";
 import { edgesIn, slotRowOf, type Graph } from "./graph";
-import { isOfParameters, type RecordedStep } from "./record";
+import { halfOf, isOfParameters, type RecordedStep } from "./record";
 
 export function requiresGrad(graph: Graph, node: number): boolean {
   return someSlot(graph, node, graph.columns.slots.requires_grad);
@@ -40,8 +40,9 @@ export function wordFor(reason: string): string | undefined {
 
 // Whether a missing number in a record means that the tensor has no gradient. It may also mean that
 // it was not read: at later stages only parameters are read, and a watch reads only what the user
-// selected.
+// selected. Every tensor of a forward has a value.
 export function saysNone(graph: Graph, node: number, record: RecordedStep | undefined): boolean {
+  if (halfOf(record?.stage) === "value") return false;
   if (record === undefined || ["parameter", "leaf"].includes(graph.columns.nodes.kind[node] ?? "")) return true;
   return !isOfParameters(record) && (record.everyNSteps === 0 || !requiresGrad(graph, node));
 }
@@ -52,11 +53,15 @@ export function edgeSaysNone(graph: Graph, edge: number, record: RecordedStep | 
   return !shared && saysNone(graph, graph.edgeSource[edge]!, record);
 }
 
-// One sentence on why a slot has no gradient at a step; undefined if it has one.
+// One sentence on why a slot has no gradient (or value) at a step; undefined if it has one.
 export function whyNone(graph: Graph, node: number, row: number, record: RecordedStep | undefined): string | undefined {
   if (record === undefined || record.present[row] === 1) return undefined;
   const unread = record.unread?.get(row);
   if (unread !== undefined) return `${unread.charAt(0).toUpperCase()}${unread.slice(1)}.`;
+  if (halfOf(record.stage) === "value")
+    return graph.columns.nodes.kind[node] === "parameter"
+      ? "Its weight was not read."
+      : 'Not read: a watch reads weights and what modules take in and put out, and with level="op" what each call returns.';
   if (stopsGradient(graph, node)) return `None: ${graph.columns.nodes.operation[node]} passes on no gradient.`;
   if (graph.columns.nodes.reason[node]) return undefined; // the note says it
   if (graph.columns.slots.requires_grad[row] !== true) return "None: it does not require grad.";

@@ -1,6 +1,6 @@
 // One recorded backward pass, or one stage of an optimizer's step, as the panel reads it.
 
-import { WHOLE_LIMIT } from "../../base/vocabulary";
+import { FORWARD, WHOLE_LIMIT, type WhatKept } from "../../base/vocabulary";
 import { BACKWARD } from "./run";
 
 export interface Whole {
@@ -40,7 +40,30 @@ export function currentRecord(
 
 // At stages after the backward only parameters have gradients.
 export function isOfParameters(record: RecordedStep | undefined): boolean {
-  return record !== undefined && record.stage !== BACKWARD;
+  return record !== undefined && record.stage !== BACKWARD && halfOf(record.stage) === "gradient";
+}
+
+// What the numbers of a record are: of what flowed back, or of what flowed forward.
+export type Half = WhatKept;
+
+export function halfOf(stage: string | undefined): Half {
+  return stage === FORWARD ? "value" : "gradient";
+}
+
+// "Gradient, applied" or "Value", in titles.
+export function nounOf(stage: string | undefined): string {
+  if (halfOf(stage) === "value") return "Value";
+  return stage === undefined || stage === BACKWARD ? "Gradient" : `Gradient, ${stage}`;
+}
+
+// For a tensor without a number.
+export function noneWord(half: Half): string {
+  return half === "value" ? "not read" : "no gradient";
+}
+
+// A parameter's value is its weight.
+export function halfWord(half: Half, kind: string | undefined): string {
+  return half === "value" && kind === "parameter" ? "weight" : half;
 }
 
 // The approximate memory of a record, which limits how many are kept.

@@ -1,6 +1,6 @@
 // Runs, their tags, and the records of a tag in order.
 
-import { STAGES } from "../../base/vocabulary";
+import { FORWARD, STAGES } from "../../base/vocabulary";
 
 export const BACKWARD = STAGES[0]!;
 
@@ -12,6 +12,7 @@ export interface RecordRef {
   readonly hash: string;
   readonly objective: string;
   readonly hasGradients: boolean;
+  readonly hasValues: boolean; // of the forward before it: they are read at the stage "forward"
   readonly lossScale: number; // a GradScaler's factor on the loss, divided out of all numbers
   readonly skipped: boolean; // the scaler skipped the optimizer's step
   readonly everyNSteps: number; // 0: unknown
@@ -36,6 +37,21 @@ export interface Run {
   readonly warnings: readonly string[];
   readonly hidden?: readonly HiddenSession[];
   readonly tags: readonly Tag[];
+}
+
+// A step has one record for each backward pass; at later stages it has one in all.
+export function isOfPass(stage: string): boolean {
+  return stage === BACKWARD || stage === FORWARD;
+}
+
+const forwards = new WeakMap<RecordRef, RecordRef>();
+
+// The record of values beside a record of gradients; undefined: none was recorded.
+export function valuesBeside(ref: RecordRef): RecordRef | undefined {
+  if (!ref.hasValues) return undefined;
+  const known = forwards.get(ref) ?? { ...ref, stage: FORWARD };
+  forwards.set(ref, known);
+  return known;
 }
 
 // The record at a step, stage and pass, or else the nearest one. Of two equally near ones, the earlier.

@@ -1,6 +1,6 @@
 // The statistics that can be drawn, and how each is computed, summarized and compared.
 
-import { MEASURES, NONFINITE, type Measure } from "../../base/vocabulary";
+import { MEASURES, NONFINITE, type Measure, type WhatKept } from "../../base/vocabulary";
 
 export interface Statistic {
   readonly id: string;
@@ -13,6 +13,7 @@ export interface Statistic {
   readonly summary: "greatest" | "sum";
   // Negative numbers occur. On a logarithmic axis only magnitudes can be drawn.
   readonly signed: boolean;
+  readonly ofValues: boolean; // gradients do not have it
   readonly meaning: string;
 }
 
@@ -29,7 +30,7 @@ export const STATISTICS: readonly Statistic[] = [
   ...drawn.slice(counts),
 ];
 
-function statistic({ name, label, meaning, unit, isSigned }: Measure): Statistic {
+function statistic({ name, label, meaning, unit, isSigned, ofValues }: Measure): Statistic {
   const signed = isSigned === true;
   return {
     id: name,
@@ -38,6 +39,7 @@ function statistic({ name, label, meaning, unit, isSigned }: Measure): Statistic
     scale: unit === "share" ? "unit" : "log",
     summary: unit === "count" ? "sum" : "greatest",
     signed,
+    ofValues: ofValues === true,
     meaning: signed ? `${meaning}, colored by magnitude` : meaning,
   };
 }
@@ -55,6 +57,22 @@ export const DEFAULT_STATISTIC = STATISTICS[0]!;
 
 export function statisticOf(id: string): Statistic | undefined {
   return STATISTICS.find((statistic) => statistic.id === id);
+}
+
+const others = new Map<string, Statistic>();
+
+// The statistics that can be drawn of gradients or of values. `columns` are those of a record: it may have some that are
+// not listed here.
+export function statisticsFor(half: WhatKept, columns: readonly string[]): readonly Statistic[] {
+  const listed = STATISTICS.filter(({ ofValues }) => half === "value" || !ofValues);
+  return [...listed, ...columns.filter((name) => measureOf(name) === undefined).map(otherStatistic)];
+}
+
+// Nothing is known about it but its name.
+function otherStatistic(name: string): Statistic {
+  const known = others.get(name) ?? { ...statistic({ name, label: name, meaning: name, unit: "ratio", isSigned: true }), ofValues: false };
+  others.set(name, known);
+  return known;
 }
 
 // Least and greatest of some numbers.

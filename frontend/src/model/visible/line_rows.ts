@@ -1,11 +1,22 @@
-// Finds the rows of a record with the gradient that flows back along a line of the drawing.
+// Finds the rows of a record with the gradient that flows back along a line of the drawing, or with the value that flows forward.
 
 import { edgesOut, slotRowOf, type Graph } from "../recorded/graph";
 import { wordOf } from "../recorded/labels";
+import type { Half } from "../recorded/record";
 import { keepsElements } from "../tree/chains";
 import type { VisibleEdge } from "./collapse";
 
 type IsRead = (row: number) => boolean;
+
+// The tensors themselves, whose values flow forward along a line.
+export function slotsOf(graph: Graph, line: Pick<VisibleEdge, "edges">): readonly number[] {
+  return [...new Set(line.edges.filter((edge) => edge < graph.ownEdges).map((edge) => slotRowOf(graph, edge)))];
+}
+
+// The rows of either half.
+export function rowsOfHalf(graph: Graph, line: VisibleEdge, half: Half, isRead: IsRead): readonly number[] {
+  return half === "value" ? slotsOf(graph, line) : rowsOf(graph, line, isRead);
+}
 
 // If a line includes all uses of a tensor, the whole gradient flows along it.
 export function rowsOf(graph: Graph, line: VisibleEdge, isRead: IsRead): readonly number[] {

@@ -1,15 +1,17 @@
-// The card of a line: the gradient that flows back along it at the step.
+// The card of a line: the gradient that flows back along it at the step, and the value that flows forward.
 
 import type { JSX } from "preact";
 import { formatNumber, formatShape } from "../../base/format";
 import { isComplex } from "../../model/recorded/complex";
+import { whyNone } from "../../model/recorded/gradient_flow";
 import { edgesOut, slotRowOf, type Graph } from "../../model/recorded/graph";
-import { currentRecord, numberAt, scalarOf, type RecordedStep } from "../../model/recorded/record";
+import { halfOf, nounOf, numberAt, scalarOf, type RecordedStep } from "../../model/recorded/record";
 import { titleOf } from "../../model/recorded/titles";
 import { rowBehind } from "../../model/visible/line_rows";
 import { NodeLink } from "../controls/node_link";
 import { Section } from "../controls/section";
 import { Facts, type CardProps } from "./sections/card_parts";
+import { halvesOf, type Halves } from "./sections/halves_of";
 import { StatisticsTable, type There } from "./sections/statistics_table";
 
 const MOST = 50;
@@ -26,16 +28,18 @@ export function EdgeCard({ session, hierarchy, select, edges: drawn }: CardProps
         <p class="note">Only on the other side of the comparison.</p>
       </>
     );
-  const record = currentRecord(session.store.recorded.record.value, graph);
+  const halves = halvesOf(session.store, graph);
+  const half = session.store.shown.half.value;
+  const record = halves[half];
   const only = edges.length === 1 ? edges[0] : undefined;
-  if (only !== undefined) return <OneEdge session={session} graph={graph} record={record} edge={only} select={select} />;
+  if (only !== undefined) return <OneEdge session={session} graph={graph} halves={halves} edge={only} select={select} />;
   const statistic = session.store.shown.statistic.value;
   return (
     <>
       <h2>
         {edges.length} tensors <span class="kind">one line</span>
       </h2>
-      <Section title={`Gradient of each, ${statistic.label}`} id="edge-shares">
+      <Section title={`${nounOf(record?.stage)} of each, ${statistic.label}`} id="edge-shares">
         <table class="numbers">
           <tbody>
             {edges.slice(0, MOST).map((edge) => {
@@ -65,31 +69,34 @@ function thereOf({ store }: CardProps["session"], edge: number): There | undefin
   return { record: comparison.record, row: other === -1 ? -1 : rowAt(comparison.hierarchy.graph, other, comparison.record) };
 }
 
+// The row of its gradient, or that of the value.
 function rowAt(graph: Graph, edge: number, record: RecordedStep | undefined): number {
+  if (halfOf(record?.stage) === "value") return slotRowOf(graph, edge);
   return rowBehind(graph, edge, (row) => record?.present[row] === 1);
 }
 
 function OneEdge({
   session,
   graph,
-  record,
+  halves,
   edge,
   select,
 }: {
   readonly session: CardProps["session"];
   readonly graph: Graph;
-  readonly record: RecordedStep | undefined;
+  readonly halves: Halves;
   readonly edge: number;
   readonly select: (id: string) => void;
 }): JSX.Element {
   const [source, target, row, slot] = [
     graph.edgeSource[edge]!,
     graph.edgeTarget[edge]!,
-    rowAt(graph, edge, record),
+    rowAt(graph, edge, halves.gradient),
     slotRowOf(graph, edge),
   ];
   const users = edgesOut(graph, source).filter((other) => other < graph.ownEdges && slotRowOf(graph, other) === slot).length;
-  const element = scalarOf(record?.whole.get(row)?.gradient);
+  const element = scalarOf(halves.gradient?.whole.get(row)?.gradient);
+  const value = scalarOf(halves.value?.whole.get(slot)?.value);
   return (
     <>
       <h2>
@@ -100,6 +107,7 @@ function OneEdge({
           ["from", <NodeLink graph={graph} node={source} select={select} />],
           ["to", <NodeLink graph={graph} node={target} select={select} />],
           ["shape", formatShape(graph.columns.slots.shape[slot] ?? [])],
+          ...(value === undefined ? [] : [["value", formatNumber(value)] as const]),
           ...(element === undefined ? [] : [["gradient", formatNumber(element)] as const]),
         ]}
       />
@@ -109,10 +117,12 @@ function OneEdge({
           : "The whole gradient flows back along this line, because nothing else uses the tensor."}
       </p>
       <StatisticsTable
-        record={record}
-        row={row}
+        halves={halves}
+        half={session.store.shown.half.value}
+        rows={{ gradient: row, value: slot }}
+        kind={graph.columns.nodes.kind[source]}
         statistic={session.store.shown.statistic.value}
-        why={undefined}
+        why={{ gradient: undefined, value: whyNone(graph, source, slot, halves.value) }}
         there={thereOf(session, edge)}
         complex={isComplex(graph, slot)}
       />

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { formatNumber, plainNumber } from "../../base/format";
 import { relateNode } from "../../model/compare/comparison";
 import { kindLabel } from "../../model/recorded/labels";
+import { noneWord } from "../../model/recorded/record";
 import { titleOf } from "../../model/recorded/titles";
 import { swapSides } from "../../state/compare_actions";
 import { factsOf } from "./node_card";
@@ -36,7 +37,7 @@ export function GhostCard(props: CardProps & { readonly node: number }): JSX.Ele
       <Facts
         facts={[
           ...factsOf(graph, there, graph.slotOffset[there]!),
-          [`${store.shown.statistic.value.label} there`, Number.isNaN(value) ? "no gradient" : formatNumber(value)],
+          [`${store.shown.statistic.value.label} there`, Number.isNaN(value) ? noneWord(store.shown.half.value) : formatNumber(value)],
         ]}
       />
       <button type="button" class="link to-dashboard" data-testid="show-there" title="Swaps both sides of the comparison" onClick={show}>

@@ -4,13 +4,17 @@ import type { JSX } from "preact";
 import { formatAmount, formatCount, plainNumber } from "../../base/format";
 import { valueText } from "../../draw/graph/caption";
 import { relateGroup } from "../../model/compare/comparison";
+import { depthOfGroup } from "../../model/charts/depth";
 import { spokenIn } from "../../model/recorded/complex";
+import { noneWord, nounOf } from "../../model/recorded/record";
 import { calledAgain, type Hierarchy } from "../../model/tree/hierarchy";
 import { State, type StepValues } from "../../model/visible/values";
 import { toggleGroup } from "../../state/actions";
 import { ComparedFact } from "../controls/compared_number";
 import { Section } from "../controls/section";
 import { Facts, type CardProps } from "./sections/card_parts";
+import { DepthRatio } from "./sections/depth_ratio";
+import { halvesOf } from "./sections/halves_of";
 import { LoopProfile } from "./sections/loop_profile";
 import { Links } from "./sections/neighbors";
 
@@ -53,6 +57,14 @@ export function GroupCard({ session, drawing, hierarchy, select, ofViews, group 
       />
       {store.shown.values.value && <Summary store={store} values={store.shown.values.value} group={group} inside={inside} />}
       <LoopProfile session={session} drawing={drawing} hierarchy={hierarchy} select={select} group={group} />
+      <DepthRatio
+        drawing={drawing}
+        select={select}
+        halves={halvesOf(store, hierarchy.graph)}
+        id={id}
+        find={() => depthOfGroup(hierarchy, group)}
+        of={[hierarchy, group]}
+      />
       {outer && (
         <Section title="Inside of">
           <button type="button" class="link" onClick={() => select(outer.id)}>
@@ -80,20 +92,21 @@ function Summary({
   const statistic = spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph);
   const state = values.groups.state[group]! as State;
   const value = values.groups.value[group]!;
+  const half = store.shown.half.value;
   const count = (wanted: State): number => inside.filter((node) => values.nodes.state[node] === wanted).length;
   const how = statistic.summary === "sum" ? "sum inside" : statistic.signed ? "farthest from 0 inside" : "greatest inside";
   return (
-    <Section title={`Gradient at this step, ${statistic.label}`} id="summary">
+    <Section title={`${nounOf(store.recorded.record.value?.stage)} at this step, ${statistic.label}`} id="summary">
       <Facts
         facts={[
           [
             how,
             <span data-testid="summary-value" data-value={plainNumber(value)}>
-              {valueText(value, state) ?? "no gradient"}
+              {valueText(value, state) ?? noneWord(half)}
             </span>,
           ],
           ...comparedFacts(store, group),
-          ["with a gradient", formatCount(inside.length - count(State.none))],
+          [`with a ${half}`, formatCount(inside.length - count(State.none))],
           ["zero", formatCount(count(State.zero))],
           ["NaN or inf", <span class={count(State.nonfinite) > 0 ? "bad" : ""}>{formatCount(count(State.nonfinite))}</span>],
         ]}
@@ -102,12 +115,15 @@ function Summary({
   );
 }
 
-function comparedFacts({ compare }: CardProps["session"]["store"], group: number): readonly (readonly [string, JSX.Element | string])[] {
+function comparedFacts(
+  { compare, shown }: CardProps["session"]["store"],
+  group: number,
+): readonly (readonly [string, JSX.Element | string])[] {
   const comparison = compare.comparison.value;
   if (comparison === undefined) return [];
   const missing = comparison.joined.missing[group]!;
   return [
-    ["compared with", <ComparedFact related={relateGroup(comparison, group)} />],
+    ["compared with", <ComparedFact related={relateGroup(comparison, group)} half={shown.half.value} />],
     ...(missing === 0 ? [] : [["only there", formatCount(missing)] as const]),
   ];
 }

@@ -3,17 +3,20 @@
 import { useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { formatCount, shortenPaths } from "../../base/format";
+import { depthOfNode } from "../../model/charts/depth";
 import { isComplex, spoken } from "../../model/recorded/complex";
 import { isSeed, stopsGradient, whyNone } from "../../model/recorded/gradient_flow";
 import { edgesOut, type Graph } from "../../model/recorded/graph";
 import { hasShape, kindLabel, operationLabel, shapeTextOf } from "../../model/recorded/labels";
-import { currentRecord, numberAt, type RecordedStep } from "../../model/recorded/record";
+import { halfWord, numberAt, type RecordedStep } from "../../model/recorded/record";
 import { nameOfNode } from "../../model/recorded/titles";
 import { calledAgain } from "../../model/tree/hierarchy";
 import { usesOf } from "../../model/tree/placement";
 import { turnUses } from "../../state/uses";
 import { DashboardLink } from "../session/dashboard_link";
 import { Facts, type CardProps } from "./sections/card_parts";
+import { DepthRatio } from "./sections/depth_ratio";
+import { halvesOf } from "./sections/halves_of";
 import { History, useSeries } from "./sections/history";
 import { LoopProfile } from "./sections/loop_profile";
 import { Namesakes, Neighbors } from "./sections/neighbors";
@@ -24,54 +27,71 @@ import { WholeArrays } from "./sections/whole_arrays";
 
 export function NodeCard(props: CardProps & { readonly node: number }): JSX.Element {
   const { hierarchy, node, session } = props;
-  const { graph } = hierarchy;
+  const [{ graph }, { store }] = [hierarchy, session];
   const { columns } = graph;
   const [slot, setSlot] = useState(0);
   const slots = columns.nodes.slot_count[node]!;
   const row = graph.slotOffset[node]! + Math.min(slot, slots - 1);
-  const record = currentRecord(session.store.recorded.record.value, graph);
+  const [halves, half] = [halvesOf(store, graph), store.shown.half.value];
+  const record = halves[half];
   const series = useSeries(session, slots > 0 ? row : undefined);
-  const operation = columns.nodes.operation[node]!;
-  const title = nameOfNode(graph, node) || operationLabel(operation);
+  const recorded = store.place.tag.value?.records.some(({ hasValues }) => hasValues) === true;
+  const values = useSeries(session, slots > 0 && recorded ? row : undefined, "value");
+  const seriesOf = { gradient: series?.ok ? series.value : undefined, value: recorded && values?.ok ? values.value : undefined };
   return (
     <>
       <h2>
-        {title}
+        {nameOfNode(graph, node) || operationLabel(columns.nodes.operation[node]!)}
         <span class={`kind kind-${columns.nodes.kind[node]}`}>{kindLabel(columns.nodes.kind[node]!)}</span>
       </h2>
       <Marks graph={graph} node={node} row={row} />
       <Note graph={graph} node={node} />
       {slots > 1 && <SlotPicker graph={graph} node={node} slot={slot} choose={setSlot} />}
-      <Facts facts={[...factsOf(graph, node, row), ...aboutPart(graph, record, row), ...aboutRoot(record, columns.nodes.kind[node])]} />
+      <Facts
+        facts={[...factsOf(graph, node, row), ...aboutPart(graph, record, row), ...aboutRoot(halves.gradient, columns.nodes.kind[node])]}
+      />
       <DashboardLink store={session.store} graph={graph} node={node} />
       <Uses {...props} />
       {slots > 0 && (
         <>
           <WholeArrays
             client={session.client}
-            record={record}
-            series={series?.ok ? series.value : undefined}
+            halves={halves}
+            series={seriesOf}
             graph={graph}
             row={row}
+            word={halfWord("value", columns.nodes.kind[node])}
             seed={isSeed(graph, node)}
             theme={props.drawing.theme.value}
           />
           <StatisticsTable
-            record={record}
-            row={row}
-            statistic={session.store.shown.statistic.value}
-            why={whyNone(graph, node, row, record)}
+            halves={halves}
+            half={half}
+            rows={{ gradient: row, value: row }}
+            kind={columns.nodes.kind[node]}
+            statistic={store.shown.statistic.value}
+            why={{ gradient: whyNone(graph, node, row, halves.gradient), value: whyNone(graph, node, row, halves.value) }}
             there={thereOf(session, row)}
             complex={isComplex(graph, row)}
           />
           <Stages session={session} reply={series} complex={isComplex(graph, row)} />
-          <Shares {...props} row={row} record={record} edges={sharing(graph, node, row)} />
+          <Shares {...props} row={row} record={halves.gradient} edges={sharing(graph, node, row)} />
           <LoopProfile {...props} />
+          <DepthRatio
+            drawing={props.drawing}
+            select={props.select}
+            halves={halves}
+            id={columns.nodes.key[node]!}
+            find={() => depthOfNode(hierarchy, node, row - graph.slotOffset[node]!)}
+            of={[hierarchy, node, row]}
+          />
           <History
             session={session}
             drawing={props.drawing}
             ofViews={props.ofViews}
             reply={series}
+            values={seriesOf.value}
+            word={halfWord("value", columns.nodes.kind[node])}
             statistic={spoken(session.store.shown.statistic.value, isComplex(graph, row))}
           />
         </>

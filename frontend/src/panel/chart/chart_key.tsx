@@ -71,7 +71,7 @@ export function MarksKey({ lines, log }: { readonly lines: readonly ChartLine[];
     <p class="chart-marks" data-testid="chart-marks">
       {zeros.length > 0 && <span class="zeros">zero</span>}
       {nonfinite.length > 0 && <span class="nonfinite">NaN / inf</span>}
-      {gaps && <span>gap: no gradient</span>}
+      {gaps && <span>{gaps}</span>}
     </p>
   );
 }

@@ -9,13 +9,14 @@ import { HISTOGRAM_BINS } from "../../base/vocabulary";
 import { rampOf } from "../../draw/style/color_scale";
 import type { Theme } from "../../draw/style/theme";
 import { columnEdges, columnsOf, type HistogramColumns } from "../../model/charts/histogram_columns";
-import { BACKWARD, type RecordRef } from "../../model/recorded/run";
+import { BACKWARD, isOfPass, type RecordRef } from "../../model/recorded/run";
 import { Section } from "../controls/section";
 import { axisOf, drawStep, NO_DRAG } from "./chart_options";
 
 const HEIGHT_PX = 140;
 
 interface StripProps {
+  readonly id: string;
   readonly columns: HistogramColumns;
   readonly step: number | undefined;
   readonly theme: Theme;
@@ -23,22 +24,29 @@ interface StripProps {
 }
 
 export function HistogramStrip({
+  id = "histogram-strip",
+  title = "Elements by magnitude over steps",
   series,
   place,
   theme,
   goTo,
-}: Pick<StripProps, "theme" | "goTo"> & { readonly series: NodeSeries; readonly place: RecordRef | undefined }): JSX.Element | null {
+}: Pick<StripProps, "theme" | "goTo"> & {
+  readonly id?: string; // for tests
+  readonly title?: string;
+  readonly series: NodeSeries;
+  readonly place: RecordRef | undefined;
+}): JSX.Element | null {
   const [stage, pass] = [place?.stage ?? BACKWARD, place?.backwardPass ?? 0];
   const columns = useMemo(() => {
     const records = series.steps
       .map((_, i) => i)
-      .filter((i) => series.stages[i] === stage && (stage !== BACKWARD || series.backwardPasses[i] === pass));
+      .filter((i) => series.stages[i] === stage && (!isOfPass(stage) || series.backwardPasses[i] === pass));
     return columnsOf(series.histogram, HISTOGRAM_BINS, series.histogramLow, series.histogramWidth, records, series.steps);
   }, [series, stage, pass]);
   if (columns === undefined || columns.steps.length < 2) return null;
   return (
-    <Section title="Elements by magnitude over steps" id="histogram-strip-section">
-      <Strip columns={columns} step={place?.step} theme={theme} goTo={goTo} />
+    <Section title={title} id={`${id}-section`}>
+      <Strip id={id} columns={columns} step={place?.step} theme={theme} goTo={goTo} />
     </Section>
   );
 }
@@ -77,7 +85,7 @@ function Strip(props: StripProps): JSX.Element {
   return (
     <div
       class="chart"
-      data-testid="histogram-strip"
+      data-testid={props.id}
       data-steps={columns.steps.length}
       data-bins={columns.bins}
       data-low={columns.low}
@@ -85,7 +93,7 @@ function Strip(props: StripProps): JSX.Element {
       aria-label={`Elements by magnitude at ${columns.steps.length} steps, from ${formatNumber(2 ** columns.low)} to ${formatNumber(2 ** (columns.low + columns.width * columns.bins))}`}
     >
       <div ref={place} />
-      <p class="faint chart-key" data-testid="histogram-strip-pointed">
+      <p class="faint chart-key" data-testid={`${props.id}-pointed`}>
         {pointed === undefined ? "Point at a column to see its numbers." : sentence(columns, pointed)}
       </p>
     </div>

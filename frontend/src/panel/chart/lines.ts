@@ -1,9 +1,9 @@
 // The lines that can be drawn over the steps of one row: its gradient at each stage, the weight and
-// update of a parameter, and several of these together.
+// update of a parameter, its value, and several of these together.
 
 import type { NodeSeries } from "../../api/parse";
-import { OF_PARAMETERS } from "../../base/vocabulary";
-import { BACKWARD } from "../../model/recorded/run";
+import { FORWARD, OF_PARAMETERS } from "../../base/vocabulary";
+import { isOfPass } from "../../model/recorded/run";
 import { measureOf, type Statistic } from "../../model/recorded/statistics";
 
 export interface Line {
@@ -47,7 +47,7 @@ export function linesOf(series: NodeSeries, statistic: Statistic): readonly Line
 }
 
 // Each line alone, the gradient at all stages, and the norms of gradient, weight and update.
-export function bundlesOf(series: NodeSeries, statistic: Statistic): readonly Bundle[] {
+export function bundlesOf(series: NodeSeries, statistic: Statistic, values?: NodeSeries, word = "value"): readonly Bundle[] {
   const lines = linesOf(series, statistic);
   const gradients = lines.filter(({ id, stage }) => id === stage);
   const weights = lines.filter(({ id, stage }) => id !== stage);
@@ -63,15 +63,7 @@ export function bundlesOf(series: NodeSeries, statistic: Statistic): readonly Bu
     });
   }
   if (last !== undefined && weights.length > 0) {
-    const norm: Line = {
-      ...last,
-      id: "gradient_norm",
-      option: "gradient norm",
-      columns: ["l2_norm"],
-      canBeLog: true,
-      startsLog: true,
-      signed: false,
-    };
+    const norm: Line = { ...last, id: "gradient_norm", option: "gradient norm", ...NORM };
     bundles.push({
       ...norm,
       id: "norms",
@@ -81,8 +73,21 @@ export function bundlesOf(series: NodeSeries, statistic: Statistic): readonly Bu
       lines: [norm, ...weights],
     });
   }
-  return bundles;
+  if (values === undefined) return bundles;
+  const line: Line = { ...gradientLine(FORWARD, statistic, true), option: word, title: `${statistic.label} of the ${word}`, where: "" };
+  if (last === undefined) return [...bundles, { ...line, lines: [line] }];
+  const [value, gradient] = [line, last].map((one): Line => ({ ...one, option: `${one === line ? word : "gradient"} norm`, ...NORM }));
+  const both = {
+    ...value!,
+    id: "both",
+    option: `${word} and gradient`,
+    title: `L2 norms of ${word} and gradient`,
+    lines: [value!, gradient!],
+  };
+  return [...bundles, { ...line, lines: [line] }, both];
 }
+
+const NORM = { columns: ["l2_norm"], canBeLog: true, startsLog: true, signed: false };
 
 function gradientLine(stage: string, statistic: Statistic, several: boolean): Line {
   // A share is between 0 and 1, and is often exactly one of these.
@@ -107,11 +112,11 @@ export interface Points {
   readonly nonfinite: ReadonlyMap<number, number>;
 }
 
-// One point for each step. At later stages a step has one record. At the stage backward it has one for each pass.
+// One point for each step. At later stages a step has one record. At the stages backward and forward it has one for each pass.
 export function pointsOf(series: NodeSeries, line: Pick<Line, "stage" | "columns">, backwardPass: number): Points {
   const chosen = series.steps
     .map((_, i) => i)
-    .filter((i) => series.stages[i] === line.stage && (line.stage !== BACKWARD || series.backwardPasses[i] === backwardPass));
+    .filter((i) => series.stages[i] === line.stage && (!isOfPass(line.stage) || series.backwardPasses[i] === backwardPass));
   const ofWeights = OF_PARAMETERS.some((name) => line.columns.includes(name));
   const nonfinite = ofWeights
     ? []

@@ -7,11 +7,11 @@ export function isPinned(charting: Charting, pin: string): boolean {
   return charting.chosen.pins.value.includes(pin);
 }
 
-// The tensors that are drawn: the pinned ones, or the selection if there are none.
+// The tensors that are drawn: the pinned ones, or the selection if nothing is chosen.
 export function chartedPins({ chosen, store: { recorded, shown } }: Charting): readonly string[] {
   const pins = chosen.pins.value;
   const [hierarchy, selected] = [recorded.hierarchy.value, shown.selected.value];
-  if (pins.length > 0 || hierarchy === undefined || selected === undefined) return pins;
+  if (pins.length > 0 || chosen.quantities.value.length > 0 || hierarchy === undefined || selected === undefined) return pins;
   return pinsOf(hierarchy, selected).slice(0, MOST_PINS);
 }
 

@@ -1,9 +1,11 @@
-// The lines of the view of charts. Each tensor has a color and each run a dash; with only one tensor, each run has a color.
+// The lines of the view of charts. Each tensor or quantity has a color and each run a dash; with only one of them, each
+// run has a color.
 
-import { OF_PARAMETERS, STAGES } from "../../base/vocabulary";
+import { FORWARD, OF_PARAMETERS, STAGES } from "../../base/vocabulary";
 import type { ChartLine } from "../../draw/charts/chart_line";
 import { lineColor, lineDash } from "../../draw/style/line_colors";
 import type { Theme } from "../../draw/style/theme";
+import { valueScale } from "../../model/flow/scalar_line";
 import { spokenIn } from "../../model/recorded/complex";
 import { BACKWARD } from "../../model/recorded/run";
 import { measureOf } from "../../model/recorded/statistics";
@@ -13,16 +15,23 @@ import { nameOfPin } from "../chart/pin_names";
 import type { SavedChart } from "../picture/save_chart";
 import { chartedPins } from "./charts_actions";
 import { drawnRuns, seriesKey, type FetchedCharts } from "./charts_data";
+import { quantityIn, type LinePoints } from "./quantity_lines";
 
-export interface OverlaidLine extends ChartLine {
-  readonly pin: string;
+// A tensor, or a number of the step.
+export interface Entry {
+  readonly id: string; // of a tensor its pin; a quantity's cannot be one
+  readonly pin: string | undefined;
+  readonly quantity: string | undefined;
+}
+
+export interface OverlaidLine extends ChartLine, LinePoints {
+  readonly entry: string;
   readonly run: string;
-  readonly problem: string | undefined; // why there is no such line
 }
 
 export interface Overlaid {
   readonly lines: readonly OverlaidLine[];
-  readonly pins: readonly string[];
+  readonly entries: readonly Entry[];
   readonly runs: readonly string[];
   readonly of: string;
   readonly canBeLog: boolean;
@@ -30,46 +39,73 @@ export interface Overlaid {
   readonly axis: string;
 }
 
+export function entriesOf(charting: FetchedCharts): readonly Entry[] {
+  return [
+    ...chartedPins(charting).map((pin) => ({ id: pin, pin, quantity: undefined })),
+    ...charting.chosen.quantities.value.map((quantity) => ({ id: `\n${quantity}`, pin: undefined, quantity })),
+  ];
+}
+
 export function drawnLines(charting: FetchedCharts, theme: Theme): Overlaid {
   const { store, chosen } = charting;
-  const series = charting.series.value;
-  const [pins, runs, tag, statistic] = [
-    chartedPins(charting),
-    drawnRuns(charting),
-    store.place.tag.value?.tag ?? "",
-    spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph),
-  ];
-  const options = optionsFor(store);
-  const of = (options.find(({ id }) => id === chosen.of.value) ??
-    options.find(({ id }) => id === store.place.ref.value?.stage) ??
-    options[0])!.id;
-  const weights = !STAGES.includes(of);
-  const line = { stage: weights ? "applied" : of, columns: weights ? [of] : statistic.columns };
-  const pass = of === store.place.ref.value?.stage ? store.place.ref.value.backwardPass : 0;
-  const lines = pins.flatMap((pin, p) =>
+  const [entries, runs, of] = [entriesOf(charting), drawnRuns(charting), ofShown(charting)];
+  const statistic = spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph);
+  const lines = entries.flatMap((entry, e) =>
     runs.flatMap((run, r): OverlaidLine[] => {
-      const reply = series.get(seriesKey(run, tag, pin));
-      if (reply === undefined) return [];
-      const look = pins.length > 1 ? { color: lineColor(p, theme), dash: lineDash(r) } : { color: lineColor(r, theme), dash: [] };
-      const points = reply.ok ? pointsOf(reply.value, line, pass) : { steps: [], values: [], nonfinite: new Map<number, number>() };
-      return [{ id: `${run}\n${pin}`, label: pin, pin, run, problem: reply.ok ? undefined : reply.error, ...look, ...points }];
+      const found = entry.quantity === undefined ? tensorIn(charting, entry.id, run, of) : quantityIn(charting, entry.quantity, run);
+      const look = entries.length > 1 ? { color: lineColor(e, theme), dash: lineDash(r) } : { color: lineColor(r, theme), dash: [] };
+      return found === undefined
+        ? []
+        : [{ id: `${run}\n${entry.id}`, label: entry.quantity ?? entry.id, entry: entry.id, run, ...look, ...found }];
     }),
   );
-  const canBeLog = weights || statistic.scale === "log";
-  const starts = weights || (!statistic.signed && statistic.summary === "greatest");
+  const weights = isOfWeights(of);
+  const tensors = entries.some(({ pin }) => pin !== undefined);
+  const canBeLog = !tensors || weights || statistic.scale === "log";
+  const starts = tensors ? weights || (!statistic.signed && statistic.summary === "greatest") : startsLog(lines);
   const log = canBeLog && (chosen.log.value ?? starts) && lines.some(({ values }) => values.some((value) => value !== null && value !== 0));
-  return { lines, pins, runs, of, canBeLog, log, axis: log && !weights && statistic.signed ? `|${statistic.label}|` : "" };
+  return { lines, entries, runs, of, canBeLog, log, axis: tensors && log && !weights && statistic.signed ? `|${statistic.label}|` : "" };
+}
+
+function tensorIn({ store, series }: FetchedCharts, pin: string, run: string, of: string): LinePoints | undefined {
+  const [half, ref] = [store.place.half.value, store.place.ref.value];
+  const reply = series.value.get(seriesKey(run, store.place.tag.value?.tag ?? "", pin, half));
+  if (reply === undefined) return undefined;
+  if (!reply.ok) return { steps: [], values: [], nonfinite: new Map(), problem: reply.error };
+  const line = isOfWeights(of) ? { stage: "applied", columns: [of] } : { stage: of, columns: store.shown.statistic.value.columns };
+  const pass = ref !== undefined && (of === FORWARD || of === ref.stage) ? ref.backwardPass : 0;
+  return { ...pointsOf(reply.value, line, pass), problem: undefined, ...(half === "value" ? { gap: "not read" } : {}) };
+}
+
+// Many of them are positive, and of very different size.
+function startsLog(lines: readonly OverlaidLine[]): boolean {
+  return valueScale(lines.flatMap(({ values }) => values.filter((value) => value !== null)))?.log ?? false;
+}
+
+function isOfWeights(of: string): boolean {
+  return OF_PARAMETERS.includes(of);
+}
+
+function ofShown({ store, chosen }: FetchedCharts): string {
+  const options = optionsFor(store);
+  return (options.find(({ id }) => id === chosen.of.value) ?? options.find(({ id }) => id === store.place.ref.value?.stage) ?? options[0])!
+    .id;
+}
+
+export function nameOfEntry(store: Store, { pin, quantity }: Entry): string {
+  return pin === undefined ? (quantity ?? "") : nameOfPin(store, pin);
 }
 
 // The lines in the form in which they are saved: their names include the run, if there are several.
-export function savedLines({ store, chosen }: FetchedCharts, { lines, runs, of, log, axis }: Overlaid): SavedChart {
-  const nameOf = ({ pin, run }: OverlaidLine): string => `${nameOfPin(store, pin)}${runs.length > 1 ? ` (${run || "."})` : ""}`;
-  const option = optionsFor(store).find(({ id }) => id === of)?.text ?? of;
-  const number = STAGES.includes(of)
-    ? `: ${axis || spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph).label}`
-    : "";
+export function savedLines({ store, chosen }: FetchedCharts, { lines, entries, runs, of, log, axis }: Overlaid): SavedChart {
+  const names = new Map(entries.map((entry) => [entry.id, nameOfEntry(store, entry)]));
+  const nameOf = ({ entry, run }: OverlaidLine): string => `${names.get(entry)}${runs.length > 1 ? ` (${run || "."})` : ""}`;
+  const tensors = entries.some(({ pin }) => pin !== undefined);
+  const option = tensors ? (optionsFor(store).find(({ id }) => id === of)?.text ?? of) : "numbers of the step";
+  const number =
+    tensors && !isOfWeights(of) ? `: ${axis || spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph).label}` : "";
   return {
-    name: of,
+    name: tensors ? of : "step",
     title: `${option[0]!.toUpperCase()}${option.slice(1)}${number}${log ? " (log)" : ""}`,
     log,
     lines: lines.map((line) => ({ ...line, label: nameOf(line) })),
@@ -79,8 +115,9 @@ export function savedLines({ store, chosen }: FetchedCharts, { lines, runs, of, 
   };
 }
 
-// The lines that the records of the tag have: gradients at the stages that occur, and weight and update of parameters.
+// The lines that the records of the tag have: values, or gradients at the stages that occur, and weight and update of parameters.
 export function optionsFor(store: Store): readonly { readonly id: string; readonly text: string }[] {
+  if (store.place.half.value === "value") return [{ id: FORWARD, text: "value" }];
   const found = new Set((store.place.tag.value?.records ?? []).map(({ stage }) => stage));
   const stages = STAGES.filter((stage) => found.has(stage));
   return [

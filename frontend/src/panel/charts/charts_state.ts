@@ -7,6 +7,7 @@ import type { Store } from "../../state/store";
 
 export interface ChartsState {
   readonly pins: Signal<readonly string[]>; // keys of rows: "<key of the node>:<output>"
+  readonly quantities: Signal<readonly string[]>; // names of numbers of the step
   readonly runs: Signal<readonly string[]>; // besides the shown one
   readonly of: Signal<string | undefined>; // a stage, or a statistic of parameters; undefined: the shown stage
   readonly log: Signal<boolean | undefined>; // undefined: the default of the statistic
@@ -22,6 +23,7 @@ export interface Charting {
 // The choice in the form of a link.
 export interface Charted {
   readonly pins: readonly string[];
+  readonly quantities: readonly string[];
   readonly runs: readonly string[];
   readonly of: string | undefined;
   readonly log: boolean | undefined;
@@ -34,6 +36,7 @@ export const MOST_RUNS = 8;
 export function createCharts(): ChartsState {
   return {
     pins: signal<readonly string[]>([]),
+    quantities: signal<readonly string[]>([]),
     runs: signal<readonly string[]>([]),
     of: signal<string | undefined>(undefined),
     log: signal<boolean | undefined>(undefined),
@@ -50,16 +53,17 @@ export function pinsOf({ graph, groupOf, groups, itemGroup }: Hierarchy, id: str
   return key.flatMap((one, node) => (kind[node] === "parameter" && inside(itemGroup[node]!) ? [`${one}:0`] : []));
 }
 
-export function applyCharted(charts: ChartsState, { pins, runs, of, log, smoothing }: Charted): void {
+export function applyCharted(charts: ChartsState, { pins, quantities, runs, of, log, smoothing }: Charted): void {
   if (charts.pins.peek().join("\n") !== pins.join("\n")) charts.pins.value = pins.slice(0, MOST_PINS);
+  if (charts.quantities.peek().join("\n") !== quantities.join("\n")) charts.quantities.value = quantities.slice(0, MOST_PINS);
   if (charts.runs.peek().join("\n") !== runs.join("\n")) charts.runs.value = runs.slice(0, MOST_RUNS);
   charts.of.value = of;
   charts.log.value = log;
   charts.smoothing.value = smoothing;
 }
 
-export function chartedOf({ pins, runs, of, log, smoothing }: ChartsState): Charted {
-  return { pins: pins.value, runs: runs.value, of: of.value, log: log.value, smoothing: smoothing.value };
+export function chartedOf({ pins, quantities, runs, of, log, smoothing }: ChartsState): Charted {
+  return { pins: pins.value, quantities: quantities.value, runs: runs.value, of: of.value, log: log.value, smoothing: smoothing.value };
 }
 
 export function readCharted(values: ReadonlyMap<string, string>): Charted {
@@ -68,6 +72,7 @@ export function readCharted(values: ReadonlyMap<string, string>): Charted {
   const smoothing = Number(values.get("chart.smooth"));
   return {
     pins: list("chart.pins"),
+    quantities: list("chart.step"),
     runs: list("chart.runs"),
     of: values.get("chart.of"),
     log: log === undefined ? undefined : log === "1",
@@ -75,9 +80,10 @@ export function readCharted(values: ReadonlyMap<string, string>): Charted {
   };
 }
 
-export function chartedEntries({ pins, runs, of, log, smoothing }: Charted): readonly LinkEntry[] {
+export function chartedEntries({ pins, quantities, runs, of, log, smoothing }: Charted): readonly LinkEntry[] {
   return [
     ["chart.pins", listed(pins)],
+    ["chart.step", listed(quantities)],
     ["chart.runs", listed(runs)],
     ["chart.of", of],
     ["chart.log", log === undefined ? undefined : Number(log)],

@@ -7,12 +7,14 @@ import { Chart } from "../chart/chart";
 import { MarksKey } from "../chart/chart_key";
 import { SaveChart } from "../picture/save_chart";
 import type { Drawing } from "../session/drawing";
+import { DirectionSwitch, NoValues } from "../view/halves";
 import { STEP_KEYS, type Around, type Shown, type View } from "../view/view";
 import { chartedPins, pin, toggleRun } from "./charts_actions";
 import { fetchCharts, hasTag, type FetchedCharts } from "./charts_data";
 import { drawnLines, optionsFor, savedLines, type Overlaid } from "./charts_lines";
 import { applyCharted, chartedEntries, chartedOf, createCharts, pinsOf, readCharted } from "./charts_state";
 import { LinesKey } from "./lines_key";
+import { QuantityPicker } from "./quantity_picker";
 import { PinAllButton, PinButton } from "./pin_button";
 
 export const chartsView: View = {
@@ -25,12 +27,14 @@ export const chartsView: View = {
     keys: STEP_KEYS,
     meanings: [
       ["charts", "chosen tensors in one chart, over all steps; “Find” adds a node, or all parameters of a module"],
+      ["forward, backward", "their values, or their gradients"],
+      ["of the step", "numbers of each step as a whole: its loss, the norm of all gradients, learning rates, and what the script noted"],
       ["color, dash", "each tensor has a color and each run a dash; with one tensor, each run has a color"],
       ["numbers", "at the step under the pointer, else at the chosen step; a click goes to a step"],
       ["orange", "the chosen step"],
       [
         "marks",
-        "a mark on the lower line of a log scale is a gradient of exactly zero; a magenta mark at the top is NaN or infinity. A gap in a line means no gradient",
+        "a mark on the lower line of a log scale is exactly zero; a magenta mark at the top is NaN or infinity. A gap in a line means no number",
       ],
       ["smoothing", "as in TensorBoard's Time Series, off at first; the raw lines stay below, and all numbers are raw"],
     ],
@@ -42,6 +46,7 @@ function showCharts({ store, client, drawing, isShown, show }: Around): Shown {
   const chosen = createCharts();
   const charting = fetchCharts({ store, chosen }, client, isShown);
   return {
+    Choices: () => <DirectionSwitch store={store} />,
     Body: () => <ChartsBody drawing={drawing} charting={charting} />,
     Saved: () => <SavedCharts drawing={drawing} charting={charting} />,
     inCard: {
@@ -69,16 +74,23 @@ function ChartsBody({ drawing, charting }: ChartsProps): JSX.Element {
   const overlaid = drawnLines(charting, drawing.theme.value);
   const step = store.place.ref.value?.step;
   const { lines, log, axis } = overlaid;
-  if (overlaid.pins.length === 0) return <NothingPinned />;
+  if (overlaid.entries.length === 0) return <NothingPinned charting={charting} />;
   return (
-    <div class="charts" data-testid="charts" data-pins={overlaid.pins.join("\n")} data-runs={overlaid.runs.join("\n")}>
+    <div
+      class="charts"
+      data-testid="charts"
+      data-pins={overlaid.entries.flatMap(({ pin: one }) => one ?? []).join("\n")}
+      data-runs={overlaid.runs.join("\n")}
+    >
       <div class="charts-key">
+        <NoValues store={store} />
         <p class="faint" data-testid="charts-at">
           step {pointed ?? step}
           {pointed === undefined || pointed === step ? "" : " (pointed at)"}
         </p>
         <LinesKey charting={charting} overlaid={overlaid} at={pointed ?? step} />
         <MarksKey lines={lines} log={log} />
+        <QuantityPicker charting={charting} />
         <Runs charting={charting} />
       </div>
       <div class="charts-plot">
@@ -110,7 +122,7 @@ function SavedCharts({ drawing, charting }: ChartsProps): JSX.Element | null {
   );
 }
 
-function NothingPinned(): JSX.Element {
+function NothingPinned({ charting }: { readonly charting: FetchedCharts }): JSX.Element {
   return (
     <div class="message" data-testid="nothing-pinned">
       <h1>Nothing is charted yet</h1>
@@ -118,6 +130,7 @@ function NothingPinned(): JSX.Element {
         Select a node in the graph, or find it above, to see it here. A module shows its parameters. “Add to charts” on cards draws several
         tensors in one chart.
       </p>
+      <QuantityPicker charting={charting} />
     </div>
   );
 }
@@ -152,7 +165,7 @@ function Runs({ charting }: { readonly charting: FetchedCharts }): JSX.Element |
 
 function Controls({
   charting,
-  overlaid: { of, canBeLog, log },
+  overlaid: { of, entries, canBeLog, log },
 }: {
   readonly charting: FetchedCharts;
   readonly overlaid: Overlaid;
@@ -160,16 +173,18 @@ function Controls({
   const { smoothing, log: chosenLog, of: chosenOf } = charting.chosen;
   return (
     <div class="charts-controls">
-      <label class="choice">
-        <span>Of</span>
-        <select data-testid="charts-of" value={of} onChange={(event) => (chosenOf.value = event.currentTarget.value)}>
-          {optionsFor(charting.store).map(({ id, text }) => (
-            <option key={id} value={id}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
+      {entries.some(({ pin: one }) => one !== undefined) && (
+        <label class="choice">
+          <span>Of</span>
+          <select data-testid="charts-of" value={of} onChange={(event) => (chosenOf.value = event.currentTarget.value)}>
+            {optionsFor(charting.store).map(({ id, text }) => (
+              <option key={id} value={id}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
       {canBeLog && (
         <label class="check">
           <input

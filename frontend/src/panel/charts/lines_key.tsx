@@ -3,15 +3,15 @@
 import type { JSX } from "preact";
 import { isAllZero, plainValue, valueIn } from "../chart/chart";
 import { Spelt, Swatch } from "../chart/chart_key";
-import { nameOfPin } from "../chart/pin_names";
 import { CloseIcon, IconButton } from "../controls/icons";
 import { removeCharted } from "./charts_actions";
 import type { FetchedCharts } from "./charts_data";
-import type { Overlaid } from "./charts_lines";
+import { nameOfEntry, type Overlaid } from "./charts_lines";
+import { removeQuantity } from "./quantity_lines";
 
 export function LinesKey({
   charting,
-  overlaid: { lines, pins, runs, log },
+  overlaid: { lines, entries, runs, log },
   at,
 }: {
   readonly charting: FetchedCharts;
@@ -21,26 +21,32 @@ export function LinesKey({
   const several = runs.length > 1;
   return (
     <ul data-testid="charts-lines">
-      {pins.map((pin) => (
-        <li key={pin} data-pin={pin}>
+      {entries.map((entry) => (
+        <li key={entry.id} data-pin={entry.pin} data-quantity={entry.quantity}>
           <div class="charts-pin">
-            {!several && lines.filter((line) => line.pin === pin).map((line) => <Swatch key={line.id} line={line} />)}
-            <span class="charts-name" title={pin}>
-              {nameOfPin(charting.store, pin)}
+            {!several && lines.filter((line) => line.entry === entry.id).map((line) => <Swatch key={line.id} line={line} />)}
+            <span class="charts-name" title={entry.pin ?? `${entry.quantity}, a number of the step as a whole`}>
+              {nameOfEntry(charting.store, entry)}
             </span>
-            {!several && <Value pin={pin} lines={lines} at={at} />}
-            <IconButton id="unpin" label="Remove" onClick={() => removeCharted(charting, pin)}>
+            {!several && <Value entry={entry.id} lines={lines} at={at} />}
+            <IconButton
+              id="unpin"
+              label="Remove"
+              onClick={() =>
+                entry.pin === undefined ? removeQuantity(charting, entry.quantity ?? "") : removeCharted(charting, entry.pin)
+              }
+            >
               <CloseIcon />
             </IconButton>
           </div>
-          {log && lines.some((line) => line.pin === pin && isAllZero(line)) && (
+          {log && lines.some((line) => line.entry === entry.id && isAllZero(line)) && (
             <p class="faint" data-testid="all-zero">
               All 0.
             </p>
           )}
           {several &&
             lines
-              .filter((line) => line.pin === pin)
+              .filter((line) => line.entry === entry.id)
               .map((line) => (
                 <div key={line.id} class="charts-run" data-line={line.id} data-value={plainValue(valueIn(line, at))}>
                   <Swatch line={line} />
@@ -61,15 +67,15 @@ export function LinesKey({
 }
 
 function Value({
-  pin,
+  entry,
   lines,
   at,
 }: {
-  readonly pin: string;
+  readonly entry: string;
   readonly lines: Overlaid["lines"];
   readonly at: number | undefined;
 }): JSX.Element {
-  const line = lines.find((one) => one.pin === pin);
+  const line = lines.find((one) => one.entry === entry);
   if (line === undefined) return <span class="faint">…</span>;
   if (line.problem !== undefined)
     return (

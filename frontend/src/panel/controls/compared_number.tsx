@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { formatNumber, plainNumber } from "../../base/format";
 import { ratioText } from "../../draw/compare/ratio_scale";
 import { Relation, relate, type Related } from "../../model/compare/comparison";
+import { noneWord, type Half } from "../../model/recorded/record";
 import { State } from "../../model/visible/values";
 
 // A number of a table; undefined if there is none.
@@ -25,13 +26,13 @@ export function plainRatio({ relation, log2 }: Related): string {
 }
 
 // "0.0456, ×2.7": the number there, and here ÷ there.
-export function ComparedFact({ related }: { readonly related: Related }): JSX.Element {
+export function ComparedFact({ related, half }: { readonly related: Related; readonly half: Half }): JSX.Element {
   const ratio = ratioText(related);
   const there = Number.isNaN(related.there) ? "" : `${formatNumber(related.there)}, `;
   return (
     <span data-testid="compared" data-there={plainNumber(related.there)} data-ratio={plainRatio(related)}>
       {there}
-      {ratio ?? "no gradient"}
+      {ratio ?? noneWord(half)}
     </span>
   );
 }

@@ -168,7 +168,7 @@ export function HiddenSessions({ store }: { readonly store: Store }): JSX.Elemen
 
 export function NoGradients({ store }: { readonly store: Store }): JSX.Element | null {
   const record = store.recorded.record.value;
-  if (record === undefined || record.hasGradients) return null;
+  if (record === undefined || record.hasGradients || store.shown.half.value === "value") return null;
   return (
     <div class="banner" data-testid="no-gradients">
       No backward has run over this graph yet. Only the structure is shown, without gradients.

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
+import { noneWord, type Half } from "../../model/recorded/record";
 import type { ColorScale } from "../../draw/style/color_scale";
 import type { Theme } from "../../draw/style/theme";
 
@@ -12,6 +13,7 @@ export function Chip({
   border,
   children,
   hatched = false,
+  dotted = false,
   dashed = false,
   lean = 1,
   framed = false,
@@ -20,16 +22,18 @@ export function Chip({
   readonly border: string;
   readonly children: string;
   readonly hatched?: boolean;
+  readonly dotted?: boolean;
   readonly dashed?: boolean;
   readonly lean?: 1 | -1;
   readonly framed?: boolean;
 }): JSX.Element {
   const hatch = `repeating-linear-gradient(${90 + 45 * lean}deg, ${color} 0 3px, ${border} 3px 4px)`;
+  const dots = `radial-gradient(${border} 0.9px, ${color} 1.1px) 0 0 / 4px 4px`;
   return (
     <span class="chip">
       <i
         style={{
-          background: hatched ? hatch : color,
+          background: hatched ? hatch : dotted ? dots : color,
           borderColor: border,
           borderStyle: dashed ? "dashed" : "solid",
           borderWidth: framed ? "3px" : undefined,
@@ -41,7 +45,17 @@ export function Chip({
 }
 
 // What has a color of its own beside the scale. In a comparison, what has no ratio.
-export function BesideScale({ theme, compared = false }: { readonly theme: Theme; readonly compared?: boolean }): JSX.Element {
+export function BesideScale({
+  theme,
+  compared = false,
+  half = "gradient",
+  dotted = false,
+}: {
+  readonly theme: Theme;
+  readonly compared?: boolean;
+  readonly half?: Half;
+  readonly dotted?: boolean; // what has no number is drawn with dots
+}): JSX.Element {
   return (
     <>
       {!compared && (
@@ -49,8 +63,8 @@ export function BesideScale({ theme, compared = false }: { readonly theme: Theme
           zero
         </Chip>
       )}
-      <Chip color={theme.none} border={theme.noneLine} hatched>
-        {compared ? "no ratio" : "no gradient"}
+      <Chip color={theme.none} border={theme.noneLine} hatched={!dotted} dotted={dotted}>
+        {compared ? "no ratio" : noneWord(half)}
       </Chip>
       <Chip color={theme.nonfinite} border={theme.nonfinite}>
         NaN / inf

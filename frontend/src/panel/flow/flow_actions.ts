@@ -11,7 +11,7 @@ export interface FlowState {
   readonly store: Store;
   readonly open: Signal<ReadonlySet<string> | undefined>; // ids of groups whose rows are shown; undefined: not chosen yet
   readonly window: Signal<FlowWindow>; // the part that is in sight
-  readonly scalarTag: Signal<string | undefined>; // tag of the line above it; undefined: the loss, if one is found
+  readonly scalarTag: Signal<string | undefined>; // the line above it: a scalar's tag, or a quantity; undefined: the loss, if one is found
 }
 
 export function createFlowState(store: Store): FlowState {

@@ -12,7 +12,7 @@ import type { ColorScale } from "../../draw/style/color_scale";
 import type { Flow } from "../../model/flow/flow";
 import { entityOf, listRows, rowShowing, type FlowRow } from "../../model/flow/flow_rows";
 import { columnAxis, rowAxis, type Axis } from "../../model/flow/flow_window";
-import { lossTag, valueScale, type ScalarSeries } from "../../model/flow/scalar_line";
+import { atPass, LOSS, lossTag, valueScale, type Quantities, type Quantity, type ScalarSeries } from "../../model/flow/scalar_line";
 import { positionOf } from "../../model/recorded/step_axis";
 import type { Store } from "../../state/store";
 import type { Around } from "../view/view";
@@ -36,7 +36,8 @@ export interface Cursor {
 // The line above the map.
 export interface Scalar {
   readonly tags: Signal<readonly string[]>; // scalars of the run
-  readonly tag: ReadonlySignal<string>; // of the line; "": none
+  readonly quantities: Signal<Quantities>; // numbers of the step that the tag of the graph has
+  readonly chosen: ReadonlySignal<string>; // a scalar's tag, or a quantity (ofStep); "": no line
   readonly line: ReadonlySignal<ScalarLine | undefined>;
 }
 
@@ -99,7 +100,7 @@ export function createFlowing(around: Around): Flowing {
         store.place.ref.value === undefined || steps.value.length === 0 ? undefined : positionOf(steps.value, store.place.ref.value.step),
       ),
     },
-    sight: computed(() => sightOf(state, size.value, steps.value.length, rows.value.length, scalar.tag.value !== "")),
+    sight: computed(() => sightOf(state, size.value, steps.value.length, rows.value.length, scalar.chosen.value !== "")),
     palette: computed(() => (compared.value === undefined ? paletteOf : ratioPaletteOf)(drawing.theme.value)),
     cells: computed(() => {
       const [shown, colors] = [flow.value, codes.value];
@@ -119,14 +120,24 @@ function createScalar(
   disposer: Disposer,
 ): Scalar {
   const tags = signal<readonly string[]>([]);
-  const series = signal<ScalarSeries | undefined>(undefined);
-  const tag = computed(() => {
-    const chosen = scalarTag.value;
-    return chosen !== undefined && (chosen === "" || tags.value.includes(chosen)) ? chosen : (lossTag(tags.value) ?? "");
+  const quantities = signal<Quantities>(new Map());
+  const logged = signal<ScalarSeries | undefined>(undefined);
+  const chosen = computed(() => {
+    const wanted = scalarTag.value;
+    const known = wanted === "" || tags.value.includes(wanted ?? "") || (wanted !== undefined && quantityNamed(quantities.value, wanted));
+    return (known ? wanted : undefined) ?? lossTag(tags.value) ?? (quantities.value.has(LOSS) ? ofStep(LOSS) : "");
+  });
+  const series = computed((): ScalarSeries | undefined => {
+    const id = chosen.value;
+    if (tags.value.includes(id)) return logged.value?.tag === id ? logged.value : undefined;
+    const found = quantityNamed(quantities.value, id);
+    if (found === undefined) return undefined;
+    const { steps: at, values } = atPass(found, store.place.ref.value?.backwardPass ?? 0);
+    return { tag: id.slice(OF_STEP.length), steps: at, values: Float64Array.from(values) };
   });
   const line = computed(() => {
     const known = series.value;
-    if (known === undefined || known.tag !== tag.value || steps.value.length === 0) return undefined;
+    if (known === undefined || steps.value.length === 0) return undefined;
     return {
       series: known,
       positions: Float64Array.from(known.steps, (step) => positionOf(steps.value, step)),
@@ -152,15 +163,36 @@ function createScalar(
       () => {
         // The tag of the graph is a new object after the runs were read again. The scalar may have grown too.
         const [run, records] = [store.place.run.value, store.place.tag.value];
-        return isShown.value && run !== undefined && records !== undefined && tag.value !== ""
-          ? ([run.run, tag.value, records] as const)
+        return isShown.value && run !== undefined && records !== undefined && tags.value.includes(chosen.value)
+          ? ([run.run, chosen.value, records] as const)
           : undefined;
       },
       ([run, name]) => readScalar(client, run, name),
-      (reply) => (series.value = reply.ok ? reply.value : undefined),
+      (reply) => (logged.value = reply.ok ? reply.value : undefined),
     ),
   );
-  return { tags, tag, line };
+  disposer.add(
+    followLatest(
+      () => {
+        const [run, tag] = [store.place.run.value?.run, store.place.tag.value];
+        return isShown.value && run !== undefined && tag !== undefined ? ([run, tag] as const) : undefined;
+      },
+      ([run, { tag }]) => client.quantities(run, tag),
+      (reply) => (quantities.value = reply.ok ? reply.value : new Map()),
+    ),
+  );
+  return { tags, quantities, chosen, line };
+}
+
+const OF_STEP = "step:";
+
+// The choice of a quantity, beside those of scalars.
+export function ofStep(name: string): string {
+  return OF_STEP + name;
+}
+
+function quantityNamed(quantities: Quantities, chosen: string): Quantity | undefined {
+  return chosen.startsWith(OF_STEP) ? quantities.get(chosen.slice(OF_STEP.length)) : undefined;
 }
 
 function sightOf({ window }: FlowState, { width, height }: Size, columns: number, rows: number, withLine: boolean): Sight {

@@ -12,6 +12,7 @@ export const FLOW_KEYS: Entries = [
   ["] [", "show fewer and more rows"],
   ["F", "shows everything"],
   ["Enter", "opens and closes the module"],
+  ["D", "shows values (forward) or gradients (backward)"],
   ["G", "goes to the graph, at the same step and node"],
   ["C", "compares with another run or graph, or all steps with one, or ends the comparison"],
   ["Space", "plays and pauses"],
@@ -21,17 +22,20 @@ export const FLOW_KEYS: Entries = [
 export const FLOW_MEANINGS: Entries = [
   [
     "flow",
-    "how the gradient of every module and node changed over the training: one row for each, in forward order, and one column for each recorded step",
+    "how the gradient (forward: the value) of every module and node changed over the training: one row for each, in forward order, and one column for each recorded step",
   ],
-  ["color", "the chosen statistic of the gradient, on the scale of the graph; where several cells share a pixel, the greatest number"],
+  [
+    "color",
+    "the chosen statistic of the gradient or value, on the scale of the graph; where several cells share a pixel, the greatest number",
+  ],
   [
     "comparison",
     "each cell is colored by its number here ÷ there, at the same step or at a fixed one. Violet hatching marks what only one of the two has; hatched blue or orange marks what is exactly zero on one side",
   ],
   ["closed module", "shows the greatest number of what is in it (the sum for counts); when it is open, its contents have their own rows"],
-  ["hatched", "no gradient arrived"],
-  ["magenta", "NaN or infinity in the gradient or in the line above; over a column: in any pass and stage of the step"],
-  ["line above", "a scalar that the same run logs, such as its loss, on the same steps"],
+  ["hatched", "no gradient arrived, or no value was read"],
+  ["magenta", "NaN or infinity in the gradient or value, or in the line above; over a column: in any pass and stage of the step"],
+  ["line above", "a scalar that the same run logs, such as its loss, or a recorded number of the step, on the same steps"],
   ["orange, blue", "the chosen step and row; a click goes there"],
   ["wheel", "shows fewer or more steps; with Shift, rows; over the names it moves the rows"],
   ["drag", "shows the steps and rows in the frame; with Shift it moves them"],

@@ -7,9 +7,10 @@ import { rampOf } from "../../draw/style/color_scale";
 import type { Theme } from "../../draw/style/theme";
 import { isCompared, type ComparedFlow } from "../../model/flow/flow_compared";
 import { spokenIn } from "../../model/recorded/complex";
-import { BACKWARD } from "../../model/recorded/run";
+import { halfOf, nounOf } from "../../model/recorded/record";
 import type { Place } from "../../state/compare";
 import type { Store } from "../../state/store";
+import { NoValues } from "../view/halves";
 import { BesideScale, Chip, endsOf, Ramp } from "../controls/swatches";
 import type { Drawing } from "../session/drawing";
 import type { Flowing } from "./flow_data";
@@ -30,12 +31,13 @@ export function FlowLegend({
   const [statistic, flow] = [spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph), flowing.flow.value];
   const scale = drawing.scale.value;
   const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
-  const stage = flow === undefined || flow.stage === BACKWARD ? "" : `, ${flow.stage}`;
+  const half = halfOf(flow?.stage);
   const [every, leftOut] = [flow?.every ?? 1, flow?.leftOut ?? 0];
   return (
     <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={low} data-high={high}>
+      <NoValues store={store} />
       <span class="flow-what" title={statistic.meaning}>
-        Gradient{stage}, {statistic.label}
+        {nounOf(flow?.stage)}, {statistic.label}
       </span>
       <span class="faint" title={beyond(scale.below)}>
         {lowText}
@@ -46,12 +48,14 @@ export function FlowLegend({
         {statistic.scale === "log" && " log"}
       </span>
       <span class="chips">
-        <BesideScale theme={theme} />
+        <BesideScale theme={theme} half={half} />
       </span>
       <span class="faint flow-told" data-testid="flow-told">
         {leftOut > 0 && (
-          <span title='These operations have no gradient at any recorded step of this stage. A watch records those inside modules with level="op".'>
-            {formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} without a gradient (level=&quot;op&quot; records those inside
+          <span
+            title={`These operations have no ${half} at any recorded step${half === "value" ? "" : " of this stage"}. A watch records those inside modules with level="op".`}
+          >
+            {formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} without a {half} (level=&quot;op&quot; records those inside
             modules).{" "}
           </span>
         )}
@@ -78,7 +82,7 @@ function ComparedLegend({
   return (
     <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={1 / most} data-high={most} data-against={against}>
       <span class="flow-what" title={statistic.meaning}>
-        Gradient{stage === BACKWARD ? "" : `, ${stage}`}, {statistic.label}
+        {nounOf(stage)}, {statistic.label}
         {statistic.signed ? ", magnitude" : ""}: here ÷ there
       </span>
       <span class="faint">÷{formatNumber(most)}</span>

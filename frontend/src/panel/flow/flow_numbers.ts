@@ -7,10 +7,11 @@ import { readFlow, type FlowQuery } from "../../api/read_flow";
 import type { Dispose } from "../../base/disposer";
 import { followLatest } from "../../base/follow_latest";
 import { success, type Result } from "../../base/result";
+import { FORWARD } from "../../base/vocabulary";
 import { computeFlow, thinning, type Flow, type FlowNumbers } from "../../model/flow/flow";
 import { compareFlows, type ComparedFlow } from "../../model/flow/flow_compared";
 import { intactColumns, joinColumns } from "../../model/flow/flow_growth";
-import { BACKWARD, distinctSteps, lengthOf, type RecordRef } from "../../model/recorded/run";
+import { distinctSteps, isOfPass, lengthOf, type RecordRef } from "../../model/recorded/run";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { Store } from "../../state/store";
 import type { Around } from "../view/view";
@@ -66,17 +67,18 @@ export function followOwn(
   const { place, recorded, shown } = store;
   const choice = () => {
     const [run, tag, hierarchy, ref] = [place.run.value?.run, place.tag.value, recorded.hierarchy.value, place.ref.value];
-    const [statistic, wanted] = [shown.statistic.value, place.stage.value];
+    const [statistic, wanted, half] = [shown.statistic.value, place.stage.value, place.half.value];
     if (run === undefined || tag === undefined || ref === undefined || hierarchy === undefined) {
       own.value = undefined;
       return undefined;
     }
     if (hierarchy.graph.hash !== ref.hash) return undefined;
-    const stage = tag.records.some((record) => record.stage === wanted) ? wanted : ref.stage;
+    const ofGradients = tag.records.some((record) => record.stage === wanted) ? wanted : ref.stage;
+    const stage = half === "value" ? FORWARD : ofGradients;
     return [
       statistic,
       stage,
-      stage === BACKWARD ? ref.backwardPass : 0,
+      isOfPass(stage) ? ref.backwardPass : 0,
       run,
       tag.tag,
       lengthOf(tag),
@@ -133,7 +135,7 @@ export function followTheirs({ store, client, isShown }: Around, own: Signal<Flo
       theirs.value = shown;
       return undefined;
     }
-    const backwardPass = stage === BACKWARD ? place.ref.backwardPass : 0;
+    const backwardPass = isOfPass(stage) ? place.ref.backwardPass : 0;
     return [statistic, stage, backwardPass, every, run, tag.tag, lengthOf(tag), hierarchy.graph.hash, hierarchy.turned] as const;
   };
   return followLatest(

@@ -1,4 +1,4 @@
-// The view of the gradient over the whole training: names at the left, the heat map, the loss above
+// The view of gradients or values over the whole training: names at the left, the heat map, the loss above
 // it, and the legend below.
 
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -12,11 +12,12 @@ import { FitIcon, IconButton } from "../controls/icons";
 import { Loading, NoGradients } from "../controls/messages";
 import { nameOf, withFooter } from "../picture/picture";
 import type { Drawing } from "../session/drawing";
+import { DirectionSwitch } from "../view/halves";
 import { SavePictures } from "../view/save_pictures";
 import type { Around, Shown, View } from "../view/view";
 import { closeAllRows, openAllRows, openRowsAround, showEverything } from "./flow_actions";
 import { FlowCanvas, type PointedCell } from "./flow_canvas";
-import { createFlowing, type Flowing } from "./flow_data";
+import { createFlowing, ofStep, type Flowing } from "./flow_data";
 import { FLOW_KEYS, FLOW_MEANINGS, pressInFlow } from "./flow_keys";
 import { FlowLegend } from "./flow_legend";
 import { flowPicture } from "./flow_picture";
@@ -43,6 +44,7 @@ function showFlow(around: Around): Shown {
   const flowing = createFlowing(around);
   const { state } = flowing;
   return {
+    Choices: () => <DirectionSwitch store={store} />,
     Body: () => <FlowBody store={store} drawing={drawing} flowing={flowing} />,
     Saved: () => (
       <SavePictures
@@ -118,26 +120,29 @@ function FlowBody({
 
 // Above the names, next to the line: the choice of the scalar.
 function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element | null {
-  const [tags, tag, series] = [flowing.scalar.tags.value, flowing.scalar.tag.value, flowing.scalar.line.value?.series];
+  const { tags, quantities, chosen, line } = flowing.scalar;
+  const [series, names] = [line.value?.series, [...quantities.value.keys()]];
   const step = store.place.ref.value?.step;
-  if (tags.length === 0) return null;
+  if (tags.value.length + names.length === 0) return null;
   const value = series === undefined || step === undefined ? undefined : valueAt(series, step);
-  const scale = flowing.scalar.line.value?.scale;
+  const scale = line.value?.scale;
+  const option = (id: string, text = id): JSX.Element => (
+    <option key={id} value={id}>
+      {text}
+    </option>
+  );
   return (
-    <div class={`flow-scalar${tag === "" ? " alone" : ""}`}>
+    <div class={`flow-scalar${chosen.value === "" ? " alone" : ""}`}>
       <div class="flow-chosen">
         <select
           data-testid="scalar"
-          aria-label="Line above the heat map: a scalar of the run"
-          title={`A scalar that the same run logs, on the same steps.${(series?.steps.length ?? 0) >= THINNED ? " TensorBoard keeps 1,000 points of a scalar, unless --samples_per_plugin says otherwise." : ""}`}
-          value={tag}
+          aria-label="Line above the heat map: a scalar of the run, or a number of the step"
+          title={`A scalar that the same run logs, or a recorded number of the step, on the same steps.${(series?.steps.length ?? 0) >= THINNED ? " TensorBoard keeps 1,000 points of a scalar, unless --samples_per_plugin says otherwise." : ""}`}
+          value={chosen.value}
           onChange={(event) => (flowing.state.scalarTag.value = event.currentTarget.value)}
         >
-          {tags.map((one) => (
-            <option key={one} value={one}>
-              {one}
-            </option>
-          ))}
+          {tags.value.length > 0 && <optgroup label="Logged scalars">{tags.value.map((tag) => option(tag))}</optgroup>}
+          {names.length > 0 && <optgroup label="Of the step">{names.map((name) => option(ofStep(name), name))}</optgroup>}
           <option value="">no line</option>
         </select>
         {value !== undefined && (

@@ -7,6 +7,7 @@ import { Relation } from "../../model/compare/comparison";
 import { cellAt, type Flow } from "../../model/flow/flow";
 import { isCompared, relatedAt, type ComparedFlow } from "../../model/flow/flow_compared";
 import { entityOf, type FlowRow } from "../../model/flow/flow_rows";
+import { halfOf, noneWord } from "../../model/recorded/record";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import { State } from "../../model/visible/values";
 
@@ -57,8 +58,9 @@ export function cellSentence(flow: Flow, row: FlowRow, column: number): string {
   if (cell === undefined) return "not recorded at this stage";
   if (row.open) return "open: see the rows below it";
   if (isCompared(flow)) return comparedSentence(flow, row, column);
-  if (cell.state === State.none) return "no gradient";
-  if (cell.state === State.unknown) return `a gradient, but no ${label}`;
+  const half = halfOf(flow.stage);
+  if (cell.state === State.none) return noneWord(half);
+  if (cell.state === State.unknown) return `a ${half}, but no ${label}`;
   const number = exact(cell.value);
   const word = row.kind === "group" ? `${flow.word} ${label}` : label;
   if (cell.state === State.nonfinite)
@@ -74,7 +76,7 @@ function ratioIn(flow: ComparedFlow, row: FlowRow, column: number): string {
 // "×2.7: L2 norm 0.5 here, 0.2 there at step 0".
 function comparedSentence(flow: ComparedFlow, row: FlowRow, column: number): string {
   const related = relatedAt(flow, entityOf(flow.hierarchy, row), column);
-  if (related === undefined || related.relation === Relation.none) return "no gradient";
+  if (related === undefined || related.relation === Relation.none) return noneWord(halfOf(flow.stage));
   const at = flow.against === undefined ? "" : ` at step ${flow.against}`;
   const number = (value: number, where: string): string => (Number.isNaN(value) ? "" : `${exact(value)} ${where}`);
   const numbers = [number(related.here, "here"), number(related.there, `there${at}`)].filter((text) => text !== "").join(", ");

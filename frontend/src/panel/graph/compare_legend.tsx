@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
 import { ratioColor, ratioStops } from "../../draw/compare/ratio_scale";
+import { nounOf } from "../../model/recorded/record";
 import type { Place } from "../../state/compare";
 import type { Store } from "../../state/store";
 import { BesideScale, Chip } from "../controls/swatches";
@@ -23,7 +24,7 @@ export function CompareLegend({
   return (
     <aside class="legend" data-testid="legend" aria-label="Colors" data-low={1 / most} data-high={most}>
       <div class="legend-title" title={statistic.meaning}>
-        Gradient, {statistic.label}
+        {nounOf(store.recorded.record.value?.stage)}, {statistic.label}
         {statistic.signed ? ", magnitude" : ""}: here ÷ there
       </div>
       <div class="faint legend-line">

@@ -69,7 +69,7 @@ export class GraphCanvas {
           drawing.theme.value,
           store.shown.selected.value,
           store.graph.hovered.value,
-          store.graph.direction.value,
+          store.place.direction.value,
           store.shown.edge.value,
         ];
         this.frames.request();

@@ -11,7 +11,7 @@ export const GRAPH_KEYS: Entries = [
   ["Enter", "opens and closes the selected module"],
   ["E, Shift+E", "open all modules, close all"],
   ["U", "draws the selected tensor once, or beside each of its uses"],
-  ["D", "draws forward or backward"],
+  ["D", "shows values (forward) or gradients (backward)"],
   ["F, + −", "fit the drawing to the window; zoom in and out"],
   ["Enter in Find", "goes to the next hit; with Shift to the previous one"],
   ["G", "goes to the heat map over all steps, and back"],
@@ -20,14 +20,16 @@ export const GRAPH_KEYS: Entries = [
 ];
 
 export const GRAPH_MEANINGS: Entries = [
-  ["color", "the chosen statistic of the gradient; the scale is the same at every step and stage"],
+  ["forward, backward", "values that flowed forward, or gradients that flowed back; forward shows gradients where no values were recorded"],
+  ["color", "the chosen statistic of the gradient or value; the scale is the same at every step and stage"],
   ["≤, ≥", "a few numbers lie far beyond that end of the scale and have its color"],
   [
     "stage",
     "where in the step gradients were read, from the backward to what the optimizer used; after the backward only parameters have gradients",
   ],
   ["hatched", "no gradient arrived"],
-  ["magenta", "NaN or infinity in the gradient"],
+  ["dotted", "forward: this value was not read; its card says why"],
+  ["magenta", "NaN or infinity in the gradient or value"],
   ["round, green", "a parameter or another leaf: its gradient lands in .grad"],
   ["slanted", "an input"],
   ["cut corners", "a buffer"],
@@ -47,7 +49,7 @@ export const GRAPH_MEANINGS: Entries = [
     "a tensor with many uses, drawn beside each use; its gradient counts for the module that holds them all. Its card (or U) draws it once",
   ],
   ["pointer at rest", "lights the path to the loss and back to the leaves"],
-  ["thick line", "more gradient flows back along it; a click shows how much"],
+  ["thick line", "more gradient flows back along it, or a greater value forward; a click shows how much"],
   ["dashed line", "no gradient flows back along it"],
   [
     "comparison",

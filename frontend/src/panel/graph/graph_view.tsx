@@ -8,6 +8,7 @@ import { FitIcon, IconButton, MinusIcon, PlusIcon } from "../controls/icons";
 import { Loading, NoGradients } from "../controls/messages";
 import { nameOf, withFooter } from "../picture/picture";
 import type { Drawing } from "../session/drawing";
+import { DirectionSwitch, NoValues } from "../view/halves";
 import { SavePictures } from "../view/save_pictures";
 import type { Around, Shown, View } from "../view/view";
 import { Breadcrumbs } from "./breadcrumbs";
@@ -81,6 +82,7 @@ function GraphBody({ store, drawing, canvas }: GraphProps): JSX.Element {
       <div class="over">
         <Breadcrumbs store={store} inside={drawing.inside.value} />
         <NoGradients store={store} />
+        <NoValues store={store} />
       </div>
       <Legend store={store} drawing={drawing} />
       <canvas ref={small} class="minimap" data-testid="minimap" aria-hidden="true" title="The whole drawing; a click goes there" hidden />
@@ -128,26 +130,5 @@ function SavedGraph({ store, drawing, canvas }: GraphProps): JSX.Element {
       {pictures("Picture of the visible part", "save", false)}
       {pictures("Picture of the whole drawing", "save-whole", true)}
     </>
-  );
-}
-
-function DirectionSwitch({ store }: { readonly store: Store }): JSX.Element {
-  const direction = store.graph.direction.value;
-  return (
-    <div class="switch" role="radiogroup" aria-label="Direction of the drawing" data-testid="direction" data-value={direction}>
-      {(["forward", "backward"] as const).map((one) => (
-        <button
-          key={one}
-          type="button"
-          role="radio"
-          aria-checked={one === direction}
-          data-testid={`direction-${one}`}
-          title={one === "forward" ? "Edges follow the data" : "Edges follow the gradient"}
-          onClick={() => (store.graph.direction.value = one)}
-        >
-          {one === "forward" ? "Forward" : "Backward"}
-        </button>
-      ))}
-    </div>
   );
 }

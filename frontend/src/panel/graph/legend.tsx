@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
 import { rampOf } from "../../draw/style/color_scale";
 import { spokenIn } from "../../model/recorded/complex";
-import { isOfParameters } from "../../model/recorded/record";
+import { nounOf } from "../../model/recorded/record";
 import type { Store } from "../../state/store";
 import { BesideScale, endsOf, Ramp } from "../controls/swatches";
 import type { Drawing } from "../session/drawing";
@@ -12,7 +12,7 @@ import { CompareLegend } from "./compare_legend";
 
 export function Legend({ store, drawing }: { readonly store: Store; readonly drawing: Drawing }): JSX.Element {
   const there = store.compare.place.value;
-  if (there !== undefined) return <CompareLegend store={store} drawing={drawing} there={there} />;
+  if (there?.read !== undefined) return <CompareLegend store={store} drawing={drawing} there={there} />;
   const theme = drawing.theme.value;
   const statistic = spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph);
   const stage = store.recorded.record.value?.stage;
@@ -23,7 +23,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
   return (
     <aside class="legend" data-testid="legend" aria-label="Colors" data-low={low} data-high={high}>
       <div class="legend-title" title={statistic.meaning}>
-        Gradient{stage !== undefined && isOfParameters(store.recorded.record.value) ? `, ${stage}` : ""}, {statistic.label}
+        {nounOf(stage)}, {statistic.label}
         <span class="faint">{statistic.scale === "log" ? " log" : ""}</span>
       </div>
       <Ramp colors={ramp} scale={scale} />
@@ -33,7 +33,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
         <span>{highText}</span>
       </div>
       <div class="chips">
-        <BesideScale theme={theme} />
+        <BesideScale theme={theme} half={store.shown.half.value} dotted={store.shown.half.value === "value"} />
       </div>
       <Signs drawing={drawing} />
     </aside>

@@ -24,7 +24,7 @@ export class Looking {
     const selected = store.shown.selected.peek();
     const hovered = indexOf(store.graph.hovered.peek());
     return {
-      backward: store.graph.direction.peek() === "backward",
+      backward: store.place.direction.peek() === "backward",
       selected: indexOf(selected),
       hovered,
       edge: edgeIndex(drawn, store.shown.edge.peek()),

@@ -8,6 +8,7 @@ import { valueText } from "../../draw/graph/caption";
 import { relateCells } from "../../model/compare/comparison";
 import { whyNone } from "../../model/recorded/gradient_flow";
 import { hasShape, shapeTextOf } from "../../model/recorded/labels";
+import { noneWord } from "../../model/recorded/record";
 import { titleOf } from "../../model/recorded/titles";
 import { chainAround } from "../../model/tree/hierarchy";
 import { blockAt, cellValues, type Strip } from "../../model/visible/strip";
@@ -87,7 +88,7 @@ function blockLines(store: Store, { hierarchy }: Drawn, strip: Strip, block: num
     title,
     `${block + 1} of ${strip.count}`,
     ...(ratio === undefined ? [] : [`here ÷ there ${ratio}`]),
-    number === undefined ? "no gradient" : `${values?.groupWord} ${number}`,
+    number === undefined ? noneWord(store.shown.half.value) : `${values?.groupWord} ${number}`,
     "A double click opens the row there.",
   ];
 }
@@ -111,21 +112,26 @@ function edgeLines(store: Store, drawing: Drawing, { edge: index, mark }: Pointe
   if (drawn === undefined || edge === undefined || paint === undefined) return undefined;
   const [from, to] = [drawn.scene.boxes[edge.source]!.title, drawn.scene.boxes[edge.target]!.title];
   const comparing = store.compare.comparison.value !== undefined;
+  const half = store.shown.half.value;
   const chains = edge.chains.map((chain) => drawn.hierarchy.groups[chain]!.title);
   const folded = chains.length === 0 ? [] : [`Folded into this line: ${chains.join(", ")}`];
   if (mark) return [...folded, "A click opens it."];
   return [
-    store.graph.direction.value === "backward" ? `${to} → ${from}` : `${from} → ${to}`,
+    store.place.direction.value === "backward" ? `${to} → ${from}` : `${from} → ${to}`,
     edge.shapeLabel,
-    paint.label === ""
-      ? edge.cut
-        ? "cut: the gradient stops here"
-        : comparing
-          ? "nothing to compare"
-          : paint.told
-            ? "no gradient"
-            : "gradient not recorded"
-      : `${comparing ? "here ÷ there" : "gradient"} ${paint.label}`,
+    half === "value" && (paint.label === "" || !comparing)
+      ? paint.label === ""
+        ? "value not read"
+        : `value, ${store.shown.statistic.value.label} ${paint.label}`
+      : paint.label === ""
+        ? edge.cut
+          ? "cut: the gradient stops here"
+          : comparing
+            ? "nothing to compare"
+            : paint.told
+              ? "no gradient"
+              : "gradient not recorded"
+        : `${comparing ? "here ÷ there" : "gradient"} ${paint.label}`,
     ...folded,
   ];
 }

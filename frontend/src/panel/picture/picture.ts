@@ -2,10 +2,12 @@
 
 import type { Size } from "../../base/geometry";
 import { footerHeight, paintFooter, type Footer } from "../../draw/charts/paint_footer";
+import { FORWARD } from "../../base/vocabulary";
 import { ratioColor } from "../../draw/compare/ratio_scale";
 import { rampOf } from "../../draw/style/color_scale";
 import type { Theme } from "../../draw/style/theme";
 import { spokenIn } from "../../model/recorded/complex";
+import { halfOf, noneWord, nounOf } from "../../model/recorded/record";
 import { BACKWARD } from "../../model/recorded/run";
 import type { Store } from "../../state/store";
 import type { Drawing } from "../session/drawing";
@@ -69,14 +71,15 @@ function footerOf(store: Store, drawing: Drawing, ofAllSteps: boolean): Footer {
   const scale = drawing.scale.peek();
   const theme = drawing.theme.peek();
   const [statistic, ref] = [spokenIn(store.shown.statistic.peek(), store.recorded.hierarchy.peek()?.graph), store.place.ref.peek()];
-  const stage = ref === undefined || ref.stage === BACKWARD ? "" : `, ${ref.stage}`;
+  const noun = nounOf(halfOf(store.recorded.record.peek()?.stage) === "value" ? FORWARD : BACKWARD);
+  const stage = ref === undefined || ref.stage === BACKWARD || noun === "Value" ? "" : `, ${ref.stage}`;
   const step = ref === undefined || ofAllSteps ? stage : `, step ${ref.step}${stage}`;
   const of = `${[store.place.run.peek()?.run, store.place.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ")}${step}`;
   const there = store.compare.place.peek();
-  if (there !== undefined) {
+  if (there?.read !== undefined) {
     const most = 2 ** store.compare.reach.peek();
     return {
-      what: `Gradient, ${statistic.label}: here ÷ there`,
+      what: `${noun}, ${statistic.label}: here ÷ there`,
       of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}${ofAllSteps && store.compare.choice.peek()?.step === undefined ? "" : `, step ${there.ref.step}`}`,
       scale: { ...scale, domain: [1 / most, most], below: false, above: false },
       ramp: blended(theme),
@@ -89,13 +92,13 @@ function footerOf(store: Store, drawing: Drawing, ofAllSteps: boolean): Footer {
     };
   }
   return {
-    what: `Gradient, ${statistic.label}${statistic.scale === "log" ? " (log)" : ""}`,
+    what: `${noun}, ${statistic.label}${statistic.scale === "log" ? " (log)" : ""}`,
     of,
     scale,
     ramp: rampOf(theme.dark, theme.ramp),
     chips: [
       [theme.zero, theme.border, "zero"],
-      [theme.none, theme.border, "no gradient"],
+      [theme.none, theme.border, noneWord(store.shown.half.peek())],
       [theme.nonfinite, theme.border, "NaN / inf"],
     ],
   };

@@ -12,12 +12,14 @@ export function followMagnitudes({ place, recorded, shown }: Store, client: Clie
     const [run, tag] = [place.run.value?.run, place.tag.value];
     // They are the same for all graphs of the tag.
     const hash = tag?.hashes[0];
-    return run === undefined || tag === undefined || hash === undefined ? undefined : ([run, tag, hash, shown.statistic.value] as const);
+    return run === undefined || tag === undefined || hash === undefined
+      ? undefined
+      : ([run, tag, hash, shown.statistic.value, place.half.value] as const);
   };
   return followLatest(
     choice,
-    async ([run, tag, hash, { columns }]) => {
-      return success(await Promise.all(columns.map((column) => client.magnitudes(run, tag.tag, hash, column))));
+    async ([run, tag, hash, { columns }, half]) => {
+      return success(await Promise.all(columns.map((column) => client.magnitudes(run, tag.tag, hash, column, half))));
     },
     (replies) => {
       const known = replies.ok ? replies.value.flatMap((reply) => (reply.ok && reply.value !== undefined ? [reply.value] : [])) : [];
@@ -32,11 +34,11 @@ export function followMagnitudes({ place, recorded, shown }: Store, client: Clie
 export function followBadSteps({ place, recorded }: Store, client: Client): Dispose {
   const choice = () => {
     const [run, tag] = [place.run.value?.run, place.tag.value];
-    return run === undefined || tag === undefined ? undefined : ([run, tag] as const);
+    return run === undefined || tag === undefined ? undefined : ([run, tag, place.half.value] as const);
   };
   return followLatest(
     choice,
-    ([run, tag]) => client.nonfiniteSteps(run, tag.tag, tag.hashes),
+    ([run, tag, half]) => client.nonfiniteSteps(run, tag.tag, tag.hashes, half),
     (reply) => {
       recorded.badSteps.value = reply.ok ? reply.value : new Map();
     },

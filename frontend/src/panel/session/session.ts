@@ -10,7 +10,17 @@ import { followLatest } from "../../base/follow_latest";
 import { success, type Result } from "../../base/result";
 import { jointHash, joinWith } from "../../model/compare/joint";
 import type { Graph } from "../../model/recorded/graph";
-import { cadenceOf, distinctSteps, lastRecord, nearestRecord, nextRecord, standingAt, type RecordRef } from "../../model/recorded/run";
+import { halfOf } from "../../model/recorded/record";
+import {
+  cadenceOf,
+  distinctSteps,
+  lastRecord,
+  nearestRecord,
+  nextRecord,
+  standingAt,
+  valuesBeside,
+  type RecordRef,
+} from "../../model/recorded/run";
 import { buildHierarchy, turnedText, type Hierarchy } from "../../model/tree/hierarchy";
 import { enterGraph, leaveGraph } from "../../state/actions";
 import type { Address } from "../../state/address";
@@ -54,11 +64,12 @@ export class Session {
     );
     this.disposer.add(
       effect(() => {
-        if (this.store.compare.place.value === undefined) this.store.compare.other.value = undefined;
+        if (this.store.compare.place.value?.read === undefined) this.store.compare.other.value = undefined;
       }),
     );
     this.disposer.add(this.followGraph());
     this.disposer.add(this.followRecord());
+    this.disposer.add(this.followBeside());
     this.disposer.add(followMagnitudes(this.store, this.client));
     this.disposer.add(followBadSteps(this.store, this.client));
     this.disposer.add(this.followCompared());
@@ -175,7 +186,7 @@ export class Session {
   private followRecord(): Dispose {
     const { place, recorded } = this.store;
     const choice = () => {
-      const [run, tag, ref] = [place.run.value?.run, place.tag.value, place.ref.value];
+      const [run, tag, ref] = [place.run.value?.run, place.tag.value, place.read.value];
       return run === undefined || tag === undefined || ref === undefined ? undefined : ([run, tag, ref] as const);
     };
     return followLatest(
@@ -184,13 +195,28 @@ export class Session {
       (reply, [run, tag, ref]) => {
         if (!reply.ok) return this.fail(reply.error);
         recorded.record.value = reply.value;
-        this.prefetch(run, tag.tag, nextRecord(tag.records, ref));
+        const next = nextRecord(tag.records, place.ref.peek() ?? ref);
+        if (next !== undefined) void this.loader.loadRecord(run, tag.tag, (halfOf(ref.stage) === "value" && valuesBeside(next)) || next);
       },
     );
   }
 
-  private prefetch(run: string, tag: string, ref: RecordRef | undefined): void {
-    if (ref !== undefined) void this.loader.loadRecord(run, tag, ref);
+  // The other half of the step, for the cards.
+  private followBeside(): Dispose {
+    const { place, recorded, shown } = this.store;
+    const choice = () => {
+      const [run, tag, ref, read] = [place.run.value?.run, place.tag.value?.tag, place.ref.value, place.read.value];
+      if (run === undefined || tag === undefined || ref === undefined) return undefined;
+      if (shown.selected.value === undefined && shown.edge.value === undefined) return undefined;
+      const beside = read === ref ? valuesBeside(ref) : ref;
+      if (beside === undefined) recorded.beside.value = undefined;
+      return beside && ([run, tag, beside] as const);
+    };
+    return followLatest(
+      choice,
+      ([run, tag, beside]) => this.loader.loadRecord(run, tag, beside),
+      (reply) => (recorded.beside.value = reply.ok ? reply.value : undefined),
+    );
   }
 
   // On the other side, too, the latest record stays until its replacement arrives.
@@ -203,13 +229,14 @@ export class Session {
     const choice = () => {
       const place = compare.place.value;
       // A step on one side does not fetch the other side again.
-      return place === undefined || compare.other.peek()?.place.ref === place.ref ? undefined : ([place] as const);
+      if (place?.read === undefined) return undefined;
+      return compare.other.peek()?.place.read === place.read ? undefined : ([place, place.read] as const);
     };
-    const ask = async ([place]: readonly [Place]): Promise<Result<Other>> => {
+    const ask = async ([place, read]: readonly [Place, RecordRef]): Promise<Result<Other>> => {
       const { run, tag, ref } = place;
       const [graph, record] = await Promise.all([
         this.loader.loadGraph(run.run, ref.hash, turned.peek()),
-        this.loader.loadRecord(run.run, tag.tag, ref),
+        this.loader.loadRecord(run.run, tag.tag, read),
       ]);
       if (!graph.ok) return graph;
       return record.ok ? success({ place, hierarchy: graph.value, record: record.value }) : record;

@@ -71,7 +71,7 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
         {at + 1} of {steps.length}
       </span>
       {!store.alone && <Follow store={store} />}
-      {stages.length > 1 && (
+      {stages.length > 1 && store.place.half.value === "gradient" && (
         <label class="choice" title="Where in the step the gradients were read. After the backward only parameters have gradients.">
           <span>Stage</span>
           <select data-testid="stage" value={ref.stage} onChange={(event) => chooseStage(store, event.currentTarget.value)}>

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { stepsWith } from "../../model/recorded/run";
-import { STATISTICS } from "../../model/recorded/statistics";
+import { statisticsFor } from "../../model/recorded/statistics";
 import { chooseHash, chooseRun, chooseTag } from "../../state/actions";
 import { setStatistic } from "../../state/store";
 import { CollapseIcon, ExpandIcon, IconButton } from "../controls/icons";
@@ -56,11 +56,14 @@ export function Toolbar({ session, views }: { readonly session: Session; readonl
         )}
         <Choice
           id="statistic"
-          label="Gradient"
+          label={store.place.half.value === "value" ? "Value" : "Gradient"}
           value={store.shown.statistic.value.id}
           choose={(id) => setStatistic(store, id)}
           title={store.shown.statistic.value.meaning}
-          options={STATISTICS.map(({ id, label }) => ({ value: id, text: label }))}
+          options={statisticsFor(store.place.half.value, store.recorded.record.value?.statistics ?? []).map(({ id, label }) => ({
+            value: id,
+            text: label,
+          }))}
         />
         {Choices && <Choices />}
         {compares && <CompareSwitch store={store} />}

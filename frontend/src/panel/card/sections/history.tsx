@@ -5,10 +5,11 @@ import type { JSX } from "preact";
 import { recordIn, type NodeSeries } from "../../../api/parse";
 import { followLatest } from "../../../base/follow_latest";
 import type { Result } from "../../../base/result";
-import { HISTOGRAM_BINS } from "../../../base/vocabulary";
+import { FORWARD, HISTOGRAM_BINS } from "../../../base/vocabulary";
 import { THIN_PX } from "../../../draw/charts/paint_chart";
 import { lineColor } from "../../../draw/style/line_colors";
-import { BACKWARD } from "../../../model/recorded/run";
+import type { Half } from "../../../model/recorded/record";
+import { BACKWARD, valuesBeside, type RecordRef } from "../../../model/recorded/run";
 import type { Statistic } from "../../../model/recorded/statistics";
 import { goToStep } from "../../../state/actions";
 import { Chart } from "../../chart/chart";
@@ -23,11 +24,20 @@ import type { Session } from "../../session/session";
 import type { CardProps } from "./card_parts";
 
 interface HistoryProps extends Pick<CardProps, "session" | "drawing" | "ofViews"> {
-  readonly reply: Result<NodeSeries> | undefined;
+  readonly reply: Result<NodeSeries> | undefined; // of gradients
+  readonly values: NodeSeries | undefined;
   readonly statistic: Statistic; // as it applies to this tensor
 }
 
-export function History({ session, drawing, ofViews, reply, statistic }: HistoryProps): JSX.Element {
+export function History({
+  session,
+  drawing,
+  ofViews,
+  reply,
+  values,
+  word,
+  statistic,
+}: HistoryProps & { readonly word: string }): JSX.Element {
   const { store } = session;
   const [chosen, choose] = useState<string | undefined>(undefined);
   const ref = store.place.ref.value;
@@ -46,12 +56,21 @@ export function History({ session, drawing, ofViews, reply, statistic }: History
       </Section>
     );
   const series = reply.value;
-  const bundles = bundlesOf(series, statistic);
-  const bundle = bundles.find(({ id }) => id === chosen) ?? bundles.find(({ id }) => id === ref?.stage) ?? bundles[0];
+  const bundles = bundlesOf(series, statistic, values, word);
+  const shown = store.place.read.value?.stage;
+  const bundle = bundles.find(({ id }) => id === chosen) ?? bundles.find(({ id }) => id === shown) ?? bundles[0];
   // The numbers of the previous step stay until those of the new one arrive.
   const behind = ref !== undefined && ref.step > (series.steps.at(-1) ?? ref.step);
-  const at = behind ? series.steps.length - 1 : recordIn(series, ref);
-  const counts = series.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
+  const countsIn = (one: NodeSeries, place: RecordRef | undefined): Uint16Array => {
+    const at = behind ? one.steps.length - 1 : recordIn(one, place);
+    return one.histogram.subarray(Math.max(0, at) * HISTOGRAM_BINS, (at + 1) * HISTOGRAM_BINS);
+  };
+  const halves = [
+    ...(values === undefined
+      ? []
+      : [{ one: values, place: ref && valuesBeside(ref), of: `${word[0]!.toUpperCase()}${word.slice(1)}: e`, id: "value-" }]),
+    { one: series, place: ref, of: values === undefined ? "E" : "Gradient: e", id: "" },
+  ];
   return (
     <>
       {bundle && (
@@ -61,17 +80,33 @@ export function History({ session, drawing, ofViews, reply, statistic }: History
           ofViews={ofViews}
           statistic={statistic}
           series={series}
+          values={values}
           bundles={bundles}
           bundle={bundle}
           choose={choose}
         />
       )}
-      {counts.some((count) => count > 0) && (
-        <Section title="Elements by magnitude" id="histogram-section">
-          <Histogram counts={counts} low={series.histogramLow} width={series.histogramWidth} />
-        </Section>
-      )}
-      <HistogramStrip series={series} place={ref} theme={drawing.theme.value} goTo={(step) => goToStep(store, step, ref?.backwardPass)} />
+      {halves.map(({ one, place, of, id }) => {
+        const counts = countsIn(one, place);
+        return (
+          counts.some((count) => count > 0) && (
+            <Section key={id} title={`${of}lements by magnitude`} id={`${id}histogram-section`}>
+              <Histogram counts={counts} low={one.histogramLow} width={one.histogramWidth} />
+            </Section>
+          )
+        );
+      })}
+      {halves.map(({ one, place, of, id }) => (
+        <HistogramStrip
+          key={id}
+          id={`${id}histogram-strip`}
+          title={`${of}lements by magnitude over steps`}
+          series={one}
+          place={place}
+          theme={drawing.theme.value}
+          goTo={(step) => goToStep(store, step, ref?.backwardPass)}
+        />
+      ))}
     </>
   );
 }
@@ -82,6 +117,7 @@ function OverSteps({
   ofViews,
   statistic,
   series,
+  values,
   bundles,
   bundle,
   choose,
@@ -101,7 +137,8 @@ function OverSteps({
     label: line.option,
     color: lineColor(i, theme),
     width: bundle.id === "every_stage" ? widthAt(i, bundle.lines.length) : THIN_PX,
-    ...pointsOf(series, line, line.stage === ref?.stage ? pass : 0),
+    ...pointsOf(line.stage === FORWARD ? (values ?? series) : series, line, line.stage === FORWARD || line.stage === ref?.stage ? pass : 0),
+    ...(line.stage === FORWARD ? { gap: "not read" } : {}),
   }));
   const of = `${bundle.id} ${statistic.id}`;
   const wanted = scale?.of === of ? scale.log : bundle.startsLog;
@@ -177,7 +214,7 @@ function widthAt(index: number, count: number): number {
 }
 
 // Fetched again after the runs were read again, because there may be new records.
-export function useSeries(session: Session, row: number | undefined): Result<NodeSeries> | undefined {
+export function useSeries(session: Session, row: number | undefined, half: Half = "gradient"): Result<NodeSeries> | undefined {
   const { store } = session;
   const [reply, setReply] = useState<Result<NodeSeries> | undefined>(undefined);
   const run = store.place.run.value?.run;
@@ -189,7 +226,7 @@ export function useSeries(session: Session, row: number | undefined): Result<Nod
     if (run === undefined || tag === undefined || hash === undefined || row === undefined) return undefined;
     return followLatest(
       () => [],
-      () => session.client.node(run, tag.tag, hash, row),
+      () => session.client.node(run, tag.tag, hash, row, half),
       setReply,
     );
   }, [run, tag, hash, row]);

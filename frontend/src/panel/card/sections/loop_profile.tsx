@@ -7,6 +7,7 @@ import type { ChartLine } from "../../../draw/charts/chart_line";
 import { lineColor } from "../../../draw/style/line_colors";
 import { loopOfCalls, loopOfGroup, loopOfNode, profileOf, type Loop } from "../../../model/charts/profile";
 import { operationLabel } from "../../../model/recorded/labels";
+import type { Half } from "../../../model/recorded/record";
 import { Chart } from "../../chart/chart";
 import { ChartKey } from "../../chart/chart_key";
 import { Section } from "../../controls/section";
@@ -67,25 +68,29 @@ function Profile({
         goTo={(index) => select(loop.ids[loop.indices.indexOf(index)]!)}
       />
       <ChartKey id="profile-key" lines={lines} log={log} word={word} step={loop.indices[own]} pointed={pointed} />
-      <Ends values={values} loop={loop} word={word} />
+      <Ends values={values} loop={loop} word={word} half={store.shown.half.value} />
     </Section>
   );
 }
 
-// The share of the last call's gradient that is left at the first call.
+// The share of the last call's gradient that is left at the first call, or how the value grew from the first to the last.
 function Ends({
   values,
   loop,
   word,
+  half,
 }: {
   readonly values: readonly (number | null)[];
   readonly loop: Loop;
   readonly word: string;
+  readonly half: Half;
 }): JSX.Element {
   const known = values.flatMap((value, i) => (value === null || value === 0 ? [] : [i]));
   const [first, last] = [known[0], known.at(-1)];
   if (first === undefined || last === undefined || first === last) return <></>;
-  const ratio = Math.abs(values[first]! / values[last]!);
+  // From the start of the pass to its end.
+  const [from, to] = half === "value" ? [first, last] : [last, first];
+  const ratio = Math.abs(values[to]! / values[from]!);
   return (
     <p
       class="faint profile-ends"
@@ -93,8 +98,8 @@ function Ends({
       data-ratio={plainNumber(ratio)}
       data-values={values.map((value) => (value === null ? "none" : plainNumber(value))).join()}
     >
-      The backward goes from the last {word} to the first: {word} {loop.indices[first]} has ×{formatNumber(ratio)} of {word}{" "}
-      {loop.indices[last]}.
+      The {half === "value" ? `forward goes from the first ${word} to the last` : `backward goes from the last ${word} to the first`}:{" "}
+      {word} {loop.indices[to]} has ×{formatNumber(ratio)} of {word} {loop.indices[from]}.
     </p>
   );
 }

@@ -1,13 +1,14 @@
-// All statistics of one row at the step; of both records while two are compared.
+// All statistics of one tensor at the step, of its value and of its gradient; of both records while two are compared.
 
 import type { JSX } from "preact";
 import { formatCount, formatNumber, plainNumber } from "../../../base/format";
 import { COUNTS, NONFINITE } from "../../../base/vocabulary";
 import { labelOf } from "../../../model/recorded/complex";
-import { isOfParameters, numberAt, type RecordedStep } from "../../../model/recorded/record";
+import { halfOf, halfWord, isOfParameters, numberAt, type Half, type RecordedStep } from "../../../model/recorded/record";
 import { measureOf, type Statistic } from "../../../model/recorded/statistics";
 import { plainRatio, ratioOf, relateNumbers } from "../../controls/compared_number";
 import { Section } from "../../controls/section";
+import type { Halves } from "./halves_of";
 
 // The same tensor in the other record; row -1: it does not exist there.
 export interface There {
@@ -16,26 +17,31 @@ export interface There {
 }
 
 interface TableProps {
-  readonly record: RecordedStep | undefined;
-  readonly row: number;
+  readonly halves: Halves;
+  readonly half: Half; // the shown one, which is compared
+  readonly rows: Readonly<Record<Half, number>>; // they differ for a share of a gradient
+  readonly kind: string | undefined; // of the node
   readonly statistic: Statistic;
-  readonly why: string | undefined; // why there is no gradient
+  readonly why: Readonly<Record<Half, string | undefined>>; // why there is none
   readonly complex: boolean;
   readonly there?: There | undefined;
 }
 
 export function StatisticsTable(props: TableProps): JSX.Element {
-  const { record, row, why, there } = props;
-  const arrived = record?.present[row] === 1;
+  const { halves, half, there } = props;
+  const record = halves[half];
+  const shown: readonly Half[] = there !== undefined ? [half] : halves.both ? ["value", "gradient"] : ["gradient"];
+  const stage =
+    halves.gradient !== undefined && isOfParameters(halves.gradient) && shown.includes("gradient") ? `, ${halves.gradient.stage}` : "";
+  const title = shown.map((one) => halfWord(one, props.kind)).join(" and ");
   return (
-    <Section title={`Gradient at this step${record !== undefined && isOfParameters(record) ? `, ${record.stage}` : ""}`} id="statistics">
-      {!arrived && (
-        <p class="faint" data-testid="why">
-          {why ?? "No gradient arrived here."}
-        </p>
-      )}
-      {there !== undefined && <Compared {...props} there={there} />}
-      {there === undefined && arrived && record !== undefined && (
+    <Section title={`${title[0]!.toUpperCase()}${title.slice(1)} at this step${stage}`} id="statistics">
+      {shown.map((one) => (
+        <Missing key={one} {...props} half={one} several={shown.length > 1} />
+      ))}
+      {there !== undefined && record !== undefined && <Compared {...props} record={record} row={props.rows[half]} there={there} />}
+      {there === undefined && shown.length > 1 && <Both {...props} />}
+      {there === undefined && shown.length === 1 && arrived(props, "gradient") && record !== undefined && (
         <table class="numbers two">
           <tbody>
             {listed(record).map((name) => (
@@ -43,7 +49,7 @@ export function StatisticsTable(props: TableProps): JSX.Element {
                 key={name}
                 name={name}
                 complex={props.complex}
-                value={numberAt(record, name, row)}
+                value={numberAt(record, name, props.rows[half])}
                 marked={props.statistic.columns.includes(name)}
               />
             ))}
@@ -54,8 +60,67 @@ export function StatisticsTable(props: TableProps): JSX.Element {
   );
 }
 
+function arrived({ halves, rows }: TableProps, half: Half): boolean {
+  return halves[half]?.present[rows[half]] === 1;
+}
+
+// Why there is no gradient, or no value.
+function Missing(props: TableProps & { readonly several: boolean }): JSX.Element | null {
+  const { half, halves, why, kind, several } = props;
+  if (arrived(props, half) || (several && halves[half] === undefined)) return null;
+  const text = why[half] ?? (half === "value" ? "No value was read here." : "No gradient arrived here.");
+  return (
+    <p class="faint" data-testid={half === "value" ? "why-value" : "why"}>
+      {several && <b>{halfWord(half, kind)} </b>}
+      {text}
+    </p>
+  );
+}
+
+// Value and gradient side by side. A record that is still loading has no numbers yet.
+function Both(props: TableProps): JSX.Element | null {
+  const { halves, rows, kind, statistic, complex } = props;
+  const record = halves.value ?? halves.gradient;
+  if (record === undefined || !(["value", "gradient"] as const).some((half) => arrived(props, half))) return null;
+  const cell = (name: string, half: Half): JSX.Element => {
+    const found = halves[half];
+    const value = found && numberAt(found, name, rows[half]);
+    return <td class={isBad(name, value) ? "bad" : ""}>{found === undefined ? "…" : spelt(name, value)}</td>;
+  };
+  const number = (name: string, half: Half): string => plain(halves[half] && numberAt(halves[half], name, rows[half]));
+  return (
+    <table class="numbers compared">
+      <thead>
+        <tr>
+          <td />
+          <th scope="col">{halfWord("value", kind)}</th>
+          <th scope="col">gradient</th>
+        </tr>
+      </thead>
+      <tbody>
+        {listed(record)
+          .filter((name) => measureOf(name)?.ofValues !== true || number(name, "value") !== "none")
+          .map((name) => (
+            <tr
+              key={name}
+              class={statistic.columns.includes(name) ? "marked" : ""}
+              data-statistic={name}
+              data-value={number(name, "gradient")}
+              data-forward={number(name, "value")}
+            >
+              <th scope="row">{titleOf(name, complex)}</th>
+              {cell(name, "value")}
+              {cell(name, "gradient")}
+            </tr>
+          ))}
+      </tbody>
+    </table>
+  );
+}
+
 function listed(record: RecordedStep): readonly string[] {
-  return record.statistics.filter((name) => measureOf(name)?.ofParameters !== true);
+  const skipped = (name: string): boolean => halfOf(record.stage) === "gradient" && measureOf(name)?.ofValues === true;
+  return record.statistics.filter((name) => measureOf(name)?.ofParameters !== true && !skipped(name));
 }
 
 function titleOf(name: string, complex: boolean): string {
@@ -81,7 +146,17 @@ function Line({
   );
 }
 
-function Compared({ record, row, statistic, complex, there }: TableProps & { readonly there: There }): JSX.Element {
+function Compared({
+  record,
+  row,
+  statistic,
+  complex,
+  there,
+}: Pick<TableProps, "statistic" | "complex"> & {
+  readonly record: RecordedStep;
+  readonly row: number;
+  readonly there: There;
+}): JSX.Element {
   if (there.row === -1)
     return (
       <p class="faint" data-testid="only-here">
@@ -100,7 +175,7 @@ function Compared({ record, row, statistic, complex, there }: TableProps & { rea
       </thead>
       <tbody>
         {listed(there.record).map((name) => {
-          const [here, other] = [record && numberAt(record, name, row), numberAt(there.record, name, there.row)];
+          const [here, other] = [numberAt(record, name, row), numberAt(there.record, name, there.row)];
           const related = relateNumbers(here, other, true);
           return (
             <tr

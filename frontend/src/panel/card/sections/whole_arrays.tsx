@@ -14,35 +14,41 @@ import type { Theme } from "../../../draw/style/theme";
 import { indexText, pictureOf, reachOf, type Picture } from "../../../model/charts/array_picture";
 import type { Graph } from "../../../model/recorded/graph";
 import type { RecordedStep } from "../../../model/recorded/record";
+import type { Halves } from "./halves_of";
 
 export function WholeArrays({
   client,
-  record,
+  halves,
   series,
   graph,
   row,
+  word,
   seed,
   theme,
 }: {
   readonly client: Client;
-  readonly record: RecordedStep | undefined;
-  readonly series: NodeSeries | undefined; // of this row; it may hold arrays that did not fit into the step
+  readonly halves: Halves;
+  readonly series: Readonly<Record<WhatKept, NodeSeries | undefined>>; // of this row; they may hold arrays that did not fit into the step
   readonly graph: Graph;
   readonly row: number;
+  readonly word: string; // for its value
   readonly seed: boolean;
   readonly theme: Theme;
 }): JSX.Element | null {
-  if (record === undefined) return null;
   const { shape, dtype } = graph.columns.slots;
   const sizes = shape[row] ?? [];
   const parts = dtype[row]?.startsWith("complex") ? [...sizes, 2] : sizes;
   const array = (what: WhatKept, title: string): JSX.Element | undefined => {
-    const numbers = record.whole.get(row)?.[what] ?? wholeIn(series, record, what);
+    // add_grad_graph keeps values beside the gradients.
+    const places = ([what, "gradient"] as const).map((half) => ({ record: halves[half], of: series[half] }));
+    const found = places.map(({ record, of }) => record && (record.whole.get(row)?.[what] ?? wholeIn(of, record, what)));
+    const numbers = found.find((one) => one !== undefined);
+    const { record } = places.find((one) => one.record?.leftOut[what].has(row)) ?? {};
     const drawn = { title, id: `whole-${what}`, shape: parts, theme };
     if (numbers !== undefined) return <ArrayOf {...drawn} numbers={numbers} />;
-    return record.leftOut[what].has(row) ? <Fetched {...drawn} client={client} record={record} row={row} what={what} /> : undefined;
+    return record ? <Fetched {...drawn} client={client} record={record} row={row} what={what} /> : undefined;
   };
-  const [value, gradient] = [array("value", "value"), array("gradient", seed ? "seed gradient" : "gradient")];
+  const [value, gradient] = [array("value", halves.value ? word : "value"), array("gradient", seed ? "seed gradient" : "gradient")];
   return value === undefined && gradient === undefined ? null : (
     <div class="wholes">
       {value}
@@ -92,7 +98,6 @@ function Fetched({
   );
 }
 
-// The picture of an array of many elements.
 const WIDTH_PX = 300;
 const HEIGHT_PX = 360;
 const CELL_PX = 14;
@@ -200,8 +205,7 @@ function fill(
   context.putImageData(image, 0, 0);
 }
 
-// Elements that are written out.
-const MOST = 256;
+const MOST = 256; // elements that are written out
 
 // The last dimension across, the others down.
 function Matrix({

@@ -5,7 +5,7 @@ import { plainNumber } from "../../../base/format";
 import type { EdgePaint } from "../../../draw/graph/paints";
 import { scalarOf } from "../../../model/recorded/record";
 import type { VisibleEdge } from "../../../model/visible/collapse";
-import { rowsOf } from "../../../model/visible/line_rows";
+import { rowsOfHalf } from "../../../model/visible/line_rows";
 import { State, summarizeRows } from "../../../model/visible/values";
 import type { Store } from "../../../state/store";
 import { keyOf, type Drawn } from "../../session/drawing";
@@ -34,12 +34,18 @@ export const EDGE_CHANGING = ["data-label", "data-grad"];
 
 export function edgeChanging(store: Store, drawn: Drawn, paint: EdgePaint, index: number): Changing {
   const comparing = store.compare.comparison.value !== undefined;
-  const backward = store.graph.direction.value === "backward";
+  const backward = store.place.direction.value === "backward";
+  const half = store.shown.half.value;
   const line = drawn.visible.edges[index]!;
-  const label = backward ? paint.label : drawn.scene.edges[index]!.shapeLabel;
+  const label = backward || half === "value" ? paint.label : drawn.scene.edges[index]!.shapeLabel;
   const [from, to] = [drawn.scene.boxes[line.source]!.title, drawn.scene.boxes[line.target]!.title];
-  const text = backward ? spoken(from, to, label, comparing, paint.told) : `${from} to ${to}, ${label}`;
-  return [label, gradientOf(store, drawn, line), text];
+  const text =
+    half === "value"
+      ? spokenValue(from, to, label, comparing)
+      : backward
+        ? spoken(from, to, label, comparing, paint.told)
+        : `${from} to ${to}, ${label}`;
+  return [label, numberOf(store, drawn, line), text];
 }
 
 // A gradient that was not read is not a missing gradient.
@@ -49,11 +55,17 @@ function spoken(from: string, to: string, label: string, comparing: boolean, tol
   return told ? `${to} gives ${from} no gradient` : `The gradient that ${to} gives ${from} was not recorded`;
 }
 
-function gradientOf(store: Store, { hierarchy }: Drawn, line: VisibleEdge): string {
+function spokenValue(from: string, to: string, label: string, comparing: boolean): string {
+  if (comparing) return `${from} gives ${to} a value, here ÷ there ${label || "none"}`;
+  return label === "" ? `The value that ${from} gives ${to} was not read` : `${from} gives ${to} a value of ${label}`;
+}
+
+function numberOf(store: Store, { hierarchy }: Drawn, line: VisibleEdge): string {
   const values = store.shown.values.value;
   if (values === undefined || store.recorded.hierarchy.value !== hierarchy) return "none";
-  const rows = rowsOf(hierarchy.graph, line, (row) => values.rows.state[row] !== State.none);
-  const scalar = rows.length === 1 ? scalarOf(store.recorded.record.value?.whole.get(rows[0]!)?.gradient) : undefined;
+  const half = store.shown.half.value;
+  const rows = rowsOfHalf(hierarchy.graph, line, half, (row) => values.rows.state[row] !== State.none);
+  const scalar = rows.length === 1 ? scalarOf(store.recorded.record.value?.whole.get(rows[0]!)?.[half]) : undefined;
   if (scalar !== undefined) return plainNumber(scalar);
   const { value, state } = summarizeRows(values.rows, rows, store.shown.statistic.value);
   return state === State.none ? "none" : plainNumber(value);

@@ -18,7 +18,7 @@
 //                    x,y,k in data-camera of the canvas
 //   aria-expanded (groups), aria-selected, aria-level, tabindex
 // After it, `ul[data-testid=edges]` has one li per edge: data-source, data-target
-// (keys), data-label as drawn, data-grad (the edge's own number), data-shape, data-cut; where a
+// (keys), data-label as drawn, data-grad (the edge's own number, forward the value's), data-shape, data-cut; where a
 // chain of operations is folded into it data-folded (their names) and data-mark (x,y of the mark, world).
 // data-lit of the canvas: keys of the boxes that light up, one per line.
 

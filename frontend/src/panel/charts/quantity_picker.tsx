@@ -1,0 +1,30 @@
+// Adds a number of the step as a whole to the chart.
+
+import type { JSX } from "preact";
+import { drawnRuns, type FetchedCharts } from "./charts_data";
+import { addQuantity, offeredQuantities } from "./quantity_lines";
+
+export function QuantityPicker({ charting }: { readonly charting: FetchedCharts }): JSX.Element | null {
+  const offered = offeredQuantities(charting, drawnRuns(charting));
+  if (offered.length === 0) return null;
+  return (
+    <label class="choice quantities" title="Numbers of each step as a whole, such as the loss and the norm of all gradients">
+      <span>Of the step</span>
+      <select
+        data-testid="add-quantity"
+        value=""
+        onChange={(event) => {
+          addQuantity(charting, event.currentTarget.value);
+          event.currentTarget.value = "";
+        }}
+      >
+        <option value="">add a line…</option>
+        {offered.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
