@@ -2,8 +2,11 @@
 
 import { expect, test } from "vitest";
 import { bothHalves } from "../../fixtures/halves.mjs";
-import { training } from "../../fixtures/examples.mjs";
+import { loop } from "../../fixtures/compared.mjs";
+import { chain, training } from "../../fixtures/examples.mjs";
+import { MEASURES } from "../../src/base/vocabulary";
 import { depthOfGroup, depthOfNode, ratiosOf } from "../../src/model/charts/depth";
+import { statisticsFor } from "../../src/model/recorded/statistics";
 import { readHash, writeHash } from "../../src/panel/session/host";
 import { hierarchyOf, recordAt } from "../fixture";
 import { press, useStage, waitFor } from "../stage";
@@ -102,6 +105,23 @@ test("the ratio along the depth is that of the same tensor in each block, or of 
   expect(depthOfNode(hierarchy, key.indexOf("input:x"), 0)).toBeUndefined();
 });
 
+test("the ratio is along the calls of a module, and not along equal operations in one", () => {
+  const hierarchy = hierarchyOf(loop(4));
+  const { key } = hierarchy.graph.columns.nodes;
+  const found = depthOfNode(hierarchy, key.indexOf("cell#1/TanhBackward0.0"), 0);
+  expect(found?.members.map(({ id }) => id)).toEqual([0, 1, 2, 3].map((call) => `cell#${call}/TanhBackward0.0`));
+  expect(depthOfNode(hierarchyOf(chain(3)), 1, 0)).toBeUndefined();
+});
+
+test("statistics that only values have are offered for values, and those that a record adds for both", () => {
+  const ids = (half: "value" | "gradient"): readonly string[] => statisticsFor(half, ["l2_norm", "stable_rank"]).map(({ id }) => id);
+  expect(ids("value")).toContain("stable_rank");
+  expect(ids("gradient")).toContain("stable_rank");
+  const only = MEASURES.filter(({ ofValues }) => ofValues).map(({ name }) => name);
+  expect(only.filter((name) => ids("gradient").includes(name))).toEqual([]);
+  expect(ids("value")).toEqual(expect.arrayContaining(only));
+});
+
 test("where nothing was read there is no ratio", () => {
   const run = bothHalves();
   const hierarchy = hierarchyOf(run);
@@ -192,9 +212,11 @@ test("a line's card has what flows both ways", async () => {
   writeHash("p.gradgraph.step=2");
   show(bothHalves());
   await drawn(FIRST);
-  const { x, y } = stage.middleOf(FIRST);
-  stage.click({ x, y: y + (21 + 8) * stage.camera().k }); // just below its box
-  await waitFor(() => expect(one("card")!.dataset.key).toBe("edge"));
+  await waitFor(() => {
+    const { x, y } = stage.middleOf(FIRST);
+    stage.click({ x, y: y + (21 + 8) * stage.camera().k }); // just below its box
+    expect(one("card")!.dataset.key).toBe("edge");
+  });
   const row = (): DOMStringMap => one("statistics")!.querySelector<HTMLElement>("[data-statistic=l2_norm]")!.dataset;
   await waitFor(() => expect(row()).toMatchObject({ value: norm(2, 2), forward: norm(3, 3) }));
 });

@@ -4,7 +4,7 @@
 
 import { slotRowOf } from "../recorded/graph";
 import { numberAt, type RecordedStep } from "../recorded/record";
-import type { Hierarchy } from "../tree/hierarchy";
+import { foldedAround, type Hierarchy } from "../tree/hierarchy";
 
 export interface Member {
   readonly index: number; // along the chart
@@ -21,8 +21,9 @@ export interface Depth {
 
 const LEAST = 2;
 
-// A number that is a whole part of a module's path: "blocks.0.mlp" has one, "blocks.0#1" too.
-const NUMBER = /(?<=^|[.:])\d+(?=[.#]|$)/g;
+// A number that is a whole part of a module's path, or that of its call: "blocks.0.mlp#0/GeluBackward0.0" has two. What
+// follows a slash counts equal operations.
+const NUMBER = /(?<=^|[.:#])(?<!\/.*)\d+(?=[.#/]|$)/g;
 
 // The ways to count along a name: each number in it, with what is before and after it.
 function* countedIn(name: string): Generator<readonly [before: string, after: string]> {
@@ -48,10 +49,13 @@ function starred(name: string, other: string): string {
   return name;
 }
 
-export function depthOfNode({ graph }: Hierarchy, node: number, slot: number): Depth | undefined {
+// A module that is one operation has no card of its own.
+export function depthOfNode(hierarchy: Hierarchy, node: number, slot: number): Depth | undefined {
+  const { graph } = hierarchy;
   const { key, name } = graph.columns.nodes;
   const found = alike(key, key[node]!);
-  if (found.length < LEAST) return undefined;
+  const around = foldedAround(hierarchy, node);
+  if (found.length < LEAST) return around === undefined ? undefined : depthOfGroup(hierarchy, around);
   const other = found.find(([, at]) => at !== node)![1];
   return {
     name: starred(name[node]!, name[other]!),

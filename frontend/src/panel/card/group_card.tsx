@@ -61,7 +61,7 @@ export function GroupCard({ session, drawing, hierarchy, select, ofViews, group 
         drawing={drawing}
         select={select}
         halves={halvesOf(store, hierarchy.graph)}
-        id={id}
+        ids={[id]}
         find={() => depthOfGroup(hierarchy, group)}
         of={[hierarchy, group]}
       />

@@ -81,7 +81,7 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
             drawing={props.drawing}
             select={props.select}
             halves={halves}
-            id={columns.nodes.key[node]!}
+            ids={[columns.nodes.key[node], hierarchy.groups[hierarchy.itemGroup[node]!]?.id]}
             find={() => depthOfNode(hierarchy, node, row - graph.slotOffset[node]!)}
             of={[hierarchy, node, row]}
           />

@@ -12,12 +12,12 @@ import type { Halves } from "./halves_of";
 
 interface DepthProps extends Pick<CardProps, "drawing" | "select"> {
   readonly halves: Halves;
-  readonly id: string; // of what the card shows
+  readonly ids: readonly (string | undefined)[]; // of what the card shows
   readonly find: () => Depth | undefined;
   readonly of: readonly unknown[]; // what `find` depends on
 }
 
-export function DepthRatio({ drawing, select, halves: { gradient, value }, id, find, of }: DepthProps): JSX.Element | null {
+export function DepthRatio({ drawing, select, halves: { gradient, value }, ids, find, of }: DepthProps): JSX.Element | null {
   const [pointed, pointAt] = useState<number | undefined>(undefined);
   const depth = useMemo(find, of);
   if (depth === undefined || gradient === undefined || value === undefined) return null;
@@ -25,7 +25,7 @@ export function DepthRatio({ drawing, select, halves: { gradient, value }, id, f
   const known = ratios.filter((ratio) => ratio !== null);
   if (known.length < 2) return null;
   const steps = depth.members.map(({ index }) => index);
-  const own = depth.members.find((member) => member.id === id);
+  const own = depth.members.find(({ id }) => ids.includes(id));
   const shown = depth.members.find(({ index }) => index === pointed) ?? own;
   const ratio = shown && ratios[depth.members.indexOf(shown)];
   const theme = drawing.theme.value;
