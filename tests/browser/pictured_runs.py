@@ -89,7 +89,8 @@ def train_gpt(directory: pathlib.Path) -> None:
     model = GPT()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     with SummaryWriter(str(directory)) as writer:
-        writer.watch(model, optimizer=optimizer, every_n_steps=2, level="op", tag="GPT")
+        kinds = {"level": "op", "values": True, "tag": "GPT"}
+        writer.watch(model, optimizer=optimizer, every_n_steps=2, **kinds)
         for step in range(GPT_STEPS):
             optimizer.param_groups[0]["lr"] = 4e-2 if step in MISTAKE else 1e-3
             tokens = make_batch(LENGTH + 1)

@@ -61,6 +61,16 @@ def open_linked(page: Page, address: str, key: str) -> Panel:
     return panel
 
 
+def show_forward(page: Page, address: str) -> None:
+    """The values that flowed forward, and gradient / value along the blocks."""
+    panel = open_gpt(page, address, step=AFTER, dir="forward", sel=ALL_BLOCKS)
+    panel.control("depth-key").wait_for()
+    close_others(panel)
+    panel.select(ALL_BLOCKS)
+    panel.control("fit").click()
+    panel.control("depth").evaluate("part => part.scrollIntoView({block: 'end'})")
+
+
 def show_card(page: Page, address: str) -> None:
     """A weight's card: the stages of its gradient, and its histograms over the steps."""
     page.set_viewport_size(TALL)
@@ -116,6 +126,7 @@ def show_take_away(page: Page, address: str) -> None:
 PICTURES: dict[str, Callable[[Page, str], None]] = {
     "graph": show_folded,
     "opened": show_opened,
+    "forward": show_forward,
     "card": show_card,
     "flow": show_flow,
     "charts": show_charts,

@@ -202,6 +202,8 @@ test("the loss is found by its name, and its scale is logarithmic over more than
   expect(valueScale([3, 3])!.position(3)).toBeCloseTo(0.5);
   const series = { tag: "loss", steps: [2, 4], values: Float64Array.of(1, 9) };
   expect([1, 2, 3, 4, 9].map((step) => valueAt(series, step))).toEqual([undefined, 1, 1, 9, 9]);
+  // A quantity belongs to its step.
+  expect([1, 2, 3, 4, 9].map((step) => valueAt({ ...series, isOfStep: true }, step))).toEqual([undefined, 1, undefined, 9, undefined]);
 });
 
 const hexOf = (pixel: number): string => `#${[0, 8, 16].map((shift) => ((pixel >> shift) & 255).toString(16).padStart(2, "0")).join("")}`;

@@ -49,13 +49,14 @@ function starred(name: string, other: string): string {
   return name;
 }
 
-// A module that is one operation has no card of its own.
+// A module that is one operation has no card of its own. Its siblings may be other modules.
 export function depthOfNode(hierarchy: Hierarchy, node: number, slot: number): Depth | undefined {
   const { graph } = hierarchy;
   const { key, name } = graph.columns.nodes;
   const found = alike(key, key[node]!);
   const around = foldedAround(hierarchy, node);
-  if (found.length < LEAST) return around === undefined ? undefined : depthOfGroup(hierarchy, around);
+  const modules = around === undefined ? undefined : depthOfGroup(hierarchy, around);
+  if (found.length < LEAST || (modules?.members.length ?? 0) > found.length) return modules;
   const other = found.find(([, at]) => at !== node)![1];
   return {
     name: starred(name[node]!, name[other]!),

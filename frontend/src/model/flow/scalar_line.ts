@@ -4,6 +4,7 @@ export interface ScalarSeries {
   readonly tag: string;
   readonly steps: readonly number[]; // ascending
   readonly values: Float64Array; // may be NaN or infinite
+  readonly isOfStep?: true; // a quantity: a step without it has no number
 }
 
 // One number of each step as a whole; several if it has one for each backward pass.
@@ -73,9 +74,9 @@ export function valueScale(values: Iterable<number>): ValueScale | undefined {
   return { low, high, log, position: (value) => (along(value) - bottom) / (top - bottom) };
 }
 
-// The value logged at a step, or at the last one before it.
-export function valueAt({ steps, values }: ScalarSeries, step: number): number | undefined {
+// The value logged at a step, or at the last one before it. A quantity is that of the step alone.
+export function valueAt({ steps, values, isOfStep }: ScalarSeries, step: number): number | undefined {
   const after = steps.findIndex((one) => one > step);
   const at = (after === -1 ? steps.length : after) - 1;
-  return at === -1 ? undefined : values[at];
+  return at === -1 || (isOfStep && steps[at] !== step) ? undefined : values[at];
 }

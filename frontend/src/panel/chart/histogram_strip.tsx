@@ -122,7 +122,7 @@ function optionsOf(
     scales: { x: { time: false, range: [edges[0]!, edges.at(-1)!] }, y: { range: ends } },
     axes: [
       { ...axis, size: 22, space: 50, grid: { show: false } },
-      { ...axis, size: 56, grid: { show: false }, space: 26, values: (_, ticks) => ticks.map((tick) => formatNumber(2 ** tick)) },
+      { ...axis, size: 62, grid: { show: false }, space: 26, values: (_, ticks) => ticks.map((tick) => formatNumber(2 ** tick)) },
     ],
     series: [{}, {}],
     hooks: {

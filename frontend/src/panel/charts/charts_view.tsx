@@ -24,7 +24,7 @@ export const chartsView: View = {
   hasCard: false,
   compares: false,
   help: {
-    keys: STEP_KEYS,
+    keys: [...STEP_KEYS, ["D", "shows values (forward) or gradients (backward)"]],
     meanings: [
       ["charts", "chosen tensors in one chart, over all steps; “Find” adds a node, or all parameters of a module"],
       ["forward, backward", "their values, or their gradients"],

@@ -133,7 +133,7 @@ function createScalar(
     const found = quantityNamed(quantities.value, id);
     if (found === undefined) return undefined;
     const { steps: at, values } = atPass(found, store.place.ref.value?.backwardPass ?? 0);
-    return { tag: id.slice(OF_STEP.length), steps: at, values: Float64Array.from(values) };
+    return { tag: id.slice(OF_STEP.length), steps: at, values: Float64Array.from(values), isOfStep: true };
   });
   const line = computed(() => {
     const known = series.value;

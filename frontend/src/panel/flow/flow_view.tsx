@@ -149,7 +149,7 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
           <b
             class={Number.isFinite(value) ? "" : "bad"}
             data-testid="scalar-value"
-            title={`At step ${step}, or the last one logged before it`}
+            title={`At step ${step}${series?.isOfStep ? "" : ", or the last one logged before it"}`}
           >
             {formatNumber(value)}
           </b>

@@ -50,7 +50,10 @@ function Profile({
   const own = loop.ids.indexOf(group === -1 ? hierarchy.graph.columns.nodes.key[node]! : hierarchy.groups[group]!.id);
   const name = loop.what === "repetitions" ? operationLabel(loop.name) : loop.name || "the model";
   return (
-    <Section title={`${statistic.label} along the ${loop.indices.length} ${loop.what} of ${name}`} id="profile">
+    <Section
+      title={`${store.shown.half.value === "value" ? "Value, " : ""}${statistic.label} along the ${loop.indices.length} ${loop.what} of ${name}`}
+      id="profile"
+    >
       {canBeLog && !statistic.signed && (
         <label class="check">
           <input type="checkbox" data-testid="profile-log" checked={log} onChange={(event) => setLinear(!event.currentTarget.checked)} />
