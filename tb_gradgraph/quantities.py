@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 GRAD_NORM = "grad_norm"
 CLIP_FACTOR = "clip_factor"
 LOSS = "loss"
+NOISE_SCALE = "noise_scale"
 NOTE = "note/"
 
 #: Quantities of which every stage of a step has its own.

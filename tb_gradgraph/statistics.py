@@ -11,7 +11,8 @@ import numpy as np
 #: The unit of a statistic. gradient: a factor on all elements of the gradient also multiplies the
 #: number. weight: the same for the elements of a parameter. share: 0 to 1. ratio: one number
 #: divided by another.
-Unit = Literal["gradient", "weight", "count", "share", "ratio"]
+#: moment: a number of the optimizer's own state.
+Unit = Literal["gradient", "weight", "moment", "count", "share", "ratio"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -109,6 +110,18 @@ MEASURES = (
         "weight",
         spread_of="update_norm",
     ),
+    _of_parameter(
+        "exp_avg_norm",
+        "first moment",
+        "L2 norm of Adam's running mean of the gradient (exp_avg), after the step",
+        "moment",
+    ),
+    _of_parameter(
+        "exp_avg_sq_norm",
+        "second moment",
+        "L2 norm of Adam's running mean of the squared gradient (exp_avg_sq), after the step",
+        "moment",
+    ),
 )
 
 #: The names of all statistics, in the order of their columns.
@@ -174,7 +187,8 @@ class Statistics:
 
     For a parameter at an optimizer's step there are also the l2 norms of the weight before the step
     and of the update, and their ratio (``None`` if the weight is zero). If the norm of the update
-    is an estimate, ``update_spread`` is its standard error, otherwise ``None``.
+    is an estimate, ``update_spread`` is its standard error, otherwise ``None``. With an optimizer
+    that keeps Adam's moments, there are also their norms after the step.
     """
 
     numel: int
@@ -193,6 +207,8 @@ class Statistics:
     update_norm: float | None = None
     update_ratio: float | None = None
     update_spread: float | None = None
+    exp_avg_norm: float | None = None
+    exp_avg_sq_norm: float | None = None
 
     @property
     def nonfinite(self) -> int:

@@ -14,7 +14,13 @@ from tb_gradgraph.summarize.arithmetic.sample import sample_limit
 from tb_gradgraph.summarize.arithmetic.transfer import Transfer
 from tb_gradgraph.summarize.batch import StatisticsBatch
 from tb_gradgraph.summarize.keyed import ChosenStatistics, KeyedBatch
-from tb_gradgraph.summarize.native import SWITCH, NativeSnapshot, is_available, is_built
+from tb_gradgraph.summarize.native import (
+    SWITCH,
+    NativeSnapshot,
+    is_available,
+    is_built,
+    native_norms,
+)
 from tb_gradgraph.summarize.pending import PendingStatistics
 
 __all__ = [
@@ -31,6 +37,7 @@ __all__ = [
     "is_built",
     "is_computed",
     "is_readable",
+    "native_norms",
     "norms",
     "real_floats",
     "sample_limit",

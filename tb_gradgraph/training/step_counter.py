@@ -10,7 +10,7 @@ import torch
 from tb_gradgraph.autograd import is_capturing
 from tb_gradgraph.training.cadence import Cadence
 from tb_gradgraph.training.listener import Attachment
-from tb_gradgraph.training.step.records import StepPlace
+from tb_gradgraph.training.step.passes import StepPlace
 from tb_gradgraph.training.step.setting import Progress, Setting
 from tb_gradgraph.training.step.step import RecordedStep
 from tb_gradgraph.training.turns import Turns

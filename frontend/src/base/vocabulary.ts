@@ -1,6 +1,6 @@
 // Constants that Python and the panel share. Generated: python -m tests.suite.generate_vocabulary
 
-export type Unit = "gradient" | "weight" | "count" | "share" | "ratio";
+export type Unit = "gradient" | "weight" | "moment" | "count" | "share" | "ratio";
 // One statistic: statistics.py says what each field means.
 export interface Measure {
   readonly name: string;
@@ -31,12 +31,14 @@ export const MEASURES: readonly Measure[] = [
   { name: "update_norm", label: "update norm", meaning: "L2 norm of what the step added to it", unit: "weight", ofParameters: true },
   { name: "update_ratio", label: "update / weight", meaning: "update norm divided by weight norm: about 0.001 is usual; far more is unstable, far less learns nothing", unit: "ratio", ofParameters: true },
   { name: "update_spread", label: "update_spread", meaning: "Standard error of the update norm, where that is an estimate", unit: "weight", ofParameters: true },
+  { name: "exp_avg_norm", label: "first moment", meaning: "L2 norm of Adam's running mean of the gradient (exp_avg), after the step", unit: "moment", ofParameters: true },
+  { name: "exp_avg_sq_norm", label: "second moment", meaning: "L2 norm of Adam's running mean of the squared gradient (exp_avg_sq), after the step", unit: "moment", ofParameters: true },
 ];
 
 // Whole numbers; counts of elements that are not finite; numbers of a parameter at the stage "applied".
 export const COUNTS: readonly string[] = ["nan", "posinf", "neginf", "numel"];
 export const NONFINITE: readonly string[] = ["nan", "posinf", "neginf"];
-export const OF_PARAMETERS: readonly string[] = ["weight_norm", "update_norm", "update_ratio"];
+export const OF_PARAMETERS: readonly string[] = ["weight_norm", "update_norm", "update_ratio", "exp_avg_norm", "exp_avg_sq_norm"];
 
 // Where in a step gradients are read, in the order in which they change.
 export const STAGES: readonly string[] = ["backward", "accumulated", "unscaled", "clipped", "applied"];

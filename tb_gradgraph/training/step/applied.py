@@ -8,8 +8,10 @@ import numpy as np
 import torch
 
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.training.quantities.adam_moments import MomentReading
 from tb_gradgraph.training.quantities.group_settings import GroupSettings
 from tb_gradgraph.training.reading.batches import read_grads
+from tb_gradgraph.training.reading.followed import reference_to
 from tb_gradgraph.training.reading.numbers import Numbers
 from tb_gradgraph.training.reading.parameter_rows import grad_states
 from tb_gradgraph.training.reading.pass_numbers import PassNumbers
@@ -32,6 +34,7 @@ class AppliedPart:
         seems_same: Whether torch's version counters show no change since the backward.
         weights: The weights before and after.
         settings: Learning rate, weight decay and momentum of its groups.
+        moments: The norms of its moments after the step.
         was_skipped: Whether a fused optimizer, which checks for infinities itself, skipped the
             step.
     """
@@ -42,6 +45,7 @@ class AppliedPart:
     seems_same: bool
     weights: WeightReading
     settings: GroupSettings
+    moments: MomentReading
     was_skipped: Flag
 
 
@@ -106,6 +110,7 @@ class OptimizerReading:
         self._reads = reads
         self._weights = WeightReading(self._parameters, update_memory)
         self._settings = GroupSettings(optimizer, prefix)
+        self._optimizer = reference_to(optimizer)
         self._gradients: Numbers | None = None
         self._was_read = False
         self._seems_same = False
@@ -144,5 +149,6 @@ class OptimizerReading:
         rows = [structure.parameter_rows.get(id(parameter)) for parameter in self._parameters]
         self._weights.finish(rows)
         known = tuple(row for row in rows if row is not None)
-        told = (self._weights, self._settings, self._found_inf)
+        moments = MomentReading(self._optimizer(), self._parameters, rows)
+        told = (self._weights, self._settings, moments, self._found_inf)
         return AppliedPart(known, gradients, was_read, self._seems_same, *told)

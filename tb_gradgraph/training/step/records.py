@@ -14,55 +14,26 @@ from tb_gradgraph.graph import Record
 from tb_gradgraph.quantities import NOTE
 from tb_gradgraph.statistics import FORWARD, StatisticsTable
 from tb_gradgraph.summarize import whole_arrays
+from tb_gradgraph.training.quantities.adam_moments import total_moments
 from tb_gradgraph.training.quantities.late_number import LateNumber, read_known
+from tb_gradgraph.training.quantities.noise_scale import noise_scale
 from tb_gradgraph.training.quantities.notes import Latest, named_by_series
 from tb_gradgraph.training.quantities.totals import clip_factor, grad_norm, loss_of
 from tb_gradgraph.training.reading.numbers import Numbers, Whole, joined, only, was_clipped
 from tb_gradgraph.training.reading.pass_numbers import PassNumbers
 from tb_gradgraph.training.step.applied import AppliedPart, HiddenChanges
 from tb_gradgraph.training.step.late_scale import LossScale, scaled
+from tb_gradgraph.training.step.passes import Pass, StepEnd, StepPlace
 from tb_gradgraph.training.step.unused import Cleared
 
 #: Added to the objective of a pass whose gradient was cleared before our optimizer stepped.
 CLEARED = " (cleared before an optimizer stepped)"
 
+#: How many backward passes of a step get their own record. Of later ones (with very many
+#: micro-batches) only the accumulated gradient is kept.
+MOST_PASSES = 8
+
 ValueT = TypeVar("ValueT")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class StepPlace:
-    """The tag and step of a step's records, and the facts that all of them share."""
-
-    tag: str
-    step: int
-    every_n_steps: int
-    cost: float
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Pass:
-    """One backward pass of the step."""
-
-    numbers: PassNumbers
-    number: int
-    scale: LossScale
-
-
-@dataclasses.dataclass(slots=True)
-class StepEnd:
-    """The gradients after one backward pass, and the optimizers that used them."""
-
-    last: Pass
-    scale: LossScale
-    applied: list[AppliedPart] = dataclasses.field(default_factory=list)
-    skipped: bool = False
-
-    @property
-    def parameters(self) -> set[int]:
-        """The optimizers that used the gradients, by ``id``."""
-        rows = {row for part in self.applied for row in part.rows}
-        known = self.last.numbers.structure.parameter_rows
-        return {of for of, row in known.items() if row in rows}
 
 
 @dataclasses.dataclass(slots=True)
@@ -74,6 +45,7 @@ class StepRecords:
     hidden: HiddenChanges
     last: Pass | None = None
     count: int = 0  # how many backward passes
+    passes: list[Pass] = dataclasses.field(default_factory=list)  # the first of them
     ends: list[StepEnd] = dataclasses.field(default_factory=list)
     cleared: list[Cleared] = dataclasses.field(default_factory=list)
     wall_time: float = dataclasses.field(default_factory=time.time)
@@ -89,6 +61,8 @@ class StepRecords:
         scale = scale or (self.scale if factor is None else LossScale(factor))
         self.last = Pass(found, self.count, scale)
         self.count += 1
+        if len(self.passes) < MOST_PASSES:
+            self.passes.append(self.last)
         return self.last
 
     @property
@@ -103,6 +77,7 @@ class StepRecords:
     def forget_after(self, number: int) -> None:
         """Leave out the passes after number ``number``."""
         self.count = number + 1
+        self.passes = [one for one in self.passes if one.number <= number]
         self.last = self.ends[-1].last if self.ends else None
 
     def end(self) -> StepEnd:
@@ -173,7 +148,26 @@ class StepRecords:
                 )
         if parts:
             records += self._of_applied(end, parts, before)
+        if records and before is not None:
+            found, why = self._noise_scale(end, before, rows)
+            quantities = {**records[-1].quantities, **found}
+            last = records.pop()
+            last = dataclasses.replace(last, quantities=quantities, quantity_reasons=why)
+            records.append(last)
         return records
+
+    def _noise_scale(
+        self, end: StepEnd, total: StatisticsTable, rows: Sequence[int]
+    ) -> tuple[dict[str, float], dict[str, str]]:
+        """Return the noise scale of the passes that ``end`` sums up, or why there is none."""
+        last = end.last.number
+        before = [other.last.number for other in self.ends if other.last.number < last]
+        numbers = range(max(before, default=-1) + 1, last + 1)
+        is_partial = any(number in some.passes for some in self.cleared for number in numbers)
+        if len(numbers) < 2 or is_partial:
+            return {}, {}
+        passes = [one.micro_batch() for one in self.passes if one.number in numbers]
+        return noise_scale(passes, total, len(numbers), rows)
 
     def _rows_of(self, end: StepEnd) -> list[int]:
         """Return the rows of parameters, except those whose optimizer used another pass.
@@ -210,6 +204,7 @@ class StepRecords:
                 quantities |= clip_factor(before, clipped)
         for part in parts:
             part.weights.write_to(table)
+        quantities |= total_moments([part.moments.write_to(table) for part in parts])
         applied = (end.last, "applied", table, whole, end.scale, unread)
         return [*records, self._record(*applied, quantities=quantities)]
 

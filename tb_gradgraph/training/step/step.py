@@ -28,15 +28,12 @@ from tb_gradgraph.training.reading.pass_numbers import PassNumbers
 from tb_gradgraph.training.reading.structures import Met
 from tb_gradgraph.training.step.applied import OptimizerReading
 from tb_gradgraph.training.step.late_scale import LossScale
-from tb_gradgraph.training.step.records import Pass, StepPlace, StepRecords
+from tb_gradgraph.training.step.passes import Pass, StepPlace
+from tb_gradgraph.training.step.records import MOST_PASSES, StepRecords
 from tb_gradgraph.training.step.scalers import loss_scale, scaler_of
 from tb_gradgraph.training.step.setting import Progress, Setting
 from tb_gradgraph.training.step.unused import UnusedPasses
 from tb_gradgraph.training.step.within import WithinBackward
-
-#: How many backward passes of a step get their own record. Of later ones (with very many
-#: micro-batches) only the accumulated gradient is kept.
-MOST_PASSES = 8
 
 
 class _Held(NamedTuple):
