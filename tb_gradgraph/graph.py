@@ -204,15 +204,15 @@ class Graph:
     @functools.cached_property
     def hash(self) -> str:
         """A hash of the structure, without values and source lines, as 16 hexadecimal digits."""
-        digest = hashlib.sha256()
+        parts = []
         for node in self.nodes:
             slots = [(slot.shape, slot.dtype, slot.requires_grad) for slot in node.slots]
-            digest.update(repr((node.key, node.kind, node.operation, node.order, slots)).encode())
-        for edge in self.edges:
-            digest.update(
-                b"%d.%d>%d.%d;" % (edge.source, edge.source_slot, edge.target, edge.target_input)
-            )
-        return digest.hexdigest()[:16]
+            parts.append(repr((node.key, node.kind, node.operation, node.order, slots)))
+        parts += [
+            f"{edge.source}.{edge.source_slot}>{edge.target}.{edge.target_input};"
+            for edge in self.edges
+        ]
+        return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
 
 
 def is_step(step: int) -> bool:

@@ -102,8 +102,9 @@ class GraphRecorder:
 
 def _small_rows(graph: Graph) -> set[int]:
     """Return the rows of slots and edges whose gradients are small enough to be kept whole."""
-    slots = (slot for node in graph.nodes for slot in node.slots)
-    small = {row for row, slot in enumerate(slots) if math.prod(slot.shape) <= WHOLE_LIMIT}
+    shapes = [slot.shape for node in graph.nodes for slot in node.slots]
+    is_small = {shape: math.prod(shape) <= WHOLE_LIMIT for shape in set(shapes)}
+    small = {row for row, shape in enumerate(shapes) if is_small[shape]}
     offsets = graph.slot_offsets.tolist()
     edges = zip(graph.edges, graph.edge_rows.tolist())
     return small | {row for e, row in edges if offsets[e.source] + e.source_slot in small}
@@ -111,6 +112,8 @@ def _small_rows(graph: Graph) -> set[int]:
 
 def warn_of_large(graph: Graph, rows: set[int], where: str) -> None:
     """Warn of tensors to retain that are too large to keep whole."""
+    if not rows:
+        return
     slots = [(node.name, slot) for node in graph.nodes for slot in node.slots]
     large = [
         f"{slot.name or name} of shape {list(slot.shape)}"

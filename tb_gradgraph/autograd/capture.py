@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -74,29 +75,43 @@ def capture_model(
         contextlib.ExitStack() as passes,
     ):
         call = ModelCall(model, args, kwargs)
-        run = choose(call, loss_fn, grad_outputs, where)
-        if HAS_NUMBERS:
-            with_trace = partial(watch_forward, call, loss_fn, grad_outputs, user_frame(), where)
-            objective, forward, walked = watch_checked(call, inputs, run, with_trace, where, passes)
-        else:
-            passes.enter_context(preserved(model, inputs))
-            objective, forward, walked = watch_outputs(call, loss_fn, grad_outputs, None, where)
-        roots = [root.tensor for root in objective.roots]
-        walked, forward = walk_behind_cuts(roots, walked, forward, model.parameters())
-        free_in_parts(walked)
-        built = build_graph(walked, forward, objective.roots)
-        if loss_fn is None and grad_outputs is None:
-            objective = _told_if_constant(objective, where)
-        observer, rows = prepare(built, objective.text)
-        accumulates = refuses_inputs(built.node_of)
-        observer.attach(built, rows, _seed_rows(built, objective), accumulates)
-        try:
-            earlier = not HAS_NUMBERS or any(forward.number_of(n) < 0 for n in built.node_of)
-            with unheard(), backward_eager():
-                _differentiate(objective, built, model if accumulates else None, earlier)
-            observer.finish()
-        finally:
-            observer.remove()
+        _capture_call(call, inputs, loss_fn, grad_outputs, prepare, where, passes)
+
+
+def _capture_call(
+    call: ModelCall,
+    inputs: Sequence[torch.Tensor],
+    loss_fn: Callable[[Any], Any] | None,
+    grad_outputs: Any,
+    prepare: Prepare,
+    where: str,
+    passes: contextlib.ExitStack,
+) -> None:
+    """Run the passes; release autograd's graph at the end, before the collector walks it."""
+    model = call.model
+    run = choose(call, loss_fn, grad_outputs, where)
+    if HAS_NUMBERS:
+        with_trace = partial(watch_forward, call, loss_fn, grad_outputs, user_frame(), where)
+        objective, forward, walked = watch_checked(call, inputs, run, with_trace, where, passes)
+    else:
+        passes.enter_context(preserved(model, inputs))
+        objective, forward, walked = watch_outputs(call, loss_fn, grad_outputs, None, where)
+    roots = [root.tensor for root in objective.roots]
+    walked, forward = walk_behind_cuts(roots, walked, forward, model.parameters())
+    free_in_parts(walked)
+    built = build_graph(walked, forward, objective.roots)
+    if loss_fn is None and grad_outputs is None:
+        objective = _told_if_constant(objective, where)
+    observer, rows = prepare(built, objective.text)
+    accumulates = refuses_inputs(built.node_of)
+    observer.attach(built, rows, _seed_rows(built, objective), accumulates)
+    try:
+        earlier = not HAS_NUMBERS or any(forward.number_of(n) < 0 for n in built.node_of)
+        with unheard(), backward_eager():
+            _differentiate(objective, built, model if accumulates else None, earlier)
+        observer.finish()
+    finally:
+        observer.remove()
 
 
 def _told_if_constant(objective: Objective, where: str) -> Objective:
@@ -163,8 +178,11 @@ def _seed_rows(built: BuiltGraph, objective: Objective) -> dict[int, torch.Tenso
     """Return the seed of each root, by the row of the root and of the edge into it."""
     graph = built.graph
     indices = [index for index, node in enumerate(graph.nodes) if node.kind == "root"]
-    edges = zip(graph.edges, graph.edge_rows.tolist())
-    into = {edge.target: row for edge, row in edges if edge.target >= indices[0]}
+    last = zip(reversed(graph.edges), reversed(graph.edge_rows.tolist()))  # sorted by target
+    into = {
+        edge.target: row
+        for edge, row in itertools.takewhile(lambda pair: pair[0].target >= indices[0], last)
+    }
     seeds: dict[int, torch.Tensor] = {}
     for index, root, given in zip(indices, objective.roots, objective.seeds):
         seed = torch.ones_like(root.tensor) if given is None else given

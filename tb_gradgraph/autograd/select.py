@@ -75,6 +75,8 @@ def matching_rows(
     built: BuiltGraph, model: torch.nn.Module | None, selector: Selector, where: str
 ) -> set[int]:
     """Return the rows of nodes, and of the edges from their slots, that ``selector`` matches."""
+    if _parts(selector, where) == []:
+        return set()
     graph = built.graph
     offsets = graph.slot_offsets.tolist()
     matches = _predicate(built, model, selector, where)

@@ -82,6 +82,8 @@ def without_idle_calls(forward: Forward, walked: Walk) -> Forward:
         outermost.append(index if scope.parent == NO_SCOPE else outermost[scope.parent])
     numbers = (number for node in walked.nodes if (number := forward.number_of(node)) >= 0)
     kept = {outermost[scope] for scope in map(forward.scope_at, numbers) if scope != NO_SCOPE}
+    if kept.issuperset(outermost):
+        return forward
     index_of = {NO_SCOPE: NO_SCOPE}
     scopes: list[Scope] = []
     calls: dict[str, int] = {}

@@ -53,7 +53,7 @@ def in_scopes(known: Mapping[int, KnownTensor], scopes: Sequence[Scope]) -> dict
             return tensor
         owners = (name.rpartition(".")[0] for name in tensor.names)
         scope = next((first[owner] for owner in owners if owner in first), NO_SCOPE)
-        return dataclasses.replace(tensor, scope=scope)
+        return tensor if scope == tensor.scope else dataclasses.replace(tensor, scope=scope)
 
     return {identity: place(tensor) for identity, tensor in known.items()}
 

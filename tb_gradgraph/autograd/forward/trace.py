@@ -185,9 +185,9 @@ class ForwardTrace(DispatchMode):
                 self.origins.note_leaf(tensor)
             elif not tensor.requires_grad:
                 untracked.append((position, self.origins.of(tensor, self.spans.current)))
-            elif node is not None and is_small(tensor):
+            elif node is not None:
                 key = (sequence_nr(node), tensor.output_nr)
-                if key not in self.made and key not in self.used:
+                if key not in self.made and key not in self.used and is_small(tensor):
                     self.used[key] = tensor.detach().clone()
         if untracked:
             self.untracked_inputs[number] = untracked

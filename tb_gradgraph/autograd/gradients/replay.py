@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -29,7 +30,7 @@ from tb_gradgraph.autograd.torch_internals.engine import (
     prehook_of,
     sequence_nr,
 )
-from tb_gradgraph.graph import Graph, Node
+from tb_gradgraph.graph import Graph
 
 #: Gradients with more elements are reduced in the hook, while they are in cache; smaller ones are
 #: held and reduced together.
@@ -90,10 +91,9 @@ class NodeToRead:
     """One autograd node to hook, by its place in ``reach``."""
 
     place: int
+    index: int  # among the graph's nodes
     rows: SlotRows
     number: int  # backward runs from the greatest number to the least
-    size: int  # how many elements its slots have
-    at_once: bool  # read it in the hook, because its gradient is large or may change
 
 
 class Shared(NamedTuple):
@@ -130,9 +130,8 @@ class Replay:
         self.leaf_rows = tuple(
             row if (row := row_of.get(id(leaf))) in rows else None for leaf in leaves
         )
-        uses = collections.Counter(edge.source for edge in built.graph.edges)
         self._all = [
-            _node_to_read(built, node, places[node], slot_rows, uses)
+            NodeToRead(places[node], built.node_of[node], slot_rows, _number(node, places[node]))
             for node, (slot_rows, _) in rows_of_nodes(built, rows).items()
             if node in places and any(slot_rows)
         ]
@@ -222,10 +221,10 @@ class Replay:
             hook = make_hook(node.rows, take_at_once)
             if hook is not None:
                 pass
-            elif node.at_once:
+            elif self._is_read_at_once(node, order[node.place]):
                 hook = partial(take_at_once, node.rows)
             else:
-                held += node.size
+                held += sum(self._sizes(node))
                 hook = partial(take_and_reduce if held >= HELD else take, node.place)
                 held = 0 if held >= HELD else held
             try:
@@ -234,43 +233,48 @@ class Replay:
                 refused(node.rows, error)
         return handles
 
+    def _is_read_at_once(self, node: NodeToRead, itself: AutogradNode) -> bool:
+        """Return whether to read a node in the hook, because its gradient is large or may change."""
+        try:
+            is_large = max(self._sizes(node)) > _most_held(itself)
+        except Exception:  # a node that does not give its name
+            is_large = True
+        return is_large or node.index in self._adopted
+
+    def _sizes(self, node: NodeToRead) -> list[int]:
+        """Return how many elements each slot has."""
+        return [math.prod(slot.shape) for slot in self.graph.nodes[node.index].slots]
+
+    @functools.cached_property
+    def _adopted(self) -> frozenset[int]:
+        """The nodes whose gradient may become a ``.grad``, to which a user's hook may write.
+
+        A leaf with only one user adopts the tensor that this user sends, also through a transpose.
+        """
+        nodes, edges = self.graph.nodes, self.graph.edges
+        uses = collections.Counter(edge.source for edge in edges)
+        return frozenset(
+            edge.target
+            for edge in edges
+            if uses[edge.source] == 1
+            and nodes[edge.source].kind != "operation"
+            and nodes[edge.source].requires_grad
+            and only_reshapes(nodes[edge.target].operation)
+        )
+
 
 def _without(nodes: Sequence[NodeToRead], same: Mapping[int, int]) -> list[NodeToRead]:
     """Leave out the nodes whose rows all use the statistics of other rows."""
     return [node for node in nodes if not all(row in same for rows in node.rows for row in rows)]
 
 
-def _node_to_read(
-    built: BuiltGraph,
-    node: AutogradNode,
-    place: int,
-    rows: SlotRows,
-    uses: Mapping[int, int],
-) -> NodeToRead:
-    drawn = built.graph.nodes[built.node_of[node]]
-    sizes = [math.prod(slot.shape) for slot in drawn.slots]
+def _number(node: AutogradNode, place: int) -> int:
     try:
-        at_once = max(sizes) > _most_held(node) or _may_become_grad(built, node, drawn, uses)
-        number = sequence_nr(node) if HAS_NUMBERS else -place
+        return sequence_nr(node) if HAS_NUMBERS else -place
     except Exception:  # a node that does not give its name
-        at_once, number = True, -place
-    return NodeToRead(place, rows, number, sum(sizes), at_once)
+        return -place
 
 
 def _most_held(node: AutogradNode) -> int:
     on_host = all(entry.device.type == "cpu" for entry in node._input_metadata)
     return LARGE if on_host else LARGE_ON_DEVICE
-
-
-def _may_become_grad(
-    built: BuiltGraph, node: AutogradNode, drawn: Node, uses: Mapping[int, int]
-) -> bool:
-    """Return whether a node's gradient may become a ``.grad``, to which a user's hook may write.
-
-    A leaf with only one user adopts the tensor that this user sends, also through a transpose.
-    """
-    if not only_reshapes(drawn.operation):
-        return False
-    sources = (source for source, _ in node.next_functions if source is not None)
-    leaves = (accumulated_leaf(source) for source in sources)
-    return any(leaf is not None and uses[built.drawn[id(leaf)]] == 1 for leaf in leaves)

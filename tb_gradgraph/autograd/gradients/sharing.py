@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Set
 
@@ -28,16 +29,19 @@ def shared_rows(graph: Graph, rows: Set[int]) -> dict[int, int]:
     whole are never shared, because the order of their elements matters.
     """
     found: dict[int, int] = {}
+    groups: dict[int, list[int]] = {}  # the same, by the row to read
     offsets = graph.slot_offsets.tolist()
     pairs = sorted(zip(graph.edges, graph.edge_rows.tolist()), key=lambda pair: -pair[0].target)
     for edge, given in pairs:  # from the loss down, so that the row to read is known first
         made = offsets[edge.target]
         if made in rows and given in rows and _repeats(graph, edge, given):
             first = found.get(made, made)
+            group = groups.setdefault(first, [])
             if graph.nodes[edge.source].is_leaf:
-                found.update({row: given for row, to in found.items() if to == first})
-                found[first] = given
+                groups[given] = [*groups.pop(first), first]
+                found.update(dict.fromkeys(groups[given], given))
             else:
+                group.append(given)
                 found[given] = first
     return found
 
@@ -65,6 +69,7 @@ def _keeps_elements(graph: Graph, edge: Edge) -> bool:
     return only_reshapes(target.operation) and same_size and given.dtype == made.dtype
 
 
+@functools.lru_cache(maxsize=4096)
 def only_reshapes(operation: str) -> bool:
     """Return whether the backward of ``operation`` passes on its gradient with its elements unchanged."""
     return _plain(operation) in _SHAPE_ONLY
@@ -87,6 +92,7 @@ def sharing_broadcasts(graph: Graph) -> list[Edge]:
     return [edge for edge in relied if _plain(graph.nodes[edge.target].operation) in _BROADCASTING]
 
 
+@functools.lru_cache(maxsize=4096)
 def _plain(operation: str) -> str:
     return operation.rstrip("0123456789").removesuffix("Backward")
 

@@ -16,7 +16,8 @@ class Histories:
         """Prepare. Nodes with numbers below ``first`` are ignored."""
         self.seen: dict[int, int] = {}  # the first node that used a leaf, by the leaf's ``id``
         self._first = first
-        self._history: dict[int, tuple[list[int], list[int]]] = {}
+        # Tuples of numbers, which the garbage collector stops following.
+        self._history: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 
     def note(self, node: AutogradNode) -> None:
         """Note the inputs of ``node``, and of each node before it."""
@@ -26,7 +27,7 @@ class Histories:
             number = sequence_nr(node)
             if number in self._history or number < self._first:
                 continue
-            parents, leaves = self._history[number] = ([], [])
+            parents, leaves = [], []
             for source, _ in node.next_functions:
                 if source is None:
                     continue
@@ -37,10 +38,13 @@ class Histories:
                 else:
                     leaves.append(id(leaf))
                     self.seen.setdefault(id(leaf), number)
+            self._history[number] = (tuple(parents), tuple(leaves))
 
     def leaves_behind(self, numbers: Iterable[int]) -> set[int]:
         """Return the leaves, by ``id``, that lead to any of the nodes ``numbers``."""
-        pending, seen, found = list(numbers), set(), set()
+        pending = list(numbers)
+        seen: set[int] = set()
+        found: set[int] = set()
         while pending:
             number = pending.pop()
             if number not in seen and number in self._history:

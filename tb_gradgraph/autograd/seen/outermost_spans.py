@@ -20,6 +20,7 @@ from tb_gradgraph.autograd.torch_internals.engine import (
     next_sequence_nr,
 )
 from tb_gradgraph.autograd.torch_internals.tensor_classes import is_module_wrapper
+from tb_gradgraph.autograd.user_code.user_events import events_paused
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
 #: After this many module calls, calls that led to nothing are searched.
@@ -112,7 +113,7 @@ class OutermostSpans(ModuleSpans):
     def _enter(self, module: torch.nn.Module, inputs: Any) -> None:
         if not is_module_wrapper(module) and self._is_followed():
             try:
-                with functions_not_overridden():
+                with events_paused(), functions_not_overridden():
                     self._begin_call(module, inputs)
             except Exception as error:
                 self._fail(error)
@@ -120,7 +121,7 @@ class OutermostSpans(ModuleSpans):
     def _leave(self, module: torch.nn.Module, inputs: Any, output: Any) -> None:
         if not is_module_wrapper(module) and self._is_followed():
             try:
-                with functions_not_overridden():
+                with events_paused(), functions_not_overridden():
                     self._end_call(module, inputs, output)
             except Exception as error:
                 self._fail(error)

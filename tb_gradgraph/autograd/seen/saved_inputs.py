@@ -19,7 +19,7 @@ from tb_gradgraph.autograd.seen.packed_tensors import PackedTensors, packed_obje
 from tb_gradgraph.autograd.seen.seen_sources import SeenSources
 from tb_gradgraph.autograd.torch_internals.engine import (
     input_metadata,
-    node_name,
+    names_of_saved,
     saved_tensors,
     viewed,
 )
@@ -155,7 +155,7 @@ class _Inputs:
 
     def add_destination(self, number: int, node: AutogradNode) -> None:
         """Add the destination of a copy, if it had no gradient; it has the shape of the result."""
-        if node_name(node) == "CopyBackwards" and node.next_functions[0][0] is None:
+        if type(node).__name__ == "CopyBackwards" and node.next_functions[0][0] is None:
             described = TracedTensor(_GONE, *input_metadata(node)[0], None)
             self._put(number, self._outside(described, lambda: described))
 
@@ -173,8 +173,11 @@ class _Inputs:
 @functools.lru_cache(maxsize=4096)
 def _saved_names(kind: type) -> frozenset[str]:
     """Return the names of inputs that nodes of a kind save. ``indices`` may be a result, as of ``max``."""
+    saved = SAVED_INPUTS.intersection(names_of_saved(kind))
+    if not saved:
+        return saved
     schemas = schemas_of(word_of(kind.__name__))
     arguments = [argument for schema in schemas for argument in schema.arguments]
     given = {each.name for each in arguments if not (each.alias_info and each.alias_info.is_write)}
     made = {result.name for schema in schemas for result in schema.returns}
-    return SAVED_INPUTS - (made - given)
+    return saved - (made - given)

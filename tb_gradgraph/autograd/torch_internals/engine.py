@@ -117,7 +117,7 @@ def storage_ref(tensor: torch.Tensor) -> StorageRef | None:
 def input_metadata(node: AutogradNode) -> tuple[tuple[tuple[int, ...], str], ...]:
     """Return shape and dtype of each slot of ``node``, if autograd has them."""
     return tuple(
-        (plain_shape(entry.shape), dtype_name(entry.dtype)) for entry in node._input_metadata
+        [(plain_shape(entry.shape), dtype_name(entry.dtype)) for entry in node._input_metadata]
     )
 
 

@@ -172,7 +172,7 @@ def is_small(tensor: torch.Tensor) -> bool:
     """Return whether a tensor is kept whole: it is small and its elements can simply be read."""
     return (
         tensor.numel() <= WHOLE_LIMIT
-        and not is_tensor_wrapper(tensor)
+        and (type(tensor) in _PLAIN or not is_tensor_wrapper(tensor))
         and not (tensor.is_nested or tensor.is_quantized)
         and has_memory(tensor)
     )

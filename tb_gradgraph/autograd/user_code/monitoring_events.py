@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections.abc import Callable
@@ -56,6 +57,10 @@ def end() -> None:
         for event in _callbacks():
             _monitoring.register_callback(tool, event, None)
         _monitoring.free_tool_id(tool)
+
+
+#: In a block of our own code, nothing needs to be paused: events cost where they are reported.
+Paused = contextlib.nullcontext
 
 
 def _begin_tool() -> bool:

@@ -43,6 +43,25 @@ def end() -> None:
     _take_off()
 
 
+class Paused:
+    """In the block, which holds only code of ours, nothing is reported: each event takes 0.5 us."""
+
+    __slots__ = ("_was_profiling", "_was_tracing")
+
+    def __enter__(self) -> None:
+        self._was_tracing = sys.gettrace() is _at_call
+        self._was_profiling = sys.getprofile() is _at_method
+        _take_off()
+
+    def __exit__(self, *_exception: object) -> None:
+        if _here.how_heard is None:  # it was ended in the block
+            return
+        if self._was_profiling:
+            sys.setprofile(_at_method)
+        if self._was_tracing:
+            sys.settrace(_at_call)
+
+
 def _take_off() -> None:
     if sys.gettrace() is _at_call:
         sys.settrace(None)

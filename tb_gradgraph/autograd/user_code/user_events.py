@@ -6,6 +6,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import Any
 
@@ -117,3 +118,5 @@ def _give_up(error: Exception) -> None:
 
 
 _source = monitoring_events if sys.version_info >= (3, 12) else trace_events
+#: A block of our own code within the user's, in which there are no events.
+events_paused: Callable[[], AbstractContextManager[None]] = _source.Paused
