@@ -93,6 +93,9 @@ class Node:
     aliases: tuple[str, ...] = ()  # further names of a tied parameter
     note: str = ""  # one sentence: why it is opaque, or has no gradient
     reason: NoGradientReason = ""
+    #: The call of a torch function that made it together with other nodes, so that only what the
+    #: call returned was seen; "" if it is alone, or if calls were not seen.
+    inside: str = ""
 
     @property
     def requires_grad(self) -> bool:

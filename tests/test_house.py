@@ -35,7 +35,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "autograd/gradients": "autograd/torch_internals autograd/build",
         "autograd/model_run": "autograd/torch_internals autograd/user_code autograd/forward "
         "autograd/seen autograd/build autograd/gradients",
-        "autograd/values": "autograd/torch_internals autograd/forward",
+        "autograd/values": "autograd/torch_internals autograd/user_code autograd/forward",
         "autograd": "autograd/values autograd/torch_internals autograd/user_code autograd/forward "
         "autograd/seen autograd/build autograd/gradients autograd/model_run",
         "summarize/arithmetic": "",

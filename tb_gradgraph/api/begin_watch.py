@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
+from tb_gradgraph.api.processes import warn_of_parts
 from tb_gradgraph.api.recorder import Request, check_values, warn_of_large
-from tb_gradgraph.api.shards import warn_of_parts
 from tb_gradgraph.api.writer_log import GraphLog, class_name
 from tb_gradgraph.autograd import (
     LEVELS,

@@ -35,6 +35,10 @@ class GradGraph:
         self.tag = tag
         self.objective = ""
         self.values = values
+        #: Statistics of values by row; None if they were not read.
+        self.value_table: StatisticsTable | None = None
+        #: Rows whose values could not be read, and why.
+        self.value_unread: Mapping[int, str] = {}
         self.backward_passes: list[BackwardPass] = []
         self._rows: dict[str, int] | None = None
 
@@ -100,6 +104,7 @@ class GradGraph:
             self.values.get(row),
             ran is not None,
             "" if ran is None else _why_none(self.graph, ran, row),
+            None if self.value_table is None else self.value_table.row(row),
         )
 
     def edge_gradient(self, edge: int, backward_pass: int = -1) -> Statistics | None:

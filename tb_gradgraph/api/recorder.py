@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from tb_gradgraph.api.grad_graph import BackwardPass, GradGraph
+from tb_gradgraph.api.traced_values import ReadValues, rows_of_kind
 from tb_gradgraph.autograd import (
     BackwardObserver,
     BuiltGraph,
@@ -24,7 +25,12 @@ from tb_gradgraph.autograd import (
 )
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT, StatisticsTable
+from tb_gradgraph.statistics import (
+    FORWARD,
+    RETAIN_LIMIT,
+    WHOLE_LIMIT,
+    StatisticsTable,
+)
 from tb_gradgraph.summarize import StatisticsBatch, whole_arrays
 from tb_gradgraph.training import grad_norm
 
@@ -75,6 +81,8 @@ class GraphRecorder:
         self._on_graph = on_graph
         self._on_pass = on_pass
         self.result: GradGraph | None = None
+        #: Reads the tensors of the forward; None if values are not wanted.
+        self.values = ReadValues() if request.value_level else None
 
     def prepare(
         self, built: BuiltGraph, objective: str
@@ -88,6 +96,8 @@ class GraphRecorder:
         warn_of_large(built.graph, retained, request.where)
         result = GradGraph(built.graph, self._tag(built.graph), whole_arrays(built.values))
         result.objective = objective
+        if self.values is not None:
+            self.values.fill(result, built, self._model, rows)
         self.result = result
         if self._on_graph is not None:
             self._on_graph(result)
@@ -198,10 +208,23 @@ def record_of(
         gradients=gradients,
         values=values,
         unread={} if found is None else found.unread,
-        quantities=grad_norm(table, _parameter_rows(result.graph)),
+        quantities=grad_norm(table, rows_of_kind(result.graph, ("parameter",))),
     )
 
 
-def _parameter_rows(graph: Graph) -> list[int]:
-    offsets = graph.slot_offsets.tolist()
-    return [row for row, node in zip(offsets, graph.nodes) if node.kind == "parameter"]
+def forward_record_of(result: GradGraph, step: int, number: int) -> Record | None:
+    """Make the record of the values before one backward pass; None if they were not read."""
+    if result.value_table is None:
+        return None
+    return Record(
+        tag=result.tag,
+        graph_hash=result.hash,
+        step=step,
+        wall_time=time.time(),
+        backward_pass=number,
+        objective=result.objective,
+        stage=FORWARD,
+        table=result.value_table,
+        values=result.values,
+        unread=result.value_unread,
+    )

@@ -23,6 +23,7 @@ class TensorView:
     value: np.ndarray | None  # if it is kept whole
     ran: bool  # whether a backward ran
     why_none: str = ""  # the reason, if only this pass lacks the gradient
+    value_statistics: Statistics | None = None  # of the value; None if it was not read
 
     def __repr__(self) -> str:
         norm = None if self.statistics is None else self.statistics.l2_norm

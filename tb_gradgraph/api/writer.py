@@ -11,7 +11,7 @@ from torch.utils.tensorboard import SummaryWriter as TorchSummaryWriter
 from tb_gradgraph.api.arguments import names_inputs, names_mistakes
 from tb_gradgraph.api.begin_watch import begin_watch
 from tb_gradgraph.api.grad_graph import GradGraph
-from tb_gradgraph.api.recorder import GraphRecorder, Request
+from tb_gradgraph.api.recorder import GraphRecorder, Request, check_values
 from tb_gradgraph.api.switch import no_graph, no_watch, unless_off
 from tb_gradgraph.api.writer_log import default_tag, graph_log_of
 from tb_gradgraph.autograd import Selector, capture_model, capture_tensors, check_parts, user_frame
@@ -36,6 +36,7 @@ def add_grad_graph(
     exclude: Selector = (),
     retain: Selector = (),
     level: str = "op",
+    values: bool | None = None,
     all_ranks: bool = False,
 ) -> GradGraph:
     """Record the graph of ``model`` as autograd ran it, with the gradient of every tensor in it.
@@ -70,6 +71,9 @@ def add_grad_graph(
             at most 16 elements are always stored whole, both value and gradient.
         level: ``"op"`` for every node, ``"module"`` for module outputs and leaves,
             ``"param"`` for leaves alone.
+        values: Whether the statistics of values are recorded too: of each weight, and at level
+            ``"module"`` or ``"op"`` of each input and of what is made. By default False at
+            ``"op"``, otherwise True. ``graph[name].value_statistics`` has them.
         all_ranks: Whether every process of the training makes this call. If not, a model that would
             wait for other processes is refused, and the model inside DistributedDataParallel is run
             directly, so gradients are those of this process alone.
@@ -82,7 +86,8 @@ def add_grad_graph(
         WriterError: The writer is closed, or of an unknown kind.
         Exception: Whatever the model raises, unchanged; then nothing is written.
     """
-    request = Request(select, exclude, retain, level, "add_grad_graph()")
+    request = Request(select, exclude, retain, level, "add_grad_graph()", values)
+    check_values(request)
     log = graph_log_of(writer, request.where)
     owner = model if isinstance(model, torch.nn.Module) else None
     if log is None:  # a process without a writer still makes the run that the others make
@@ -198,6 +203,7 @@ def capture(
     exclude: Selector = (),
     retain: Selector = (),
     level: str = "op",
+    values: bool | None = None,
     all_ranks: bool = False,
 ) -> GradGraph:
     """Return the graph that ``add_grad_graph`` would record, without a writer.
@@ -210,7 +216,8 @@ def capture(
         >>> graph["weight"].gradient.tolist()
         [[1.0, 1.0]]
     """
-    request = Request(select, exclude, retain, level, "capture()")
+    request = Request(select, exclude, retain, level, "capture()", values)
+    check_values(request)
     owner = model if isinstance(model, torch.nn.Module) else None
     recorder = GraphRecorder(lambda graph: tag or default_tag(owner, graph), owner, request)
     return _capture(
@@ -233,7 +240,9 @@ def _capture(
     if is_model:
         prepare = recorder.prepare
         capture_model(
-            model, input_to_model, kwargs, loss_fn, grad_outputs, prepare, where, all_ranks
+            *(model, input_to_model, kwargs, loss_fn, grad_outputs, prepare, where),
+            all_ranks=all_ranks,
+            values=recorder.values,
         )
     else:
         roots = _as_roots(model, input_to_model, kwargs, where)

@@ -14,7 +14,7 @@ import torch
 
 from tb_gradgraph.api.grad_graph import BackwardPass, GradGraph
 from tb_gradgraph.api.processes import describe_process
-from tb_gradgraph.api.recorder import GraphRecorder, Request, record_of
+from tb_gradgraph.api.recorder import GraphRecorder, Request, forward_record_of, record_of
 from tb_gradgraph.api.trackers import writer_of
 from tb_gradgraph.autograd import unwrapped
 from tb_gradgraph.errors import CaptureError
@@ -200,6 +200,9 @@ class _Place:
             self._log._bare[graph.tag, self._step] = None
         else:
             self._log._bare.pop((graph.tag, self._step), None)
+        forward = forward_record_of(graph, self._step, number)
+        if forward is not None:
+            self._log._session.write_record(forward)
         self._log._session.write_record(record_of(graph, self._step, number, found))
 
 

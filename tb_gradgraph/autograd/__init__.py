@@ -61,7 +61,7 @@ from tb_gradgraph.autograd.torch_internals.tensor_classes import (
 )
 from tb_gradgraph.autograd.torch_internals.tensor_hooks import listen_for_hooks
 from tb_gradgraph.autograd.user_code.stack_frames import local_variables, user_frame, variables_of
-from tb_gradgraph.autograd.values.made_tensors import MadeTensors
+from tb_gradgraph.autograd.values.made_tensors import GivenTensors, MadeTensors
 from tb_gradgraph.autograd.values.module_outputs import ModuleOutputs
 
 __all__ = [
@@ -69,6 +69,7 @@ __all__ = [
     "BackwardCall",
     "BackwardObserver",
     "BuiltGraph",
+    "GivenTensors",
     "HAS_NUMBERS",
     "KnownTensor",
     "LEVELS",

@@ -17,6 +17,7 @@ from tb_gradgraph.autograd.backward_calls import unheard
 from tb_gradgraph.autograd.build.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.build.unreached import walk_behind_cuts
 from tb_gradgraph.autograd.forward.named_tensors import name_roots, named_tensors
+from tb_gradgraph.autograd.forward.trace import ValueSink
 from tb_gradgraph.autograd.giving_way import make_way_for_compiled
 from tb_gradgraph.autograd.gradients.observe import BackwardObserver
 from tb_gradgraph.autograd.model_run.alone import run_alone
@@ -54,8 +55,9 @@ def capture_model(
     prepare: Prepare,
     where: str,
     all_ranks: bool = False,
+    values: ValueSink | None = None,
 ) -> None:
-    """Run ``model`` forward and backward, observed by what ``prepare`` returns.
+    """Run ``model`` forward and backward, observed by what ``prepare`` returns; ``values`` gets its tensors.
 
     Raises:
         CaptureError: No output can be differentiated, or the model would wait for other processes
@@ -75,7 +77,7 @@ def capture_model(
         contextlib.ExitStack() as passes,
     ):
         call = ModelCall(model, args, kwargs)
-        _capture_call(call, inputs, loss_fn, grad_outputs, prepare, where, passes)
+        _capture_call(call, inputs, loss_fn, grad_outputs, prepare, where, passes, values)
 
 
 def _capture_call(
@@ -86,12 +88,15 @@ def _capture_call(
     prepare: Prepare,
     where: str,
     passes: contextlib.ExitStack,
+    values: ValueSink | None,
 ) -> None:
     """Run the passes; release autograd's graph at the end, before the collector walks it."""
     model = call.model
     run = choose(call, loss_fn, grad_outputs, where)
     if HAS_NUMBERS:
-        with_trace = partial(watch_forward, call, loss_fn, grad_outputs, user_frame(), where)
+        with_trace = partial(
+            watch_forward, call, loss_fn, grad_outputs, user_frame(), where, values
+        )
         objective, forward, walked = watch_checked(call, inputs, run, with_trace, where, passes)
     else:
         passes.enter_context(preserved(model, inputs))

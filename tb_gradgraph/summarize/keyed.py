@@ -125,6 +125,8 @@ class KeyedBatch:
     def _cut(self) -> None:
         """Begin a new piece."""
         self._pieces[self._number] = _Piece(self._batch.reduce(rows=self._count))
-        self._pieces.pop(self._number - MOST_PIECES, None)
+        oldest = self._number - MOST_PIECES
+        if self._pieces.pop(oldest, None) is not None:
+            self._places = {key: at for key, at in self._places.items() if at[0] > oldest}
         self._number += 1
         self._begin()

@@ -233,7 +233,7 @@ def made_graph(change: Change) -> tuple[bytes, bytes]:
         (lambda g: setattr(g, "hash", "x"), "expected hash [0-9a-f]{16}, got 'x'"),
         (lambda g: g.scope_call.pop(), "expected scope columns of one length"),
         (lambda g: g.node_order.pop(), "expected node columns of one length"),
-        (lambda g: g.node_reason.append(0), "expected one reason for each node or none"),
+        (lambda g: g.node_reason.append(0), "expected reason of each node or none"),
         (lambda g: g.node_kind.append(0), "expected node columns of one length"),
         (lambda g: g.slot_rank.pop(), "expected slot columns of one length"),
         (lambda g: g.edge_target.pop(), "expected edge columns of one length"),

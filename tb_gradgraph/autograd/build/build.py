@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import torch
 from torch.autograd.graph import Node as AutogradNode
@@ -41,6 +41,22 @@ class BuiltGraph:
     drawn: Mapping[
         int, int
     ]  # node index of every leaf by ``id``, even of those that no gradient reaches
+    #: Node index of every tensor without gradient that came from outside, by ``id``.
+    given: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    by_number: Mapping[int, int] = dataclasses.field(default_factory=dict)  # node index
+    by_source: Mapping[int, int] = dataclasses.field(default_factory=dict)  # the same by its place
+
+    def rows_by_key(self) -> Iterator[tuple[Hashable, int]]:
+        """Yield the key of each slot, as a trace passes it to a ``ValueSink``, with its row."""
+        offsets = self.graph.slot_offsets.tolist()
+        for number, index in self.by_number.items():
+            for nr in range(len(self.graph.nodes[index].slots)):
+                yield (number, nr), offsets[index] + nr
+        for source, index in self.by_source.items():
+            for nr in range(len(self.graph.nodes[index].slots)):
+                yield ("source", source, nr), offsets[index] + nr
+        for identity, index in self.drawn.items():
+            yield ("leaf", identity, 0), offsets[index]
 
 
 def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) -> BuiltGraph:
@@ -63,7 +79,10 @@ def build_graph(walked: Walk, forward: Forward, roots: Sequence[NamedTensor]) ->
         _add_root(draft, root, added.node_of[node], slot, added.faults)
     graph, values = draft.freeze()
     added.faults.tell()
-    return BuiltGraph(graph, added.node_of, values, tuple(added.leaves), added.drawn)
+    return BuiltGraph(
+        *(graph, added.node_of, values, tuple(added.leaves), added.drawn),
+        *(sources.given(), added.by_number, sources.index_of),
+    )
 
 
 class _AutogradNodes:
@@ -136,6 +155,7 @@ class _AutogradNodes:
             source=forward.lines.get(number, ""),
             note=note,
             order=2 if number in forward.second_order else 1,
+            inside=forward.inside.get(number, ""),
         )
         self.by_number[number] = index
         self.hidden_uses += [(leaf, index) for leaf in hidden]

@@ -33,11 +33,16 @@ class GraphDraft:
         source: str = "",
         note: str = "",
         order: int = 1,
+        inside: str = "",
     ) -> int:
         """Add an operation, and return its index. It has no gradient if no slot requires one."""
         name, key = self._names.of_operation(scope, operation)
         leaf = not any([slot.requires_grad for slot in slots])
-        node = Node(key, name, "operation", operation, scope, slots, leaf, source, order, note=note)
+        node = Node(
+            *(key, name, "operation", operation, scope, slots, leaf, source, order),
+            note=note,
+            inside=inside,
+        )
         return self._append(node)
 
     def add_tensor(

@@ -17,7 +17,7 @@ class SourceNodes:
     def __init__(self, forward: Forward, draft: GraphDraft) -> None:
         self._forward = forward
         self._draft = draft
-        self._index_of: dict[int, int] = {}  # node index, by the index of its source
+        self.index_of: dict[int, int] = {}  # node index, by the index of its source
 
     def add_for_operation(self, number: int) -> None:
         """Add the sources that the autograd node ``number`` needs first."""
@@ -30,10 +30,10 @@ class SourceNodes:
         if identity in self._forward.leaf_origins:
             self._add_all([self._forward.leaf_origins[identity]])
 
-    def given(self) -> set[int]:
-        """Return the ``id`` of every tensor from outside that was added."""
-        sources = (self._forward.sources[index] for index in self._index_of)
-        return {source.outputs[0].identity for source in sources if not source.operation}
+    def given(self) -> dict[int, int]:
+        """Return the node index of every tensor from outside that was added, by its ``id``."""
+        pairs = ((self._forward.sources[at], index) for at, index in self.index_of.items())
+        return {of.outputs[0].identity: index for of, index in pairs if not of.operation}
 
     def connect(self, slot_of: Mapping[int, int], leaf_of: Mapping[int, int]) -> None:
         """Add the edges into autograd nodes and into sources.
@@ -42,14 +42,14 @@ class SourceNodes:
             slot_of: Index of each autograd node by its number.
             leaf_of: Index of each leaf by the ``id`` of its tensor.
         """
-        places = {"source": self._index_of, "leaf": leaf_of, "slot": slot_of}
+        places = {"source": self.index_of, "leaf": leaf_of, "slot": slot_of}
         for number, inputs in self._forward.untracked_inputs.items():
             if number in slot_of:
                 self._connect(inputs, slot_of[number], places)
         for identity, origin in self._forward.leaf_origins.items():
             if identity in leaf_of:
                 self._connect([(0, origin)], leaf_of[identity], places)
-        for index, target in self._index_of.items():
+        for index, target in self.index_of.items():
             self._connect(self._forward.sources[index].inputs, target, places)
 
     def _connect(
@@ -69,11 +69,11 @@ class SourceNodes:
         found: set[int] = set()
         while pending:
             kind, index, _ = pending.pop()
-            if kind == "source" and index not in found and index not in self._index_of:
+            if kind == "source" and index not in found and index not in self.index_of:
                 found.add(index)
                 pending += [origin for _, origin in self._forward.sources[index].inputs]
         for index in sorted(found):
-            self._index_of[index] = self._add(self._forward.sources[index], index)
+            self.index_of[index] = self._add(self._forward.sources[index], index)
 
     def _add(self, source: TracedSource, index: int) -> int:
         if source.operation:

@@ -64,6 +64,7 @@ class Forward:
     names: Mapping[SlotKey, str] = dataclasses.field(default_factory=dict)
     source_names: Mapping[tuple[int, int], str] = dataclasses.field(default_factory=dict)
     leaf_names: Mapping[int, str] = dataclasses.field(default_factory=dict)  # by id
+    inside: Mapping[int, str] = dataclasses.field(default_factory=dict)  # see ``Node.inside``
     second_order: Set[int] = frozenset()  # numbers of nodes made while a backward ran
     known: Mapping[int, KnownTensor] = dataclasses.field(default_factory=dict)  # by id
     sources: Sequence[TracedSource] = ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Hashable
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -28,6 +29,16 @@ from tb_gradgraph.autograd.user_code.stack_frames import source_line, user_call
 _TRANSPARENT = frozenset({"lift_fresh", "lift", "alias"})
 
 
+class ValueSink(Protocol):
+    """Reads tensors. Must not raise."""
+
+    def see(self, key: Hashable, tensor: torch.Tensor, again: bool = False) -> None:
+        """Read a tensor, unless one was read for its key and this is not ``again``.
+
+        The key is the numbers of a slot, or an ``Origin``.
+        """
+
+
 class ForwardTrace(DispatchMode):
     """Observes every operation of a forward on this thread while the ``with`` block runs.
 
@@ -36,9 +47,18 @@ class ForwardTrace(DispatchMode):
     used. It keeps no other tensor alive.
     """
 
-    def __init__(self, spans: ModuleSpans, outermost: FrameType | None) -> None:
-        """Prepare. The variables of ``outermost``, which runs the forward, are not read."""
+    def __init__(
+        self, spans: ModuleSpans, outermost: FrameType | None, values: ValueSink | None = None
+    ) -> None:
+        """Prepare.
+
+        Args:
+            spans: The module calls.
+            outermost: The frame that runs the forward; its variables are not read.
+            values: Gets every tensor that an operation got or made; None: nothing does.
+        """
         super().__init__()
+        self._values = values
         self.origins = Origins()
         self.lines: dict[int, str] = {}  # by sequence number
         self.second_order: set[int] = set()  # numbers of nodes that were made while a backward ran
@@ -52,6 +72,7 @@ class ForwardTrace(DispatchMode):
         self._thread = threading.get_ident()
         self.first = self._next = next_sequence_nr()
         self._function: RunningFunction | None = None
+        self._copy: torch.Tensor | None = None  # of a conjugate or negative view, just made
         self._line: tuple[CodeType | None, int, str] = (None, -1, "")
 
     @classmethod
@@ -102,7 +123,7 @@ class ForwardTrace(DispatchMode):
 
     def close(self) -> None:
         """Release frames and tensors. The notes stay."""
-        self._function = None
+        self._function = self._copy = None
         self._line = (None, -1, "")
         self.names.close()
         self.origins.close()
@@ -126,6 +147,9 @@ class ForwardTrace(DispatchMode):
             self.names.read(frame, called)
         line = self.origins.line = self._line_of(frame)
         if number < first:
+            if self._is_after_copy(arguments):
+                self._keep_made(number, result)
+                return
             if self._function is not None:
                 self._note_inside(self._function, arguments)
             self._note_source(func, arguments, result, line)
@@ -139,6 +163,8 @@ class ForwardTrace(DispatchMode):
             self.second_order.update(range(first, number + 1))
         if torch.is_grad_enabled():
             self._note_made(number, arguments, result)
+            is_copy = func.overloadpacket.__name__ == "clone"
+            self._copy = result if is_copy and _is_lazy(arguments[0]) else None
         else:  # the first operation in a torch.autograd.Function, which gets the number
             self._note_function(number, arguments)
             self._note_source(func, arguments, result, line)
@@ -154,9 +180,22 @@ class ForwardTrace(DispatchMode):
 
     def _note_made(self, number: int, arguments: tuple[Any, ...], result: Any) -> None:
         self._note_inputs(number, arguments)
+        self._keep_made(number, result)
+
+    def _keep_made(self, number: int, result: Any) -> None:
         for nr, tensor in enumerate(_tensors(result)):
             if is_small(tensor):
                 self.made[number, nr] = tensor.clone()
+            if self._values is not None:
+                self._values.see((number, nr), tensor, again=True)
+
+    def _is_after_copy(self, arguments: tuple[Any, ...]) -> bool:
+        """Return whether an operation gets the copy of a conjugate that torch has just made for it.
+
+        Then it, and not the copy, made what the last node stands for.
+        """
+        copy, self._copy = self._copy, None
+        return copy is not None and any(tensor is copy for tensor in _tensors(arguments))
 
     def _note_function(self, number: int, arguments: tuple[Any, ...]) -> None:
         function = self._function = running_function(number)
@@ -191,6 +230,14 @@ class ForwardTrace(DispatchMode):
                     self.used[key] = tensor.detach().clone()
         if untracked:
             self.untracked_inputs[number] = untracked
+        if self._values is not None:
+            self._see_inputs(self._values, arguments)
+
+    def _see_inputs(self, values: ValueSink, arguments: tuple[Any, ...]) -> None:
+        """Read arguments that no operation was seen to make: results of Functions, and given tensors."""
+        for tensor in _tensors(arguments):
+            key = self.origins.of(tensor, self.spans.current)
+            values.see(key[1:] if key[0] == "slot" else key, tensor)
 
     def _note_source(self, func: Any, arguments: Any, result: Any, line: str) -> None:
         outputs = [tensor for tensor in _tensors(result) if not tensor.requires_grad]
@@ -208,6 +255,10 @@ class ForwardTrace(DispatchMode):
             self.origins.put(outputs[0], inputs[0][1])
             return
         source = TracedSource(name, scope, line, [traced(t) for t in outputs], inputs)
+        if self._values is not None:
+            self._see_inputs(self._values, tuple(read))
+            for nr, tensor in enumerate(outputs):
+                self._values.see(("source", len(self.origins.sources), nr), tensor)
         self.origins.add(source, outputs)
 
     def _is_transparent(self, name: str, given: Origin, line: str) -> bool:
@@ -219,6 +270,11 @@ class ForwardTrace(DispatchMode):
         source = self.origins.sources[given[1]]
         is_second = name == "detach" and (source.operation, source.source) == (name, line)
         return name in _TRANSPARENT or is_second
+
+
+def _is_lazy(tensor: Any) -> bool:
+    """Return whether a tensor is a view that is conjugated or negated only when it is read."""
+    return isinstance(tensor, torch.Tensor) and (tensor.is_conj() or tensor.is_neg())
 
 
 def _reads_no_elements(operation: str) -> bool:

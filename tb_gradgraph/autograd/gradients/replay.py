@@ -123,7 +123,7 @@ class Replay:
     ) -> None:
         self.graph: Graph = built.graph  # with placements, once gradients have been seen
         slots = frozenset(range(built.graph.slot_count))
-        rows = slots if wanted is None else slots & wanted
+        self._rows = rows = slots if wanted is None else slots & wanted
         places = {node: place for place, node in enumerate(order)}
         offsets = built.graph.slot_offsets
         row_of = {identity: int(offsets[index]) for identity, index in built.drawn.items()}
@@ -155,10 +155,10 @@ class Replay:
 
     @property
     def equal_values(self) -> Shared:
-        """Rows whose tensors have the same elements, with the row that stands for their group."""
+        """Rows to read whose tensors have the same elements, with a row that stands for their group."""
         if self._groups is None:
             groups = groups_of_equal_values(self.graph)
-            pairs = [(row, group[0]) for group in groups for row in group]
+            pairs = [(row, group[0]) for group in groups for row in group if row in self._rows]
             rows, sources = np.array(pairs, np.int64).reshape(-1, 2).T
             self._groups = Shared(rows, sources)
         return self._groups

@@ -9,7 +9,7 @@ from typing import Any
 from tb_gradgraph.autograd.forward.forward import Forward
 from tb_gradgraph.autograd.forward.known import in_scopes, known_tensors, names_of_modules
 from tb_gradgraph.autograd.forward.spans import ModuleSpans
-from tb_gradgraph.autograd.forward.trace import ForwardTrace
+from tb_gradgraph.autograd.forward.trace import ForwardTrace, ValueSink
 from tb_gradgraph.autograd.forward.traced_forward import forward_of
 from tb_gradgraph.autograd.model_run.call import ModelCall
 from tb_gradgraph.autograd.model_run.objective import Objective, choose_objective
@@ -21,6 +21,7 @@ def watch_forward(
     grad_outputs: Any,
     outermost: FrameType | None,
     where: str,
+    values: ValueSink | None = None,
 ) -> tuple[Objective, Forward]:
     """Run the model and ``loss_fn``; return the objective, and what was seen of the forward.
 
@@ -30,10 +31,11 @@ def watch_forward(
         grad_outputs: See ``add_grad_graph``.
         outermost: The user's frame that called us. Names are not taken from its variables.
         where: The user's call, for messages.
+        values: Gets every tensor of the forward.
     """
     known = known_tensors(call.model, call.args, call.kwargs)
     spans = ModuleSpans(names_of_modules(call.model))
-    trace = ForwardTrace(spans, outermost)
+    trace = ForwardTrace(spans, outermost, values)
     try:
         with spans, trace:
             objective = choose_objective(call.run(), loss_fn, grad_outputs, where)

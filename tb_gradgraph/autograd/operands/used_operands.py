@@ -32,6 +32,8 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 )
 from tb_gradgraph.autograd.user_code.stack_frames import is_users, local_variables
 
+_PACKAGE = __name__.partition(".")[0] + "."
+
 
 class UsedOperands:
     """Follows the lines of the user's frames that add or subtract, and finds their operands.
@@ -158,7 +160,7 @@ class UsedOperands:
         self, frame: FrameType | None, hooks: str
     ) -> tuple[RunningLine | None, FrameType | None]:
         """Return the line that calls the module whose call ``frame`` is in, if only we have hooks."""
-        if not self._pending or len(getattr(torch_module, hooks, ())) != 1:
+        if not self._pending or not all(map(_is_ours, getattr(torch_module, hooks, {}).values())):
             return None, None
         caller = direct_caller(frame)
         return (None if caller is None else self._pending.get(id(caller))), caller
@@ -187,6 +189,11 @@ class UsedOperands:
     def describe(self, tensor: torch.Tensor) -> SeenTensor:
         """Describe an operand."""
         return self._seen.note(tensor)
+
+
+def _is_ours(hook: Any) -> bool:
+    """Return whether a global hook is one of ours, which changes nothing."""
+    return type(getattr(hook, "__self__", None)).__module__.startswith(_PACKAGE)
 
 
 def _not_asked(_tensor: torch.Tensor) -> AutogradNode | None:

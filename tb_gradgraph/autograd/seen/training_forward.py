@@ -39,6 +39,8 @@ class TrainingForward:
         self._notes = ForwardNotes() if notes and HAS_NUMBERS else None
         self._spans = OutermostSpans(find_names, self._at_outermost, self._notes)
         self._first = next_sequence_nr()
+        #: The calls that made several nodes, by number, if calls are seen; set before ``so_far``.
+        self.inside: Mapping[int, str] = {}
 
     @property
     def has_notes(self) -> bool:
@@ -108,6 +110,7 @@ class TrainingForward:
             untracked_inputs=inputs,
             names=names,
             used=values,
+            inside=self.inside,
         )
         return forward if notes is None else _with_notes(forward, notes, walked)
 

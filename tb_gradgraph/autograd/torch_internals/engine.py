@@ -30,6 +30,28 @@ modes: Any = _modes
 #: Torch's dispatch mode, which sees operations as they are executed; without it, an empty block.
 DispatchMode: Any = getattr(modes, "TorchDispatchMode", contextlib.nullcontext)
 
+#: Torch's function mode, which sees calls of torch's functions before autograd does.
+FunctionMode: Any = torch.overrides.TorchFunctionMode
+
+#: Whether a function mode can be ended while others are active.
+LEAVES_FUNCTION_MODES = all(
+    hasattr(torch.overrides, name)
+    for name in ("_get_current_function_mode_stack", "_pop_mode", "_push_mode")
+)
+
+
+def leave_function_mode(mode: Any) -> None:
+    """End a function mode, even if others have begun after it. Does nothing if it is not active."""
+    overrides: Any = torch.overrides
+    stack = overrides._get_current_function_mode_stack()
+    if mode not in stack:
+        return
+    above = [overrides._pop_mode() for _ in stack[stack.index(mode) + 1 :]]
+    overrides._pop_mode()
+    for other in reversed(above):
+        overrides._push_mode(other)
+
+
 #: Whether torch gives sequence numbers of nodes and has dispatch modes. If not, see outputs.py.
 HAS_NUMBERS = (
     hasattr(torch.autograd, "_get_sequence_nr")

@@ -86,6 +86,20 @@ PARTS = (
         ("watch",),
     ),
     Part(
+        (
+            "torch.overrides._get_current_function_mode_stack",
+            "torch.overrides._pop_mode",
+            "torch.overrides._push_mode",
+        ),
+        "values of operations inside modules",
+        ("watch",),
+    ),
+    Part(
+        ("torch._C._DisableTorchDispatch", "torch._C._DisableAutocast"),
+        "your dispatch modes and autocast notice that values are read where there is no compiled code",
+        ("watch",),
+    ),
+    Part(
         ("torch.nn.modules.module._global_forward_hooks_with_kwargs",),
         "an entry of a removed hook stays in torch's table",
     ),

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-_ROOMS = ("api", "autograd", "training")
+_ROOMS = ("api", "autograd", "memory", "summarize", "training")
 _OURS = tuple(os.path.join(_PACKAGE, room) for room in _ROOMS)
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _NETWORKS = os.path.join(_TORCH, "nn", "")

@@ -105,8 +105,8 @@ def _at_method(frame: FrameType, event: str, function: Any) -> None:
         if call is not None and _here.how_heard(frame.f_code):
             _here.begun = function
             _tell("begin", frame, call)
-    elif event == "c_return" and function is _here.begun:
-        _here.begun = None
+    elif event == "c_return" and function is _here.begun and _here.how_heard(frame.f_code):
+        _here.begun = None  # a mode calls the same function again, within the call
         _tell("end", frame)
 
 

@@ -41,9 +41,20 @@ _MANY_VARIABLES = 30
 
 class _Here(threading.local):
     listeners: tuple[Listener, ...] = ()
+    is_quiet = False
 
 
 _here = _Here()
+
+
+class Quiet:
+    """A block in which no event is reported on this thread, because our own code runs."""
+
+    def __enter__(self) -> None:
+        _here.is_quiet = True
+
+    def __exit__(self, *exception: object) -> None:
+        _here.is_quiet = False
 
 
 def may_read_variables(code: CodeType) -> bool:
@@ -76,7 +87,7 @@ def hear(listener: Listener) -> Callable[[], None] | None:
 
 def _how_heard(code: CodeType) -> Hearing:
     """Return which events of a code are reported."""
-    if not _here.listeners:
+    if not _here.listeners or _here.is_quiet:
         return ""
     try:
         return _find_how_heard(code)
@@ -100,6 +111,8 @@ def _how_heard_of_torch(known: ByIdentity) -> Hearing:
 
 
 def _tell(event: str, frame: FrameType, about: Any = None) -> None:
+    if _here.is_quiet:
+        return
     try:
         if event == "pack" and not (may_read_variables(frame.f_code) and look_for_packing(frame)):
             return

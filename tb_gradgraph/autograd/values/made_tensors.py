@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Set
+from typing import Any
 
 import torch
 
@@ -14,8 +16,11 @@ from tb_gradgraph.autograd.torch_internals.engine import (
     modes_paused,
     peek_interpreters,
     sequence_nr,
+    viewed,
 )
 from tb_gradgraph.autograd.torch_internals.tensor_classes import elements_of, placement_of
+from tb_gradgraph.autograd.user_code.user_events import Quiet
+from tb_gradgraph.memory import has_memory
 
 
 class MadeTensors:
@@ -29,24 +34,37 @@ class MadeTensors:
         self,
         take: Callable[[SlotKey, torch.Tensor], None],
         refuse: Callable[[SlotKey, Exception], None],
+        knows: Callable[[SlotKey], bool],
     ) -> None:
-        """Prepare. ``take`` gets each key with a plain tensor, ``refuse`` what cannot be read."""
+        """Prepare.
+
+        Args:
+            take: Gets each key with a plain tensor.
+            refuse: Gets the keys of tensors that cannot be read.
+            knows: Returns whether a key was taken. An outer module often returns what an inner one
+                has returned.
+        """
         self._take = take
         self._refuse = refuse
+        self._knows = knows
         self._made_by = MadeBy()
-        self._last: SlotKey = (-1, 0)  # an outer module often returns what an inner one returned
         self.placements: dict[SlotKey, str] = {}
 
-    def see(self, tensor: torch.Tensor) -> None:
-        """Read a tensor that an operation with gradient has just made. The user's modes do not notice."""
+    def see(self, tensor: torch.Tensor, may_skip: bool = False) -> None:
+        """Read a tensor that an operation with gradient has just made. The user's modes do not notice.
+
+        With ``may_skip``, a view of all elements of another tensor is not read, because its numbers
+        are those of the other (see ``groups_of_equal_values``).
+        """
         with functions_not_overridden():
+            if may_skip and tensor._is_view() and tensor.numel() == viewed(tensor).numel():
+                return
             node = self._made_by(tensor)
             if node is None or peek_interpreters() is not None:
                 return
             key = (sequence_nr(node), tensor.output_nr)
-            if key == self._last:
+            if self._knows(key):
                 return
-            self._last = key
             try:
                 self._read(key, tensor)
             except Exception as error:
@@ -63,5 +81,57 @@ class MadeTensors:
             return
         if elements is not tensor and (place := placement_of(tensor)):
             self.placements[key] = place
-        with torch.no_grad(), modes_paused(), autocast_paused():
+        with Quiet(), torch.no_grad(), modes_paused(), autocast_paused():
             self._take(key, elements)
+
+
+class GivenTensors:
+    """Passes on tensors without gradient that modules get before a backward, each once.
+
+    A tensor is known by its place among them.
+
+    Attributes:
+        wanted: The places to pass on; None: all.
+    """
+
+    def __init__(
+        self, take: Callable[[Hashable, torch.Tensor], None], wanted: Set[int] | None
+    ) -> None:
+        """Prepare; ``take`` gets a key, as ``key`` returns it, and the elements."""
+        self._take = take
+        self._round = 0
+        self.wanted = wanted
+        self._seen: dict[int, weakref.ref[torch.Tensor]] = {}  # by id, in order
+
+    def see_all(self, inputs: Any) -> None:
+        """Read the tensors among a module's positional inputs. The user's modes do not notice."""
+        with functions_not_overridden():
+            for tensor in inputs if isinstance(inputs, tuple) else ():
+                if type(tensor) is torch.Tensor and not tensor.requires_grad:
+                    self._see(tensor)
+
+    def _see(self, tensor: torch.Tensor) -> None:
+        seen = self._seen.get(id(tensor))
+        if seen is not None and seen() is tensor:
+            return
+        place = len(self._seen)
+        self._seen[id(tensor)] = weakref.ref(tensor)
+        if self.wanted is not None and place not in self.wanted:
+            return
+        with Quiet(), torch.no_grad(), modes_paused(), autocast_paused():
+            if peek_interpreters() is None and has_memory(tensor):
+                self._take(self.key(place), tensor)
+
+    def key(self, place: int) -> Hashable:
+        """Return the key of a place in the present round."""
+        return ("given", self._round, place)
+
+    def begin_round(self) -> None:
+        """Begin anew with the first place."""
+        self._round += 1
+        self._seen = {}
+
+    def places(self) -> dict[int, int]:
+        """Return the place of each tensor that is still alive, by ``id``."""
+        seen = self._seen
+        return {of: at for at, (of, tensor) in enumerate(seen.items()) if tensor() is not None}

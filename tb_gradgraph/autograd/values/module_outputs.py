@@ -1,4 +1,4 @@
-"""Follow what the modules of a training put out."""
+"""Follow what the modules of a training get and put out."""
 
 from __future__ import annotations
 
@@ -13,32 +13,49 @@ from tb_gradgraph.autograd.forward.idle_calls import Marks, are_gone, marks_of
 from tb_gradgraph.autograd.forward.named_tensors import named_tensors
 from tb_gradgraph.autograd.torch_internals.compiled_regions import listen_to_regions
 from tb_gradgraph.autograd.torch_internals.engine import (
+    LEAVES_FUNCTION_MODES,
     current_graph_task,
     functions_not_overridden,
 )
-from tb_gradgraph.autograd.values.made_tensors import MadeTensors
+from tb_gradgraph.autograd.values.call_results import CallResults
+from tb_gradgraph.autograd.values.made_tensors import GivenTensors, MadeTensors
 
 
 class ModuleOutputs:
-    """Passes on the outputs of all module calls on this thread, from ``attach`` to ``remove``.
+    """Passes on inputs and outputs of all module calls on this thread, from ``attach`` to ``remove``.
 
     What a backward calls is left out: a checkpoint runs its forward again. While code compiled by
     torch.compile runs, nothing of ours is active, because it would be compiled too.
-
-    Attributes:
-        failure: Our own error, which ended it.
     """
 
-    def __init__(self, made: MadeTensors, forget: Callable[[], None]) -> None:
-        """Prepare; ``forget`` is called when nothing that was passed on can be differentiated any more."""
+    def __init__(
+        self, made: MadeTensors, given: GivenTensors, forget: Callable[[], None], of_calls: bool
+    ) -> None:
+        """Prepare.
+
+        Args:
+            made: Gets the outputs.
+            given: Gets the inputs.
+            forget: Called when nothing that was passed on can be differentiated any more.
+            of_calls: Whether to pass on also what calls of torch's functions within them return.
+        """
         self._made = made
+        self._given = given
+        self.calls = CallResults(made) if of_calls and LEAVES_FUNCTION_MODES else None
         self._forget = forget
         self._depth = 0
+        self._paused_at = 0  # the depth of a module within which calls are not looked at; 0: none
+        self._is_stopped = False
         self._ended: list[Marks] = []  # marks of the outputs of outermost calls
         self._handles: list[Any] = []
         self._stop_listening: Callable[[], None] | None = None
         self._thread = 0
-        self.failure: Exception | None = None
+        self._failure: Exception | None = None
+
+    @property
+    def failure(self) -> Exception | None:
+        """Our own error, which ended it; None if there was none."""
+        return self._failure or (None if self.calls is None else self.calls.failure)
 
     def attach(self) -> None:
         """Begin: put a global hook on module calls."""
@@ -47,11 +64,13 @@ class ModuleOutputs:
         self._stop_listening = listen_to_regions(self._at_region)
 
     def remove(self) -> None:
-        """End. A second call does nothing."""
+        """End; if a torch function is running, when its module call ends. A second call does nothing."""
         stop, self._stop_listening = self._stop_listening, None
         if stop is not None:
             stop()
-        self._unhook()
+        self._is_stopped = True
+        if self.calls is None or not self.calls.is_handling:
+            self._unhook()
 
     def _hook(self) -> None:
         enter, leave = self._enter, self._leave
@@ -59,6 +78,8 @@ class ModuleOutputs:
         self._handles.append(torch_module.register_module_forward_hook(leave, always_call=True))
 
     def _unhook(self) -> None:
+        if self.calls is not None:
+            self.calls.end()
         while self._handles:
             self._handles.pop().remove()
 
@@ -67,27 +88,50 @@ class ModuleOutputs:
             self._unhook()
             if not begins:
                 self._hook()
+                self._begin_calls()
 
-    def _enter(self, _module: torch.nn.Module, _inputs: Any) -> None:
-        if threading.get_ident() == self._thread:
-            if self._depth == 0 and self._ended:
-                self._forget_idle()
-            self._depth += 1
+    def _enter(self, module: torch.nn.Module, inputs: Any) -> None:
+        if threading.get_ident() != self._thread:
+            return
+        if self._depth == 0 and self._ended:
+            self._forget_idle()
+        self._depth += 1
+        if self.calls is not None and self._paused_at == 0 and _asks_for_modes(module):
+            self._paused_at = self._depth
+            self.calls.end()
+        if _makes_nodes() and self._is_read():
+            try:
+                self._given.see_all(inputs)
+            except Exception as error:
+                self._failure = error
+            self._begin_calls()
+
+    def _begin_calls(self) -> None:
+        """Look at calls from now on, if a module call is running that makes nodes."""
+        is_wanted = self._depth and not self._paused_at
+        if self.calls is not None and is_wanted and _makes_nodes() and self._is_read():
+            self.calls.begin()
 
     def _leave(self, _module: torch.nn.Module, _inputs: Any, output: Any) -> None:
         if threading.get_ident() != self._thread:
             return
+        if self._depth == self._paused_at:
+            self._paused_at = 0
         self._depth = max(0, self._depth - 1)
-        if not torch.is_grad_enabled() or current_graph_task() != -1 or not self._is_read():
+        if self._depth == 0 and self.calls is not None:
+            self.calls.end()
+            if self._is_stopped:
+                self._unhook()
+        if not _makes_nodes() or not self._is_read():
             return
+        self._begin_calls()
         try:
             self._made.see_all(_tensors_in(output))
             if self._depth == 0:
                 with functions_not_overridden():
                     self._ended.append(marks_of(output))
         except Exception as error:
-            self.failure = error
-            self.remove()
+            self._failure = error
 
     def _forget_idle(self) -> None:
         """Forget what was read if it led to nothing, because an evaluation may be long."""
@@ -98,7 +142,19 @@ class ModuleOutputs:
     def _is_read(self) -> bool:
         if torch.compiler.is_compiling() or torch.jit.is_tracing():
             return False
-        return self.failure is None
+        return self.failure is None and not self._is_stopped
+
+
+#: Modules that compute in another way, in evaluation mode, while a function mode is active.
+_FAST = (torch.nn.MultiheadAttention, torch.nn.TransformerEncoder, torch.nn.TransformerEncoderLayer)
+
+
+def _asks_for_modes(module: torch.nn.Module) -> bool:
+    return isinstance(module, _FAST) and not module.training
+
+
+def _makes_nodes() -> bool:
+    return torch.is_grad_enabled() and current_graph_task() == -1
 
 
 def _tensors_in(output: Any) -> Iterable[torch.Tensor]:

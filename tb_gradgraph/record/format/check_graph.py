@@ -22,7 +22,15 @@ _TABLES = {
 }
 _TEXTS = (
     *("scope_path", "scope_module", "node_key", "node_name", "node_kind", "node_operation"),
-    *("node_source", "node_note", "node_reason", "node_alias", "slot_name", "slot_dtype"),
+    *(
+        "node_source",
+        "node_note",
+        "node_reason",
+        "node_inside",
+        "node_alias",
+        "slot_name",
+        "slot_dtype",
+    ),
     "slot_placement",
 )
 
@@ -68,8 +76,9 @@ def _check_lengths(message: pb.GraphRecord) -> None:
         raise FormatError(
             "graph: expected one placement for each slot or none, got another number."
         )
-    if len(message.node_reason) not in (0, len(message.node_key)):
-        raise FormatError("graph: expected one reason for each node or none, got another number.")
+    for name in ("reason", "inside"):
+        if len(getattr(message, f"node_{name}")) not in (0, len(message.node_key)):
+            raise FormatError(f"graph: expected {name} of each node or none, got another number.")
     for what, counts, total in (
         ("aliases", message.node_alias_count, len(message.node_alias)),
         ("slots", message.node_slot_count, len(message.slot_name)),

@@ -185,6 +185,7 @@ def _decode_nodes(message: pb.GraphRecord, texts: _Texts) -> tuple[Node, ...]:
                 [tuple(itertools.islice(aliases, count)) for count in message.node_alias_count],
                 texts.read(message.node_note),
                 _read_reasons(message, texts),
+                texts.read(message.node_inside) or itertools.repeat(""),
             ),
         )
     )

@@ -87,6 +87,8 @@ def _encode_nodes(message: pb.GraphRecord, nodes: Sequence[Node], table: _String
     message.node_slot_count.extend(len(node.slots) for node in nodes)
     if any(node.reason for node in nodes):
         message.node_reason.extend(table.indices(node.reason for node in nodes))
+    if any(node.inside for node in nodes):
+        message.node_inside.extend(table.indices(node.inside for node in nodes))
 
 
 def _encode_slots(message: pb.GraphRecord, nodes: Sequence[Node], table: _StringTable) -> None:

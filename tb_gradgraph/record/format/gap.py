@@ -11,6 +11,7 @@ from tb_gradgraph.graph import Record
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format.encode import shorten
 from tb_gradgraph.record.format.limits import MAX_TAG_BYTES
+from tb_gradgraph.statistics import FORWARD
 
 
 class Disk(Protocol):
@@ -54,9 +55,10 @@ class Gap:
 
 
 def gap_of(records: Sequence[Record], why: str) -> Gap:
-    """Make the gap that the loss of records leaves."""
+    """Make the gap that the loss of records leaves. Those of values do not count."""
     steps = [record.step for record in records]
-    return Gap(len(records), min(steps), max(steps), shorten(why, MAX_TAG_BYTES))
+    count = sum(record.stage != FORWARD for record in records)
+    return Gap(max(1, count), min(steps), max(steps), shorten(why, MAX_TAG_BYTES))
 
 
 def joined(*gaps: Gap | None) -> Gap | None:

@@ -79,7 +79,7 @@ class Manifest(_message.Message):
     def __init__(self, session: _Optional[str] = ..., writer_version: _Optional[str] = ..., torch_version: _Optional[str] = ..., start_time: _Optional[float] = ..., rank: _Optional[int] = ..., world_size: _Optional[int] = ..., run_id: _Optional[str] = ..., mesh_name: _Optional[_Iterable[str]] = ..., mesh_size: _Optional[_Iterable[int]] = ..., mesh_place: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class GraphRecord(_message.Message):
-    __slots__ = ("hash", "strings", "scope_path", "scope_call", "scope_module", "scope_parent", "node_key", "node_name", "node_kind", "node_operation", "node_scope", "node_is_leaf", "node_source", "node_order", "node_note", "node_alias_count", "node_alias", "node_slot_count", "node_reason", "slot_name", "slot_dtype", "slot_rank", "slot_size", "slot_requires_grad", "slot_retains_grad", "slot_placement", "edge_source", "edge_source_slot", "edge_target", "edge_target_input")
+    __slots__ = ("hash", "strings", "scope_path", "scope_call", "scope_module", "scope_parent", "node_key", "node_name", "node_kind", "node_operation", "node_scope", "node_is_leaf", "node_source", "node_order", "node_note", "node_alias_count", "node_alias", "node_slot_count", "node_reason", "node_inside", "slot_name", "slot_dtype", "slot_rank", "slot_size", "slot_requires_grad", "slot_retains_grad", "slot_placement", "edge_source", "edge_source_slot", "edge_target", "edge_target_input")
     HASH_FIELD_NUMBER: _ClassVar[int]
     STRINGS_FIELD_NUMBER: _ClassVar[int]
     SCOPE_PATH_FIELD_NUMBER: _ClassVar[int]
@@ -99,6 +99,7 @@ class GraphRecord(_message.Message):
     NODE_ALIAS_FIELD_NUMBER: _ClassVar[int]
     NODE_SLOT_COUNT_FIELD_NUMBER: _ClassVar[int]
     NODE_REASON_FIELD_NUMBER: _ClassVar[int]
+    NODE_INSIDE_FIELD_NUMBER: _ClassVar[int]
     SLOT_NAME_FIELD_NUMBER: _ClassVar[int]
     SLOT_DTYPE_FIELD_NUMBER: _ClassVar[int]
     SLOT_RANK_FIELD_NUMBER: _ClassVar[int]
@@ -129,6 +130,7 @@ class GraphRecord(_message.Message):
     node_alias: _containers.RepeatedScalarFieldContainer[int]
     node_slot_count: _containers.RepeatedScalarFieldContainer[int]
     node_reason: _containers.RepeatedScalarFieldContainer[int]
+    node_inside: _containers.RepeatedScalarFieldContainer[int]
     slot_name: _containers.RepeatedScalarFieldContainer[int]
     slot_dtype: _containers.RepeatedScalarFieldContainer[int]
     slot_rank: _containers.RepeatedScalarFieldContainer[int]
@@ -140,7 +142,7 @@ class GraphRecord(_message.Message):
     edge_source_slot: _containers.RepeatedScalarFieldContainer[int]
     edge_target: _containers.RepeatedScalarFieldContainer[int]
     edge_target_input: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, hash: _Optional[str] = ..., strings: _Optional[_Iterable[str]] = ..., scope_path: _Optional[_Iterable[int]] = ..., scope_call: _Optional[_Iterable[int]] = ..., scope_module: _Optional[_Iterable[int]] = ..., scope_parent: _Optional[_Iterable[int]] = ..., node_key: _Optional[_Iterable[int]] = ..., node_name: _Optional[_Iterable[int]] = ..., node_kind: _Optional[_Iterable[int]] = ..., node_operation: _Optional[_Iterable[int]] = ..., node_scope: _Optional[_Iterable[int]] = ..., node_is_leaf: _Optional[_Iterable[bool]] = ..., node_source: _Optional[_Iterable[int]] = ..., node_order: _Optional[_Iterable[int]] = ..., node_note: _Optional[_Iterable[int]] = ..., node_alias_count: _Optional[_Iterable[int]] = ..., node_alias: _Optional[_Iterable[int]] = ..., node_slot_count: _Optional[_Iterable[int]] = ..., node_reason: _Optional[_Iterable[int]] = ..., slot_name: _Optional[_Iterable[int]] = ..., slot_dtype: _Optional[_Iterable[int]] = ..., slot_rank: _Optional[_Iterable[int]] = ..., slot_size: _Optional[_Iterable[int]] = ..., slot_requires_grad: _Optional[_Iterable[bool]] = ..., slot_retains_grad: _Optional[_Iterable[bool]] = ..., slot_placement: _Optional[_Iterable[int]] = ..., edge_source: _Optional[_Iterable[int]] = ..., edge_source_slot: _Optional[_Iterable[int]] = ..., edge_target: _Optional[_Iterable[int]] = ..., edge_target_input: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, hash: _Optional[str] = ..., strings: _Optional[_Iterable[str]] = ..., scope_path: _Optional[_Iterable[int]] = ..., scope_call: _Optional[_Iterable[int]] = ..., scope_module: _Optional[_Iterable[int]] = ..., scope_parent: _Optional[_Iterable[int]] = ..., node_key: _Optional[_Iterable[int]] = ..., node_name: _Optional[_Iterable[int]] = ..., node_kind: _Optional[_Iterable[int]] = ..., node_operation: _Optional[_Iterable[int]] = ..., node_scope: _Optional[_Iterable[int]] = ..., node_is_leaf: _Optional[_Iterable[bool]] = ..., node_source: _Optional[_Iterable[int]] = ..., node_order: _Optional[_Iterable[int]] = ..., node_note: _Optional[_Iterable[int]] = ..., node_alias_count: _Optional[_Iterable[int]] = ..., node_alias: _Optional[_Iterable[int]] = ..., node_slot_count: _Optional[_Iterable[int]] = ..., node_reason: _Optional[_Iterable[int]] = ..., node_inside: _Optional[_Iterable[int]] = ..., slot_name: _Optional[_Iterable[int]] = ..., slot_dtype: _Optional[_Iterable[int]] = ..., slot_rank: _Optional[_Iterable[int]] = ..., slot_size: _Optional[_Iterable[int]] = ..., slot_requires_grad: _Optional[_Iterable[bool]] = ..., slot_retains_grad: _Optional[_Iterable[bool]] = ..., slot_placement: _Optional[_Iterable[int]] = ..., edge_source: _Optional[_Iterable[int]] = ..., edge_source_slot: _Optional[_Iterable[int]] = ..., edge_target: _Optional[_Iterable[int]] = ..., edge_target_input: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StatisticsChunk(_message.Message):
     __slots__ = ("segments", "stride", "lost_records", "lost_first_step", "lost_last_step", "lost_why", "ended", "forward_segments")

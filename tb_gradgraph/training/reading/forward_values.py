@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from tb_gradgraph.autograd import MadeTensors, ModuleOutputs, sequence_nr
-from tb_gradgraph.statistics import StatisticsTable
+from tb_gradgraph.autograd import HAS_NUMBERS, GivenTensors, MadeTensors, ModuleOutputs, sequence_nr
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tb_gradgraph.summarize import ChosenStatistics, KeyedBatch, sample_limit
 from tb_gradgraph.training.reading.batches import SAMPLE_BUDGET
 from tb_gradgraph.training.reading.numbers import share_values
@@ -19,6 +20,7 @@ from tb_gradgraph.training.reading.weight_values import WeightValues
 
 #: How many rows a graph is taken to have before the first one is known.
 _ROWS = 1024
+_NUMEL = STATISTICS.index("numel")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,12 +28,14 @@ class PassValues:
     """The values of one pass, on their way to the host.
 
     Attributes:
-        parts: The statistics of weights, and of what modules or operations made.
+        parts: The statistics of weights, and of what modules or operations got and made.
         structure: The graph whose rows they fill.
+        placements: The placement of values of which this process has only a part, by row.
     """
 
     parts: tuple[ChosenStatistics, ...]
     structure: Structure
+    placements: Mapping[int, str]
 
     def collect(self) -> tuple[StatisticsTable, dict[int, np.ndarray], dict[int, str]]:
         """Return the table, the tensors kept whole, and why rows could not be read; waits for the copy."""
@@ -44,28 +48,44 @@ class PassValues:
             table.present[rows] = True
             whole.update(kept)
             unread.update(failed)
+        for row in self._strangers(table):
+            table.values[row], table.histogram[row], table.present[row] = np.nan, 0, False
+            whole.pop(row, None)
         share_values(table, self.structure.replay.equal_values)
         return table, whole, unread
+
+    def _strangers(self, table: StatisticsTable) -> list[int]:
+        """Return the rows of inputs whose number of elements shows that another tensor was read."""
+        slots = self.structure.slots
+        rows = [row for row in self.structure.inputs.values() if table.present[row]]
+        return [row for row in rows if table.values[row, _NUMEL] != math.prod(slots[row].shape)]
 
 
 class ForwardValues:
     """Follows the forwards of a step from ``attach`` to ``remove``."""
 
-    def __init__(self, level: str, rows: int) -> None:
+    def __init__(self, level: str, last: Structure | None) -> None:
         """Prepare.
 
         Args:
             level: What is read, as for ``watch``; "": nothing.
-            rows: The rows of the last graph; 0 if there was none.
+            last: The structure of an earlier pass, which the next one probably has too.
         """
         self._level = level
-        sample = sample_limit(rows or _ROWS, SAMPLE_BUDGET)
-        self._batch = KeyedBatch(sample)
+        sample = sample_limit(_ROWS if last is None else last.graph.row_count, SAMPLE_BUDGET)
+        self._batch = batch = KeyedBatch(sample)
         self._weights = WeightValues(sample)
-        self._made = MadeTensors(self._batch.add, self._batch.note)
-        self._outputs = (
-            ModuleOutputs(self._made, self._batch.clear) if level not in ("", "param") else None
-        )
+        self._made = MadeTensors(batch.add, batch.note, batch.__contains__)
+        self._given = GivenTensors(batch.add, None if last is None else last.inputs.keys())
+        self._outputs: ModuleOutputs | None = None
+        if level in ("module", "op") and HAS_NUMBERS:
+            self._outputs = ModuleOutputs(self._made, self._given, batch.clear, level == "op")
+
+    @property
+    def inside(self) -> Mapping[int, str]:
+        """The names of calls that made several nodes, by the number of the node."""
+        calls = None if self._outputs is None else self._outputs.calls
+        return {} if calls is None else calls.inside
 
     def attach(self) -> None:
         """Begin to follow forwards."""
@@ -88,23 +108,36 @@ class ForwardValues:
         """Return the values behind a backward from ``roots`` that is about to run; None if none are read."""
         if not self._level:
             return None
-        self._made.see_all(root for root in roots if isinstance(root, torch.Tensor))
+        if HAS_NUMBERS:
+            self._made.see_all(root for root in roots if isinstance(root, torch.Tensor))
         structure, rows = met.structure, met.structure.graph.row_count
+        self._find_inputs(met)
         weights = self._weights.choose(rows, parameters, structure.parameter_rows)
-        made = self._batch.choose(rows, _keys_of(met))
-        return PassValues((weights, made), structure)
+        made = self._batch.choose(rows, (*_keys_of(met), *self._keys_of_inputs(structure)))
+        self._given.begin_round()
+        return PassValues((weights, made), structure, self._placements(met))
 
-    def placements(self, met: Met) -> Mapping[int, str]:
-        """Return the placement of values of which this process has only a part, by row."""
+    def _placements(self, met: Met) -> Mapping[int, str]:
         placed = self._made.placements
         if not placed:
             return {}
         return {row: placed[key] for key, rows in _keys_of(met) if key in placed for row in rows}
 
+    def _find_inputs(self, met: Met) -> None:
+        """Find the places of a new graph's inputs, so that they are found again in later passes."""
+        if met.is_new:
+            rows, places = met.structure.given_rows, self._given.places()
+            met.structure.inputs.update({at: rows[of] for of, at in places.items() if of in rows})
+            self._given.wanted = met.structure.inputs.keys()
+
+    def _keys_of_inputs(self, structure: Structure) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        for place, row in structure.inputs.items():
+            yield self._given.key(place), (row,)
+
 
 def _keys_of(met: Met) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
     """Yield the key of each slot that is read, with its rows."""
-    order = met.order
+    order = met.order if HAS_NUMBERS else ()
     for place, slots in met.structure.replay.rows_at.items() if order else ():
         number = sequence_nr(order[place])
         for nr, rows in enumerate(slots):

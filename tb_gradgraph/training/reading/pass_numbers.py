@@ -39,3 +39,10 @@ class PassNumbers:
     objective: str
     placements: Mapping[int, str]
     forward: PassValues | None = None
+
+    def after(self, forward: PassValues | None) -> PassNumbers:
+        """Return the same numbers together with those of the forward."""
+        if forward is None:
+            return self
+        placements = {**forward.placements, **self.placements}
+        return dataclasses.replace(self, forward=forward, placements=placements)

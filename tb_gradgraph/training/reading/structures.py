@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd import BuiltGraph, Replay, TrainingForward, fingerprint, reach
-from tb_gradgraph.graph import Graph
+from tb_gradgraph.graph import Graph, Slot
 from tb_gradgraph.statistics import STATISTICS
 from tb_gradgraph.training.reading.parameter_rows import Parameters
 
@@ -25,7 +26,7 @@ _MORE_SETTLED = 16  # so many times as many, whenever stopping was wrong
 _TRIES = 3  # how often a graph is built, until its forward was followed from the start
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Structure:
     """One graph, with the data to find its rows again."""
 
@@ -35,11 +36,20 @@ class Structure:
     whole_rows: frozenset[int]  # rows of tensors kept whole
     is_noted: bool
     tries: int  # how often it was built
+    given_rows: Mapping[int, int]  # rows of tensors without gradient from outside, by ``id``
+    #: The same rows, by the place of the tensor among those that modules were given before the
+    #: backward; found at the first one.
+    inputs: dict[int, int] = dataclasses.field(default_factory=dict)
 
     @property
     def size(self) -> int:
         """The bytes of a full table, an estimate of the data that waits for the disk."""
         return 8 * len(STATISTICS) * self.graph.row_count
+
+    @functools.cached_property
+    def slots(self) -> Sequence[Slot]:
+        """The slot of each row."""
+        return [slot for node in self.graph.nodes for slot in node.slots]
 
     @property
     def graph(self) -> Graph:
@@ -85,10 +95,9 @@ class Structures:
         self.wants_notes = True
 
     @property
-    def rows(self) -> int:
-        """Return how many rows the last new graph has; 0 if there is none yet."""
-        last = next(reversed(self._found.values()), None)
-        return 0 if last is None else last.graph.row_count
+    def last(self) -> Structure | None:
+        """Return the last new structure; None if there is none yet."""
+        return next(reversed(self._found.values()), None)
 
     @property
     def is_settled(self) -> bool:
@@ -139,8 +148,7 @@ class Structures:
     ) -> Met | None:
         if len(self._found) >= MOST_GRAPHS:
             self.wants_notes = False
-            last = next(reversed(self._found.values()), None)
-            return None if last is None else Met(last)
+            return None if self.last is None else Met(self.last)
         if self.is_settled:
             self._enough *= _MORE_SETTLED
         self._known_in_a_row = 0
@@ -173,4 +181,5 @@ class Structures:
         replay = Replay(built, order, leaves, wanted)
         # A part of the graph that existed before, such as a hidden state that is carried on, never has names.
         is_noted = forward.has_notes and (tries >= _TRIES or forward.has_followed(order))
-        return Structure(replay, rows, roots, whole, is_noted, tries)
+        given = {of: offsets[index] for of, index in built.given.items()}
+        return Structure(replay, rows, roots, whole, is_noted, tries, given)

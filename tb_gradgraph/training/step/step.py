@@ -72,7 +72,7 @@ class RecordedStep:
         self._is_followed = may_follow and (wants_notes or follows)
         self._has_tensor_hooks = False
         self._stop_listening = listen_for_hooks(self._note_tensor_hook)
-        self._values = ForwardValues(setting.values, setting.structures.rows)
+        self._values = ForwardValues(setting.values, setting.structures.last)
         self._of_pass: PassValues | None = None  # of the running backward
         if self._is_followed:
             self.forward.attach()
@@ -93,6 +93,7 @@ class RecordedStep:
             setting.parameters.refresh()
         if not setting.parameters.may_be_among(call.inputs):
             return None
+        self.forward.inside = self._values.inside
         met = setting.structures.meet(call.roots, self.forward)
         if met is None:
             return None
@@ -113,7 +114,6 @@ class RecordedStep:
                 is_gathered=setting.parameters.is_gathered(met.leaves),
             )
         self._within = WithinBackward(met.structure)
-        self._placed = self._values.placements(met)
         self._of_pass = self._values.of_pass(met, setting.parameters.tensors, call.roots)
         return reading
 
@@ -133,8 +133,7 @@ class RecordedStep:
         self._progress.shared += reading.is_shared
         if numbers is None:
             return False
-        placements = {**self._placed, **numbers.placements}
-        numbers = dataclasses.replace(numbers, forward=values, placements=placements)
+        numbers = numbers.after(values)
         records = self._records
         keeps = records.own_count < MOST_PASSES
         found = records.add(numbers, scale)

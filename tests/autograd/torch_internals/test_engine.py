@@ -42,6 +42,11 @@ PRIVATE = {
     "_saved_other": (_node, "inputs without gradient of a loss"),
     "_functorch": (lambda: torch._C, "watch: passes within vmap, which are left out"),
     "_global_forward_hooks_with_kwargs": (lambda: torch_module, "scopes without numbers"),
+    "_get_current_function_mode_stack": (lambda: torch.overrides, "watch: values of operations"),
+    "_pop_mode": (lambda: torch.overrides, "watch: values of operations"),
+    "_push_mode": (lambda: torch.overrides, "watch: values of operations"),
+    "_DisableTorchDispatch": (lambda: torch._C, "watch: values, unseen by dispatch modes"),
+    "_DisableAutocast": (lambda: torch._C, "watch: values, whatever autocast is on"),
 }  # fmt: skip
 #: And those that other files ask for, each once.
 ELSEWHERE = {

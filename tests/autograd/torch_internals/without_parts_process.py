@@ -228,6 +228,11 @@ TAKE_AWAY: dict[str, Callable[[], Any]] = {
     "unpack_hook": lambda: _delete_of_type(torch._C._autograd.SavedTensor, "unpack_hook"),
     "TorchDispatchMode": lambda: delattr(torch.utils._python_dispatch, "TorchDispatchMode"),
     "DisableTorchFunction": _delete(torch._C, "DisableTorchFunction"),
+    "_DisableAutocast": _delete(torch._C, "_DisableAutocast"),
+    "_DisableTorchDispatch": _delete(torch._C, "_DisableTorchDispatch"),
+    "_get_current_function_mode_stack": _delete(
+        torch.overrides, "_get_current_function_mode_stack"
+    ),
     "_pytree": _hide_module("torch.utils._pytree"),
     "_engine_run_backward": _rename_global(torch.autograd, "_engine_run_backward"),
     "_call_impl": _rename_call_impl,

@@ -1,0 +1,82 @@
+"""Read the values of a forward of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+
+import torch
+
+from tb_gradgraph.api.grad_graph import GradGraph
+from tb_gradgraph.autograd import BuiltGraph, elements_of, owned_tensors, placement_of
+from tb_gradgraph.graph import Graph
+from tb_gradgraph.statistics import HISTOGRAM_SAMPLE
+from tb_gradgraph.summarize import KeyedBatch
+
+
+class ReadValues:
+    """Reads the tensors of a forward that is traced."""
+
+    def __init__(self) -> None:
+        self._batch = KeyedBatch(HISTOGRAM_SAMPLE)
+        self._placements: dict[Hashable, str] = {}
+
+    def see(self, key: Hashable, tensor: torch.Tensor, again: bool = False) -> None:
+        """Read a tensor, unless one was read for its key. An error costs only this tensor."""
+        if key in self._batch and not again:
+            return
+        try:
+            elements = elements_of(tensor)
+            if elements is not None:
+                with torch.no_grad():
+                    self._batch.add(key, elements)
+                if place := placement_of(tensor):
+                    self._placements[key] = place
+        except Exception as error:
+            self._batch.note(key, error)
+
+    def fill(
+        self,
+        result: GradGraph,
+        built: BuiltGraph,
+        model: torch.nn.Module | None,
+        rows: frozenset[int] | None,
+    ) -> None:
+        """Read leaves, and add the values of ``rows`` (None: all) and of inputs to the result."""
+        owned = () if model is None else (tensor for _, _, tensor in owned_tensors(model))
+        for leaf in (*(leaf for _, leaf in built.leaves), *owned):
+            self.see(("leaf", id(leaf), 0), leaf)
+        for row, value in built.values.items():
+            self.see(("kept", row), value)
+        graph, keys = built.graph, list(built.rows_by_key())
+        placed = {row: self._placements[key] for key, row in keys if key in self._placements}
+        wanted = None if rows is None else rows | rows_of_kind(graph, ("input", "buffer"))
+        roots = _roots_of(graph)
+        chosen = (
+            (
+                key,
+                tuple(one for one in (row, *roots.get(row, ())) if wanted is None or one in wanted),
+            )
+            for key, row in (*((("kept", row), row) for row in built.values), *keys)
+        )
+        found = self._batch.choose(
+            graph.row_count, chosen
+        ).collect()  # of two keys the later counts
+        result.value_table, whole, result.value_unread = found
+        result.values = {**whole, **result.values}
+        result.graph = graph.placed(placed) if placed else graph
+
+
+def _roots_of(graph: Graph) -> dict[int, list[int]]:
+    """Return the rows of the roots that each slot ends in, by the slot's row."""
+    offsets, found = graph.slot_offsets.tolist(), dict[int, list[int]]()
+    for edge in graph.edges:
+        if graph.nodes[edge.target].kind == "root":
+            row = offsets[edge.source] + edge.source_slot
+            found.setdefault(row, []).append(offsets[edge.target])
+    return found
+
+
+def rows_of_kind(graph: Graph, kinds: Collection[str]) -> frozenset[int]:
+    """Return the first row of each node of some kinds."""
+    offsets = graph.slot_offsets.tolist()
+    return frozenset(row for row, node in zip(offsets, graph.nodes) if node.kind in kinds)

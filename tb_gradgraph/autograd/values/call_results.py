@@ -1,0 +1,92 @@
+"""See what every call of a torch function returns, while a module call runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.autograd.function import BackwardCFunction
+
+from tb_gradgraph.autograd.torch_internals.engine import (
+    FunctionMode,
+    functions_not_overridden,
+    leave_function_mode,
+    next_sequence_nr,
+)
+from tb_gradgraph.autograd.values.made_tensors import MadeTensors
+
+
+class CallResults(FunctionMode):
+    """Passes on the result of each call from ``begin`` to ``end``. It changes no call.
+
+    A call may make several nodes. Only the tensors that it returns are seen.
+
+    Attributes:
+        inside: The name of the call that made a node whose result it does not return, by number.
+        failure: Our own error, after which nothing is seen any more.
+    """
+
+    def __init__(self, made: MadeTensors) -> None:
+        super().__init__()
+        self._made = made
+        self.failure: Exception | None = None
+        self._is_active = False
+        self.is_handling = (
+            False  # whether a call is running; torch has taken this mode off meanwhile
+        )
+        self.inside: dict[int, str] = {}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Return False. Otherwise torch would import its compiler (2 s) to exclude this method from it."""
+        return False
+
+    def begin(self) -> None:
+        """Begin, above all modes that are active."""
+        if not self._is_active:
+            self._is_active = True
+            self.__enter__()
+
+    def end(self) -> None:
+        """End, even if other modes have begun since. A second call does nothing."""
+        if self._is_active:
+            self._is_active = False
+            leave_function_mode(self)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Make the call unchanged, and then look at what it returned."""
+        first = next_sequence_nr()
+        self.is_handling = True
+        try:
+            result = func(*args, **kwargs) if kwargs else func(*args)
+        finally:
+            self.is_handling = False
+        made = next_sequence_nr() - first
+        if made and torch.is_grad_enabled() and self.failure is None:
+            try:
+                self._note(func, first, made, args, result)
+            except Exception as error:
+                self.failure = error
+        return result
+
+    def _note(self, func: Any, first: int, made: int, args: Any, result: Any) -> None:
+        with functions_not_overridden():
+            self._made.see_all(_results_of_functions(args))
+        if made > 1:
+            name = getattr(func, "__name__", "") or type(func).__name__
+            self.inside.update(dict.fromkeys(range(first, first + made), name))
+        if isinstance(result, torch.Tensor):
+            self._made.see(result, may_skip=True)
+        elif isinstance(result, (tuple, list)):
+            self._made.see_all(each for each in result if isinstance(each, torch.Tensor))
+
+
+def _results_of_functions(args: Any) -> Iterable[torch.Tensor]:
+    """Return the arguments that a torch.autograd.Function returned, because its call is not seen."""
+    tensors = (each for each in args if isinstance(each, torch.Tensor) and not each.is_leaf)
+    return [each for each in tensors if isinstance(_node_of(each), BackwardCFunction)]
+
+
+def _node_of(tensor: torch.Tensor) -> Any:
+    return None if tensor._is_view() else tensor.grad_fn
