@@ -83,6 +83,52 @@ def test_a_run_that_is_too_large_loses_steps_and_says_so(logdir):
     assert key_of("step", place) in answers
 
 
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A training with values and numbers of the step."""
+    directory = tmp_path_factory.mktemp("watched")
+    model = torch.nn.Linear(3, 2)
+    with tb_gradgraph.SummaryWriter(str(directory / "one")) as writer:
+        writer.watch(model, every_n_steps=1, values=True, tag="net")
+        for _ in range(STEPS):
+            model.zero_grad()
+            model(torch.randn(4, 3)).square().mean().backward()
+    return directory
+
+
+def test_values_and_numbers_of_the_step_are_in_it(watched):
+    answers = read_answers(export_html(watched, "one"))
+    (run,) = list_runs(answers)
+    (tag,) = run["tags"]
+    assert tag["has_values"] == [True] * STEPS
+    graph = {"run": "one", "tag": "net", "hash": tag["hashes"][0], "stage": "forward"}
+    place = {"run": "one", "tag": "net", "step": 7, "backward_pass": 0, "stage": "forward"}
+    assert b'"stage":"forward"' in answers[key_of("step", place)]
+    assert key_of("node", {**graph, "row": 0}) in answers
+    series = {**graph, "statistic": "l2_norm", "from": 0, "count": 1}
+    assert key_of("series", series) in answers
+    flow = {**graph, "statistic": "l2_norm", "backward_pass": 0, "every": 1, "from": 0}
+    assert key_of("flow", flow) in answers
+    told = json.loads(answers[key_of("quantities", {"run": "one", "tag": "net"})])
+    assert told["quantities"]["loss"]["steps"] == list(range(STEPS))
+
+
+def test_with_steps_left_out_the_kept_ones_have_their_values(watched):
+    whole = sum(map(len, read_answers(export_html(watched, "one")).values()))
+    answers = read_answers(export_html(watched, "one", most_bytes=whole // 3))
+    (run,) = list_runs(answers)
+    (tag,) = run["tags"]
+    assert len(tag["steps"]) <= STEPS // 2 and all(tag["has_values"])
+    steps = {
+        int(part[5:])
+        for key in answers
+        if key.startswith("step\n") and "stage=forward" in key
+        for part in key.split("\n")
+        if part.startswith("step=")
+    }
+    assert steps == set(tag["steps"])
+
+
 def test_what_cannot_fit_is_an_error(logdir):
     with pytest.raises(ExportError, match="expected two steps to fit in 1,000 bytes"):
         export_html(logdir, "one", "net", most_bytes=1000)

@@ -5,14 +5,16 @@ import { shortenPaths } from "../../base/format";
 import type { Size } from "../../base/geometry";
 import { ratioText } from "../../draw/compare/ratio_scale";
 import { valueText } from "../../draw/graph/caption";
+import type { EdgePaint } from "../../draw/graph/paints";
+import type { SceneEdge } from "../../draw/graph/scene";
 import { relateCells } from "../../model/compare/comparison";
 import { whyNone } from "../../model/recorded/gradient_flow";
 import { hasShape, shapeTextOf } from "../../model/recorded/labels";
-import { noneWord } from "../../model/recorded/record";
+import { halfWord, noneWord } from "../../model/recorded/record";
 import { titleOf } from "../../model/recorded/titles";
 import { chainAround } from "../../model/tree/hierarchy";
 import { blockAt, cellValues, type Strip } from "../../model/visible/strip";
-import type { State } from "../../model/visible/values";
+import { State } from "../../model/visible/values";
 import type { Store } from "../../state/store";
 import type { Drawing, Drawn } from "../session/drawing";
 import type { Pointed } from "./pointing";
@@ -69,10 +71,17 @@ function boxLines(store: Store, drawing: Drawing, { box: index, block }: Pointed
       .filter((mark) => mark !== "")
       .join(" · "),
     paint.detail,
+    numberWords(store, nodes.kind[box.node], paint.state),
     shortenPaths(nodes.note[box.node] ?? ""),
     whyNone(graph, box.node, row, store.recorded.record.value) ?? "",
     chainAround(drawn.hierarchy, box.node) === undefined ? "" : "A double click folds it into its line.",
   ].filter((line) => line !== "");
+}
+
+// Forward, what the number on the box is. The toolbar says the same of gradients.
+function numberWords({ shown, compare }: Store, kind: string | undefined, state: State): string {
+  const told = shown.half.value === "value" && compare.comparison.value === undefined && state !== State.none;
+  return told ? `${shown.statistic.value.label} of the ${halfWord("value", kind)}` : "";
 }
 
 // A cell of the strip: its block, and the greatest number in it.
@@ -101,7 +110,7 @@ function groupWords(store: Store): readonly string[] {
       ? `sum: of the ${label} inside`
       : signed
         ? `up to: the ${label} farthest from 0 inside`
-        : `max: the greatest ${label} inside`,
+        : `max: the greatest ${label}${store.shown.half.value === "value" ? " of a value" : ""} inside`,
   ];
 }
 
@@ -112,26 +121,27 @@ function edgeLines(store: Store, drawing: Drawing, { edge: index, mark }: Pointe
   if (drawn === undefined || edge === undefined || paint === undefined) return undefined;
   const [from, to] = [drawn.scene.boxes[edge.source]!.title, drawn.scene.boxes[edge.target]!.title];
   const comparing = store.compare.comparison.value !== undefined;
-  const half = store.shown.half.value;
   const chains = edge.chains.map((chain) => drawn.hierarchy.groups[chain]!.title);
   const folded = chains.length === 0 ? [] : [`Folded into this line: ${chains.join(", ")}`];
   if (mark) return [...folded, "A click opens it."];
   return [
     store.place.direction.value === "backward" ? `${to} → ${from}` : `${from} → ${to}`,
     edge.shapeLabel,
-    half === "value" && (paint.label === "" || !comparing)
-      ? paint.label === ""
-        ? "value not read"
-        : `value, ${store.shown.statistic.value.label} ${paint.label}`
-      : paint.label === ""
-        ? edge.cut
-          ? "cut: the gradient stops here"
-          : comparing
-            ? "nothing to compare"
-            : paint.told
-              ? "no gradient"
-              : "gradient not recorded"
-        : `${comparing ? "here ÷ there" : "gradient"} ${paint.label}`,
+    comparing && paint.label !== "" ? `here ÷ there ${paint.label}` : flowWords(store, drawn, edge, paint),
     ...folded,
   ];
+}
+
+// What flows along a line, forward or back.
+function flowWords({ shown, compare }: Store, { hierarchy, visible }: Drawn, edge: SceneEdge, paint: EdgePaint): string {
+  const ofValues = shown.half.value === "value";
+  if (paint.label !== "") {
+    const { node } = visible.boxes[edge.source]!;
+    const word = halfWord(shown.half.value, hierarchy.graph.columns.nodes.kind[node]);
+    return ofValues ? `${shown.statistic.value.label} of the ${word} ${paint.label}` : `gradient ${paint.label}`;
+  }
+  if (edge.cut && !ofValues) return "cut: the gradient stops here";
+  if (compare.comparison.value !== undefined) return "nothing to compare";
+  if (ofValues) return "value not read";
+  return paint.told ? "no gradient" : "gradient not recorded";
 }
