@@ -105,7 +105,7 @@ export class Client {
     return reply.ok ? parseTensor(reply.value) : reply;
   }
 
-  // The numbers of each step as a whole, by name; those that no record has are left out.
+  // The numbers of each step as a whole.
   async quantities(run: string, tag: string): Promise<Result<Quantities>> {
     const reply = await this.json("quantities", { run, tag });
     return reply.ok ? success(parseQuantities(reply.value)) : reply;

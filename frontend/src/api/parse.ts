@@ -148,13 +148,14 @@ function parseWhole({ gradient, value }: WholeReply): Whole {
 }
 
 // A step may have several numbers of one name, one for each backward pass.
-export function parseQuantities({ quantities }: QuantitiesReply): Quantities {
-  return new Map(
+export function parseQuantities({ quantities, missing }: QuantitiesReply): Quantities {
+  const known = new Map(
     Object.entries(quantities).map(([name, { steps, backward_passes: backwardPasses, values }]) => [
       name,
       { steps, backwardPasses, values: values.map(parseNumber) },
     ]),
   );
+  return { known, missing: new Map(Object.entries(missing ?? {})) };
 }
 
 // JSON has non-finite numbers as strings; Number() reads exactly those.

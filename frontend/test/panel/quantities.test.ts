@@ -26,7 +26,9 @@ test("one number a step: of the shown pass, or of the last one before it", () =>
 test("any of them can be added to the charts, removed, and taken along in a link", async () => {
   writeHash("p.gradgraph.view=charts&p.gradgraph.step=1");
   show(bothHalves());
-  await waitFor(() => expect(optionsOf("add-quantity")).toEqual(["", "grad_norm/backward", "loss", "lr/0", NOTED]));
+  await waitFor(() => expect(optionsOf("add-quantity").slice(0, 5)).toEqual(["", "grad_norm/backward", "loss", "lr/0", NOTED]));
+  const missing = one("add-quantity")!.querySelector<HTMLOptionElement>("option[disabled]")!;
+  expect(missing.textContent).toBe("noise_scale: one micro-batch a step");
   choose("add-quantity", "loss");
   await waitFor(() => expect(lines()).toEqual(["loss 8"]));
   expect(one("chart")!.dataset.log).toBe("false"); // 2 to 32

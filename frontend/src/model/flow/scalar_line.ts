@@ -14,7 +14,13 @@ export interface Quantity {
   readonly values: readonly number[]; // may be NaN or infinite
 }
 
-export type Quantities = ReadonlyMap<string, Quantity>; // by name
+// By name; `missing` says why no record has some of them.
+export interface Quantities {
+  readonly known: ReadonlyMap<string, Quantity>;
+  readonly missing: ReadonlyMap<string, string>;
+}
+
+export const NO_QUANTITIES: Quantities = { known: new Map(), missing: new Map() };
 
 // The quantity whose line is drawn unless the user says otherwise.
 export const LOSS = "loss";

@@ -1,7 +1,7 @@
 // Numbers of the step as a whole, as lines: which there are, which are chosen, and their points.
 
 import type { ChartLine } from "../../draw/charts/chart_line";
-import { atPass, type Quantities } from "../../model/flow/scalar_line";
+import { atPass, type Quantity } from "../../model/flow/scalar_line";
 import { tagKey, type FetchedCharts } from "./charts_data";
 import { MOST_PINS, type Charting } from "./charts_state";
 
@@ -17,9 +17,15 @@ function quantitiesOf({ store, quantities }: FetchedCharts, run: string): Return
 export function offeredQuantities(charting: FetchedCharts, runs: readonly string[]): readonly string[] {
   const known = runs.flatMap((run) => {
     const reply = quantitiesOf(charting, run);
-    return reply?.ok ? [...reply.value.keys()] : [];
+    return reply?.ok ? [...reply.value.known.keys()] : [];
   });
   return [...new Set(known)].filter((name) => !charting.chosen.quantities.value.includes(name));
+}
+
+// Those that the shown run lacks, and why.
+export function missingQuantities(charting: FetchedCharts): readonly (readonly [name: string, why: string])[] {
+  const reply = quantitiesOf(charting, charting.store.place.run.value?.run ?? "");
+  return reply?.ok ? [...reply.value.missing] : [];
 }
 
 export function addQuantity({ store, chosen }: Charting, name: string): void {
@@ -37,15 +43,18 @@ export function removeQuantity({ chosen }: Charting, name: string): void {
 export function quantityIn(charting: FetchedCharts, name: string, run: string): LinePoints | undefined {
   const reply = quantitiesOf(charting, run);
   if (reply === undefined) return undefined;
-  const found = reply.ok ? reply.value.get(name) : undefined;
+  const found = reply.ok ? reply.value.known.get(name) : undefined;
   if (found === undefined)
-    return { steps: [], values: [], nonfinite: new Map(), problem: reply.ok ? `No record has ${name}.` : reply.error };
+    return {
+      steps: [],
+      values: [],
+      nonfinite: new Map(),
+      problem: reply.ok ? (reply.value.missing.get(name) ?? `No record has ${name}.`) : reply.error,
+    };
   return { ...pointsAt(found, charting.store.place.ref.value?.backwardPass ?? 0), problem: undefined, gap: "no number" };
 }
 
-type Found = NonNullable<ReturnType<Quantities["get"]>>;
-
-function pointsAt(quantity: Found, pass: number): Pick<LinePoints, "steps" | "values" | "nonfinite"> {
+function pointsAt(quantity: Quantity, pass: number): Pick<LinePoints, "steps" | "values" | "nonfinite"> {
   const { steps, values } = atPass(quantity, pass);
   return {
     steps,

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { drawnRuns, type FetchedCharts } from "./charts_data";
-import { addQuantity, offeredQuantities } from "./quantity_lines";
+import { addQuantity, missingQuantities, offeredQuantities } from "./quantity_lines";
 
 export function QuantityPicker({ charting }: { readonly charting: FetchedCharts }): JSX.Element | null {
   const offered = offeredQuantities(charting, drawnRuns(charting));
@@ -22,6 +22,11 @@ export function QuantityPicker({ charting }: { readonly charting: FetchedCharts 
         {offered.map((name) => (
           <option key={name} value={name}>
             {name}
+          </option>
+        ))}
+        {missingQuantities(charting).map(([name, why]) => (
+          <option key={name} disabled title={why}>
+            {name}: {why}
           </option>
         ))}
       </select>

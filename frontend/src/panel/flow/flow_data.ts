@@ -12,7 +12,16 @@ import type { ColorScale } from "../../draw/style/color_scale";
 import type { Flow } from "../../model/flow/flow";
 import { entityOf, listRows, rowShowing, type FlowRow } from "../../model/flow/flow_rows";
 import { columnAxis, rowAxis, type Axis } from "../../model/flow/flow_window";
-import { atPass, LOSS, lossTag, valueScale, type Quantities, type Quantity, type ScalarSeries } from "../../model/flow/scalar_line";
+import {
+  atPass,
+  LOSS,
+  lossTag,
+  NO_QUANTITIES,
+  valueScale,
+  type Quantities,
+  type Quantity,
+  type ScalarSeries,
+} from "../../model/flow/scalar_line";
 import { positionOf } from "../../model/recorded/step_axis";
 import type { Store } from "../../state/store";
 import type { Around } from "../view/view";
@@ -120,12 +129,12 @@ function createScalar(
   disposer: Disposer,
 ): Scalar {
   const tags = signal<readonly string[]>([]);
-  const quantities = signal<Quantities>(new Map());
+  const quantities = signal(NO_QUANTITIES);
   const logged = signal<ScalarSeries | undefined>(undefined);
   const chosen = computed(() => {
     const wanted = scalarTag.value;
     const known = wanted === "" || tags.value.includes(wanted ?? "") || (wanted !== undefined && quantityNamed(quantities.value, wanted));
-    return (known ? wanted : undefined) ?? lossTag(tags.value) ?? (quantities.value.has(LOSS) ? ofStep(LOSS) : "");
+    return (known ? wanted : undefined) ?? lossTag(tags.value) ?? (quantities.value.known.has(LOSS) ? ofStep(LOSS) : "");
   });
   const series = computed((): ScalarSeries | undefined => {
     const id = chosen.value;
@@ -178,7 +187,7 @@ function createScalar(
         return isShown.value && run !== undefined && tag !== undefined ? ([run, tag] as const) : undefined;
       },
       ([run, { tag }]) => client.quantities(run, tag),
-      (reply) => (quantities.value = reply.ok ? reply.value : new Map()),
+      (reply) => (quantities.value = reply.ok ? reply.value : NO_QUANTITIES),
     ),
   );
   return { tags, quantities, chosen, line };
@@ -192,7 +201,7 @@ export function ofStep(name: string): string {
 }
 
 function quantityNamed(quantities: Quantities, chosen: string): Quantity | undefined {
-  return chosen.startsWith(OF_STEP) ? quantities.get(chosen.slice(OF_STEP.length)) : undefined;
+  return chosen.startsWith(OF_STEP) ? quantities.known.get(chosen.slice(OF_STEP.length)) : undefined;
 }
 
 function sightOf({ window }: FlowState, { width, height }: Size, columns: number, rows: number, withLine: boolean): Sight {

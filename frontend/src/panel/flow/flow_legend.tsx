@@ -55,8 +55,8 @@ export function FlowLegend({
           <span
             title={`These operations have no ${half} at any recorded step${half === "value" ? "" : " of this stage"}. A watch records those inside modules with level="op".`}
           >
-            {formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} without a {half} (level=&quot;op&quot; records those inside
-            modules).{" "}
+            {formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} without a {half}
+            {half === "gradient" && <> (level=&quot;op&quot; records those inside modules)</>}.{" "}
           </span>
         )}
         {every > 1 && <b>Every {every}th recorded step is drawn. </b>}A closed module shows the{" "}

@@ -121,7 +121,7 @@ function FlowBody({
 // Above the names, next to the line: the choice of the scalar.
 function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element | null {
   const { tags, quantities, chosen, line } = flowing.scalar;
-  const [series, names] = [line.value?.series, [...quantities.value.keys()]];
+  const [series, names] = [line.value?.series, [...quantities.value.known.keys()]];
   const step = store.place.ref.value?.step;
   if (tags.value.length + names.length === 0) return null;
   const value = series === undefined || step === undefined ? undefined : valueAt(series, step);

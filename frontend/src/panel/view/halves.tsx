@@ -43,7 +43,8 @@ export function NoValues({ store }: { readonly store: Store }): JSX.Element | nu
   const some = tag.value?.records.some(({ hasValues }) => hasValues) === true;
   return (
     <p class="no-values" data-testid="no-values" role="status">
-      No values were recorded {some ? "at this step" : "here"}, so gradients are shown. To record them: <code>watch(…, values=True)</code>
+      No values were recorded {some ? "at this step" : "here"}, so gradients are shown. To record them:{" "}
+      <code>{ref.value.everyNSteps > 0 ? "watch" : "add_grad_graph"}(…, values=True)</code>
     </p>
   );
 }
