@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, Protocol
 GRAD_NORM = "grad_norm"
 CLIP_FACTOR = "clip_factor"
 LOSS = "loss"
+LOSS_SHARE = "loss_share"
+LOSS_COSINE = "loss_cosine"
 NOISE_SCALE = "noise_scale"
 NOTE = "note/"
 

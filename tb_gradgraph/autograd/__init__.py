@@ -13,6 +13,7 @@ from tb_gradgraph.autograd.forward.forward import KnownTensor
 from tb_gradgraph.autograd.forward.known import known_tensors, names_of_modules
 from tb_gradgraph.autograd.forward.named_tensors import name_roots
 from tb_gradgraph.autograd.gradients.hooks import Attached, detach
+from tb_gradgraph.autograd.gradients.loss_sum import Branch, Term, find_meeting, split_sum
 from tb_gradgraph.autograd.gradients.observe import BackwardObserver
 from tb_gradgraph.autograd.gradients.replay import Replay, Shared, fingerprint, reach
 from tb_gradgraph.autograd.gradients.rows import SlotRows
@@ -31,6 +32,7 @@ from tb_gradgraph.autograd.torch_internals.compiled_regions import is_backward_c
 from tb_gradgraph.autograd.torch_internals.engine import (
     HAS_NUMBERS,
     TELLS_PACKED,
+    functions_not_overridden,
     next_sequence_nr,
     saved_tensors,
     sequence_nr,
@@ -68,6 +70,7 @@ __all__ = [
     "Attached",
     "BackwardCall",
     "BackwardObserver",
+    "Branch",
     "BuiltGraph",
     "GivenTensors",
     "HAS_NUMBERS",
@@ -82,6 +85,7 @@ __all__ = [
     "Shared",
     "SlotRows",
     "TELLS_PACKED",
+    "Term",
     "TrainingForward",
     "attribute_of",
     "build_training_graph",
@@ -92,7 +96,9 @@ __all__ = [
     "check_selector",
     "detach",
     "elements_of",
+    "find_meeting",
     "fingerprint",
+    "functions_not_overridden",
     "gate",
     "inner_optimizer",
     "is_backward_compiled",
@@ -123,6 +129,7 @@ __all__ = [
     "selected_rows",
     "sequence_nr",
     "small_copy",
+    "split_sum",
     "stand_ins",
     "unwrapped",
     "user_frame",

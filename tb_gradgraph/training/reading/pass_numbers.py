@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import torch
 
 from tb_gradgraph.training.reading.forward_values import PassValues
-from tb_gradgraph.training.reading.numbers import Numbers
+from tb_gradgraph.training.reading.numbers import Numbers, differing
 from tb_gradgraph.training.reading.parameter_rows import GradState
 from tb_gradgraph.training.reading.structures import Structure
 
@@ -46,3 +46,15 @@ class PassNumbers:
             return self
         placements = {**forward.placements, **self.placements}
         return dataclasses.replace(self, forward=forward, placements=placements)
+
+
+def check_sharing(numbers: PassNumbers) -> None:
+    """Compare the rows that will share statistics from now on, when all are read the first time.
+
+    A user's hook on a tensor may change a gradient between two operations that do not.
+    """
+    replay = numbers.structure.replay
+    replay.is_checked = True
+    table, _ = numbers.gradients.collect()
+    for row in differing(table, replay.same):
+        replay.forget_sharing(row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from tb_gradgraph.training.quantities.loss_terms import TermNumbers
 from tb_gradgraph.training.quantities.noise_scale import MicroBatch
 from tb_gradgraph.training.reading.pass_numbers import PassNumbers
 from tb_gradgraph.training.step.applied import AppliedPart
@@ -27,6 +28,7 @@ class Pass:
     numbers: PassNumbers
     number: int
     scale: LossScale
+    terms: TermNumbers | None = None  # of its loss; None if that is no sum
 
     def micro_batch(self) -> MicroBatch:
         """Return it without the scaler's factor; waits for the copy to the host."""

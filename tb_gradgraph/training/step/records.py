@@ -16,6 +16,7 @@ from tb_gradgraph.statistics import FORWARD, StatisticsTable
 from tb_gradgraph.summarize import whole_arrays
 from tb_gradgraph.training.quantities.adam_moments import total_moments
 from tb_gradgraph.training.quantities.late_number import LateNumber, read_known
+from tb_gradgraph.training.quantities.loss_terms import TermNumbers
 from tb_gradgraph.training.quantities.noise_scale import noise_scale
 from tb_gradgraph.training.quantities.notes import Latest, named_by_series
 from tb_gradgraph.training.quantities.totals import clip_factor, grad_norm, loss_of
@@ -55,11 +56,15 @@ class StepRecords:
     _found: dict[str, float] = dataclasses.field(default_factory=dict)  # quantities so far
 
     def add(
-        self, found: PassNumbers, factor: torch.Tensor | None, scale: LossScale | None = None
+        self,
+        found: PassNumbers,
+        factor: torch.Tensor | None,
+        scale: LossScale | None = None,
+        terms: TermNumbers | None = None,
     ) -> Pass:
         """Add a backward pass, out of which ``factor`` or else ``scale`` was divided."""
         scale = scale or (self.scale if factor is None else LossScale(factor))
-        self.last = Pass(found, self.count, scale)
+        self.last = Pass(found, self.count, scale, terms)
         self.count += 1
         if len(self.passes) < MOST_PASSES:
             self.passes.append(self.last)
@@ -115,7 +120,9 @@ class StepRecords:
         of_pass = (found, "backward", table, whole, found.scale, unread)
         roots = [values.get(row) for row in found.numbers.structure.root_rows]
         loss = loss_of(roots, found.scale.read())
-        record = self._record(*of_pass, values=values, quantities=loss)
+        terms, why = ({}, {}) if found.terms is None else found.terms.read(found.scale.read())
+        record = self._record(*of_pass, values=values, quantities={**loss, **terms})
+        record = dataclasses.replace(record, quantity_reasons=why)
         return [*self._of_forward(found), record]
 
     def _of_forward(self, found: Pass) -> list[Record]:

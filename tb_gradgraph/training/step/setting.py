@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.training.quantities.loss_terms import Meetings
 from tb_gradgraph.training.quantities.notes import Latest
 from tb_gradgraph.training.reading.parameter_rows import Parameters
 from tb_gradgraph.training.reading.structures import Structures
@@ -44,3 +45,4 @@ class Progress:
     shared: int = 0  # passes left out because another thread ran over the same graph
     told: set[str] = dataclasses.field(default_factory=set)  # nodes that a warning has named
     latest: Latest = dataclasses.field(default_factory=Latest)  # quantities
+    meetings: Meetings = dataclasses.field(default_factory=dict)  # where terms of losses meet

@@ -13,6 +13,7 @@ from tb_gradgraph.autograd import (
     BackwardCall,
     TrainingForward,
     gate,
+    is_backward_compiled,
     listen_for_hooks,
     may_follow_forwards,
     name_roots,
@@ -21,10 +22,10 @@ from tb_gradgraph.autograd import (
 )
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.training.quantities.late_number import LateNumber
+from tb_gradgraph.training.quantities.loss_terms import LossTerms, TermNumbers
 from tb_gradgraph.training.reading.backward_pass import PassReading
 from tb_gradgraph.training.reading.forward_values import ForwardValues, PassValues
-from tb_gradgraph.training.reading.numbers import differing
-from tb_gradgraph.training.reading.pass_numbers import PassNumbers
+from tb_gradgraph.training.reading.pass_numbers import check_sharing
 from tb_gradgraph.training.reading.structures import Met
 from tb_gradgraph.training.step.applied import OptimizerReading
 from tb_gradgraph.training.step.late_scale import LossScale
@@ -63,6 +64,7 @@ class RecordedStep:
         self._reached: list[int] = []  # leaves of the running backward, by ``id``
         self._before: dict[int, OptimizerReading] = {}
         self._within: WithinBackward | None = None  # while a backward runs
+        self._terms: LossTerms | None = None  # the same
         wants_notes = setting.structures.wants_notes
         may_follow = may_follow_forwards()  # otherwise our hooks would be compiled too
         self.forward = TrainingForward(
@@ -113,6 +115,8 @@ class RecordedStep:
                 late=self._late(),
                 is_gathered=setting.parameters.is_gathered(met.leaves),
             )
+        if met.order and not reading.is_shared and not is_backward_compiled():
+            self._terms = LossTerms(met, call, variables_of(frame), progress.meetings)
         self._within = WithinBackward(met.structure)
         self._of_pass = self._values.of_pass(met, setting.parameters.tensors, call.roots)
         return reading
@@ -128,6 +132,7 @@ class RecordedStep:
         """Remove the hooks; return whether a pass over our model was recorded."""
         within, self._within = self._within, None
         scale = loss_scale(self._progress.scaler)
+        terms = self._take_terms(well)
         numbers = reading.finish(well, scale)
         values, self._of_pass = self._of_pass, None
         self._progress.shared += reading.is_shared
@@ -136,12 +141,12 @@ class RecordedStep:
         numbers = numbers.after(values)
         records = self._records
         keeps = records.own_count < MOST_PASSES
-        found = records.add(numbers, scale)
+        found = records.add(numbers, scale, terms=terms)
         self._unused.add(self._reached, numbers)
         if not numbers.structure.replay.is_checked:
             numbers.structure.replay.place(numbers.placements)
         if not numbers.structure.replay.is_checked and not numbers.gradients.unread:
-            _check_sharing(numbers)
+            check_sharing(numbers)
         self._setting.write_graph(self._setting.tag, numbers.structure.graph)
         if keeps:
             self._hold(found, partial(records.of_pass, found))
@@ -198,7 +203,7 @@ class RecordedStep:
         """Add passes that the step before has given up."""
         records = self._records
         for given in passes:
-            found = records.add(given.numbers, None, given.scale)
+            found = records.add(given.numbers, None, given.scale, given.terms)
             self._unused.add((), given.numbers)
             self._hold(found, partial(records.of_pass, found))
 
@@ -255,6 +260,7 @@ class RecordedStep:
     def drop(self) -> None:
         """Stop following the forward."""
         self._values.remove()
+        self._take_terms(False)
         self._stop_listening()
         self._stop_listening = _nothing  # the old value held this object in a cycle
         if self._is_followed:
@@ -262,6 +268,10 @@ class RecordedStep:
             self.forward.remove()
         else:
             self.forward.release()
+
+    def _take_terms(self, well: bool) -> TermNumbers | None:
+        terms, self._terms = self._terms, None
+        return None if terms is None else terms.finish(well)
 
     def _note_tensor_hook(self) -> None:
         self._has_tensor_hooks = True
@@ -282,15 +292,3 @@ class RecordedStep:
 
 def _nothing() -> None:
     """Do nothing."""
-
-
-def _check_sharing(numbers: PassNumbers) -> None:
-    """Compare the rows that will share statistics from now on, when all are read the first time.
-
-    A user's hook on a tensor may change a gradient between two operations that do not.
-    """
-    replay = numbers.structure.replay
-    replay.is_checked = True
-    table, _ = numbers.gradients.collect()
-    for row in differing(table, replay.same):
-        replay.forget_sharing(row)
