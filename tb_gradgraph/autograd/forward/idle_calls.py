@@ -83,7 +83,7 @@ def without_idle_calls(forward: Forward, walked: Walk) -> Forward:
     numbers = (number for node in walked.nodes if (number := forward.number_of(node)) >= 0)
     kept = {outermost[scope] for scope in map(forward.scope_at, numbers) if scope != NO_SCOPE}
     if kept.issuperset(outermost):
-        return forward
+        return dataclasses.replace(forward, known=in_scopes(forward.known, forward.scopes))
     index_of = {NO_SCOPE: NO_SCOPE}
     scopes: list[Scope] = []
     calls: dict[str, int] = {}

@@ -160,3 +160,9 @@ def test_a_result_that_is_no_part_of_the_loss(tmp_path: pathlib.Path) -> None:
     reason, note = _reason(_watched(Of(function), tmp_path), "w")
     line = function.__code__.co_firstlineno + 1
     assert reason == "not_in_loss" and f"{HERE}:{line} in function" in note
+
+
+def test_a_tensor_that_a_variable_holds_is_drawn_in_the_model(tmp_path: pathlib.Path) -> None:
+    graph = _watched(Of(lambda m, x: m.lin(x)), tmp_path)
+    (x,) = (node for node in graph.nodes if node.kind == "constant")
+    assert x.name == "x" and graph.scopes[x.scope].path == ""
