@@ -17,8 +17,17 @@ except ImportError:  # setuptools before 70.1
     from wheel.bdist_wheel import bdist_wheel
 
 NATIVE = "tb_gradgraph/summarize/csrc/"
-SOURCES = ("module.c", "reducer.c", "snapshot.c", "tensors.c", "asked.c", "elements.c", "moments.c")
-HEADERS = ("module.h", "tensors.h", "asked.h", "elements.h", "moments.h", "dlpack.h")
+SOURCES = (
+    "module.c",
+    "reducer.c",
+    "snapshot.c",
+    "tensors.c",
+    "asked.c",
+    "elements.c",
+    "moments.c",
+    "units.c",
+)
+HEADERS = ("module.h", "tensors.h", "asked.h", "elements.h", "moments.h", "units.h", "dlpack.h")
 MISSING = (
     "tb_gradgraph: expected to compile summarize/csrc, which failed (see above): this build has no compiled "
     "statistics. On the CPU the same numbers cost several times as much. Install a C compiler and "

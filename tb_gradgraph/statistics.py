@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -68,6 +68,10 @@ def _of_parameter(name: str, label: str, meaning: str, unit: Unit, spread_of: st
     )
 
 
+def _of_value(name: str, label: str, meaning: str) -> Measure:
+    return Measure(name, label, meaning, "share", of_values=True)
+
+
 def _nonfinite(name: str, label: str, meaning: str) -> Measure:
     return Measure(name, label, meaning, "count", is_nonfinite=True)
 
@@ -122,6 +126,21 @@ MEASURES = (
         "L2 norm of Adam's running mean of the squared gradient (exp_avg_sq), after the step",
         "moment",
     ),
+    _of_value(
+        "zero_units",
+        "zero units",
+        "Part of the units (features, or channels) that are zero for the whole batch",
+    ),
+    _of_value(
+        "saturated",
+        "saturated",
+        "Part of the elements within 1 % of the ends of what a sigmoid, tanh, softmax or hardtanh can give",
+    ),
+    _of_value(
+        "entropy",
+        "entropy",
+        "Mean entropy of a softmax, as a part of its maximum: 0 is one choice, 1 is none",
+    ),
 )
 
 #: The names of all statistics, in the order of their columns.
@@ -141,6 +160,20 @@ OF_PARAMETERS = tuple(each.name for each in MEASURES if each.of_parameters and n
 
 #: Counts of elements that are not finite.
 NONFINITE = tuple(each.name for each in MEASURES if each.is_nonfinite)
+
+
+class ValueMeaning(NamedTuple):
+    """Which further statistics a value has, because of the operation that made it.
+
+    Attributes:
+        units: The dimension whose indices are units (features, or channels); None if it has none.
+        ends: The least and the greatest result of an operation that saturates; None for others.
+        is_distribution: Whether the elements along the last dimension are probabilities.
+    """
+
+    units: int | None
+    ends: tuple[float, float] | None
+    is_distribution: bool
 
 
 def columns_of(names: Iterable[str]) -> list[int]:
@@ -209,6 +242,9 @@ class Statistics:
     update_spread: float | None = None
     exp_avg_norm: float | None = None
     exp_avg_sq_norm: float | None = None
+    zero_units: float | None = None
+    saturated: float | None = None
+    entropy: float | None = None
 
     @property
     def nonfinite(self) -> int:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
+from typing import Any
 
 import torch
 
 from tb_gradgraph.api.grad_graph import GradGraph
-from tb_gradgraph.autograd import BuiltGraph, elements_of, owned_tensors, placement_of
+from tb_gradgraph.autograd import (
+    BuiltGraph,
+    elements_of,
+    meaning_of_call,
+    owned_tensors,
+    placement_of,
+)
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import HISTOGRAM_SAMPLE
 from tb_gradgraph.summarize import KeyedBatch
@@ -20,7 +27,13 @@ class ReadValues:
         self._batch = KeyedBatch(HISTOGRAM_SAMPLE)
         self._placements: dict[Hashable, str] = {}
 
-    def see(self, key: Hashable, tensor: torch.Tensor, again: bool = False) -> None:
+    def see(
+        self,
+        key: Hashable,
+        tensor: torch.Tensor,
+        again: bool = False,
+        call: tuple[str, Any] | None = None,
+    ) -> None:
         """Read a tensor, unless one was read for its key. An error costs only this tensor."""
         if key in self._batch and not again:
             return
@@ -28,7 +41,8 @@ class ReadValues:
             elements = elements_of(tensor)
             if elements is not None:
                 with torch.no_grad():
-                    self._batch.add(key, elements)
+                    meaning = None if call is None else meaning_of_call(*call, elements)
+                    self._batch.add(key, elements, meaning)
                 if place := placement_of(tensor):
                     self._placements[key] = place
         except Exception as error:

@@ -64,6 +64,7 @@ from tb_gradgraph.autograd.torch_internals.tensor_classes import (
 from tb_gradgraph.autograd.torch_internals.tensor_hooks import listen_for_hooks
 from tb_gradgraph.autograd.user_code.stack_frames import local_variables, user_frame, variables_of
 from tb_gradgraph.autograd.values.made_tensors import GivenTensors, MadeTensors
+from tb_gradgraph.autograd.values.meanings import meaning_of_call
 from tb_gradgraph.autograd.values.module_outputs import ModuleOutputs
 
 __all__ = [
@@ -115,6 +116,7 @@ __all__ = [
     "local_variables",
     "matching_rows",
     "may_follow_forwards",
+    "meaning_of_call",
     "mesh_of",
     "missing_parts",
     "name_roots",

@@ -17,7 +17,7 @@ from tb_gradgraph.autograd.backward_calls import unheard
 from tb_gradgraph.autograd.build.build import BuiltGraph, build_graph
 from tb_gradgraph.autograd.build.unreached import walk_behind_cuts
 from tb_gradgraph.autograd.forward.named_tensors import name_roots, named_tensors
-from tb_gradgraph.autograd.forward.trace import ValueSink
+from tb_gradgraph.autograd.forward.origins import ValueSink
 from tb_gradgraph.autograd.giving_way import make_way_for_compiled
 from tb_gradgraph.autograd.gradients.observe import BackwardObserver
 from tb_gradgraph.autograd.model_run.alone import run_alone

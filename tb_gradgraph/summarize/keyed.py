@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
-from tb_gradgraph.statistics import WHOLE_LIMIT, StatisticsTable
+from tb_gradgraph.statistics import STATISTICS, WHOLE_LIMIT, StatisticsTable, ValueMeaning
+from tb_gradgraph.summarize.arithmetic.transfer import Transfer
+from tb_gradgraph.summarize.arithmetic.units import further_statistics
 from tb_gradgraph.summarize.batch import StatisticsBatch
+from tb_gradgraph.summarize.native import count_dead, is_available
 from tb_gradgraph.summarize.pending import PendingStatistics
 
 #: How many tensors are reduced to one piece, and how many pieces are held before the oldest goes: an
@@ -18,11 +22,44 @@ PIECE = 16_384
 MOST_PIECES = 8
 
 
+class _Further:
+    """Numbers of statistics that only some values have. Those on devices are copied together."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[int, int, float]] = []  # row, column, number
+        self._waiting: dict[torch.device, list[tuple[int, int, torch.Tensor]]] = {}
+        self._transfers: list[tuple[Transfer, Sequence[tuple[int, int, Any]]]] = []
+
+    def add(self, row: int, name: str, number: torch.Tensor | float) -> None:
+        """Note one number."""
+        column = STATISTICS.index(name)
+        if isinstance(number, torch.Tensor) and not number.is_cpu:
+            self._waiting.setdefault(number.device, []).append((row, column, number))
+        else:
+            self._found.append((row, column, float(number)))
+
+    def begin_copy(self) -> None:
+        """Begin the copies to the host."""
+        for device, entries in self._waiting.items():
+            stacked = torch.stack([number for *_, number in entries])
+            self._transfers.append((Transfer(device, [stacked]), entries))
+        self._waiting.clear()
+
+    def write_to(self, table: StatisticsTable) -> None:
+        """Fill in the numbers; waits for the copies."""
+        for transfer, entries in self._transfers:
+            numbers = transfer.wait()[0].tolist()
+            self._found += [(row, at, number) for (row, at, _), number in zip(entries, numbers)]
+        for row, column, number in self._found:
+            table.values[row, column] = number
+
+
 class _Piece:
     """Tensors that were reduced together. Their numbers are collected when they are first asked for."""
 
-    def __init__(self, pending: PendingStatistics) -> None:
+    def __init__(self, pending: PendingStatistics, further: _Further) -> None:
         self._pending: PendingStatistics | None = pending
+        self._further = further
         self._lock = threading.Lock()
         self.unread = pending.unread
 
@@ -31,6 +68,7 @@ class _Piece:
         with self._lock:
             if self._pending is not None:
                 self._found = self._pending.collect()
+                self._further.write_to(self._found[0])
                 self._pending = None
             return self._found
 
@@ -82,12 +120,19 @@ class KeyedBatch:
     def __contains__(self, key: Hashable) -> bool:
         return key in self._places
 
-    def add(self, key: Hashable, tensor: torch.Tensor) -> None:
-        """Read a tensor, which may change afterwards. A key that is added again stands for the later one."""
+    def add(self, key: Hashable, tensor: torch.Tensor, meaning: ValueMeaning | None = None) -> None:
+        """Read a tensor, which may change afterwards; ``meaning`` says which further statistics it has.
+
+        A key that is added again stands for the later tensor.
+        """
         if self._count == PIECE:
             self._cut()
         keep = tensor.numel() <= WHOLE_LIMIT
         self._batch.add(self._count, tensor, keep)
+        if meaning is not None:
+            dead = count_dead if is_available() else None
+            for name, number in further_statistics(tensor, meaning, dead):
+                self._further.add(self._count, name, number)
         self._places[key] = (self._number, self._count)
         self._count += 1
 
@@ -120,11 +165,13 @@ class KeyedBatch:
 
     def _begin(self) -> None:
         self._batch = StatisticsBatch(PIECE, PIECE * self.sample)
+        self._further = _Further()
         self._count = 0
 
     def _cut(self) -> None:
         """Begin a new piece."""
-        self._pieces[self._number] = _Piece(self._batch.reduce(rows=self._count))
+        self._further.begin_copy()
+        self._pieces[self._number] = _Piece(self._batch.reduce(rows=self._count), self._further)
         oldest = self._number - MOST_PIECES
         if self._pieces.pop(oldest, None) is not None:
             self._places = {key: at for key, at in self._places.items() if at[0] > oldest}

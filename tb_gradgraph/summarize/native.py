@@ -56,6 +56,11 @@ def is_available() -> bool:
     return is_built() and os.environ.get(SWITCH, "1") != "0"
 
 
+def count_dead(values: torch.Tensor, dim: int) -> int | None:
+    """Return how many units along ``dim`` are zero; None if compiled code cannot read the tensor."""
+    return _native.dead_units(values, dim)
+
+
 class NativeReducer:
     """Reduces each tensor of a batch at once; none is held."""
 

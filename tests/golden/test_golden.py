@@ -16,8 +16,10 @@ from tests.golden.write_golden import (
     make_golden_graph,
     make_golden_messages,
     make_golden_records,
+    make_graph_of_calls,
     make_measured_records,
     make_placed_graph,
+    make_records_of_values,
     read_golden,
 )
 from tests.record.samples import make_graph
@@ -40,7 +42,12 @@ def test_manifest_is_read(version: str, process: Process):
 
 @pytest.mark.parametrize(
     ("version", "expected"),
-    [("v1", make_graph()), ("v1_2", make_golden_graph()), ("v1_3", make_placed_graph())],
+    [
+        ("v1", make_graph()),
+        ("v1_2", make_golden_graph()),
+        ("v1_3", make_placed_graph()),
+        ("v1_5", make_graph_of_calls()),
+    ],
 )
 def test_graph_is_read(version: str, expected: Graph):
     graph = decode_graph(read_golden(f"graph_{version}.bin"), "8d588976fec3098f")
@@ -57,6 +64,7 @@ def test_graph_is_read(version: str, expected: Graph):
         ("v1", make_first_records()),
         ("v1_2", make_golden_records()),
         ("v1_4", make_measured_records()),
+        ("v1_5", make_records_of_values()),
     ],
 )
 def test_statistics_are_read(version: str, records: list[Record]):
@@ -106,7 +114,7 @@ def test_writer_still_writes_the_same(kind: str):
 def strip_compressed(message: pb.Manifest | pb.GraphRecord | pb.StatisticsChunk):
     """Leave out what zlib made; the other tests compare what is in it."""
     if isinstance(message, pb.StatisticsChunk):
-        for segment in message.segments:
+        for segment in (*message.segments, *message.forward_segments):
             segment.present = segment.whole.data = b""
             for column in segment.columns:
                 column.data = b""

@@ -2,7 +2,8 @@
 
 Only where the writer changed what it writes, into files of a new name: old ones stay, for they
 must be read forever. ``_v1`` are from before weights, optimizer steps and reasons, every row stored,
-``_v1_2`` from before processes and placements, ``_v1_3`` from before quantities.
+``_v1_2`` from before processes and placements, ``_v1_3`` from before quantities, ``_v1_4`` from
+before values.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
 from tb_gradgraph.record.format.envelope import Strings, seal
-from tb_gradgraph.statistics import OF_PARAMETERS, STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import FORWARD, OF_PARAMETERS, OF_VALUES, STATISTICS, StatisticsTable
 from tests.record.samples import make_graph, make_record, make_table, with_count
 
 HERE = pathlib.Path(__file__).parent
 #: In which form this writer writes each kind.
-NEWEST = {"manifest": "v1_3", "graph": "v1_3", "statistics": "v1_4"}
+NEWEST = {"manifest": "v1_3", "graph": "v1_5", "statistics": "v1_5"}
 _LENGTHS = struct.Struct("<II")
 
 
@@ -47,7 +48,7 @@ def make_first_records() -> list[Record]:
         with_count(make_record(graph, -3, tag="other", objective="größer"), 2, "nan", 2**33),
     ]
     for record in records:
-        later = (*OF_PARAMETERS, "update_spread")
+        later = (*OF_PARAMETERS, "update_spread", *OF_VALUES)
         record.table.values[:, [STATISTICS.index(name) for name in later]] = np.nan
     return records
 
@@ -61,7 +62,7 @@ def make_golden_records() -> list[Record]:
     step = dataclasses.replace(step, skipped=True, every_n_steps=50, cost=0.0078125)
     watched = make_record(graph, 6, tag="watched", every_n_steps=50)
     for record in (step, watched):  # it was exact when these were written
-        for name in ("update_spread", "exp_avg_norm", "exp_avg_sq_norm"):
+        for name in ("update_spread", "exp_avg_norm", "exp_avg_sq_norm", *OF_VALUES):
             record.table.values[:, STATISTICS.index(name)] = np.nan
     *first, other = make_first_records()
     return [*first, step, other, watched]
@@ -75,6 +76,27 @@ def make_measured_records() -> list[Record]:
     reasons = {"noise_scale": "The step had one backward pass."}
     second = dataclasses.replace(second, quantities={"lr/0": 0.1}, quantity_reasons=reasons)
     return [first, second, *others]
+
+
+def make_records_of_values() -> list[Record]:
+    """Return the same, after which come the values of two of their forwards."""
+    graph = make_graph()
+    forwards = []
+    for step in (1, -3):
+        table = make_table(graph, 7 + step, absent=(2,))
+        for name in (*OF_PARAMETERS, "update_spread"):
+            table.values[:, STATISTICS.index(name)] = np.nan
+        whole = {1: np.float32(0.5)}
+        forwards.append(make_record(graph, step, stage=FORWARD, table=table, values=whole))
+    return [*make_measured_records(), *forwards]
+
+
+def make_graph_of_calls() -> Graph:
+    """Return a graph with a node that a call made together with others."""
+    placed = make_placed_graph()
+    first, *others = placed.nodes
+    first = dataclasses.replace(first, inside="cross_entropy")
+    return Graph((first, *others), placed.edges, placed.scopes)
 
 
 def make_golden_graph() -> Graph:
@@ -100,8 +122,8 @@ def make_golden_messages() -> dict[str, pb.Manifest | pb.GraphRecord | pb.Statis
     )  # fmt: skip
     return {
         "manifest": manifest,
-        "graph": encode_graph(make_placed_graph()),
-        "statistics": encode_chunk(make_measured_records(), stride=2),
+        "graph": encode_graph(make_graph_of_calls()),
+        "statistics": encode_chunk(make_records_of_values(), stride=2),
     }
 
 

@@ -33,6 +33,9 @@ export const MEASURES: readonly Measure[] = [
   { name: "update_spread", label: "update_spread", meaning: "Standard error of the update norm, where that is an estimate", unit: "weight", ofParameters: true },
   { name: "exp_avg_norm", label: "first moment", meaning: "L2 norm of Adam's running mean of the gradient (exp_avg), after the step", unit: "moment", ofParameters: true },
   { name: "exp_avg_sq_norm", label: "second moment", meaning: "L2 norm of Adam's running mean of the squared gradient (exp_avg_sq), after the step", unit: "moment", ofParameters: true },
+  { name: "zero_units", label: "zero units", meaning: "Part of the units (features, or channels) that are zero for the whole batch", unit: "share", ofValues: true, isDrawn: true },
+  { name: "saturated", label: "saturated", meaning: "Part of the elements within 1 % of the ends of what a sigmoid, tanh, softmax or hardtanh can give", unit: "share", ofValues: true, isDrawn: true },
+  { name: "entropy", label: "entropy", meaning: "Mean entropy of a softmax, as a part of its maximum: 0 is one choice, 1 is none", unit: "share", ofValues: true, isDrawn: true },
 ];
 
 // Whole numbers; counts of elements that are not finite; numbers of a parameter at the stage "applied".

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import weakref
-from typing import NamedTuple
+from collections.abc import Hashable
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch.autograd.graph import Node as AutogradNode
@@ -52,6 +53,23 @@ class Cut(NamedTuple):
     number: int  # the number of the node that made it
     operation: str
     line: str
+
+
+class ValueSink(Protocol):
+    """Reads tensors. Must not raise."""
+
+    def see(
+        self,
+        key: Hashable,
+        tensor: torch.Tensor,
+        again: bool = False,
+        call: tuple[str, Any] | None = None,
+    ) -> None:
+        """Read a tensor, unless one was read for its key and this is not ``again``.
+
+        The key is the numbers of a slot, or an ``Origin``; ``call`` is the name of the operation
+        that made the tensor, and its arguments.
+        """
 
 
 class Origins:

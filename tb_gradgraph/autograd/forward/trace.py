@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Hashable
 from types import CodeType, FrameType
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
-from tb_gradgraph.autograd.forward.origins import Origin, Origins, SlotKey, TracedSource, traced
+from tb_gradgraph.autograd.forward.origins import (
+    Origin,
+    Origins,
+    SlotKey,
+    TracedSource,
+    ValueSink,
+    traced,
+)
 from tb_gradgraph.autograd.forward.spans import ModuleSpans
 from tb_gradgraph.autograd.forward.variables import VariableNames
 from tb_gradgraph.autograd.torch_internals.engine import (
@@ -27,16 +33,6 @@ from tb_gradgraph.autograd.user_code.stack_frames import source_line, user_call
 
 #: Operations that only wrap a tensor: their result is their argument.
 _TRANSPARENT = frozenset({"lift_fresh", "lift", "alias"})
-
-
-class ValueSink(Protocol):
-    """Reads tensors. Must not raise."""
-
-    def see(self, key: Hashable, tensor: torch.Tensor, again: bool = False) -> None:
-        """Read a tensor, unless one was read for its key and this is not ``again``.
-
-        The key is the numbers of a slot, or an ``Origin``.
-        """
 
 
 class ForwardTrace(DispatchMode):
@@ -148,7 +144,7 @@ class ForwardTrace(DispatchMode):
         line = self.origins.line = self._line_of(frame)
         if number < first:
             if self._is_after_copy(arguments):
-                self._keep_made(number, result)
+                self._keep_made(func, number, arguments, result)
                 return
             if self._function is not None:
                 self._note_inside(self._function, arguments)
@@ -162,7 +158,7 @@ class ForwardTrace(DispatchMode):
         if current_graph_task() != -1:
             self.second_order.update(range(first, number + 1))
         if torch.is_grad_enabled():
-            self._note_made(number, arguments, result)
+            self._note_made(func, number, arguments, result)
             is_copy = func.overloadpacket.__name__ == "clone"
             self._copy = result if is_copy and _is_lazy(arguments[0]) else None
         else:  # the first operation in a torch.autograd.Function, which gets the number
@@ -178,16 +174,17 @@ class ForwardTrace(DispatchMode):
             self._line = (frame.f_code, frame.f_lasti, line)
         return line
 
-    def _note_made(self, number: int, arguments: tuple[Any, ...], result: Any) -> None:
+    def _note_made(self, func: Any, number: int, arguments: tuple[Any, ...], result: Any) -> None:
         self._note_inputs(number, arguments)
-        self._keep_made(number, result)
+        self._keep_made(func, number, arguments, result)
 
-    def _keep_made(self, number: int, result: Any) -> None:
+    def _keep_made(self, func: Any, number: int, arguments: tuple[Any, ...], result: Any) -> None:
+        call = func.overloadpacket.__name__, arguments
         for nr, tensor in enumerate(_tensors(result)):
             if is_small(tensor):
                 self.made[number, nr] = tensor.clone()
             if self._values is not None:
-                self._values.see((number, nr), tensor, again=True)
+                self._values.see((number, nr), tensor, True, call)
 
     def _is_after_copy(self, arguments: tuple[Any, ...]) -> bool:
         """Return whether an operation gets the copy of a conjugate that torch has just made for it.
@@ -258,7 +255,8 @@ class ForwardTrace(DispatchMode):
         if self._values is not None:
             self._see_inputs(self._values, tuple(read))
             for nr, tensor in enumerate(outputs):
-                self._values.see(("source", len(self.origins.sources), nr), tensor)
+                key = ("source", len(self.origins.sources), nr)
+                self._values.see(key, tensor, call=(name, arguments))
         self.origins.add(source, outputs)
 
     def _is_transparent(self, name: str, given: Origin, line: str) -> bool:

@@ -8,8 +8,9 @@ from typing import Any
 
 from tb_gradgraph.autograd.forward.forward import Forward
 from tb_gradgraph.autograd.forward.known import in_scopes, known_tensors, names_of_modules
+from tb_gradgraph.autograd.forward.origins import ValueSink
 from tb_gradgraph.autograd.forward.spans import ModuleSpans
-from tb_gradgraph.autograd.forward.trace import ForwardTrace, ValueSink
+from tb_gradgraph.autograd.forward.trace import ForwardTrace
 from tb_gradgraph.autograd.forward.traced_forward import forward_of
 from tb_gradgraph.autograd.model_run.call import ModelCall
 from tb_gradgraph.autograd.model_run.objective import Objective, choose_objective

@@ -119,6 +119,12 @@ def sequence_nr(node: AutogradNode) -> int:
     return type(node)._sequence_nr(node)
 
 
+def bounds_of(node: Any) -> tuple[float, float] | None:
+    """Return the least and the greatest result of the ``hardtanh`` that made ``node``, if torch has them."""
+    low, high = getattr(node, "_saved_min_val", None), getattr(node, "_saved_max_val", None)
+    return None if low is None or high is None else (float(low), float(high))
+
+
 def node_name(node: AutogradNode) -> str:
     """Return autograd's name of ``node`` without namespaces."""
     return full_name(node).rpartition("::")[2]

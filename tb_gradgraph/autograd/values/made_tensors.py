@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Set
 from typing import Any
 
 import torch
+from torch.autograd.graph import Node as AutogradNode
 
 from tb_gradgraph.autograd.forward.made_by import MadeBy
 from tb_gradgraph.autograd.forward.origins import SlotKey
@@ -20,7 +21,9 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 )
 from tb_gradgraph.autograd.torch_internals.tensor_classes import elements_of, placement_of
 from tb_gradgraph.autograd.user_code.user_events import Quiet
+from tb_gradgraph.autograd.values.meanings import meaning_of_node
 from tb_gradgraph.memory import has_memory
+from tb_gradgraph.statistics import ValueMeaning
 
 
 class MadeTensors:
@@ -32,14 +35,14 @@ class MadeTensors:
 
     def __init__(
         self,
-        take: Callable[[SlotKey, torch.Tensor], None],
+        take: Callable[[SlotKey, torch.Tensor, ValueMeaning | None], None],
         refuse: Callable[[SlotKey, Exception], None],
         knows: Callable[[SlotKey], bool],
     ) -> None:
         """Prepare.
 
         Args:
-            take: Gets each key with a plain tensor.
+            take: Gets each key with a plain tensor and its meaning.
             refuse: Gets the keys of tensors that cannot be read.
             knows: Returns whether a key was taken. An outer module often returns what an inner one
                 has returned.
@@ -66,7 +69,7 @@ class MadeTensors:
             if self._knows(key):
                 return
             try:
-                self._read(key, tensor)
+                self._read(key, tensor, node)
             except Exception as error:
                 self._refuse(key, error)
 
@@ -75,14 +78,14 @@ class MadeTensors:
         for tensor in tensors:
             self.see(tensor)
 
-    def _read(self, key: SlotKey, tensor: torch.Tensor) -> None:
+    def _read(self, key: SlotKey, tensor: torch.Tensor, node: AutogradNode) -> None:
         elements = elements_of(tensor)
         if elements is None:
             return
         if elements is not tensor and (place := placement_of(tensor)):
             self.placements[key] = place
         with Quiet(), torch.no_grad(), modes_paused(), autocast_paused():
-            self._take(key, elements)
+            self._take(key, elements, meaning_of_node(node, elements))
 
 
 class GivenTensors:

@@ -52,6 +52,7 @@ int elements_of(const DLTensor *tensor, Elements *found)
         if (!tensor->strides)
             return 0;
         found->whole_shape[dim] = length;
+        found->whole_stride[dim] = stride;
         if (length == 1)
             continue;
         found->layout = mixed(mixed(found->layout, length), stride);

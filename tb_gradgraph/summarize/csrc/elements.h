@@ -24,7 +24,7 @@ typedef struct {
     int ndim;
     int64_t shape[MOST_DIMS], stride[MOST_DIMS]; /* outermost first */
     int whole_ndim;
-    int64_t whole_shape[MOST_DIMS]; /* as torch has it */
+    int64_t whole_shape[MOST_DIMS], whole_stride[MOST_DIMS]; /* as torch has them */
 } Elements;
 
 /* A walk over elements in blocks; `place` is the index of each dimension. */

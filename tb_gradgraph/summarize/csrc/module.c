@@ -1,6 +1,7 @@
 /* The Python module. Only native.py imports it. */
 #include "module.h"
 #include "moments.h"
+#include "units.h"
 
 #include <string.h>
 
@@ -46,7 +47,29 @@ static PyObject *module_histograms(PyObject *module, PyObject *args)
     return result;
 }
 
+/* How many units along a dimension are zero; None if the tensor is not supported. */
+static PyObject *module_dead_units(PyObject *module, PyObject *args)
+{
+    PyObject *tensor;
+    int units;
+    Elements elements;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Oi", &tensor, &units))
+        return NULL;
+    int is_read = describe(tensor, &elements);
+    if (is_read < 0)
+        return NULL;
+    if (!is_read || units < 0 || units >= elements.whole_ndim)
+        Py_RETURN_NONE;
+    int64_t dead;
+    Py_BEGIN_ALLOW_THREADS
+    dead = dead_units(&elements, units);
+    Py_END_ALLOW_THREADS
+    return PyLong_FromLongLong(dead);
+}
+
 static PyMethodDef module_methods[] = {
+    {"dead_units", module_dead_units, METH_VARARGS, NULL},
     {"use", module_use, METH_VARARGS, NULL},
     {"histograms", module_histograms, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -80,8 +80,12 @@ static int take(Reducer *self, Py_ssize_t row, PyObject *tensor, int keeps_whole
     if (is_whole && (elements.count > self->most_whole || step > 1 || !elements.is_in_order))
         return 0;
     int64_t sampled = (elements.count + step - 1) / step;
-    Entry entry = {row, ++self->ticket, elements.count * elements.repeats, sampled,
-                   is_whole ? elements.whole_ndim : -1, {0}};
+    Entry entry = {row,
+                   ++self->ticket,
+                   elements.count * elements.repeats,
+                   sampled,
+                   is_whole ? elements.whole_ndim : -1,
+                   {0}};
     if (elements.count >= WITHOUT_LOCK)
         return take_unlocked(self, &elements, step, &entry);
     float *sample = grow(&self->samples, (size_t)sampled * sizeof(float));

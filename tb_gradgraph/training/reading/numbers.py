@@ -9,10 +9,17 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from tb_gradgraph.autograd import Shared
-from tb_gradgraph.statistics import LINEAR_COLUMNS, STATISTICS, StatisticsTable, columns_of
+from tb_gradgraph.statistics import (
+    LINEAR_COLUMNS,
+    OF_VALUES,
+    STATISTICS,
+    StatisticsTable,
+    columns_of,
+)
 from tb_gradgraph.summarize import PendingStatistics
 
 _NORM = STATISTICS.index("l2_norm")
+_OF_VALUES = columns_of(OF_VALUES)
 
 #: If a norm falls by more than this share between backward and step, it was clipped.
 _CLIPPED = 1 - 1e-4
@@ -69,6 +76,7 @@ def share_values(table: StatisticsTable, equal: Shared) -> None:
     rows, sources = equal.rows[lacks], equal.rows[has][firsts[found[lacks]]]
     for column in (table.values, table.present, table.histogram):
         column[rows] = column[sources]
+    table.values[np.ix_(rows, _OF_VALUES)] = np.nan  # their units have another shape
 
 
 def differing(table: StatisticsTable, same: Mapping[int, int]) -> list[int]:

@@ -198,7 +198,7 @@ def test_an_operation_that_cannot_be_noted_costs_its_own_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = _capture()
-    is_it = lambda _, __, ___, result: result.shape == (2, 7)  # noqa: E731
+    is_it = lambda _, __, ___, ____, result: result.shape == (2, 7)  # noqa: E731
     monkeypatch.setattr(ForwardTrace, "_note_made", _unless(is_it, ForwardTrace._note_made))
     with pytest.warns(RuntimeWarning, match="could not note aten.addmm.default") as warned:
         graph = _capture()
