@@ -26,7 +26,7 @@ def export(
 
     Args:
         logdir: Directory of a run, or of several.
-        format_name: ``json``, ``csv`` or ``dot``.
+        format_name: ``json``, ``csv``, ``csv-quantities`` or ``dot``.
         run: Which run; may be left out if there is one.
         tag: Which tag of the run; may be left out if there is one.
         told: Called with a sentence for each thing that cannot be read and is not in the export.

@@ -134,7 +134,9 @@ def _add_export(commands: argparse._SubParsersAction[_IntermixedParser]) -> None
     )
     export.add_argument("logdir", help="directory of a run, or of several")
     export.add_argument("file", nargs="?", help="file to write, as --output")
-    export.add_argument("--format", choices=("json", "csv", "dot", "html"), default="json")
+    export.add_argument(
+        "--format", choices=("json", "csv", "csv-quantities", "dot", "html"), default="json"
+    )
     export.add_argument(
         "--html", dest="format", action="store_const", const="html", help="--format html"
     )

@@ -89,7 +89,12 @@ NODE = TAG | {"hash": HASH, "row": 0}
         ),
         ("findings", STEP | {"step": 5}, 404, "Expected a recorded step of the tag"),
         ("export", TAG, 400, "Expected the parameter 'format', got none."),
-        ("export", TAG | {"format": "exe"}, 400, "Expected 'format' to be one of json, csv, dot"),
+        (
+            "export",
+            TAG | {"format": "exe"},
+            400,
+            "Expected 'format' to be one of json, csv, csv-quantities, dot",
+        ),
         (
             "export",
             TAG | {"format": "csv", "step": 9},

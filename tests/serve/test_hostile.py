@@ -84,11 +84,11 @@ def test_a_record_of_the_most_rows_is_answered_in_memory_of_its_rows() -> None:
 
 
 def test_many_records_of_many_rows_are_laid_out_one_by_one() -> None:
-    found = Reader(_provider(huge_record(2000, 4000, True)))  # 8 million numbers a column
+    found = Reader(_provider(huge_record(2000, 3000, True)))  # 6 million numbers a column
     view = found.runs()["run"]
     entry = view.records["net"][7]
     peak = _peak(lambda: found.table(view, entry))
-    assert peak < 4 * len(STATISTICS) * 8_000_000 + 64 * 2**20
+    assert peak < 4 * len(STATISTICS) * 6_000_000 + 64 * 2**20
     assert found.table(view, entry).values.shape == (2000, len(STATISTICS))
 
 

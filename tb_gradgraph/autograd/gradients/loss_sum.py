@@ -91,7 +91,7 @@ def _parts_of(one: _Summand) -> list[_Summand]:
     if name in _SUMS:
         return _added(one, given, -1.0 if name == "SubBackward0" else 1.0)
     if name in _SAME and len(given) == 1:
-        return [one._replace(node=given[0][1], slot=given[0][2])]
+        return [_Summand(*given[0][1:], one.factors, one.is_whole, one.is_unit)]
     if name == "NegBackward0":
         return [_multiplied(one, given[0], (-1.0, False))]
     if name in ("MulBackward0", "DivBackward0") and len(given) == 1:

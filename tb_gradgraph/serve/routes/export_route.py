@@ -28,7 +28,8 @@ Tables = Iterator[tuple[Entry, np.ndarray]]
 #: The first characters of cells that a spreadsheet evaluates as a formula.
 _COMPUTED = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001
 
-_FORMATS = ("json", "csv", "dot")
+_FORMATS = ("json", "csv", "csv-quantities", "dot")
+_CSV = "text/csv; charset=utf-8"
 _LABELS = ("name", "operation", "key", "dtype")
 #: Column -> attribute of a record, for every line. Only JSON has the objective.
 _PLACE = {"tag": "tag", "hash": "graph_hash"} | {
@@ -51,9 +52,12 @@ def answer_export(reader: Reader, parameters: Parameters) -> Answer:
         if graph_hash in run.graphs
     }
     records = _tables(reader, run, entries)
+    if form == "csv-quantities":
+        lines = _quantity_lines(run.name, entries)
+        return Answer(lines, _CSV, file_name="quantities.csv")
     if form == "csv":
         lines = _csv_lines(run.name, graphs, records)
-        return Answer(lines, "text/csv; charset=utf-8", file_name="gradgraph.csv")
+        return Answer(lines, _CSV, file_name="gradgraph.csv")
     head = {"version": __version__, "run": run.name, "tag": entries[0].tag}
     columns = {of: graph_columns(graphs[of], of, run.processes.get(of)) for of in graphs}
     return Answer(_json_parts(head, columns, records), JSON, file_name="gradgraph.json")
@@ -124,25 +128,26 @@ def _json_record(entry: Entry, values: np.ndarray) -> dict[str, Any]:
 
 def _csv_lines(run: str, graphs: Graphs, records: Tables) -> Iterator[bytes]:
     labels = {graph_hash: row_labels(graph) for graph_hash, graph in graphs.items()}
-    yield _csv_text([["run", *_RECORD_COLUMNS, "row", *_LABELS, *STATISTICS, "value"]])
+    yield _csv_text([["run", *_RECORD_COLUMNS, "row", *_LABELS, *STATISTICS]])
     for entry, values in records:
         of_rows = labels.get(entry.graph_hash) or [("",) * len(_LABELS)] * entry.rows
         numbers = values.astype(object)
         numbers[np.isnan(values)] = None
         head = [run, *_record_cells(entry)]
-        yield _csv_text([*head, "", *cells] for cells in _quantity_cells(entry))
         yield _csv_text(
-            [*head, row, *label, *cells, ""]
+            [*head, row, *label, *cells]
             for row, (label, cells) in enumerate(zip(of_rows, numbers.tolist()))
             if any(cell is not None for cell in cells)
         )
 
 
-def _quantity_cells(entry: Entry) -> Iterator[list[Any]]:
-    """Yield the cells of each quantity of a record from ``name`` on: a line without a row."""
-    for name, value in entry.quantities.items():
-        name = series_name(name, entry.stage)
-        yield [name, "quantity", f"quantity:{name}", "", *("",) * len(STATISTICS), value]
+def _quantity_lines(run: str, entries: Iterable[Entry]) -> Iterator[bytes]:
+    """Yield one line for each quantity of each record."""
+    yield _csv_text([["run", *_RECORD_COLUMNS, "name", "value"]])
+    for entry in entries:
+        head = [run, *_record_cells(entry)]
+        pairs = entry.quantities.items()
+        yield _csv_text([*head, series_name(name, entry.stage), value] for name, value in pairs)
 
 
 def row_labels(graph: Graph) -> list[tuple[str, ...]]:

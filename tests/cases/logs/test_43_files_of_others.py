@@ -103,7 +103,7 @@ def test_a_directory_that_cannot_be_read_hides_no_other(
         monkeypatch.setattr(os, "scandir", refuse)
     assert cli.main(["summary", str(logdir)]) == 0
     summary = capfd.readouterr()
-    assert summary.out.count("Linear") == 1
+    assert summary.out.count("  Linear  ") == 1
     assert str(odd) in summary.err or why == "loop"
 
 
