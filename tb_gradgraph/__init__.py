@@ -14,7 +14,7 @@ from tb_gradgraph.version import __version__
 
 if TYPE_CHECKING:
     from tb_gradgraph.api import GradGraph, SummaryWriter, add_grad_graph, capture, watch
-    from tb_gradgraph.training import Watch
+    from tb_gradgraph.training import Watch, statistic
 
 __all__ = [
     "CaptureError",
@@ -26,6 +26,7 @@ __all__ = [
     "__version__",
     "add_grad_graph",
     "capture",
+    "statistic",
     "watch",
 ]
 
@@ -35,6 +36,7 @@ _HOME = {
     "Watch": "tb_gradgraph.training",
     "add_grad_graph": "tb_gradgraph.api",
     "capture": "tb_gradgraph.api",
+    "statistic": "tb_gradgraph.training",
     "watch": "tb_gradgraph.api",
 }
 

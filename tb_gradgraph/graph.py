@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from tb_gradgraph.own_statistics import OwnMeasure
 from tb_gradgraph.statistics import StatisticsTable
 
 #: The beginning of the note of a node that a user's torch.autograd.Function made.
@@ -290,3 +291,7 @@ class Record(StepFacts):
     quantities: Mapping[str, float] = dataclasses.field(default_factory=dict)
     #: Why a quantity is missing that one might expect, by name.
     quantity_reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Numbers of statistics of the user's own, by name and row (``docs/statistics.md``).
+    own: Mapping[str, Mapping[int, float]] = dataclasses.field(default_factory=dict)
+    #: What is known about them, by name.
+    own_measures: Mapping[str, OwnMeasure] = dataclasses.field(default_factory=dict)

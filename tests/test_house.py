@@ -16,7 +16,9 @@ ROOT = pathlib.Path(__file__).parents[1]
 PACKAGE = ROOT / "tb_gradgraph"
 
 #: What everybody may import: words that all rooms share.
-VOCABULARY = frozenset({"errors", "graph", "memory", "quantities", "statistics", "version"})
+VOCABULARY = frozenset(
+    {"errors", "graph", "memory", "own_statistics", "quantities", "statistics", "version"}
+)
 #: Room -> what it may import besides itself and the vocabulary. A room within a room is named by
 #: its path.
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
@@ -40,27 +42,40 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "autograd/seen autograd/build autograd/gradients autograd/model_run",
         "summarize/arithmetic": "",
         "summarize": "summarize/arithmetic",
-        "record/format": "",
+        "record/entries": "",
+        "record/format": "record/entries",
         "record/exchange": "",
         "record/write": "record/format record/exchange",
         "record/read": "record/format",
-        "record": "record/format record/exchange record/write record/read",
+        "record": "record/entries record/format record/exchange record/write record/read",
         "diagnose": "",
         "serve/runs": "record",
         "serve/request": "record serve/runs",
         "serve/evidence": "record diagnose serve/runs serve/request",
         "serve/routes": "record diagnose serve/runs serve/request serve/evidence",
         "serve": "record serve/runs serve/request serve/routes",
-        "training/reading": "autograd summarize",
+        "training/own": "autograd summarize",
+        "training/reading": "autograd summarize training/own",
         "training/quantities": "autograd summarize training/reading",
-        "training/step": "autograd summarize training/reading training/quantities",
-        "training": "autograd training/quantities training/reading training/step",
+        "training/step": "autograd summarize training/own training/reading training/quantities",
+        "training": "autograd training/own training/quantities training/reading training/step",
         "api": "autograd summarize record diagnose training",
         "integrations": "api autograd training",
         "commands": "api autograd summarize record diagnose serve",
     }.items()
 }
-WITHOUT_TORCH = ("errors", "graph", "quantities", "statistics", "record", "diagnose", "serve")
+WITHOUT_TORCH = (
+    *(
+        "errors",
+        "graph",
+        "own_statistics",
+        "quantities",
+        "statistics",
+        "record",
+        "diagnose",
+        "serve",
+    ),
+)
 #: Rooms with a face; ``commands`` and ``integrations`` are entered by their files.
 FACES = ("api", "autograd", "diagnose", "record", "serve", "summarize", "training")
 MOST_FILES, MOST_TEST_FILES = 12, 25

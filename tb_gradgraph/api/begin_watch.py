@@ -38,12 +38,16 @@ from tb_gradgraph.statistics import RETAIN_LIMIT, WHOLE_LIMIT
 from tb_gradgraph.training import (
     Cadence,
     IdleWatch,
+    OwnCalls,
+    OwnRows,
     Parameters,
     Setting,
     Structures,
     Watch,
     followed,
+    own_rows,
     prefixes_of,
+    registered,
     why_not_followed,
 )
 
@@ -95,10 +99,11 @@ def begin_watch(
     if not placement:  # otherwise optimizers may hold parts that the wrapper made
         _warn_of_strangers(model, optimizers)
     warn_of_parts(model, WHERE, 5)
+    own = OwnCalls(registered())
     setting = Setting(
         tag=name,
         parameters=parameters,
-        structures=_structures(parameters, model, request, placement),
+        structures=_structures(parameters, model, request, placement, own),
         follows_modules=request.level != "param",
         scaler=scaler,
         is_open=lambda: log.session.is_open,
@@ -108,7 +113,9 @@ def begin_watch(
         update_memory=update_memory,
         is_opaque=bool(placement),
         prefixes=prefixes_of(optimizers),
-        values=request.value_level,
+        level=request.level,
+        reads_values=bool(request.value_level),
+        own=own,
     )
     watch = Watch(setting, model, optimizers, Cadence(every_n_steps, budget), strict)
     log.describe(mesh_of(parameters.tensors))
@@ -125,7 +132,11 @@ def _tell_end(log: GraphLog, tag: str, step: int, error: Exception) -> None:
 
 
 def _structures(
-    parameters: Parameters, model: torch.nn.Module, request: Request, placement: str
+    parameters: Parameters,
+    model: torch.nn.Module,
+    request: Request,
+    placement: str,
+    own: OwnCalls,
 ) -> Structures:
     alive = weakref.ref(model)
     warned = False
@@ -155,7 +166,10 @@ def _structures(
             warn_of_large(built.graph, retained, WHERE)
         return rows, _small_or(retained, built.graph)
 
-    return Structures(parameters, build, select, request.level != "param")
+    def select_own(built: BuiltGraph, rows: frozenset[int] | None) -> OwnRows:
+        return own_rows(own, built, alive(), rows)
+
+    return Structures(parameters, build, select, request.level != "param", select_own)
 
 
 def _small_or(retained: set[int], graph: Graph) -> frozenset[int]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tb_gradgraph.api.tensor_view import TensorView
 from tb_gradgraph.graph import NO_SCOPE, Edge, Graph, Node, Scope
+from tb_gradgraph.own_statistics import OwnMeasure
 from tb_gradgraph.statistics import STATISTICS, Statistics, StatisticsTable
 
 
@@ -21,6 +22,9 @@ class BackwardPass:
     gradients: Mapping[int, np.ndarray]
     #: Rows that could not be read, and why.
     unread: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    #: Numbers of the user's own statistics of gradients, by name and row, and what is known of them.
+    own: Mapping[str, Mapping[int, float]] = dataclasses.field(default_factory=dict)
+    own_measures: Mapping[str, OwnMeasure] = dataclasses.field(default_factory=dict)
 
 
 class GradGraph:
@@ -39,6 +43,9 @@ class GradGraph:
         self.value_table: StatisticsTable | None = None
         #: Rows whose values could not be read, and why.
         self.value_unread: Mapping[int, str] = {}
+        #: Numbers of the user's own statistics of weights and values, by name and row.
+        self.own: dict[str, dict[int, float]] = {}
+        self.own_measures: dict[str, OwnMeasure] = {}
         self.backward_passes: list[BackwardPass] = []
         self._rows: dict[str, int] | None = None
 
@@ -105,6 +112,7 @@ class GradGraph:
             ran is not None,
             "" if ran is None else _why_none(self.graph, ran, row),
             None if self.value_table is None else self.value_table.row(row),
+            _at_row(row, self.own, {} if ran is None else ran.own),
         )
 
     def edge_gradient(self, edge: int, backward_pass: int = -1) -> Statistics | None:
@@ -198,6 +206,10 @@ class GradGraph:
         close = difflib.get_close_matches(name, self._rows_by_name(), n=3)
         hint = f" Close names: {', '.join(close)}." if close else ""
         return f"no tensor or node named {name!r} in graph {self.tag!r}.{hint}"
+
+
+def _at_row(row: int, *found: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
+    return {name: of[row] for own in found for name, of in own.items() if row in of}
 
 
 def _why_none(graph: Graph, ran: BackwardPass, row: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import time
 import warnings
@@ -13,7 +14,7 @@ import numpy as np
 import torch
 
 from tb_gradgraph.api.grad_graph import BackwardPass, GradGraph
-from tb_gradgraph.api.traced_values import ReadValues, rows_of_kind
+from tb_gradgraph.api.traced_values import ReadValues, own_of_weights, rows_of_kind
 from tb_gradgraph.autograd import (
     BackwardObserver,
     BuiltGraph,
@@ -32,7 +33,14 @@ from tb_gradgraph.statistics import (
     StatisticsTable,
 )
 from tb_gradgraph.summarize import StatisticsBatch, whole_arrays
-from tb_gradgraph.training import grad_norm
+from tb_gradgraph.training import (
+    OwnCalls,
+    OwnGradients,
+    OwnRows,
+    grad_norm,
+    own_rows,
+    registered,
+)
 
 #: The levels at which values are read unless the user says otherwise.
 _WITH_VALUES = ("param", "module")
@@ -82,7 +90,10 @@ class GraphRecorder:
         self._on_pass = on_pass
         self.result: GradGraph | None = None
         #: Reads the tensors of the forward; None if values are not wanted.
-        self.values = ReadValues() if request.value_level else None
+        self.values: ReadValues | None = None
+        self._own = own = OwnCalls(registered())
+        if request.value_level or own.of("value"):
+            self.values = ReadValues(bool(request.value_level), own)
 
     def prepare(
         self, built: BuiltGraph, objective: str
@@ -96,8 +107,9 @@ class GraphRecorder:
         warn_of_large(built.graph, retained, request.where)
         result = GradGraph(built.graph, self._tag(built.graph), whole_arrays(built.values))
         result.objective = objective
-        if self.values is not None:
+        if self.values is not None and request.value_level:
             self.values.fill(result, built, self._model, rows)
+        own = self._add_own(result, built, rows)
         self.result = result
         if self._on_graph is not None:
             self._on_graph(result)
@@ -105,9 +117,25 @@ class GraphRecorder:
         told: set[str] = set()
 
         def make_sink(number: int) -> _PassSink:
-            return _PassSink(result, number, frozenset(retained), on_pass, told)
+            gradients = OwnGradients(self._own, own, None)
+            return _PassSink(result, number, frozenset(retained), on_pass, told, gradients)
 
         return BackwardObserver(make_sink), rows
+
+    def _add_own(
+        self, result: GradGraph, built: BuiltGraph, rows: frozenset[int] | None
+    ) -> OwnRows:
+        """Add what the user's own statistics give for weights and values; return where they are run."""
+        if not self._own.statistics:
+            return {}
+        own = own_rows(self._own, built, self._model, rows)
+        found = [own_of_weights(self._own, built, self._model, own)]
+        if self.values is not None:
+            found.append(self.values.own(built, own))
+        for numbers, measures in found:
+            result.own.update(numbers)
+            result.own_measures.update(measures)
+        return own
 
 
 def _small_rows(graph: Graph) -> set[int]:
@@ -150,8 +178,10 @@ class _PassSink:
         retained: frozenset[int],
         on_pass: Callable[[GradGraph, int, BackwardPass], None] | None,
         told: set[str],
+        own: OwnGradients,
     ) -> None:
         """Prepare; ``told`` holds the nodes that earlier warnings have named."""
+        self._own = own
         self._told = told
         self._result = result
         self._number = number
@@ -167,11 +197,14 @@ class _PassSink:
         if placement:
             self._placements[row] = placement
         self._batch.add(row, gradient, keep=gradient.numel() <= limit and not placement)
+        self._own.see(row, gradient)
 
     def make_hook(
         self, rows: SlotRows, otherwise: Callable[[Any, Any], None]
     ) -> Callable[..., None] | None:
-        """Make a hook that takes a node's gradients itself; None without compiled code."""
+        """Make a hook that takes a node's gradients itself; None if Python has to get them."""
+        if not self._own.rows.isdisjoint(itertools.chain(*rows)):
+            return None
         return self._batch.make_hook(rows, otherwise)
 
     def leave_out(self, row: int, error: Exception) -> None:
@@ -181,7 +214,8 @@ class _PassSink:
     def finish(self) -> None:
         """Add the pass to the graph and hand it on."""
         pending = self._batch.reduce()
-        found = BackwardPass(*pending.collect(), pending.unread)
+        own = self._own.choose().collect(self._result.graph)
+        found = BackwardPass(*pending.collect(), pending.unread, *own)
         warn_of_unread(self._result.graph, found.unread, self._told)
         if self._placements:
             self._result.graph = self._result.graph.placed(self._placements)
@@ -209,13 +243,18 @@ def record_of(
         values=values,
         unread={} if found is None else found.unread,
         quantities=grad_norm(table, rows_of_kind(result.graph, ("parameter",))),
+        own={} if found is None else found.own,
+        own_measures={} if found is None else found.own_measures,
     )
 
 
 def forward_record_of(result: GradGraph, step: int, number: int) -> Record | None:
     """Make the record of the values before one backward pass; None if they were not read."""
-    if result.value_table is None:
-        return None
+    table = result.value_table
+    if table is None:
+        if not result.own_measures:
+            return None
+        table = StatisticsTable.empty(result.graph.row_count)
     return Record(
         tag=result.tag,
         graph_hash=result.hash,
@@ -224,7 +263,9 @@ def forward_record_of(result: GradGraph, step: int, number: int) -> Record | Non
         backward_pass=number,
         objective=result.objective,
         stage=FORWARD,
-        table=result.value_table,
-        values=result.values,
+        table=table,
+        values=result.values if result.value_table is not None else {},
         unread=result.value_unread,
+        own=result.own,
+        own_measures=result.own_measures,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -24,6 +25,8 @@ class TensorView:
     ran: bool  # whether a backward ran
     why_none: str = ""  # the reason, if only this pass lacks the gradient
     value_statistics: Statistics | None = None  # of the value; None if it was not read
+    #: Numbers of the user's own statistics, by name.
+    own: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def __repr__(self) -> str:
         norm = None if self.statistics is None else self.statistics.l2_norm

@@ -18,12 +18,18 @@ from tb_gradgraph.autograd import (
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import HISTOGRAM_SAMPLE
 from tb_gradgraph.summarize import KeyedBatch
+from tb_gradgraph.training import OwnCalls, OwnFound, OwnNumbers, OwnRows
 
 
 class ReadValues:
     """Reads the tensors of a forward that is traced."""
 
-    def __init__(self) -> None:
+    def __init__(self, reads: bool, calls: OwnCalls) -> None:
+        """Prepare; ``reads`` says whether statistics of values are read, besides the user's own."""
+        self._reads = reads
+        self._calls = calls
+        self._own = OwnNumbers(calls)
+        self._seen: set[Hashable] = set()
         self._batch = KeyedBatch(HISTOGRAM_SAMPLE)
         self._placements: dict[Hashable, str] = {}
 
@@ -35,18 +41,28 @@ class ReadValues:
         call: tuple[str, Any] | None = None,
     ) -> None:
         """Read a tensor, unless one was read for its key. An error costs only this tensor."""
-        if key in self._batch and not again:
+        if key in self._seen and not again:
             return
+        self._seen.add(key)
         try:
             elements = elements_of(tensor)
             if elements is not None:
-                with torch.no_grad():
-                    meaning = None if call is None else meaning_of_call(*call, elements)
-                    self._batch.add(key, elements, meaning)
+                if self._reads:
+                    with torch.no_grad():
+                        meaning = None if call is None else meaning_of_call(*call, elements)
+                        self._batch.add(key, elements, meaning)
+                for statistic in self._calls.of("value"):
+                    self._own.compute(statistic, key, elements)
                 if place := placement_of(tensor):
                     self._placements[key] = place
         except Exception as error:
             self._batch.note(key, error)
+
+    def own(self, built: BuiltGraph, rows: OwnRows) -> OwnFound:
+        """Return what the user's own statistics gave for values."""
+        roots = _roots_of(built.graph)
+        keys = ((key, (row, *roots.get(row, ()))) for key, row in built.rows_by_key())
+        return self._own.choose(keys, rows).collect(built.graph)
 
     def fill(
         self,
@@ -78,6 +94,23 @@ class ReadValues:
         result.value_table, whole, result.value_unread = found
         result.values = {**whole, **result.values}
         result.graph = graph.placed(placed) if placed else graph
+
+
+def own_of_weights(
+    calls: OwnCalls, built: BuiltGraph, model: torch.nn.Module | None, rows: OwnRows
+) -> OwnFound:
+    """Return what the user's own statistics give for parameters now."""
+    numbers, graph = OwnNumbers(calls), built.graph
+    offsets = graph.slot_offsets.tolist()
+    owned = () if model is None else (tensor for _, _, tensor in owned_tensors(model))
+    tensors = {id(one): one for one in (*(leaf for _, leaf in built.leaves), *owned)}
+    drawn = [(offsets[index], of) for of, index in built.drawn.items() if of in tensors]
+    for row, of in drawn:
+        for statistic in calls.of("weight"):
+            elements = elements_of(tensors[of]) if row in rows[statistic] else None
+            if elements is not None:
+                numbers.compute(statistic, row, elements)
+    return numbers.choose(((row, (row,)) for row, _ in drawn), rows).collect(graph)
 
 
 def _roots_of(graph: Graph) -> dict[int, list[int]]:

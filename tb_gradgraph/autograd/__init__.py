@@ -1,5 +1,6 @@
 """Turns torch's autograd graph into ours, and reads its gradients."""
 
+from tb_gradgraph.autograd.as_if_not_run import undisturbed
 from tb_gradgraph.autograd.backward_calls import (
     BackwardCall,
     is_batched,
@@ -37,7 +38,12 @@ from tb_gradgraph.autograd.torch_internals.engine import (
     saved_tensors,
     sequence_nr,
 )
-from tb_gradgraph.autograd.torch_internals.faults import warn_of_fault, warn_of_unread, warn_quietly
+from tb_gradgraph.autograd.torch_internals.faults import (
+    name_of_row,
+    warn_of_fault,
+    warn_of_unread,
+    warn_quietly,
+)
 from tb_gradgraph.autograd.torch_internals.private import (
     check_parts,
     may_follow_forwards,
@@ -119,6 +125,7 @@ __all__ = [
     "meaning_of_call",
     "mesh_of",
     "missing_parts",
+    "name_of_row",
     "name_roots",
     "names_of",
     "names_of_modules",
@@ -133,6 +140,7 @@ __all__ = [
     "small_copy",
     "split_sum",
     "stand_ins",
+    "undisturbed",
     "unwrapped",
     "user_frame",
     "variables_of",

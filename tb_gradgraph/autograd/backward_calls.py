@@ -73,11 +73,12 @@ def listen(listener: Listener) -> Callable[[], None]:
 @contextlib.contextmanager
 def unheard() -> Iterator[None]:
     """Call no listener for backwards in the block on this thread: they are our own."""
+    before = getattr(_ours, "runs", False)
     _ours.runs = True
     try:
         yield
     finally:
-        _ours.runs = False
+        _ours.runs = before
 
 
 def _entry(run: Callable[..., Any]) -> Callable[..., Any]:

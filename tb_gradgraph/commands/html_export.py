@@ -6,7 +6,7 @@ import dataclasses
 import gzip
 import os
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from tb_gradgraph.commands.export import ExportError, choose_run, open_log
 from tb_gradgraph.commands.html_page import key_of, make_page
@@ -177,9 +177,10 @@ def _list_questions(reader: Reader, view: RunView) -> Iterator[Question]:
                 yield "graph", answer_graph, {**run, "hash": graph_hash}
                 graph = reader.graph(view, graph_hash)
                 place = {**run, "tag": tag, "hash": graph_hash}
-                yield from _of_graph(place, graph, entries)
+                own = view.own[tag]
+                yield from _of_graph(place, graph, entries, own)
                 if forwards:
-                    yield from _of_graph(place, graph, forwards, {"stage": FORWARD})
+                    yield from _of_graph(place, graph, forwards, own, {"stage": FORWARD})
 
 
 def _place_of(entry: Entry) -> dict[str, object]:
@@ -190,11 +191,12 @@ def _of_graph(
     place: Mapping[str, object],
     graph: Graph,
     entries: tuple[Entry, ...],
+    own: Iterable[str],
     at: Mapping[str, object] | None = None,
 ) -> Iterator[Question]:
     """List what may be asked about one graph; ``at`` is the stage of values, None for gradients."""
     of_stage = {**place, **(at or {})}
-    for name in DRAWN:
+    for name in (*DRAWN, *own):
         if at is None and name in OF_VALUES:
             continue
         yield "series", answer_series, {**of_stage, "statistic": name, "from": 0, "count": 1}

@@ -2,6 +2,11 @@
 
 from tb_gradgraph.training.cadence import Cadence
 from tb_gradgraph.training.idle import IdleWatch
+from tb_gradgraph.training.own.own_calls import OwnCalls
+from tb_gradgraph.training.own.own_numbers import OwnFound, OwnNumbers, OwnRows
+from tb_gradgraph.training.own.own_reading import OwnGradients
+from tb_gradgraph.training.own.own_selection import own_rows
+from tb_gradgraph.training.own.registry import registered, statistic
 from tb_gradgraph.training.quantities.group_settings import prefixes_of
 from tb_gradgraph.training.quantities.totals import grad_norm
 from tb_gradgraph.training.reading.followed import followed, why_not_followed
@@ -14,6 +19,11 @@ from tb_gradgraph.training.watch import Watch
 __all__ = [
     "Cadence",
     "IdleWatch",
+    "OwnCalls",
+    "OwnFound",
+    "OwnGradients",
+    "OwnNumbers",
+    "OwnRows",
     "Parameters",
     "Setting",
     "Structures",
@@ -21,6 +31,9 @@ __all__ = [
     "Watch",
     "followed",
     "grad_norm",
+    "own_rows",
     "prefixes_of",
+    "registered",
+    "statistic",
     "why_not_followed",
 ]

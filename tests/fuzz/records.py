@@ -52,7 +52,7 @@ def columns(draw: st.DrawFn) -> pb.Column:
 @st.composite
 def segments(draw: st.DrawFn) -> pb.Segment:
     records, rows = draw(SMALL), draw(st.one_of(SMALL, WILD))
-    many = draw(SMALL)
+    many, of = draw(SMALL), draw(SMALL)
     return pb.Segment(
         tag=draw(st.text(max_size=4)),
         graph_hash=draw(st.text(max_size=17)),
@@ -77,6 +77,11 @@ def segments(draw: st.DrawFn) -> pb.Segment:
         missing_record=draw(_list(SMALL, many)),
         missing_name=draw(_list(SMALL, many)),
         missing_reason=draw(_list(SMALL, many)),
+        **{
+            f"own_{name}": draw(_list(SMALL, of)) for name in ("name", "of", "unit", "worse", "why")
+        },
+        **{f"own_{name}": draw(_list(SMALL, many)) for name in ("record", "row", "statistic")},
+        own_value=draw(_list(st.floats(), many)),
         whole=pb.Whole(
             record=draw(_list(SMALL, many)),
             row=draw(_list(SMALL, many)),

@@ -18,6 +18,7 @@ from tests.golden.write_golden import (
     make_golden_records,
     make_graph_of_calls,
     make_measured_records,
+    make_own_records,
     make_placed_graph,
     make_records_of_values,
     read_golden,
@@ -65,6 +66,7 @@ def test_graph_is_read(version: str, expected: Graph):
         ("v1_2", make_golden_records()),
         ("v1_4", make_measured_records()),
         ("v1_5", make_records_of_values()),
+        ("v1_6", make_own_records()),
     ],
 )
 def test_statistics_are_read(version: str, records: list[Record]):
@@ -82,16 +84,18 @@ def test_statistics_are_read(version: str, records: list[Record]):
             (segment.facts["every_n_steps"][at], segment.facts["cost"][at]),
             table,
             (segment.quantities[at], segment.quantity_reasons[at]),
+            segment.own.of_record(at),
             *whole,
         )
         for segment in chunk.segments
         for at, (table, *whole) in enumerate(zip(segment.tables(), *segment.whole()))
     ]
     assert len(got) == len(records)
-    for (place, scaler, cadence, table, named, gradients, values), record in zip(got, records):
+    for (place, scaler, cadence, table, named, own, gradients, values), record in zip(got, records):
         assert place == (record.tag, record.step, record.backward_pass, record.stage)
         assert scaler == (record.loss_scale, record.skipped)
         np.testing.assert_equal(named, (dict(record.quantities), dict(record.quantity_reasons)))
+        np.testing.assert_equal(own, {name: of for name, of in record.own.items() if of})
         assert cadence == (record.every_n_steps, record.cost)
         np.testing.assert_array_equal(table.values, record.table.values)
         np.testing.assert_array_equal(table.present, record.table.present)

@@ -3,7 +3,7 @@
 Only where the writer changed what it writes, into files of a new name: old ones stay, for they
 must be read forever. ``_v1`` are from before weights, optimizer steps and reasons, every row stored,
 ``_v1_2`` from before processes and placements, ``_v1_3`` from before quantities, ``_v1_4`` from
-before values.
+before values, ``_v1_5`` from before statistics of the user's own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import struct
 import numpy as np
 
 from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.own_statistics import OwnMeasure
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
 from tb_gradgraph.record.format.envelope import Strings, seal
@@ -23,7 +24,7 @@ from tests.record.samples import make_graph, make_record, make_table, with_count
 
 HERE = pathlib.Path(__file__).parent
 #: In which form this writer writes each kind.
-NEWEST = {"manifest": "v1_3", "graph": "v1_5", "statistics": "v1_5"}
+NEWEST = {"manifest": "v1_3", "graph": "v1_5", "statistics": "v1_6"}
 _LENGTHS = struct.Struct("<II")
 
 
@@ -91,6 +92,18 @@ def make_records_of_values() -> list[Record]:
     return [*make_measured_records(), *forwards]
 
 
+def make_own_records() -> list[Record]:
+    """Return the same with numbers of the user's own statistics."""
+    first, second, *others = make_records_of_values()
+    own = {"rank": {0: 1 / 3, 8: np.inf}, "share/größe": {2: np.nan}, "never": {}}
+    measures = {
+        "rank": OwnMeasure("gradient", "", "lower"),
+        "share/größe": OwnMeasure("gradient", "%", "", "at lin/mm: ValueError: no"),
+        "never": OwnMeasure("gradient", reason="at x: TypeError"),
+    }
+    return [first, dataclasses.replace(second, own=own, own_measures=measures), *others]
+
+
 def make_graph_of_calls() -> Graph:
     """Return a graph with a node that a call made together with others."""
     placed = make_placed_graph()
@@ -123,7 +136,7 @@ def make_golden_messages() -> dict[str, pb.Manifest | pb.GraphRecord | pb.Statis
     return {
         "manifest": manifest,
         "graph": encode_graph(make_graph_of_calls()),
-        "statistics": encode_chunk(make_records_of_values(), stride=2),
+        "statistics": encode_chunk(make_own_records(), stride=2),
     }
 
 

@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -199,6 +199,7 @@ class Replay:
         make_hook: Callable[[SlotRows, Callable[[SlotRows, Any], None]], Any | None],
         share: bool,
         refused: Callable[[SlotRows, Exception], None],
+        needed: Set[int] = frozenset(),
     ) -> list[Any]:
         """Put hooks on the nodes of ``order``; return the handles.
 
@@ -213,11 +214,12 @@ class Replay:
                 gets the rows, and ``take_at_once`` for gradients that it cannot read.
             share: Whether to leave out rows in ``same``.
             refused: Called with each node that refuses a hook.
+            needed: Rows to read even if they share statistics.
         """
         share = share and self._hands_on(order)
         handles = []
         held = 0
-        for node in self._own if share else self._all:
+        for node in self._nodes_with(needed) if share else self._all:
             hook = make_hook(node.rows, take_at_once)
             if hook is not None:
                 pass
@@ -232,6 +234,13 @@ class Replay:
             except Exception as error:
                 refused(node.rows, error)
         return handles
+
+    def _nodes_with(self, needed: Set[int]) -> Sequence[NodeToRead]:
+        """Return the nodes with a row of their own to read, and those with a row that is needed."""
+        if needed.isdisjoint(self.same):
+            return self._own
+        left_out = {row: to for row, to in self.same.items() if row not in needed}
+        return _without(self._all, left_out)
 
     def _is_read_at_once(self, node: NodeToRead, itself: AutogradNode) -> bool:
         """Return whether to read a node in the hook, because its gradient is large or may change."""

@@ -29,7 +29,7 @@ def preserved(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> Iterato
     with (
         torch.random.fork_rng(devices=[]),
         device_random_state(devices),
-        _host_random_state(),
+        host_random_state(),
         torch.inference_mode(False),
         torch.enable_grad(),
         elements_kept(list(inputs)),
@@ -83,7 +83,8 @@ def gradients_lent(leaves: Iterable[torch.Tensor]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _host_random_state() -> Iterator[None]:
+def host_random_state() -> Iterator[None]:
+    """Restore the random state of Python and numpy at the end of the block."""
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  the user's code may use it
     try:
         yield

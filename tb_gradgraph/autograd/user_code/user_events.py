@@ -51,10 +51,11 @@ class Quiet:
     """A block in which no event is reported on this thread, because our own code runs."""
 
     def __enter__(self) -> None:
+        self._before = _here.is_quiet
         _here.is_quiet = True
 
     def __exit__(self, *exception: object) -> None:
-        _here.is_quiet = False
+        _here.is_quiet = self._before
 
 
 def may_read_variables(code: CodeType) -> bool:

@@ -38,6 +38,7 @@ class MadeTensors:
         take: Callable[[SlotKey, torch.Tensor, ValueMeaning | None], None],
         refuse: Callable[[SlotKey, Exception], None],
         knows: Callable[[SlotKey], bool],
+        take_view: Callable[[SlotKey, torch.Tensor], None] | None = None,
     ) -> None:
         """Prepare.
 
@@ -46,10 +47,12 @@ class MadeTensors:
             refuse: Gets the keys of tensors that cannot be read.
             knows: Returns whether a key was taken. An outer module often returns what an inner one
                 has returned.
+            take_view: Gets the views that ``see`` may skip; None: they are left out.
         """
         self._take = take
         self._refuse = refuse
         self._knows = knows
+        self._take_view = take_view
         self._made_by = MadeBy()
         self.placements: dict[SlotKey, str] = {}
 
@@ -60,7 +63,8 @@ class MadeTensors:
         are those of the other (see ``groups_of_equal_values``).
         """
         with functions_not_overridden():
-            if may_skip and tensor._is_view() and tensor.numel() == viewed(tensor).numel():
+            skips = may_skip and tensor._is_view() and tensor.numel() == viewed(tensor).numel()
+            if skips and self._take_view is None:
                 return
             node = self._made_by(tensor)
             if node is None or peek_interpreters() is not None:
@@ -69,7 +73,10 @@ class MadeTensors:
             if self._knows(key):
                 return
             try:
-                self._read(key, tensor, node)
+                if not skips:
+                    self._read(key, tensor, node)
+                elif self._take_view is not None:
+                    self._read_view(key, tensor, self._take_view)
             except Exception as error:
                 self._refuse(key, error)
 
@@ -77,6 +84,13 @@ class MadeTensors:
         """Read several tensors, which an operation has made together."""
         for tensor in tensors:
             self.see(tensor)
+
+    def _read_view(
+        self, key: SlotKey, tensor: torch.Tensor, take: Callable[[SlotKey, torch.Tensor], None]
+    ) -> None:
+        elements = elements_of(tensor)
+        if elements is not None:
+            take(key, elements)
 
     def _read(self, key: SlotKey, tensor: torch.Tensor, node: AutogradNode) -> None:
         elements = elements_of(tensor)

@@ -52,6 +52,11 @@ class Chunk:
         reasons = (one for segment in self.segments for one in segment.quantity_reasons)
         return sum(map(len, columns)) + sum(map(len, reasons))
 
+    @property
+    def own(self) -> int:
+        """Count the numbers of own statistics."""
+        return sum(len(segment.own) for segment in self.segments)
+
 
 def decode_manifest(strings: Sequence[bytes]) -> Manifest:
     """Read the manifest of a session; FormatError if it is not one."""

@@ -9,6 +9,7 @@ import numpy as np
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import FACTS, Graph, Node, Record
 from tb_gradgraph.quantities import is_name
+from tb_gradgraph.record.entries.own_entries import write_own
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.columns import (
@@ -136,6 +137,7 @@ def encode_segment(records: Sequence[Record]) -> pb.Segment:
     _encode_facts(segment, records, table)
     _encode_unread(segment, records, table)
     _encode_quantities(segment, records, table)
+    write_own(segment, records, table.index)
     segment.strings.extend(table.strings)
     return segment
 

@@ -165,7 +165,7 @@ class StatisticsChunk(_message.Message):
     def __init__(self, segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., stride: _Optional[int] = ..., lost_records: _Optional[int] = ..., lost_first_step: _Optional[int] = ..., lost_last_step: _Optional[int] = ..., lost_why: _Optional[str] = ..., ended: _Optional[str] = ..., forward_segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ...) -> None: ...
 
 class Segment(_message.Message):
-    __slots__ = ("tag", "graph_hash", "rows", "strings", "step", "wall_time", "backward_pass", "objective", "stage", "present_rows", "loss_scale", "skipped", "every_n_steps", "cost", "present", "columns", "whole", "only_present", "unread_record", "unread_row", "unread_reason", "quantity_record", "quantity_name", "quantity_value", "missing_record", "missing_name", "missing_reason")
+    __slots__ = ("tag", "graph_hash", "rows", "strings", "step", "wall_time", "backward_pass", "objective", "stage", "present_rows", "loss_scale", "skipped", "every_n_steps", "cost", "present", "columns", "whole", "only_present", "unread_record", "unread_row", "unread_reason", "quantity_record", "quantity_name", "quantity_value", "missing_record", "missing_name", "missing_reason", "own_name", "own_of", "own_unit", "own_worse", "own_why", "own_record", "own_row", "own_statistic", "own_value")
     TAG_FIELD_NUMBER: _ClassVar[int]
     GRAPH_HASH_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -193,6 +193,15 @@ class Segment(_message.Message):
     MISSING_RECORD_FIELD_NUMBER: _ClassVar[int]
     MISSING_NAME_FIELD_NUMBER: _ClassVar[int]
     MISSING_REASON_FIELD_NUMBER: _ClassVar[int]
+    OWN_NAME_FIELD_NUMBER: _ClassVar[int]
+    OWN_OF_FIELD_NUMBER: _ClassVar[int]
+    OWN_UNIT_FIELD_NUMBER: _ClassVar[int]
+    OWN_WORSE_FIELD_NUMBER: _ClassVar[int]
+    OWN_WHY_FIELD_NUMBER: _ClassVar[int]
+    OWN_RECORD_FIELD_NUMBER: _ClassVar[int]
+    OWN_ROW_FIELD_NUMBER: _ClassVar[int]
+    OWN_STATISTIC_FIELD_NUMBER: _ClassVar[int]
+    OWN_VALUE_FIELD_NUMBER: _ClassVar[int]
     tag: str
     graph_hash: str
     rows: int
@@ -220,7 +229,16 @@ class Segment(_message.Message):
     missing_record: _containers.RepeatedScalarFieldContainer[int]
     missing_name: _containers.RepeatedScalarFieldContainer[int]
     missing_reason: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, tag: _Optional[str] = ..., graph_hash: _Optional[str] = ..., rows: _Optional[int] = ..., strings: _Optional[_Iterable[str]] = ..., step: _Optional[_Iterable[int]] = ..., wall_time: _Optional[_Iterable[float]] = ..., backward_pass: _Optional[_Iterable[int]] = ..., objective: _Optional[_Iterable[int]] = ..., stage: _Optional[_Iterable[int]] = ..., present_rows: _Optional[_Iterable[int]] = ..., loss_scale: _Optional[_Iterable[float]] = ..., skipped: _Optional[_Iterable[bool]] = ..., every_n_steps: _Optional[_Iterable[int]] = ..., cost: _Optional[_Iterable[float]] = ..., present: _Optional[bytes] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., whole: _Optional[_Union[Whole, _Mapping]] = ..., only_present: bool = ..., unread_record: _Optional[_Iterable[int]] = ..., unread_row: _Optional[_Iterable[int]] = ..., unread_reason: _Optional[_Iterable[int]] = ..., quantity_record: _Optional[_Iterable[int]] = ..., quantity_name: _Optional[_Iterable[int]] = ..., quantity_value: _Optional[_Iterable[float]] = ..., missing_record: _Optional[_Iterable[int]] = ..., missing_name: _Optional[_Iterable[int]] = ..., missing_reason: _Optional[_Iterable[int]] = ...) -> None: ...
+    own_name: _containers.RepeatedScalarFieldContainer[int]
+    own_of: _containers.RepeatedScalarFieldContainer[int]
+    own_unit: _containers.RepeatedScalarFieldContainer[int]
+    own_worse: _containers.RepeatedScalarFieldContainer[int]
+    own_why: _containers.RepeatedScalarFieldContainer[int]
+    own_record: _containers.RepeatedScalarFieldContainer[int]
+    own_row: _containers.RepeatedScalarFieldContainer[int]
+    own_statistic: _containers.RepeatedScalarFieldContainer[int]
+    own_value: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, tag: _Optional[str] = ..., graph_hash: _Optional[str] = ..., rows: _Optional[int] = ..., strings: _Optional[_Iterable[str]] = ..., step: _Optional[_Iterable[int]] = ..., wall_time: _Optional[_Iterable[float]] = ..., backward_pass: _Optional[_Iterable[int]] = ..., objective: _Optional[_Iterable[int]] = ..., stage: _Optional[_Iterable[int]] = ..., present_rows: _Optional[_Iterable[int]] = ..., loss_scale: _Optional[_Iterable[float]] = ..., skipped: _Optional[_Iterable[bool]] = ..., every_n_steps: _Optional[_Iterable[int]] = ..., cost: _Optional[_Iterable[float]] = ..., present: _Optional[bytes] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., whole: _Optional[_Union[Whole, _Mapping]] = ..., only_present: bool = ..., unread_record: _Optional[_Iterable[int]] = ..., unread_row: _Optional[_Iterable[int]] = ..., unread_reason: _Optional[_Iterable[int]] = ..., quantity_record: _Optional[_Iterable[int]] = ..., quantity_name: _Optional[_Iterable[int]] = ..., quantity_value: _Optional[_Iterable[float]] = ..., missing_record: _Optional[_Iterable[int]] = ..., missing_name: _Optional[_Iterable[int]] = ..., missing_reason: _Optional[_Iterable[int]] = ..., own_name: _Optional[_Iterable[int]] = ..., own_of: _Optional[_Iterable[int]] = ..., own_unit: _Optional[_Iterable[int]] = ..., own_worse: _Optional[_Iterable[int]] = ..., own_why: _Optional[_Iterable[int]] = ..., own_record: _Optional[_Iterable[int]] = ..., own_row: _Optional[_Iterable[int]] = ..., own_statistic: _Optional[_Iterable[int]] = ..., own_value: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class Column(_message.Message):
     __slots__ = ("name", "type", "width", "data")

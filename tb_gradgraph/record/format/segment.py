@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import FACTS, Fact
 from tb_gradgraph.quantities import is_name
+from tb_gradgraph.record.entries.by_record import by_record
+from tb_gradgraph.record.entries.own_entries import OwnEntries, read_own
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.columns import DTYPES, decode_column
@@ -21,8 +23,6 @@ from tb_gradgraph.record.format.whole_tensors import decode_whole
 from tb_gradgraph.statistics import COUNTS, HISTOGRAM_BINS, STATISTICS, StatisticsTable
 
 WholeByRow = dict[int, np.ndarray]
-KeyT = TypeVar("KeyT")
-ValueT = TypeVar("ValueT")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Segment:
     unread: tuple[Mapping[int, str], ...]
     quantities: tuple[Mapping[str, float], ...]
     quantity_reasons: tuple[Mapping[str, str], ...]
+    own: OwnEntries
     message: pb.Segment
 
     def __len__(self) -> int:
@@ -169,6 +170,7 @@ def _decode(message: pb.Segment) -> Segment:
         unread=_read_unread(message, records),
         quantities=_read_quantities(message, records),
         quantity_reasons=_read_reasons(message, records),
+        own=read_own(message, records),
         message=message,
     )
 
@@ -194,6 +196,7 @@ def check_chunk(message: pb.StatisticsChunk) -> None:
         ("segments", len(segments), limits.MAX_SEGMENTS),
         ("records", sum(len(one.step) for one in segments), limits.MAX_RECORDS),
         ("quantities", sum(map(_count_quantities, segments)), limits.MAX_QUANTITIES),
+        ("numbers of own statistics", sum(len(one.own_value) for one in segments), limits.MAX_OWN),
         ("bytes of numbers", sum(map(decoded_bytes, segments)), limits.MAX_CHUNK_BYTES),
     ):
         if got > most:
@@ -213,29 +216,8 @@ def _read_fact(message: pb.Segment, fact: Fact, records: int) -> tuple[Any, ...]
         raise FormatError("segment: expected texts in the string table, got others.") from None
 
 
-_NOTHING: Mapping[Any, Any] = {}
-
-
 def _count_quantities(message: pb.Segment) -> int:
     return len(message.quantity_record) + len(message.missing_record)
-
-
-def _by_record(
-    columns: tuple[Iterable[int], Iterable[Any], Iterable[Any]],
-    records: int,
-    key: Callable[[Any], KeyT],
-    value: Callable[[Any], ValueT],
-    expected: str,
-) -> tuple[Mapping[KeyT, ValueT], ...]:
-    """Return for each record a mapping, from columns that have one entry for each pair."""
-    found: list[dict[KeyT, ValueT] | None] = [None] * records
-    try:
-        for record, stored_key, stored_value in zip(*columns, strict=True):
-            of_record = found[record] = found[record] or {}
-            of_record[key(stored_key)] = value(stored_value)
-    except (LookupError, ValueError):
-        raise FormatError(f"segment: expected {expected} of it, got others.") from None
-    return tuple(_NOTHING if one is None else one for one in found)
 
 
 def _read_unread(message: pb.Segment, records: int) -> tuple[Mapping[int, str], ...]:
@@ -248,20 +230,20 @@ def _read_unread(message: pb.Segment, records: int) -> tuple[Mapping[int, str], 
 
     columns = (message.unread_record, message.unread_row, message.unread_reason)
     text = message.strings.__getitem__
-    return _by_record(columns, records, row_of, text, "records, rows and reasons")
+    return by_record(columns, records, row_of, text, "records, rows and reasons")
 
 
 def _read_quantities(message: pb.Segment, records: int) -> tuple[Mapping[str, float], ...]:
     columns = (message.quantity_record, message.quantity_name, message.quantity_value)
     names = _quantity_names(message, message.quantity_name)
-    return _by_record(columns, records, names.__getitem__, float, "records and names of quantities")
+    return by_record(columns, records, names.__getitem__, float, "records and names of quantities")
 
 
 def _read_reasons(message: pb.Segment, records: int) -> tuple[Mapping[str, str], ...]:
     columns = (message.missing_record, message.missing_name, message.missing_reason)
     names, text = _quantity_names(message, message.missing_name), message.strings.__getitem__
     expected = "records, names and reasons of missing quantities"
-    return _by_record(columns, records, names.__getitem__, text, expected)
+    return by_record(columns, records, names.__getitem__, text, expected)
 
 
 def _quantity_names(message: pb.Segment, used: Iterable[int]) -> dict[int, str]:
@@ -294,6 +276,7 @@ def _check_limits(message: pb.Segment, records: int) -> None:
         ("columns", len(message.columns), limits.MAX_COLUMNS),
         ("tensors kept whole", len(message.whole.record), limits.MAX_WHOLE),
         ("rows not read", len(message.unread_record), limits.MAX_WHOLE),
+        ("own statistics", len(message.own_name), limits.MAX_OWN_NAMES),
         ("characters of text", max(map(len, message.strings), default=0), limits.MAX_TEXT_BYTES),
     ):
         if got > most:

@@ -17,6 +17,7 @@ from tb_gradgraph.record.format.decode import Manifest, decode_chunk, decode_gra
 from tb_gradgraph.record.format.envelope import PLUGIN_NAME, RecordTag, parse_tag
 from tb_gradgraph.record.format.gap import Gap
 from tb_gradgraph.record.format.limits import (
+    MAX_RUN_OWN,
     MAX_RUN_QUANTITIES,
     MAX_RUN_RECORDS,
     MAX_RUN_WHOLE_BYTES,
@@ -94,7 +95,7 @@ class _Reading:
         self.gaps: list[Gap] = []
         self.ended: list[str] = []
         self._columns = LastColumns()
-        self._count = self._quantities = 0
+        self._count = self._quantities = self._own = 0
         self._whole_bytes = 0
 
     def add_event(self, event: Event) -> None:
@@ -116,22 +117,26 @@ class _Reading:
         else:
             chunk = decode_chunk(strings)
             segments = chunk.segments
-            self._check_room(sum(map(len, segments)), chunk.quantities)
+            self._check_room(sum(map(len, segments)), chunk.quantities, chunk.own)
             of_session = self.records.setdefault(tag.session, [])
             records = [record for segment in segments for record in self._read_segment(segment)]
             of_session.extend(records)
             self._count += len(records)
             self._quantities += chunk.quantities
+            self._own += chunk.own
             if chunk.gap is not None:
                 self.gaps.append(chunk.gap)
             if chunk.ended:
                 self.ended.append(chunk.ended)
 
-    def _check_room(self, records: int, quantities: int) -> None:
+    def _check_room(self, records: int, quantities: int, own: int) -> None:
         if self._count + records > MAX_RUN_RECORDS:
             raise FormatError(f"expected at most {MAX_RUN_RECORDS} records in a run, got more.")
         if self._quantities + quantities > MAX_RUN_QUANTITIES:
             text = f"expected at most {MAX_RUN_QUANTITIES} quantities in a run, got more."
+            raise FormatError(text)
+        if self._own + own > MAX_RUN_OWN:
+            text = f"expected at most {MAX_RUN_OWN} numbers of own statistics in a run, got more."
             raise FormatError(text)
 
     def _read_segment(self, segment: Segment) -> list[Record]:
@@ -200,5 +205,7 @@ def _read_records(segment: Segment, columns: LastColumns, with_whole: bool) -> I
             unread=segment.unread[index],
             quantities=segment.quantities[index],
             quantity_reasons=segment.quantity_reasons[index],
+            own=segment.own.of_record(index),
+            own_measures=segment.own.measures,
             **segment.facts_of(index),
         )

@@ -19,6 +19,7 @@ BUDGET_BYTES = 200 * 10**6
 BUDGET_RECORDS = 2000
 
 _RECORD_BYTES = 64
+_OWN_BYTES = 16  # per number of an own statistic
 _ROW_BYTES = 4 * len(STATISTICS) + 2 * HISTOGRAM_BINS  # per row with a gradient
 
 
@@ -26,6 +27,7 @@ def record_bytes(record: Record) -> int:
     """Estimate a record's size before compression."""
     whole = sum(array.nbytes for array in record.gradients.values())
     whole += sum(array.nbytes for array in record.values.values())
+    whole += sum(_OWN_BYTES * len(of_rows) for of_rows in record.own.values())
     present = record.table.present
     return _RECORD_BYTES + len(present) // 8 + _ROW_BYTES * int(present.sum()) + whole
 

@@ -6,7 +6,7 @@ from tb_gradgraph.graph import Graph
 from tb_gradgraph.serve.request.parameters import Parameters, not_found
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
-from tb_gradgraph.statistics import FORWARD
+from tb_gradgraph.statistics import FORWARD, STATISTICS
 
 
 def find_run(reader: Reader, parameters: Parameters) -> RunView:
@@ -16,6 +16,18 @@ def find_run(reader: Reader, parameters: Parameters) -> RunView:
     if run is None:
         raise not_found(f"Expected a run with recorded graphs, got {name[:200]!r}.")
     return run
+
+
+def find_statistic(run: RunView, parameters: Parameters) -> str:
+    """Find the parameter ``statistic``: built in, or of the user's own for the tag; 400 if it is neither."""
+    find_records(run, parameters)
+    own = run.own.get(parameters.text("tag"), {})
+    return parameters.choice("statistic", (*STATISTICS, *own))
+
+
+def own_names(run: RunView, tag: str) -> tuple[str, ...]:
+    """Return the names of the user's own statistics that have numbers at any step of a tag."""
+    return tuple(run.own.get(tag, ()))
 
 
 def find_records(run: RunView, parameters: Parameters) -> tuple[Entry, ...]:

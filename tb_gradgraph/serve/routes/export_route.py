@@ -14,7 +14,7 @@ from tb_gradgraph.quantities import series_name
 from tb_gradgraph.record import to_dot
 from tb_gradgraph.serve.evidence.graph_columns import graph_columns
 from tb_gradgraph.serve.request.answer import JSON, Answer
-from tb_gradgraph.serve.request.find import find_graph, find_records, find_run
+from tb_gradgraph.serve.request.find import find_graph, find_records, find_run, own_names
 from tb_gradgraph.serve.request.frames import to_json
 from tb_gradgraph.serve.request.parameters import Parameters, not_found
 from tb_gradgraph.serve.runs.index import Entry, RunView
@@ -23,7 +23,8 @@ from tb_gradgraph.statistics import STATISTICS
 from tb_gradgraph.version import __version__
 
 Graphs = Mapping[str, Graph]
-Tables = Iterator[tuple[Entry, np.ndarray]]
+Own = Mapping[str, Mapping[int, float]]  # numbers of the user's own statistics, by name and row
+Tables = Iterator[tuple[Entry, np.ndarray, Own]]
 
 #: The first characters of cells that a spreadsheet evaluates as a formula.
 _COMPUTED = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001
@@ -56,7 +57,7 @@ def answer_export(reader: Reader, parameters: Parameters) -> Answer:
         lines = _quantity_lines(run.name, entries)
         return Answer(lines, _CSV, file_name="quantities.csv")
     if form == "csv":
-        lines = _csv_lines(run.name, graphs, records)
+        lines = _csv_lines(run.name, graphs, records, own_names(run, entries[0].tag))
         return Answer(lines, _CSV, file_name="gradgraph.csv")
     head = {"version": __version__, "run": run.name, "tag": entries[0].tag}
     columns = {of: graph_columns(graphs[of], of, run.processes.get(of)) for of in graphs}
@@ -108,12 +109,12 @@ def _json_parts(
     head: dict[str, str], columns: Mapping[str, object], records: Tables
 ) -> Iterator[bytes]:
     yield to_json({**head, "graphs": columns})[:-1].encode() + b',"records":['
-    for index, (entry, values) in enumerate(records):
-        yield b"," * (index > 0) + to_json(_json_record(entry, values)).encode()
+    for index, (entry, values, own) in enumerate(records):
+        yield b"," * (index > 0) + to_json(_json_record(entry, values, own)).encode()
     yield b"]}"
 
 
-def _json_record(entry: Entry, values: np.ndarray) -> dict[str, Any]:
+def _json_record(entry: Entry, values: np.ndarray, own: Own) -> dict[str, Any]:
     columns = {
         name: [None if number != number else number for number in column.tolist()]
         for name, column in zip(STATISTICS, values.T)
@@ -123,22 +124,32 @@ def _json_record(entry: Entry, values: np.ndarray) -> dict[str, Any]:
         "objective": entry.objective,
         "quantities": entry.quantities,
         "statistics": columns,
+        "own": {
+            name: [of_rows.get(row) for row in range(entry.rows)] for name, of_rows in own.items()
+        },
     }
 
 
-def _csv_lines(run: str, graphs: Graphs, records: Tables) -> Iterator[bytes]:
+def _csv_lines(run: str, graphs: Graphs, records: Tables, names: Sequence[str]) -> Iterator[bytes]:
     labels = {graph_hash: row_labels(graph) for graph_hash, graph in graphs.items()}
-    yield _csv_text([["run", *_RECORD_COLUMNS, "row", *_LABELS, *STATISTICS]])
-    for entry, values in records:
+    yield _csv_text([["run", *_RECORD_COLUMNS, "row", *_LABELS, *STATISTICS, *_columns(names)]])
+    for entry, values, own in records:
         of_rows = labels.get(entry.graph_hash) or [("",) * len(_LABELS)] * entry.rows
         numbers = values.astype(object)
         numbers[np.isnan(values)] = None
         head = [run, *_record_cells(entry)]
+        has_own = {row for of_name in own.values() for row in of_name}
         yield _csv_text(
-            [*head, row, *label, *cells]
+            [*head, row, *label, *cells, *(own.get(name, {}).get(row, "") for name in names)]
             for row, (label, cells) in enumerate(zip(of_rows, numbers.tolist()))
-            if any(cell is not None for cell in cells)
+            if row in has_own or any(cell is not None for cell in cells)
         )
+
+
+def _columns(names: Sequence[str]) -> list[str]:
+    """Return the columns of the user's own statistics, none of them named as another column."""
+    others = {"run", "row", *_RECORD_COLUMNS, *_LABELS}
+    return [f"own:{name}" if name in others else name for name in names]
 
 
 def _quantity_lines(run: str, entries: Iterable[Entry]) -> Iterator[bytes]:
@@ -186,7 +197,7 @@ def _tables(reader: Reader, run: RunView, entries: Sequence[Entry]) -> Tables:
     """Read records one by one. Damaged ones are left out, because the answer has already begun."""
     for entry in entries:
         try:
-            yield entry, reader.table(run, entry).values
+            yield entry, reader.table(run, entry).values, reader.own(run, entry)
         except DamagedRecordError:
             continue
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.serve.request.answer import BINARY, Answer
-from tb_gradgraph.serve.request.find import find_graph, find_run, with_stage
+from tb_gradgraph.serve.request.find import find_graph, find_run, find_statistic, with_stage
 from tb_gradgraph.serve.request.frames import encode_frame, to_float32
 from tb_gradgraph.serve.request.parameters import Parameters, bad_request
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
-from tb_gradgraph.statistics import FORWARD, STATISTICS
+from tb_gradgraph.statistics import FORWARD
 from tb_gradgraph.statistics import NONFINITE as NONFINITE_COUNTS
 
 #: How many bytes the values of one answer may take.
@@ -25,7 +25,7 @@ NONE, ARRIVED, NONFINITE = range(3)
 def answer_flow(reader: Reader, parameters: Parameters) -> Answer:
     """Return one statistic of all slots of a graph, for one record of each step, joined by key."""
     run = find_run(reader, parameters)
-    name = parameters.choice("statistic", STATISTICS)
+    name = find_statistic(run, parameters)
     graph = find_graph(reader, run, parameters.text("hash"))
     every = parameters.natural("every")
     start, count = parameters.natural("from") or 0, parameters.natural("count")
@@ -78,9 +78,11 @@ def _read(
         if entry.graph_hash not in places:
             places[entry.graph_hash] = _places(reader, run, graph, entry.graph_hash)
         here, there = places[entry.graph_hash]
-        is_new = reader.present(run, entry)[there] & (arrived[index, here] == NONE)
+        numbers = reader.statistic(run, entry, name)
+        has = reader.present(run, entry) | ~np.isnan(numbers)  # the user's own need no other number
+        is_new = has[there] & (arrived[index, here] == NONE)
         here, there = here[is_new], there[is_new]
-        values[index, here] = to_float32(reader.statistic(run, entry, name)[there])
+        values[index, here] = to_float32(numbers[there])
         bad = sum(reader.statistic(run, entry, one)[there] > 0 for one in NONFINITE_COUNTS)
         arrived[index, here] = np.where(bad, NONFINITE, ARRIVED)
     return values, arrived

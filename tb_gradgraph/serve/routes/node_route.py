@@ -13,6 +13,7 @@ from tb_gradgraph.serve.request.find import (
     find_graph,
     find_records,
     find_run,
+    own_names,
     with_stage,
 )
 from tb_gradgraph.serve.request.frames import encode_frame
@@ -28,18 +29,19 @@ def answer_node(reader: Reader, parameters: Parameters) -> Answer:
     entries = with_stage(run, parameters)
     key = _wanted_key(reader, run, find_records(run, parameters), parameters)
     rows = _rows_of_key(reader, run, entries, key)
-    values = np.full((len(STATISTICS), len(entries)), np.nan)
+    names = (*STATISTICS, *own_names(run, parameters.text("tag")))
+    values = np.full((len(names), len(entries)), np.nan)
     present = np.zeros(len(entries), bool)
     histogram = np.zeros((len(entries), HISTOGRAM_BINS), np.uint16)
     for index, (entry, at) in enumerate(zip(entries, rows)):
         if at is not None:
-            values[:, index] = [reader.statistic(run, entry, name)[at] for name in STATISTICS]
+            values[:, index] = [reader.statistic(run, entry, name)[at] for name in names]
             present[index] = reader.present(run, entry)[at]
             histogram[index] = reader.histogram(run, entry)[at]
     whole, left_out = list_whole(reader, run, entries, rows)
     header = {
         "key": key,
-        "statistics": STATISTICS,
+        "statistics": names,
         **time_columns(entries),
         "wall_times": [entry.wall_time for entry in entries],
         "histogram_low": HISTOGRAM_LOW,

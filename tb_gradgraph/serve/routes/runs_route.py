@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,13 +25,17 @@ def answer_runs(reader: Reader, parameters: Parameters) -> Answer:
             "warnings": list(run.warnings),
             "hidden": [_hidden(run, some) for some in run.hidden],
             "tags": [
-                _tag_columns(tag, entries, run.forwards.get(tag, ()))
+                {**_tag_columns(tag, entries, run.forwards.get(tag, ())), "own": _own(run, tag)}
                 for tag, entries in run.records.items()
             ],
         }
         for run in reader.runs(all_sessions).values()
     ]
     return Answer(to_json({"version": __version__, "runs": runs}).encode(), JSON)
+
+
+def _own(run: RunView, tag: str) -> list[dict[str, str]]:
+    return [{"name": name, **dataclasses.asdict(of)} for name, of in run.own[tag].items()]
 
 
 def _hidden(run: RunView, some: HiddenRecords) -> dict[str, Any]:

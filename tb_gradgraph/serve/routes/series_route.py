@@ -11,6 +11,7 @@ from tb_gradgraph.serve.evidence.time_columns import time_columns
 from tb_gradgraph.serve.request.answer import BINARY, Answer
 from tb_gradgraph.serve.request.find import (
     find_run,
+    find_statistic,
     with_stage,
 )
 from tb_gradgraph.serve.request.frames import encode_frame
@@ -18,7 +19,6 @@ from tb_gradgraph.serve.request.parameters import Parameters, bad_request, not_f
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.magnitudes import Magnitudes, domain_of, fences_of
 from tb_gradgraph.serve.runs.reader import Reader
-from tb_gradgraph.statistics import STATISTICS
 
 #: How many bytes one series may take.
 SERIES_BYTES = 32 * 2**20
@@ -27,7 +27,7 @@ SERIES_BYTES = 32 * 2**20
 def answer_series(reader: Reader, parameters: Parameters) -> Answer:
     """Return one statistic of all rows over the records of one graph."""
     run = find_run(reader, parameters)
-    name = parameters.choice("statistic", STATISTICS)
+    name = find_statistic(run, parameters)
     graph_hash = parameters.text("hash")
     start, count = parameters.natural("from") or 0, parameters.natural("count")
     records = with_stage(run, parameters)

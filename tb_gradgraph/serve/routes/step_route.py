@@ -20,7 +20,8 @@ from tb_gradgraph.statistics import STATISTICS
 def answer_step(reader: Reader, parameters: Parameters) -> Answer:
     """Return all statistics of one record."""
     run, entry = find_entry(reader, parameters)
-    columns = [reader.statistic(run, entry, name) for name in STATISTICS]
+    names = (*STATISTICS, *entry.own)
+    columns = [reader.statistic(run, entry, name) for name in names]
     present = reader.present(run, entry)
     whole, left_out = list_whole(reader, run, [entry])
     header = {
@@ -35,7 +36,7 @@ def answer_step(reader: Reader, parameters: Parameters) -> Answer:
         "has_gradients": entry.has_gradients,
         "unread": sorted(entry.unread.items()),
         "no_optimizer": rows_without_optimizer(reader, run, entry),
-        "statistics": STATISTICS,
+        "statistics": names,
         "whole": [{name: item[name] for name in item if name != "record"} for item in whole],
         "left_out": {
             what: [row for _, row, one in left_out if one == what] for what in ("gradient", "value")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from tb_gradgraph.errors import FormatError, NewerFormatError
 from tb_gradgraph.graph import StepFacts
+from tb_gradgraph.own_statistics import OwnMeasure
 from tb_gradgraph.record import (
     MAX_RUN_QUANTITIES,
     MAX_RUN_RECORDS,
@@ -23,6 +25,7 @@ from tb_gradgraph.record import (
     parse_tag,
     session_run,
 )
+from tb_gradgraph.serve.runs.own_of_tags import own_of_tags
 from tb_gradgraph.statistics import FORWARD
 
 MAX_WARNINGS = 20
@@ -47,6 +50,7 @@ class Entry(StepFacts):
     unread: Mapping[int, str]  # rows that could not be read, and why
     quantities: Mapping[str, float]
     quantity_reasons: Mapping[str, str]  # of those that are missing
+    own: Mapping[str, OwnMeasure]  # statistics of the user's own that its segment has
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +78,11 @@ class RunView:
     stored_in: str | None = None
     processes: Mapping[str, Process] = dataclasses.field(default_factory=dict)
     forwards: Mapping[str, tuple[Entry, ...]] = dataclasses.field(default_factory=dict)
+
+    @functools.cached_property
+    def own(self) -> Mapping[str, Mapping[str, OwnMeasure]]:
+        """The statistics of the user's own by tag and name, as the last records tell of them."""
+        return own_of_tags(self.records, self.forwards)
 
     @property
     def stored_name(self) -> str:
@@ -285,5 +294,6 @@ def _list_entries(tag: str, chunk: Chunk) -> Iterable[Entry]:
                 unread=segment.unread[position],
                 quantities=segment.quantities[position],
                 quantity_reasons=segment.quantity_reasons[position],
+                own=segment.own.measures,
                 **facts,
             )

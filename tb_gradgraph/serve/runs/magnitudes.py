@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tb_gradgraph.record import StoredColumn
+from tb_gradgraph.record import Presence, Segment, StoredColumn
+from tb_gradgraph.statistics import STATISTICS
 
 #: Bins per octave, which is the resolution for the bulk of the numbers.
 _BINS = 8
@@ -30,6 +31,15 @@ class Magnitudes(NamedTuple):
     greatest: float
     bins: np.ndarray  # bins of log2 that are not empty, ascending
     counts: np.ndarray
+
+
+def magnitudes_of_statistic(
+    segment: Segment, name: str, presence: Presence, aside: Sequence[int] = ()
+) -> Magnitudes | None:
+    """Return the magnitudes of a built-in statistic, or of one of the user's own, in a segment."""
+    if name in STATISTICS:
+        return magnitudes_of_column(segment.column(name, presence), aside)
+    return magnitudes_of(segment.own.values(name))
 
 
 def magnitudes_of_column(column: StoredColumn, aside: Sequence[int] = ()) -> Magnitudes | None:

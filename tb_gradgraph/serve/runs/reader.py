@@ -17,7 +17,7 @@ from tb_gradgraph.graph import Graph
 from tb_gradgraph.record import Chunk, Presence, Segment, StoredColumn, decode_chunk, decode_graph
 from tb_gradgraph.serve.runs.cache import ByteBoundedCache
 from tb_gradgraph.serve.runs.index import Entry, RunIndex, RunView
-from tb_gradgraph.serve.runs.magnitudes import Magnitudes, magnitudes_of_column
+from tb_gradgraph.serve.runs.magnitudes import Magnitudes, magnitudes_of_statistic
 from tb_gradgraph.serve.runs.provider import RecordSource
 from tb_gradgraph.serve.runs.refreshing import run_all, seconds
 from tb_gradgraph.statistics import NONFINITE, STATISTICS, StatisticsTable
@@ -96,6 +96,8 @@ class Reader:
 
     def statistic(self, run: RunView, entry: Entry, name: str) -> np.ndarray:
         """Read one statistic of all rows of one record; NaN if there is no number."""
+        if name not in STATISTICS:
+            return self._segment(run, entry).own.column(entry.position, name, entry.rows)
         column = self._column(run, entry, name)
         with self._dropping_damaged(run.stored_name, entry.chunk, entry):
             return column.record(entry.position)
@@ -135,6 +137,14 @@ class Reader:
         )
         return gradients[entry.position], values[entry.position]
 
+    def own(self, run: RunView, entry: Entry) -> dict[str, dict[int, float]]:
+        """Read the numbers of the user's own statistics of one record, by name and row."""
+        return self._segment(run, entry).own.of_record(entry.position) if entry.own else {}
+
+    def _segment(self, run: RunView, entry: Entry) -> Segment:
+        with self._dropping_damaged(run.stored_name, entry.chunk, entry):
+            return self._chunk(run.stored_name, entry.chunk).segments[entry.segment]
+
     def magnitudes(
         self, run: RunView, entry: Entry, name: str, aside: Sequence[int] = ()
     ) -> Magnitudes | None:
@@ -147,7 +157,7 @@ class Reader:
             run,
             entry,
             f"magnitudes {name}",
-            lambda part: magnitudes_of_column(part.column(name, presence), aside),
+            lambda part: magnitudes_of_statistic(part, name, presence, aside),
             lambda found: 200 if found is None else 200 + found.bins.nbytes + found.counts.nbytes,
         )
 
@@ -276,8 +286,10 @@ def _graph_bytes(graph: Graph) -> int:
 
 
 def _chunk_bytes(chunk: Chunk) -> int:
-    sizes = (one.message.ByteSize() + _RECORD_BYTES * len(one) + 1000 for one in chunk.segments)
-    return sum(sizes) + 1000
+    return 1000 + sum(
+        one.message.ByteSize() + one.own.nbytes + _RECORD_BYTES * len(one) + 1000
+        for one in chunk.segments
+    )
 
 
 def _whole_bytes(records: list[dict[int, np.ndarray]]) -> int:

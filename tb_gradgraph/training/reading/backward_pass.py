@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from tb_gradgraph.autograd import (
     small_copy,
 )
 from tb_gradgraph.errors import COMPILED
+from tb_gradgraph.training.own.own_reading import OwnGradients
 from tb_gradgraph.training.reading.batches import add_all, add_now, new_batch, read_grads
 from tb_gradgraph.training.reading.numbers import Numbers
 from tb_gradgraph.training.reading.parameter_rows import GradState, grad_states
@@ -36,6 +38,7 @@ class PassReading:
         parameters: Sequence[torch.Tensor],
         call: BackwardCall,
         objective: str,
+        own: OwnGradients,
         shares: bool = True,
         late: frozenset[int] = frozenset(),
         is_gathered: bool = False,
@@ -47,6 +50,7 @@ class PassReading:
             parameters: The parameters whose gradients are read.
             call: The arguments of the backward.
             objective: What is differentiated.
+            own: The statistics of the user's own to run.
             shares: Whether rows may share statistics: no user's hook is known to change gradients.
             late: Parameters, by ``id``, whose ``.grad`` will also include gradients of earlier
                 passes.
@@ -55,6 +59,7 @@ class PassReading:
         self._late, self._is_gathered = late, is_gathered
         self._placements: dict[int, str] = {}
         self._objective = objective
+        self._own = own
         self._shares = shares and not any(leaf._backward_hooks for leaf in met.leaves)
         self._met = met
         self._parameters = parameters
@@ -163,14 +168,23 @@ class PassReading:
             self._by_place.__setitem__,
             self._take_and_reduce,
             self._take_at_once,
-            self._batch.make_hook,
+            self._make_hook,
             share,
             self._leave_out,
+            self._own.rows,
         )
         if call.keeps_graph:
             self._attached += [(handle, None) for handle in handles]
         else:
             self._of_nodes_that_go = handles
+
+    def _make_hook(
+        self, rows: SlotRows, otherwise: Callable[[SlotRows, Any], None]
+    ) -> Callable[[Any], None] | None:
+        """Make a hook that reads every gradient at once; with own statistics, Python gets them."""
+        if self._own.rows.isdisjoint(itertools.chain(*rows)):
+            return self._batch.make_hook(rows, otherwise)
+        return partial(otherwise, rows)
 
     def _leaves_to_hook(self) -> Iterator[tuple[int, torch.Tensor]]:
         """Yield the leaves whose gradient of this pass cannot be read from ``.grad`` afterwards."""
@@ -196,6 +210,8 @@ class PassReading:
                     try:
                         self._note_place(rows[0], gradient)
                         add_now(self._batch, rows[0], gradient, whole)
+                        for row in rows:
+                            self._own.see(row, gradient)
                     except Exception as error:
                         self._batch.unread.note(rows[0], error)
 
@@ -228,7 +244,10 @@ class PassReading:
     def _reduce(self, states: Sequence[GradState], scale: torch.Tensor | None) -> PassNumbers:
         structure = self._met.structure
         of_leaves = [(row, given) for row, given in self._by_row.items() if given is not None]
-        self._add([*self._of_nodes(), *of_leaves, *self._of_fresh(states)])
+        of_leaves += self._of_fresh(states)
+        self._add([*self._of_nodes(), *of_leaves])
+        for row, gradient in of_leaves:
+            self._own.see(row, gradient)
         shared = None if self._is_compiled else structure.replay.shared
         gradients = Numbers(self._batch.reduce(scale), shared)
         accumulated = gradients if self._call.accumulates else None
@@ -239,6 +258,7 @@ class PassReading:
         return PassNumbers(
             *(structure, gradients, accumulated, state_of, self._roots(), self._objective),
             self._placements,
+            self._own.choose(),
         )
 
     def _note_place(self, row: int, gradient: torch.Tensor) -> None:

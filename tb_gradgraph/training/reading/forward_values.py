@@ -11,8 +11,12 @@ import numpy as np
 import torch
 
 from tb_gradgraph.autograd import HAS_NUMBERS, GivenTensors, MadeTensors, ModuleOutputs, sequence_nr
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import STATISTICS, StatisticsTable, ValueMeaning
 from tb_gradgraph.summarize import ChosenStatistics, KeyedBatch, sample_limit
+from tb_gradgraph.training.own.own_calls import OwnCalls
+from tb_gradgraph.training.own.own_numbers import ChosenOwnNumbers
+from tb_gradgraph.training.own.own_reading import OwnWeights
+from tb_gradgraph.training.own.own_values import OwnValues, Places
 from tb_gradgraph.training.reading.batches import SAMPLE_BUDGET
 from tb_gradgraph.training.reading.numbers import share_values
 from tb_gradgraph.training.reading.structures import Met, Structure
@@ -31,14 +35,18 @@ class PassValues:
         parts: The statistics of weights, and of what modules or operations got and made.
         structure: The graph whose rows they fill.
         placements: The placement of values of which this process has only a part, by row.
+        own: What the user's own statistics gave for weights and values.
     """
 
     parts: tuple[ChosenStatistics, ...]
     structure: Structure
     placements: Mapping[int, str]
+    own: tuple[ChosenOwnNumbers, ...]
 
     def collect(self) -> tuple[StatisticsTable, dict[int, np.ndarray], dict[int, str]]:
         """Return the table, the tensors kept whole, and why rows could not be read; waits for the copy."""
+        if not self.parts:
+            return StatisticsTable.empty(self.structure.graph.row_count), {}, {}
         first, *others = self.parts
         table, whole, unread = first.collect()
         for part in others:
@@ -61,25 +69,58 @@ class PassValues:
         return [row for row in rows if table.values[row, _NUMEL] != math.prod(slots[row].shape)]
 
 
+class _Both:
+    """Gives each tensor to the statistics of ours, if they are read, and to the user's own."""
+
+    def __init__(self, batch: KeyedBatch | None, own: OwnValues) -> None:
+        self._batch = batch
+        self._own = own
+
+    def add(self, key: Any, tensor: torch.Tensor, meaning: ValueMeaning | None = None) -> None:
+        """Read a tensor."""
+        if self._batch is not None:
+            self._batch.add(key, tensor, meaning)
+        self._own.see(key, tensor)
+
+    def clear(self) -> None:
+        """Forget all tensors."""
+        if self._batch is not None:
+            self._batch.clear()
+        self._own.clear()
+
+
 class ForwardValues:
     """Follows the forwards of a step from ``attach`` to ``remove``."""
 
-    def __init__(self, level: str, last: Structure | None) -> None:
+    def __init__(
+        self, level: str, last: Structure | None, reads: bool, calls: OwnCalls, places: Places
+    ) -> None:
         """Prepare.
 
         Args:
-            level: What is read, as for ``watch``; "": nothing.
+            level: What is read, as for ``watch``.
             last: The structure of an earlier pass, which the next one probably has too.
+            reads: Whether statistics of values are read.
+            calls: The statistics of the user's own to run, whether or not ``reads``.
+            places: Belongs to the watch, as for ``OwnValues``.
         """
-        self._level = level
+        self._reads = reads
         sample = sample_limit(_ROWS if last is None else last.graph.row_count, SAMPLE_BUDGET)
         self._batch = batch = KeyedBatch(sample)
         self._weights = WeightValues(sample)
-        self._made = MadeTensors(batch.add, batch.note, batch.__contains__)
-        self._given = GivenTensors(batch.add, None if last is None else last.inputs.keys())
+        self._own = own = OwnValues(calls, places)
+        self._own_weights = OwnWeights(calls)
+        both = _Both(batch if reads else None, own)
+        take: Any = batch.add
+        knows: Any = batch.__contains__
+        take_view = None
+        if own.is_any:
+            take, knows, take_view = both.add, own.__contains__, own.see
+        self._made = MadeTensors(take, batch.note, knows, take_view)
+        self._given = GivenTensors(take, None if last is None else last.inputs.keys())
         self._outputs: ModuleOutputs | None = None
-        if level in ("module", "op") and HAS_NUMBERS:
-            self._outputs = ModuleOutputs(self._made, self._given, batch.clear, level == "op")
+        if (reads or own.is_any) and level in ("module", "op") and HAS_NUMBERS:
+            self._outputs = ModuleOutputs(self._made, self._given, both.clear, level == "op")
 
     @property
     def inside(self) -> Mapping[int, str]:
@@ -106,16 +147,27 @@ class ForwardValues:
         self, met: Met, parameters: Sequence[torch.Tensor], roots: Sequence[Any]
     ) -> PassValues | None:
         """Return the values behind a backward from ``roots`` that is about to run; None if none are read."""
-        if not self._level:
-            return None
-        if HAS_NUMBERS:
+        if HAS_NUMBERS and (self._reads or self._own.is_any):
             self._made.see_all(root for root in roots if isinstance(root, torch.Tensor))
-        structure, rows = met.structure, met.structure.graph.row_count
+        structure = met.structure
         self._find_inputs(met)
-        weights = self._weights.choose(rows, parameters, structure.parameter_rows)
-        made = self._batch.choose(rows, (*_keys_of(met), *self._keys_of_inputs(structure)))
+        is_any = self._reads or self._own.is_any
+        keys = [*_keys_of(met), *self._keys_of_inputs(structure)] if is_any else []
+        parts = self._parts(structure, parameters, keys) if self._reads else ()
+        of_rows = (parameters, structure.parameter_rows, structure.own_rows)
+        own = (self._own_weights.choose(*of_rows), self._own.choose(keys, structure.own_rows))
         self._given.begin_round()
-        return PassValues((weights, made), structure, self._placements(met))
+        chosen = tuple(one for one in own if one is not None)
+        if not parts and not chosen:
+            return None
+        return PassValues(parts, structure, self._placements(met), chosen)
+
+    def _parts(
+        self, structure: Structure, parameters: Sequence[torch.Tensor], keys: Sequence[Any]
+    ) -> tuple[ChosenStatistics, ...]:
+        rows = structure.graph.row_count
+        weights = self._weights.choose(rows, parameters, structure.parameter_rows)
+        return weights, self._batch.choose(rows, keys)
 
     def _placements(self, met: Met) -> Mapping[int, str]:
         placed = self._made.placements

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import torch
 
+from tb_gradgraph.training.own.own_numbers import ChosenOwnNumbers
 from tb_gradgraph.training.reading.forward_values import PassValues
 from tb_gradgraph.training.reading.numbers import Numbers, differing
 from tb_gradgraph.training.reading.parameter_rows import GradState
@@ -28,6 +29,7 @@ class PassNumbers:
         objective: What was differentiated.
         placements: The placement of gradients and values of which this process has only a part,
             by row.
+        own: What the user's own statistics gave for gradients.
         forward: What the forward computed with and made; None if it is not read.
     """
 
@@ -38,6 +40,7 @@ class PassNumbers:
     values: Mapping[int, torch.Tensor]
     objective: str
     placements: Mapping[int, str]
+    own: ChosenOwnNumbers
     forward: PassValues | None = None
 
     def after(self, forward: PassValues | None) -> PassNumbers:

@@ -13,6 +13,7 @@ from torch.autograd.graph import Node as AutogradNode
 from tb_gradgraph.autograd import BuiltGraph, Replay, TrainingForward, fingerprint, reach
 from tb_gradgraph.graph import Graph, Slot
 from tb_gradgraph.statistics import STATISTICS
+from tb_gradgraph.training.own.own_numbers import OwnRows
 from tb_gradgraph.training.reading.parameter_rows import Parameters
 
 #: How many graphs one watch builds at most. A model that changes at every step would otherwise
@@ -37,6 +38,7 @@ class Structure:
     is_noted: bool
     tries: int  # how often it was built
     given_rows: Mapping[int, int]  # rows of tensors without gradient from outside, by ``id``
+    own_rows: OwnRows  # where statistics of the user's own are run
     #: The same rows, by the place of the tensor among those that modules were given before the
     #: backward; found at the first one.
     inputs: dict[int, int] = dataclasses.field(default_factory=dict)
@@ -76,6 +78,7 @@ class Structures:
         build: Callable[[Sequence[Any], TrainingForward], BuiltGraph],
         select: Callable[[BuiltGraph], tuple[frozenset[int] | None, frozenset[int]]],
         reads_nodes: bool,
+        select_own: Callable[[BuiltGraph, frozenset[int] | None], OwnRows],
     ) -> None:
         """Prepare.
 
@@ -84,11 +87,13 @@ class Structures:
             build: Builds the graph behind the roots of a backward.
             select: Returns the rows to read (None: all), and the rows to keep whole.
             reads_nodes: Whether more than parameters is read. Then every graph is walked.
+            select_own: Returns where statistics of the user's own are run, among the rows to read.
         """
         self._parameters = parameters
         self._build = build
         self._select = select
         self._reads_nodes = reads_nodes
+        self._select_own = select_own
         self._found: dict[Hashable, Structure] = {}
         self._known_in_a_row = 0
         self._enough = _SETTLED
@@ -182,4 +187,5 @@ class Structures:
         # A part of the graph that existed before, such as a hidden state that is carried on, never has names.
         is_noted = forward.has_notes and (tries >= _TRIES or forward.has_followed(order))
         given = {of: offsets[index] for of, index in built.given.items()}
-        return Structure(replay, rows, roots, whole, is_noted, tries, given)
+        own = self._select_own(built, wanted)
+        return Structure(replay, rows, roots, whole, is_noted, tries, given, own)

@@ -14,6 +14,7 @@ from tb_gradgraph.graph import Record
 from tb_gradgraph.quantities import NOTE
 from tb_gradgraph.statistics import FORWARD, StatisticsTable
 from tb_gradgraph.summarize import whole_arrays
+from tb_gradgraph.training.own.own_record import with_own
 from tb_gradgraph.training.quantities.adam_moments import total_moments
 from tb_gradgraph.training.quantities.late_number import LateNumber, read_known
 from tb_gradgraph.training.quantities.loss_terms import TermNumbers
@@ -123,6 +124,8 @@ class StepRecords:
         terms, why = ({}, {}) if found.terms is None else found.terms.read(found.scale.read())
         record = self._record(*of_pass, values=values, quantities={**loss, **terms})
         record = dataclasses.replace(record, quantity_reasons=why)
+        graph, is_late = found.numbers.structure.graph, found.scale.is_late
+        record = with_own(record, graph, (found.numbers.own,), is_late)
         return [*self._of_forward(found), record]
 
     def _of_forward(self, found: Pass) -> list[Record]:
@@ -130,7 +133,8 @@ class StepRecords:
         if found.numbers.forward is None:
             return []
         table, values, unread = found.numbers.forward.collect()
-        return [self._record(found, FORWARD, table, {}, LossScale(), unread, values=values)]
+        record = self._record(found, FORWARD, table, {}, LossScale(), unread, values=values)
+        return [with_own(record, found.numbers.structure.graph, found.numbers.forward.own)]
 
     def of_step(self) -> list[Record]:
         """Return the records of the stages after the backward passes."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.training.own.own_calls import OwnCalls
+from tb_gradgraph.training.own.own_values import Places
 from tb_gradgraph.training.quantities.loss_terms import Meetings
 from tb_gradgraph.training.quantities.notes import Latest
 from tb_gradgraph.training.reading.parameter_rows import Parameters
@@ -32,7 +34,9 @@ class Setting:
     update_memory: int = UPDATE_MEMORY  # bytes for copies of weights in a step
     #: What the names of each optimizer's groups begin with, by ``id``.
     prefixes: Mapping[int, str] = dataclasses.field(default_factory=dict)
-    values: str = ""  # the level at which values are read; "": none are
+    level: str = "param"  # what is read, as for ``watch``
+    reads_values: bool = False
+    own: OwnCalls = dataclasses.field(default_factory=lambda: OwnCalls(()))
 
 
 @dataclasses.dataclass(slots=True)
@@ -46,3 +50,4 @@ class Progress:
     told: set[str] = dataclasses.field(default_factory=set)  # nodes that a warning has named
     latest: Latest = dataclasses.field(default_factory=Latest)  # quantities
     meetings: Meetings = dataclasses.field(default_factory=dict)  # where terms of losses meet
+    places: Places = dataclasses.field(default_factory=dict)  # of own statistics of values

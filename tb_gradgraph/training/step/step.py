@@ -21,6 +21,7 @@ from tb_gradgraph.autograd import (
     variables_of,
 )
 from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.training.own.own_reading import OwnGradients
 from tb_gradgraph.training.quantities.late_number import LateNumber
 from tb_gradgraph.training.quantities.loss_terms import LossTerms, TermNumbers
 from tb_gradgraph.training.reading.backward_pass import PassReading
@@ -74,7 +75,8 @@ class RecordedStep:
         self._is_followed = may_follow and (wants_notes or follows)
         self._has_tensor_hooks = False
         self._stop_listening = listen_for_hooks(self._note_tensor_hook)
-        self._values = ForwardValues(setting.values, setting.structures.last)
+        last, own = setting.structures.last, (setting.own, progress.places)
+        self._values = ForwardValues(setting.level, last, setting.reads_values, *own)
         self._of_pass: PassValues | None = None  # of the running backward
         if self._is_followed:
             self.forward.attach()
@@ -109,9 +111,10 @@ class RecordedStep:
             met = Met(met.structure)
         objective = ", ".join(root.name for root in name_roots(call.roots, frame))
         shares = not self._has_tensor_hooks
+        own = OwnGradients(setting.own, met.structure.own_rows, loss_scale(progress.scaler))
         with gate:
             reading = PassReading(
-                *(met, setting.parameters.tensors, call, objective, shares),
+                *(met, setting.parameters.tensors, call, objective, own, shares),
                 late=self._late(),
                 is_gathered=setting.parameters.is_gathered(met.leaves),
             )

@@ -1,0 +1,5 @@
+"""The fixture of this folder."""
+
+from tests.training.own.added import add
+
+__all__ = ["add"]
