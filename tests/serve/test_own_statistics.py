@@ -18,6 +18,7 @@ from tb_gradgraph.own_statistics import OwnMeasure
 from tb_gradgraph.record import EventFiles
 from tb_gradgraph.serve import Parameters, Reader, RequestError
 from tb_gradgraph.serve.plugin import _ROUTES
+from tb_gradgraph.serve.request import find
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 from tests.record.samples import make_record
 from tests.serve.conftest import Reply
@@ -108,14 +109,13 @@ def test_an_unknown_name_is_answered_with_the_known_ones(logdir: pathlib.Path, r
 
 def test_downloads(logdir: pathlib.Path) -> None:
     records = json.loads(b"".join(export(logdir, "json")))["records"]
-    assert [record["own"].get("share/a", [])[:4] for record in records] == [
-        [],
-        [None, None, 0.25, "Infinity"],
-        [],
-        [None, None, 4.0, None],
-        [],
+    assert [record["own"] for record in records] == [
+        {"rank": {"rows": [0], "values": [0.5]}},
+        {"share/a": {"rows": [2, 3], "values": [0.25, "Infinity"]}},
+        {"rank": {"rows": [0], "values": ["NaN"]}},
+        {"share/a": {"rows": [2], "values": [4.0]}, "row": {"rows": [1], "values": [-1.0]}},
+        {},
     ]
-    assert [record["own"].get("rank", [])[:1] for record in records[::2]] == [[0.5], ["NaN"], []]
     lines = list(csv.DictReader(io.StringIO(b"".join(export(logdir, "csv")).decode())))
     found = [
         (x["step"], x["stage"], x["row"], x["share/a"], x["own:row"], x["rank"]) for x in lines
@@ -132,6 +132,21 @@ def test_downloads(logdir: pathlib.Path) -> None:
 
 def test_the_html_file_is_made(logdir: pathlib.Path) -> None:
     assert b"answers" in export_html(logdir)
+
+
+def test_a_log_with_very_many_names(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"s/{number}" for number in range(1030)]
+    own = {"own": {name: {1: 1.0} for name in names}}
+    measures = dict.fromkeys(names, OwnMeasure("gradient"))
+    write_session(tmp_path, [make_record(GRAPH, own_measures=measures, **own)], 1)
+    (tag,) = ask(tmp_path, "runs")["runs"][0]["tags"]
+    assert [one["name"] for one in tag["own"]] == names[:1024]
+    monkeypatch.setattr(find, "OWN_NUMBERS", 3 * GRAPH.row_count)
+    assert ask(tmp_path, "step", step=0)[0]["statistics"] == [*STATISTICS, *names[:3]]
+    with pytest.raises(RequestError, match="s/39; got 's/1025'"):
+        ask(tmp_path, "series", statistic="s/1025")
 
 
 def test_a_tag_without_any(tmp_path: pathlib.Path) -> None:

@@ -47,10 +47,11 @@ class Chunk:
 
     @property
     def quantities(self) -> int:
-        """Count the quantities of its records, with the missing ones."""
+        """Count the quantities of its records, with the missing ones and the names of own statistics."""
         columns = (one for segment in self.segments for one in segment.quantities)
         reasons = (one for segment in self.segments for one in segment.quantity_reasons)
-        return sum(map(len, columns)) + sum(map(len, reasons))
+        own = sum(len(segment) * len(segment.own.measures) for segment in self.segments)
+        return sum(map(len, columns)) + sum(map(len, reasons)) + own
 
     @property
     def own(self) -> int:

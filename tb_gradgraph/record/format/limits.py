@@ -28,10 +28,11 @@ MAX_RANK = 64
 MAX_QUANTITIES = 2**18
 MAX_RUN_QUANTITIES = 2**22
 MAX_QUANTITY_NAME_BYTES = 1024
-#: The numbers of a chunk's and of a run's own statistics, and the names of a segment's.
+#: The numbers of a chunk's and of a run's own statistics, and the names of a chunk's segments. In a
+#: run, each name counts as a quantity of each record of its segment.
 MAX_OWN = 2**20
 MAX_RUN_OWN = 2**22
-MAX_OWN_NAMES = 2**12
+MAX_OWN_NAMES = 2**14
 #: How many records of one run a reader lists.
 MAX_RUN_RECORDS = 2**20
 #: How many bytes of whole tensors ``read_logdir`` returns for one run.

@@ -196,6 +196,7 @@ def check_chunk(message: pb.StatisticsChunk) -> None:
         ("segments", len(segments), limits.MAX_SEGMENTS),
         ("records", sum(len(one.step) for one in segments), limits.MAX_RECORDS),
         ("quantities", sum(map(_count_quantities, segments)), limits.MAX_QUANTITIES),
+        ("own statistics", sum(len(one.own_name) for one in segments), limits.MAX_OWN_NAMES),
         ("numbers of own statistics", sum(len(one.own_value) for one in segments), limits.MAX_OWN),
         ("bytes of numbers", sum(map(decoded_bytes, segments)), limits.MAX_CHUNK_BYTES),
     ):
@@ -276,7 +277,6 @@ def _check_limits(message: pb.Segment, records: int) -> None:
         ("columns", len(message.columns), limits.MAX_COLUMNS),
         ("tensors kept whole", len(message.whole.record), limits.MAX_WHOLE),
         ("rows not read", len(message.unread_record), limits.MAX_WHOLE),
-        ("own statistics", len(message.own_name), limits.MAX_OWN_NAMES),
         ("characters of text", max(map(len, message.strings), default=0), limits.MAX_TEXT_BYTES),
     ):
         if got > most:

@@ -8,6 +8,9 @@ from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
 from tb_gradgraph.statistics import FORWARD, STATISTICS
 
+#: How many numbers of the user's own statistics one answer has at most, besides those of ours.
+OWN_NUMBERS = 2**22
+
 
 def find_run(reader: Reader, parameters: Parameters) -> RunView:
     """Find the run named by the parameter ``run``; 404 if it has no records of ours."""
@@ -22,12 +25,16 @@ def find_statistic(run: RunView, parameters: Parameters) -> str:
     """Find the parameter ``statistic``: built in, or of the user's own for the tag; 400 if it is neither."""
     find_records(run, parameters)
     own = run.own.get(parameters.text("tag"), {})
-    return parameters.choice("statistic", (*STATISTICS, *own))
+    name = parameters.text("statistic")
+    return name if name in own else parameters.choice("statistic", (*STATISTICS, *list(own)[:40]))
 
 
-def own_names(run: RunView, tag: str) -> tuple[str, ...]:
-    """Return the names of the user's own statistics that have numbers at any step of a tag."""
-    return tuple(run.own.get(tag, ()))
+def own_names(run: RunView, tag: str, size: int) -> tuple[str, ...]:
+    """Return the names of a tag's own statistics, as many as fit into one answer.
+
+    Each of them has ``size`` numbers there.
+    """
+    return tuple(run.own.get(tag, ()))[: OWN_NUMBERS // max(1, size)]
 
 
 def find_records(run: RunView, parameters: Parameters) -> tuple[Entry, ...]:

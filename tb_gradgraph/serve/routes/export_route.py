@@ -57,7 +57,12 @@ def answer_export(reader: Reader, parameters: Parameters) -> Answer:
         lines = _quantity_lines(run.name, entries)
         return Answer(lines, _CSV, file_name="quantities.csv")
     if form == "csv":
-        lines = _csv_lines(run.name, graphs, records, own_names(run, entries[0].tag))
+        lines = _csv_lines(
+            run.name,
+            graphs,
+            records,
+            own_names(run, entries[0].tag, max(entry.rows for entry in entries)),
+        )
         return Answer(lines, _CSV, file_name="gradgraph.csv")
     head = {"version": __version__, "run": run.name, "tag": entries[0].tag}
     columns = {of: graph_columns(graphs[of], of, run.processes.get(of)) for of in graphs}
@@ -125,7 +130,8 @@ def _json_record(entry: Entry, values: np.ndarray, own: Own) -> dict[str, Any]:
         "quantities": entry.quantities,
         "statistics": columns,
         "own": {
-            name: [of_rows.get(row) for row in range(entry.rows)] for name, of_rows in own.items()
+            name: {"rows": list(of_rows), "values": list(of_rows.values())}
+            for name, of_rows in own.items()
         },
     }
 

@@ -29,7 +29,7 @@ def answer_node(reader: Reader, parameters: Parameters) -> Answer:
     entries = with_stage(run, parameters)
     key = _wanted_key(reader, run, find_records(run, parameters), parameters)
     rows = _rows_of_key(reader, run, entries, key)
-    names = (*STATISTICS, *own_names(run, parameters.text("tag")))
+    names = (*STATISTICS, *own_names(run, parameters.text("tag"), len(entries)))
     values = np.full((len(names), len(entries)), np.nan)
     present = np.zeros(len(entries), bool)
     histogram = np.zeros((len(entries), HISTOGRAM_BINS), np.uint16)

@@ -10,6 +10,7 @@ from tb_gradgraph.serve.evidence.whole import list_whole
 from tb_gradgraph.serve.request.answer import BINARY, Answer
 from tb_gradgraph.serve.request.find import (
     find_entry,
+    own_names,
 )
 from tb_gradgraph.serve.request.frames import encode_frame
 from tb_gradgraph.serve.request.parameters import Parameters
@@ -20,7 +21,8 @@ from tb_gradgraph.statistics import STATISTICS
 def answer_step(reader: Reader, parameters: Parameters) -> Answer:
     """Return all statistics of one record."""
     run, entry = find_entry(reader, parameters)
-    names = (*STATISTICS, *entry.own)
+    listed = own_names(run, entry.tag, entry.rows)
+    names = (*STATISTICS, *(name for name in listed if name in entry.own))
     columns = [reader.statistic(run, entry, name) for name in names]
     present = reader.present(run, entry)
     whole, left_out = list_whole(reader, run, [entry])

@@ -149,7 +149,8 @@ class RunIndex:
         chunk = self._chunks.pop(tag, None)
         for entry in () if chunk is None else chunk[1]:
             self._records -= 1
-            self._quantities -= len(entry.quantities) + len(entry.quantity_reasons)
+            names = (entry.quantities, entry.quantity_reasons, entry.own)
+            self._quantities -= sum(map(len, names))
 
     def view(self) -> RunView:
         """Return the present contents."""

@@ -8,6 +8,9 @@ from typing import Protocol
 
 from tb_gradgraph.own_statistics import OwnMeasure
 
+#: How many names of a tag are served; more may be in a log that somebody made up.
+MOST_NAMES = 1024
+
 
 class HasOwn(Protocol):
     """An entry of an index."""
@@ -20,12 +23,17 @@ class HasOwn(Protocol):
 def own_of_tags(
     records: Mapping[str, Iterable[HasOwn]], forwards: Mapping[str, Iterable[HasOwn]]
 ) -> dict[str, dict[str, OwnMeasure]]:
-    """Return, by tag and name, what the last records tell, and the first error that any of them tells."""
+    """Return, by tag and name, what the last records tell, and the first error that any of them tells.
+
+    Of more than ``MOST_NAMES`` names of a tag the first ones are returned.
+    """
     found: dict[str, dict[str, OwnMeasure]] = {}
     for tag, entries in records.items():
         of_tag = found[tag] = dict[str, OwnMeasure]()
         for entry in (*forwards.get(tag, ()), *entries):
             for name, measure in entry.own.items():
+                if name not in of_tag and len(of_tag) >= MOST_NAMES:
+                    continue
                 reason = of_tag.get(name, measure).reason or measure.reason
                 of_tag[name] = dataclasses.replace(measure, reason=reason)
     return found

@@ -19,6 +19,8 @@ from tb_gradgraph.training.own.registry import Statistic
 _KNOWN = frozenset(
     {torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.bool}
 )
+#: Devices on which nothing has to be waited for.
+_AT_ONCE = frozenset({"cpu"})
 #: A number, or a tensor of one element, of our own, on its device.
 Found = float | torch.Tensor
 
@@ -100,7 +102,7 @@ def _element(found: torch.Tensor) -> Found:
     if elements is None or elements.numel() != 1 or elements.is_complex():
         of_shape = f"of shape {list(found.shape)} and type {str(found.dtype)[6:]}"
         raise TypeError(f"expected a number, got a tensor {of_shape}")
-    if elements.device.type == "cpu":
+    if elements.device.type in _AT_ONCE:
         return float(elements.detach().item())
     dtype = elements.dtype if elements.dtype in _KNOWN else torch.float32
     return elements.detach().to(dtype, copy=True)

@@ -45,7 +45,8 @@ class OwnGradients:
             return elements
         is_narrow = elements.is_floating_point() and elements.element_size() < 4
         wide = elements.float() if is_narrow else elements
-        return wide / self._scale.to(wide.device)
+        is_near = self._scale.device in (wide.device, torch.device("cpu"))
+        return wide / (self._scale if is_near else self._scale.to(wide.device))
 
     def choose(self) -> ChosenOwnNumbers:
         """Return the numbers of the backward that has ended."""

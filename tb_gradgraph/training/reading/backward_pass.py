@@ -168,7 +168,7 @@ class PassReading:
             self._by_place.__setitem__,
             self._take_and_reduce,
             self._take_at_once,
-            self._make_hook,
+            self._make_hook if self._own.rows else self._batch.make_hook,
             share,
             self._leave_out,
             self._own.rows,
