@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 from typing import Any
 
+import numpy as np
 import torch
 
 from tb_gradgraph.api.grad_graph import GradGraph
@@ -16,7 +17,7 @@ from tb_gradgraph.autograd import (
     placement_of,
 )
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.statistics import HISTOGRAM_SAMPLE
+from tb_gradgraph.statistics import HISTOGRAM_SAMPLE, StatisticsTable
 from tb_gradgraph.summarize import KeyedBatch
 from tb_gradgraph.training import OwnCalls, OwnFound, OwnNumbers, OwnRows
 
@@ -88,10 +89,10 @@ class ReadValues:
             )
             for key, row in (*((("kept", row), row) for row in built.values), *keys)
         )
-        found = self._batch.choose(
-            graph.row_count, chosen
-        ).collect()  # of two keys the later counts
-        result.value_table, whole, result.value_unread = found
+        result.value_table = StatisticsTable.empty(graph.row_count)
+        result.value_unread = unread = dict[int, str]()
+        whole: dict[int, np.ndarray] = {}
+        self._batch.choose(chosen).fill(result.value_table, whole, unread)
         result.values = {**whole, **result.values}
         result.graph = graph.placed(placed) if placed else graph
 

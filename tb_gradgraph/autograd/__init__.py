@@ -69,6 +69,7 @@ from tb_gradgraph.autograd.torch_internals.tensor_classes import (
 )
 from tb_gradgraph.autograd.torch_internals.tensor_hooks import listen_for_hooks
 from tb_gradgraph.autograd.user_code.stack_frames import local_variables, user_frame, variables_of
+from tb_gradgraph.autograd.values.call_results import CallResults
 from tb_gradgraph.autograd.values.made_tensors import GivenTensors, MadeTensors
 from tb_gradgraph.autograd.values.meanings import meaning_of_call
 from tb_gradgraph.autograd.values.module_outputs import ModuleOutputs
@@ -79,6 +80,7 @@ __all__ = [
     "BackwardObserver",
     "Branch",
     "BuiltGraph",
+    "CallResults",
     "GivenTensors",
     "HAS_NUMBERS",
     "KnownTensor",

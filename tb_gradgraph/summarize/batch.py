@@ -50,7 +50,11 @@ class StatisticsBatch:
     """
 
     def __init__(
-        self, rows: int, sample_budget: int | None = None, kept: Collection[int] = ()
+        self,
+        rows: int,
+        sample_budget: int | None = None,
+        kept: Collection[int] = (),
+        keeps_small: bool = False,
     ) -> None:
         """Begin an empty batch.
 
@@ -61,14 +65,21 @@ class StatisticsBatch:
                 ``HISTOGRAM_SAMPLE`` elements of each tensor.
             kept: Rows of tensors that ``add_plain`` and the hooks of ``make_hook`` keep whole, if they
                 are small. They do not take large ones.
+            keeps_small: Whether ``take_plain`` keeps small tensors whole.
         """
         self._rows = rows
         self._limit = sample_limit(rows, sample_budget)
-        self._native = NativeReducer(rows, self._limit, kept) if is_available() else None
+        self._native = (
+            NativeReducer(rows, self._limit, kept, keeps_small) if is_available() else None
+        )
         self._alike: dict[tuple[torch.device, torch.dtype], _Alike] = {}
         self._whole: dict[int, torch.Tensor] = {}
         self._ticket = 0
         self.unread = Unread()
+
+    def take_plain(self, row: int, tensor: torch.Tensor) -> bool:
+        """Add the tensor of ``row`` if compiled code can reduce it; it runs no function of torch."""
+        return self._native is not None and self._native.take(row, tensor)
 
     def add(self, row: int, tensor: torch.Tensor, keep: bool = False) -> None:
         """Add the tensor of ``row``. Call it under ``torch.no_grad()``.

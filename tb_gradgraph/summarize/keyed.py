@@ -13,13 +13,13 @@ from tb_gradgraph.statistics import STATISTICS, WHOLE_LIMIT, StatisticsTable, Va
 from tb_gradgraph.summarize.arithmetic.transfer import Transfer
 from tb_gradgraph.summarize.arithmetic.units import further_statistics
 from tb_gradgraph.summarize.batch import StatisticsBatch
-from tb_gradgraph.summarize.native import count_dead, is_available
+from tb_gradgraph.summarize.native import NativeCounts, is_available
 from tb_gradgraph.summarize.pending import PendingStatistics
 
 #: How many tensors are reduced to one piece, and how many pieces are held before the oldest goes: an
 #: evaluation may run many forwards that no backward follows.
-PIECE = 16_384
-MOST_PIECES = 8
+PIECE = 4096
+MOST_PIECES = 32
 
 
 class _Further:
@@ -76,23 +76,26 @@ class _Piece:
 class ChosenStatistics:
     """The statistics of some keys, by row, on their way to the host."""
 
-    def __init__(self, rows: int, chosen: Sequence[tuple[_Piece, int, tuple[int, ...]]]) -> None:
-        """Prepare. An entry says which row of which piece fills which rows of the table."""
-        self._rows = rows
+    def __init__(self, chosen: Sequence[tuple[_Piece, int, tuple[int, ...]]]) -> None:
+        """Prepare. An entry says which row of which piece fills which rows of a table."""
         self._chosen = chosen
 
-    def collect(self) -> tuple[StatisticsTable, dict[int, np.ndarray], dict[int, str]]:
-        """Return the table, the tensors kept whole, and why rows could not be read; waits for the copy."""
-        table, whole, unread = StatisticsTable.empty(self._rows), {}, {}
+    def fill(
+        self, table: StatisticsTable, whole: dict[int, np.ndarray], unread: dict[int, str]
+    ) -> None:
+        """Add statistics, tensors kept whole, and why rows could not be read; waits for the copy.
+
+        Of two keys for one row, the later one counts.
+        """
         for piece, places, rows in self._by_piece():
             found, kept = piece.collect()
             table.values[rows] = found.values[places]
             table.histogram[rows] = found.histogram[places]
             table.present[rows] = found.present[places]
-            pairs = list(zip(places, rows))
-            whole.update({row: kept[place] for place, row in pairs if place in kept})
-            unread.update({row: piece.unread[at] for at, row in pairs if at in piece.unread})
-        return table, whole, unread
+            if kept or piece.unread:
+                pairs = list(zip(places, rows))
+                whole.update({row: kept[place] for place, row in pairs if place in kept})
+                unread.update({row: piece.unread[at] for at, row in pairs if at in piece.unread})
 
     def _by_piece(self) -> Iterable[tuple[_Piece, list[int], list[int]]]:
         found: dict[int, tuple[_Piece, list[int], list[int]]] = {}
@@ -112,6 +115,7 @@ class KeyedBatch:
 
     def __init__(self, sample: int) -> None:
         self.sample = sample
+        self._counts = NativeCounts() if is_available() else None
         self._places: dict[Hashable, tuple[int, int]] = {}  # number of the piece, row in it
         self._pieces: dict[int, _Piece] = {}
         self._number = 0
@@ -127,14 +131,21 @@ class KeyedBatch:
         """
         if self._count == PIECE:
             self._cut()
-        keep = tensor.numel() <= WHOLE_LIMIT
-        self._batch.add(self._count, tensor, keep)
+        if not self._batch.take_plain(self._count, tensor):
+            self._batch.add(self._count, tensor, tensor.numel() <= WHOLE_LIMIT)
         if meaning is not None:
-            dead = count_dead if is_available() else None
-            for name, number in further_statistics(tensor, meaning, dead):
+            for name, number in further_statistics(tensor, meaning, self._counts):
                 self._further.add(self._count, name, number)
         self._places[key] = (self._number, self._count)
         self._count += 1
+
+    def add_plain(self, key: Hashable, tensor: torch.Tensor) -> bool:
+        """Do the same without running a function of torch; return whether this was possible."""
+        if self._count == PIECE or not self._batch.take_plain(self._count, tensor):
+            return False
+        self._places[key] = (self._number, self._count)
+        self._count += 1
+        return True
 
     def note(self, key: Hashable, error: Exception) -> None:
         """Note that the tensor of ``key`` could not be read."""
@@ -150,10 +161,8 @@ class KeyedBatch:
         self._pieces.clear()
         self._begin()
 
-    def choose(
-        self, rows: int, wanted: Iterable[tuple[Hashable, tuple[int, ...]]]
-    ) -> ChosenStatistics:
-        """Return the statistics of keys. Each fills the rows given with it of a table of ``rows`` rows."""
+    def choose(self, wanted: Iterable[tuple[Hashable, tuple[int, ...]]]) -> ChosenStatistics:
+        """Return the statistics of keys. Each will fill the rows of a table that are given with it."""
         if self._count:
             self._cut()
         chosen = []
@@ -161,10 +170,10 @@ class KeyedBatch:
             number, place = self._places.get(key, (-1, -1))
             if number in self._pieces:
                 chosen.append((self._pieces[number], place, of_key))
-        return ChosenStatistics(rows, chosen)
+        return ChosenStatistics(chosen)
 
     def _begin(self) -> None:
-        self._batch = StatisticsBatch(PIECE, PIECE * self.sample)
+        self._batch = StatisticsBatch(PIECE, PIECE * self.sample, keeps_small=True)
         self._further = _Further()
         self._count = 0
 

@@ -42,6 +42,7 @@ DTYPE = np.dtype(
 )
 
 _ALL = 2**62
+_KEPT_IF_SMALL = 2  # as csrc/reducer.c has it
 #: From this size on, several threads of torch reduce a tensor faster than one thread of ours.
 _MOST_OF_ONE_THREAD = 1_048_576
 
@@ -56,15 +57,28 @@ def is_available() -> bool:
     return is_built() and os.environ.get(SWITCH, "1") != "0"
 
 
-def count_dead(values: torch.Tensor, dim: int) -> int | None:
-    """Return how many units along ``dim`` are zero; None if compiled code cannot read the tensor."""
-    return _native.dead_units(values, dim)
+class NativeCounts:
+    """What only values have, by compiled code; None for a tensor that it cannot read."""
+
+    def dead_units(self, values: torch.Tensor, dim: int) -> int | None:
+        """Return how many units along ``dim`` are zero."""
+        return _native.dead_units(values, dim)
+
+    def near_ends(self, values: torch.Tensor, low: float, high: float) -> int | None:
+        """Return how many elements are at most ``low`` or at least ``high``."""
+        return _native.near_ends(values, low, high)
+
+    def mean_entropy(self, values: torch.Tensor, step: int) -> float | None:
+        """Return the mean entropy of every ``step``-th distribution along the last dimension."""
+        return _native.mean_entropy(values, step)
 
 
 class NativeReducer:
     """Reduces each tensor of a batch at once; none is held."""
 
-    def __init__(self, rows: int, sample_limit: int, kept: Collection[int] = ()) -> None:
+    def __init__(
+        self, rows: int, sample_limit: int, kept: Collection[int] = (), keeps_small: bool = False
+    ) -> None:
         """Begin.
 
         Args:
@@ -72,10 +86,14 @@ class NativeReducer:
             sample_limit: How many elements of a tensor its histogram samples.
             kept: Rows that ``add_many`` and hooks keep whole. They do not take a tensor that is not
                 small, or whose elements are not in row-major order.
+            keeps_small: Whether ``take`` keeps the small tensors of all rows instead.
         """
         mask = np.zeros(rows, np.uint8)
         mask[np.fromiter(kept, np.int64, len(kept))] = 1
-        self._reducer = _native.Reducer(rows, sample_limit, _most(), mask.tobytes(), WHOLE_LIMIT)
+        whole = bytes([_KEPT_IF_SMALL]) * rows if keeps_small else mask.tobytes()
+        self._reducer = _native.Reducer(rows, sample_limit, _most(), whole, WHOLE_LIMIT)
+        #: The same as ``add``, but keeps whole what the rows say.
+        self.take: Callable[[int, torch.Tensor], bool] = self._reducer.take
         #: ``add(row, tensor)`` returns whether it took the tensor, which it does not keep whole.
         self.add: Callable[[int, torch.Tensor], bool] = self._reducer.add
         #: Returns a number greater than those of all tensors so far.

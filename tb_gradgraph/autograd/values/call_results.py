@@ -27,9 +27,12 @@ class CallResults(FunctionMode):
         failure: Our own error, after which nothing is seen any more.
     """
 
-    def __init__(self, made: MadeTensors) -> None:
+    def __init__(self, made: MadeTensors, wants_names: bool) -> None:
+        """Prepare; ``wants_names`` says whether to fill ``inside``."""
         super().__init__()
         self._made = made
+        self._wants_names = wants_names
+        self._next = 0  # the number after those of the last call
         self.failure: Exception | None = None
         self._is_active = False
         self.is_handling = (
@@ -71,9 +74,12 @@ class CallResults(FunctionMode):
         return result
 
     def _note(self, func: Any, first: int, made: int, args: Any, result: Any) -> None:
-        with functions_not_overridden():
-            self._made.see_all(_results_of_functions(args))
-        if made > 1:
+        if first > self._next:  # what made nodes meanwhile was no call that is seen
+            with functions_not_overridden():
+                given = _results_of_functions(args)
+            self._made.see_all(given)
+        self._next = first + made
+        if made > 1 and self._wants_names:
             name = getattr(func, "__name__", "") or type(func).__name__
             self.inside.update(dict.fromkeys(range(first, first + made), name))
         if isinstance(result, torch.Tensor):

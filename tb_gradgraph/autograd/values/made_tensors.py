@@ -36,6 +36,7 @@ class MadeTensors:
     def __init__(
         self,
         take: Callable[[SlotKey, torch.Tensor, ValueMeaning | None], None],
+        take_plain: Callable[[SlotKey, torch.Tensor], bool],
         refuse: Callable[[SlotKey, Exception], None],
         knows: Callable[[SlotKey], bool],
         take_view: Callable[[SlotKey, torch.Tensor], None] | None = None,
@@ -44,12 +45,15 @@ class MadeTensors:
 
         Args:
             take: Gets each key with a plain tensor and its meaning.
+            take_plain: Gets those without a meaning first; runs no function of torch, and returns
+                whether it took the tensor.
             refuse: Gets the keys of tensors that cannot be read.
             knows: Returns whether a key was taken. An outer module often returns what an inner one
                 has returned.
             take_view: Gets the views that ``see`` may skip; None: they are left out.
         """
         self._take = take
+        self._take_plain = take_plain
         self._refuse = refuse
         self._knows = knows
         self._take_view = take_view
@@ -63,15 +67,28 @@ class MadeTensors:
         are those of the other (see ``groups_of_equal_values``).
         """
         with functions_not_overridden():
-            skips = may_skip and tensor._is_view() and tensor.numel() == viewed(tensor).numel()
+            self._see(tensor, may_skip)
+
+    def see_all(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Read several tensors, which an operation has made together."""
+        with functions_not_overridden():
+            for tensor in tensors:
+                self._see(tensor, False)
+
+    def _see(self, tensor: torch.Tensor, may_skip: bool) -> None:
+        node: AutogradNode | None
+        skips = False
+        if not tensor._is_view():
+            node = tensor.grad_fn
+        else:
+            skips = may_skip and tensor.numel() == viewed(tensor).numel()
             if skips and self._take_view is None:
                 return
             node = self._made_by(tensor)
-            if node is None or peek_interpreters() is not None:
-                return
-            key = (sequence_nr(node), tensor.output_nr)
-            if self._knows(key):
-                return
+        if node is None:
+            return
+        key = (sequence_nr(node), tensor.output_nr)
+        if not self._knows(key):
             try:
                 if not skips:
                     self._read(key, tensor, node)
@@ -79,11 +96,6 @@ class MadeTensors:
                     self._read_view(key, tensor, self._take_view)
             except Exception as error:
                 self._refuse(key, error)
-
-    def see_all(self, tensors: Iterable[torch.Tensor]) -> None:
-        """Read several tensors, which an operation has made together."""
-        for tensor in tensors:
-            self.see(tensor)
 
     def _read_view(
         self, key: SlotKey, tensor: torch.Tensor, take: Callable[[SlotKey, torch.Tensor], None]
@@ -93,13 +105,15 @@ class MadeTensors:
             take(key, elements)
 
     def _read(self, key: SlotKey, tensor: torch.Tensor, node: AutogradNode) -> None:
-        elements = elements_of(tensor)
-        if elements is None:
+        meaning = meaning_of_node(node, tensor)
+        if meaning is None and self._take_plain(key, tensor):
+            return
+        if peek_interpreters() is not None or (elements := elements_of(tensor)) is None:
             return
         if elements is not tensor and (place := placement_of(tensor)):
             self.placements[key] = place
         with Quiet(), torch.no_grad(), modes_paused(), autocast_paused():
-            self._take(key, elements, meaning_of_node(node, elements))
+            self._take(key, elements, meaning)
 
 
 class GivenTensors:
@@ -122,6 +136,8 @@ class GivenTensors:
 
     def see_all(self, inputs: Any) -> None:
         """Read the tensors among a module's positional inputs. The user's modes do not notice."""
+        if self.wanted is not None and len(self._seen) > max(self.wanted, default=-1):
+            return
         with functions_not_overridden():
             for tensor in inputs if isinstance(inputs, tuple) else ():
                 if type(tensor) is torch.Tensor and not tensor.requires_grad:

@@ -29,7 +29,11 @@ class ModuleOutputs:
     """
 
     def __init__(
-        self, made: MadeTensors, given: GivenTensors, forget: Callable[[], None], of_calls: bool
+        self,
+        made: MadeTensors,
+        given: GivenTensors,
+        forget: Callable[[], None],
+        calls: CallResults | None,
     ) -> None:
         """Prepare.
 
@@ -37,13 +41,14 @@ class ModuleOutputs:
             made: Gets the outputs.
             given: Gets the inputs.
             forget: Called when nothing that was passed on can be differentiated any more.
-            of_calls: Whether to pass on also what calls of torch's functions within them return.
+            calls: What looks at calls of torch's functions within them, if they are wanted.
         """
         self._made = made
         self._given = given
-        self.calls = CallResults(made) if of_calls and LEAVES_FUNCTION_MODES else None
+        self.calls = calls if LEAVES_FUNCTION_MODES else None
         self._forget = forget
         self._depth = 0
+        self._is_traced = False  # whether torch compiles or traces the outermost call
         self._paused_at = 0  # the depth of a module within which calls are not looked at; 0: none
         self._is_stopped = False
         self._ended: list[Marks] = []  # marks of the outputs of outermost calls
@@ -93,8 +98,9 @@ class ModuleOutputs:
     def _enter(self, module: torch.nn.Module, inputs: Any) -> None:
         if threading.get_ident() != self._thread:
             return
-        if self._depth == 0 and self._ended:
+        if self._depth == 0:
             self._forget_idle()
+            self._is_traced = torch.compiler.is_compiling() or torch.jit.is_tracing()
         self._depth += 1
         if self.calls is not None and self._paused_at == 0 and _asks_for_modes(module):
             self._paused_at = self._depth
@@ -135,14 +141,14 @@ class ModuleOutputs:
 
     def _forget_idle(self) -> None:
         """Forget what was read if it led to nothing, because an evaluation may be long."""
+        if not self._ended:
+            return
         self._ended = [marks for marks in self._ended if not are_gone(marks)]
         if not self._ended:
             self._forget()
 
     def _is_read(self) -> bool:
-        if torch.compiler.is_compiling() or torch.jit.is_tracing():
-            return False
-        return self.failure is None and not self._is_stopped
+        return not (self._is_traced or self._is_stopped) and self.failure is None
 
 
 #: Modules that compute in another way, in evaluation mode, while a function mode is active.
@@ -160,4 +166,6 @@ def _makes_nodes() -> bool:
 def _tensors_in(output: Any) -> Iterable[torch.Tensor]:
     if isinstance(output, torch.Tensor):
         return (output,)
+    if type(output) is tuple and all(isinstance(each, torch.Tensor) for each in output):
+        return output
     return (tensor for _, tensor in named_tensors(output, ""))

@@ -78,7 +78,7 @@ int elements_of(const DLTensor *tensor, Elements *found)
     return found->count == 0 || tensor->data != NULL;
 }
 
-INLINE float element_at(const Elements *of, int64_t offset)
+float element_at(const Elements *of, int64_t offset)
 {
     if (of->type == SINGLE)
         return ((const float *)of->data)[offset];

@@ -38,6 +38,9 @@ typedef struct {
 /* Describe the elements of a tensor; 0 if its kind is not supported here. */
 int elements_of(const DLTensor *tensor, Elements *found);
 
+/* Return the element at an offset from the first one, in elements. */
+float element_at(const Elements *of, int64_t offset);
+
 void begin_walk(Walk *walk, const Elements *of);
 
 /* Return the next block and its count, which is BLOCK except for the last; NULL at the end. */

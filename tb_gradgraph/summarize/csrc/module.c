@@ -47,6 +47,13 @@ static PyObject *module_histograms(PyObject *module, PyObject *args)
     return result;
 }
 
+/* Describe a tensor that has dimensions: 1; 0 if it is not supported; -1 and an exception. */
+static int describe_value(PyObject *tensor, Elements *elements)
+{
+    int is_read = describe(tensor, elements);
+    return is_read == 1 && (elements->whole_ndim < 1 || elements->count < 1) ? 0 : is_read;
+}
+
 /* How many units along a dimension are zero; None if the tensor is not supported. */
 static PyObject *module_dead_units(PyObject *module, PyObject *args)
 {
@@ -56,7 +63,7 @@ static PyObject *module_dead_units(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "Oi", &tensor, &units))
         return NULL;
-    int is_read = describe(tensor, &elements);
+    int is_read = describe_value(tensor, &elements);
     if (is_read < 0)
         return NULL;
     if (!is_read || units < 0 || units >= elements.whole_ndim)
@@ -68,8 +75,52 @@ static PyObject *module_dead_units(PyObject *module, PyObject *args)
     return PyLong_FromLongLong(dead);
 }
 
+/* How many elements are at most one number or at least another; None likewise. */
+static PyObject *module_near_ends(PyObject *module, PyObject *args)
+{
+    PyObject *tensor;
+    double low, high;
+    Elements elements;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Odd", &tensor, &low, &high))
+        return NULL;
+    int is_read = describe_value(tensor, &elements);
+    if (is_read < 0)
+        return NULL;
+    if (!is_read)
+        Py_RETURN_NONE;
+    int64_t near;
+    Py_BEGIN_ALLOW_THREADS
+    near = near_ends(&elements, low, high);
+    Py_END_ALLOW_THREADS
+    return PyLong_FromLongLong(near);
+}
+
+/* The mean entropy of every n-th row along the last dimension; None likewise. */
+static PyObject *module_mean_entropy(PyObject *module, PyObject *args)
+{
+    PyObject *tensor;
+    long long step;
+    Elements elements;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OL", &tensor, &step))
+        return NULL;
+    int is_read = describe_value(tensor, &elements);
+    if (is_read < 0)
+        return NULL;
+    if (!is_read || step < 1)
+        Py_RETURN_NONE;
+    double entropy;
+    Py_BEGIN_ALLOW_THREADS
+    entropy = mean_entropy(&elements, step);
+    Py_END_ALLOW_THREADS
+    return PyFloat_FromDouble(entropy);
+}
+
 static PyMethodDef module_methods[] = {
     {"dead_units", module_dead_units, METH_VARARGS, NULL},
+    {"near_ends", module_near_ends, METH_VARARGS, NULL},
+    {"mean_entropy", module_mean_entropy, METH_VARARGS, NULL},
     {"use", module_use, METH_VARARGS, NULL},
     {"histograms", module_histograms, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -11,11 +11,14 @@ typedef struct {
     double moments[MOMENTS];
 } Entry;
 
+/* Whether the tensor of a row is kept whole; KEPT_IF_SMALL: a large one is only reduced. */
+enum { NOT_KEPT, KEPT, KEPT_IF_SMALL };
+
 typedef struct {
     PyObject_HEAD
     Py_ssize_t rows;
     int64_t sample_limit, most, ticket, most_whole;
-    PyObject *whole; /* bytes, one per row: 1 if it is kept whole */
+    PyObject *whole; /* bytes, one per row: KEPT if it is kept whole */
     Grown entries, samples, shapes;
 } Reducer;
 
@@ -72,9 +75,12 @@ static int take(Reducer *self, Py_ssize_t row, PyObject *tensor, int keeps_whole
         PyErr_Format(PyExc_IndexError, "row %zd of %zd", row, self->rows);
         return -1;
     }
-    int is_read = describe(tensor, &elements), is_whole = keeps_whole && PyBytes_AsString(self->whole)[row];
+    int is_read = describe(tensor, &elements);
+    int is_whole = keeps_whole ? PyBytes_AsString(self->whole)[row] : NOT_KEPT;
     if (is_read < 1 || elements.count > self->most)
         return is_read < 0 ? -1 : 0;
+    if (is_whole == KEPT_IF_SMALL && elements.count * elements.repeats > self->most_whole)
+        is_whole = NOT_KEPT;
     int64_t step = (elements.count + self->sample_limit - 1) / self->sample_limit;
     step = step > 1 ? step : 1;
     if (is_whole && (elements.count > self->most_whole || step > 1 || !elements.is_in_order))
@@ -111,6 +117,16 @@ static PyObject *reducer_add(Reducer *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "nO", &row, &tensor))
         return NULL;
     int taken = take(self, row, tensor, 0);
+    return taken < 0 ? NULL : PyBool_FromLong(taken);
+}
+
+static PyObject *reducer_take(Reducer *self, PyObject *args)
+{
+    Py_ssize_t row;
+    PyObject *tensor;
+    if (!PyArg_ParseTuple(args, "nO", &row, &tensor))
+        return NULL;
+    int taken = take(self, row, tensor, 1);
     return taken < 0 ? NULL : PyBool_FromLong(taken);
 }
 
@@ -247,6 +263,7 @@ static PyObject *hook_call(Hook *self, PyObject *args, PyObject *keywords)
 
 static PyMethodDef reducer_methods[] = {
     {"add", (PyCFunction)reducer_add, METH_VARARGS, NULL},
+    {"take", (PyCFunction)reducer_take, METH_VARARGS, NULL},
     {"add_many", (PyCFunction)reducer_add_many, METH_VARARGS, NULL},
     {"next_ticket", (PyCFunction)reducer_next_ticket, METH_NOARGS, NULL},
     {"take_out", (PyCFunction)reducer_take_out, METH_NOARGS, NULL},

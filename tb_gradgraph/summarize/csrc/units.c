@@ -1,5 +1,7 @@
-/* Count the units of a tensor all of whose elements are zero. Most units end the search at once. */
+/* Units that are zero, of which most end the search at once; elements near the ends; entropy. */
 #include "units.h"
+
+#include <math.h>
 
 /* Whether an element is zero, by its bits: those of -0 but for the sign. */
 INLINE int is_zero(const Elements *of, int64_t offset)
@@ -38,4 +40,53 @@ int64_t dead_units(const Elements *of, int units)
     for (int64_t unit = 0; of->count && unit < of->whole_shape[units]; unit++)
         dead += is_dead(of, units, unit * of->whole_stride[units]);
     return dead;
+}
+
+int64_t near_ends(const Elements *of, double low, double high)
+{
+    Walk walk;
+    const float *block;
+    int64_t count, near = 0;
+    float least = (float)low, most = (float)high;
+    begin_walk(&walk, of);
+    while ((block = next_block(&walk, &count))) {
+        int32_t found = 0;
+        for (int64_t place = 0; place < count; place++)
+            found += (block[place] <= least) | (block[place] >= most);
+        near += found;
+    }
+    return near * of->repeats;
+}
+
+static double entropy_of_row(const Elements *of, int64_t offset)
+{
+    int last = of->whole_ndim - 1;
+    double entropy = 0;
+    for (int64_t place = 0; place < of->whole_shape[last]; place++, offset += of->whole_stride[last]) {
+        double share = element_at(of, offset);
+        if (share != 0)
+            entropy -= share * log(share);
+    }
+    return entropy;
+}
+
+double mean_entropy(const Elements *of, int64_t step)
+{
+    int64_t rows = 1, counted = 0;
+    double total = 0;
+    for (int dim = 0; dim < of->whole_ndim - 1; dim++)
+        rows *= of->whole_shape[dim];
+    for (int64_t row = 0; row < rows; row += step) {
+        int64_t offset = 0, rest = row;
+        for (int dim = of->whole_ndim - 2; dim >= 0; dim--) {
+            offset += rest % of->whole_shape[dim] * of->whole_stride[dim];
+            rest /= of->whole_shape[dim];
+        }
+        double entropy = entropy_of_row(of, offset);
+        if (!isnan(entropy)) {
+            total += entropy;
+            counted++;
+        }
+    }
+    return counted ? total / (double)counted : NAN;
 }

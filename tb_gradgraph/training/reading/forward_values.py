@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from tb_gradgraph.autograd import HAS_NUMBERS, GivenTensors, MadeTensors, ModuleOutputs, sequence_nr
+from tb_gradgraph.autograd import (
+    HAS_NUMBERS,
+    CallResults,
+    GivenTensors,
+    MadeTensors,
+    ModuleOutputs,
+    sequence_nr,
+)
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable, ValueMeaning
 from tb_gradgraph.summarize import ChosenStatistics, KeyedBatch, sample_limit
 from tb_gradgraph.training.own.own_calls import OwnCalls
@@ -45,17 +52,11 @@ class PassValues:
 
     def collect(self) -> tuple[StatisticsTable, dict[int, np.ndarray], dict[int, str]]:
         """Return the table, the tensors kept whole, and why rows could not be read; waits for the copy."""
-        if not self.parts:
-            return StatisticsTable.empty(self.structure.graph.row_count), {}, {}
-        first, *others = self.parts
-        table, whole, unread = first.collect()
-        for part in others:
-            more, kept, failed = part.collect()
-            rows = more.present
-            table.values[rows], table.histogram[rows] = more.values[rows], more.histogram[rows]
-            table.present[rows] = True
-            whole.update(kept)
-            unread.update(failed)
+        table = StatisticsTable.empty(self.structure.graph.row_count)
+        whole: dict[int, np.ndarray] = {}
+        unread: dict[int, str] = {}
+        for part in self.parts:
+            part.fill(table, whole, unread)
         for row in self._strangers(table):
             table.values[row], table.histogram[row], table.present[row] = np.nan, 0, False
             whole.pop(row, None)
@@ -89,17 +90,29 @@ class _Both:
         self._own.clear()
 
 
+def _takes_none(_key: object, _tensor: torch.Tensor) -> bool:
+    """Take no tensor."""
+    return False
+
+
 class ForwardValues:
     """Follows the forwards of a step from ``attach`` to ``remove``."""
 
     def __init__(
-        self, level: str, last: Structure | None, reads: bool, calls: OwnCalls, places: Places
+        self,
+        level: str,
+        last: Structure | None,
+        wants_names: bool,
+        reads: bool,
+        calls: OwnCalls,
+        places: Places,
     ) -> None:
         """Prepare.
 
         Args:
             level: What is read, as for ``watch``.
             last: The structure of an earlier pass, which the next one probably has too.
+            wants_names: Whether the next graph may be new, so that ``inside`` is needed.
             reads: Whether statistics of values are read.
             calls: The statistics of the user's own to run, whether or not ``reads``.
             places: Belongs to the watch, as for ``OwnValues``.
@@ -111,16 +124,16 @@ class ForwardValues:
         self._own = own = OwnValues(calls, places)
         self._own_weights = OwnWeights(calls)
         both = _Both(batch if reads else None, own)
-        take: Any = batch.add
-        knows: Any = batch.__contains__
-        take_view = None
+        self._made = made = MadeTensors(batch.add, batch.add_plain, batch.note, batch.__contains__)
         if own.is_any:
-            take, knows, take_view = both.add, own.__contains__, own.see
-        self._made = MadeTensors(take, batch.note, knows, take_view)
+            knows = own.__contains__
+            self._made = made = MadeTensors(both.add, _takes_none, batch.note, knows, own.see)
+        take: Any = both.add if own.is_any else batch.add
         self._given = GivenTensors(take, None if last is None else last.inputs.keys())
         self._outputs: ModuleOutputs | None = None
         if (reads or own.is_any) and level in ("module", "op") and HAS_NUMBERS:
-            self._outputs = ModuleOutputs(self._made, self._given, both.clear, level == "op")
+            seen = CallResults(made, wants_names) if level == "op" else None
+            self._outputs = ModuleOutputs(made, self._given, both.clear, seen)
 
     @property
     def inside(self) -> Mapping[int, str]:
@@ -165,9 +178,8 @@ class ForwardValues:
     def _parts(
         self, structure: Structure, parameters: Sequence[torch.Tensor], keys: Sequence[Any]
     ) -> tuple[ChosenStatistics, ...]:
-        rows = structure.graph.row_count
-        weights = self._weights.choose(rows, parameters, structure.parameter_rows)
-        return weights, self._batch.choose(rows, keys)
+        weights = self._weights.choose(parameters, structure.parameter_rows)
+        return weights, self._batch.choose(keys)
 
     def _placements(self, met: Met) -> Mapping[int, str]:
         placed = self._made.placements

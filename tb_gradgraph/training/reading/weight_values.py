@@ -19,21 +19,21 @@ class WeightValues:
         self._batch: KeyedBatch | None = None
 
     def choose(
-        self, rows: int, parameters: Sequence[torch.Tensor], row_of: Mapping[int, int]
+        self, parameters: Sequence[torch.Tensor], row_of: Mapping[int, int]
     ) -> ChosenStatistics:
         """Return the statistics of ``parameters``, which fill the rows that ``row_of`` gives by ``id``."""
         versions = tuple([(id(parameter), parameter._version) for parameter in parameters])
         if self._batch is None or versions != self._versions:
             self._batch, self._versions = KeyedBatch(self._sample), versions
             self._read(self._batch, parameters)
-        return self._batch.choose(rows, ((of, (row,)) for of, row in row_of.items()))
+        return self._batch.choose(((of, (row,)) for of, row in row_of.items()))
 
     @torch.no_grad()
     def _read(self, batch: KeyedBatch, parameters: Sequence[torch.Tensor]) -> None:
         for parameter in parameters:
             try:
                 elements = local_part(parameter)
-                if elements is not None:
+                if elements is not None and not batch.add_plain(id(parameter), elements):
                     batch.add(id(parameter), elements)
             except Exception as error:
                 batch.note(id(parameter), error)

@@ -76,7 +76,8 @@ class RecordedStep:
         self._has_tensor_hooks = False
         self._stop_listening = listen_for_hooks(self._note_tensor_hook)
         last, own = setting.structures.last, (setting.own, progress.places)
-        self._values = ForwardValues(setting.level, last, setting.reads_values, *own)
+        reads = setting.reads_values
+        self._values = ForwardValues(setting.level, last, wants_notes, reads, *own)
         self._of_pass: PassValues | None = None  # of the running backward
         if self._is_followed:
             self.forward.attach()
