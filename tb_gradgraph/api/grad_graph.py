@@ -128,7 +128,13 @@ class GradGraph:
         if not self.backward_passes:
             return []
         last = self.backward_passes[-1]
-        return list(findings(self.graph, last.table, self.values, unread=last.unread))
+        return list(
+            findings(
+                *(self.graph, last.table, self.values),
+                unread=last.unread,
+                value_table=self.value_table,
+            )
+        )
 
     def to_dot(self) -> str:
         """Return the graph in Graphviz's language, with the norms of gradients on the edges."""

@@ -1,6 +1,5 @@
 """Finds what looks wrong in a graph and its statistics, ranked by severity."""
 
-from tb_gradgraph.diagnose.by_module import fold_by_module, tell_many
 from tb_gradgraph.diagnose.finding import Finding
 from tb_gradgraph.diagnose.kinds import KINDS
 from tb_gradgraph.diagnose.magnitude import cancelled_rows
@@ -8,6 +7,7 @@ from tb_gradgraph.diagnose.missing import who_gave_none
 from tb_gradgraph.diagnose.not_optimized import join_tables, rows_of_no_optimizer
 from tb_gradgraph.diagnose.optimizer_step import OptimizerStep, find_in_step
 from tb_gradgraph.diagnose.rules import findings, rank
+from tb_gradgraph.diagnose.structure.by_module import fold_by_module, tell_many
 
 __all__ = [
     "KINDS",

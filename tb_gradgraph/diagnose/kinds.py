@@ -36,10 +36,19 @@ class Kind:
 
 _ROWS = (
     Kind(
+        "nonfinite_weight",
+        "error",
+        "A weight already held NaN or infinity when the forward began.",
+        "Look at the gradients and the update of the step before, and go back to a checkpoint before it.",
+        is_of_nonfinite=True,
+    ),
+    Kind(
         "nonfinite_value",
         "error",
-        "The forward already gave NaN or infinity.",
-        "Look at the operation that made the tensor named here, and at its input.",
+        "The forward already gave NaN or infinity: its inputs were finite and its result is not.",
+        "Keep the input of the operation named here where its result is finite; of an input, look at the "
+        "data. It is a note if it does not reach the loss, or if only a GradScaler's factor made it.",
+        milder="note",
         is_of_nonfinite=True,
     ),
     Kind(

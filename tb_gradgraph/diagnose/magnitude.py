@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from tb_gradgraph.diagnose.before_norm import rows_before_norm
 from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.diagnose.missing import parameter_rows
+from tb_gradgraph.diagnose.structure.before_norm import rows_before_norm
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tb_gradgraph.diagnose.by_module import fold_by_module, tell_many
 from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
+from tb_gradgraph.diagnose.structure.by_module import fold_by_module, tell_many
 from tb_gradgraph.diagnose.zero_origin import find_zero_origins
 from tb_gradgraph.errors import COMPILED
 from tb_gradgraph.graph import OF_FUNCTION, Graph, Node

@@ -32,41 +32,30 @@ _CAME_IN = {
 }
 
 
-def find_nonfinite(
-    graph: Graph, table: StatisticsTable, values: Mapping[int, np.ndarray]
-) -> Iterator[Finding]:
+def find_nonfinite(graph: Graph, table: StatisticsTable, forward_origin: str) -> Iterator[Finding]:
     """Find the nodes where NaN and infinity began, and the nodes that they reached.
-
-    If the forward already made them, the first finding is the first non-finite tensor in forward
-    order, among those with known values. If it reached the objective, no operation of the backward
-    is to blame.
 
     An *origin* sent a non-finite gradient although it got a finite one, or is a root that started
     with a non-finite one. A *victim* turned infinity into NaN, as ``inf * 0`` does. If a node's own
     gradient was not recorded, the nearest recorded nodes towards the loss are used instead.
+
+    Args:
+        graph: The graph that the pass ran over.
+        table: Statistics of its gradients.
+        forward_origin: Where in the forward they already began; "" if they did not. No operation of
+            the backward is then to blame.
     """
-    of_forward = _is_root_bad(graph, values)
-    yield from _find_in_forward(graph, values, of_forward)
     states = _read_states(table)
     if not any(state.nonfinite for state in states.values()):
         return
     told: set[int] = set()
-    if not of_forward:
+    if not forward_origin:
         for evidence, finding in _find_turns(graph, table, states):
             told.add(evidence)
             yield finding
     rest = [row for row, state in states.items() if state.nonfinite and row not in told]
-    yield from _list_reached(graph, table, rest, "" if of_forward else "further ")
-
-
-def _is_root_bad(graph: Graph, values: Mapping[int, np.ndarray]) -> bool:
-    """Return whether the objective is known not to be finite."""
-    roots = (
-        int(graph.slot_offsets[index])
-        for index, node in enumerate(graph.nodes)
-        if node.kind == "root" and node.slots
-    )
-    return any(row in values and not np.isfinite(values[row]).all() for row in roots)
+    why = f" They came from the forward: it began at {forward_origin}." if forward_origin else ""
+    yield from _list_reached(graph, table, rest, "" if forward_origin else "further ", why)
 
 
 def _read_states(table: StatisticsTable) -> dict[int, _State]:
@@ -199,26 +188,8 @@ def _find_bad_roots(
                 yield row, tell("nonfinite_origin", row, node.name, text)
 
 
-def _find_in_forward(
-    graph: Graph, values: Mapping[int, np.ndarray], reached_root: bool
-) -> Iterator[Finding]:
-    for row in sorted(values):
-        bad = values[row].size - int(np.isfinite(values[row]).sum())
-        if bad and row < graph.slot_count:
-            node = graph.nodes[int(np.searchsorted(graph.slot_offsets, row, side="right")) - 1]
-            text = (
-                f"The forward already gave NaN or infinity. The first tensor seen to hold it is "
-                f"{describe_node(graph, node)}: {bad} of {values[row].size} elements (only small "
-                "tensors keep their values)."
-            )
-            if reached_root:
-                text += " What was differentiated is not finite, so its gradients cannot be."
-            yield tell("nonfinite_value", row, node.name, text)
-            return
-
-
 def _list_reached(
-    graph: Graph, table: StatisticsTable, rows: list[int], further: str
+    graph: Graph, table: StatisticsTable, rows: list[int], further: str, why: str
 ) -> Iterator[Finding]:
     owners = np.searchsorted(graph.slot_offsets, rows, side="right") - 1
     slots = [
@@ -234,7 +205,7 @@ def _list_reached(
         names = ", ".join(node.name for _, node in slots[:MAX_NAMED])
         more = f" and {len(slots) - MAX_NAMED} more" if len(slots) > MAX_NAMED else ""
         text = f"{len(slots)} {further}gradients are not finite: {names}{more}."
-    yield tell("nonfinite", row, first.name, text)
+    yield tell("nonfinite", row, first.name, text + why)
 
 
 def _count(table: StatisticsTable, row: int) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding, tell
+from tb_gradgraph.diagnose.from_forward import find_in_forward
 from tb_gradgraph.diagnose.kinds import SEVERITIES
 from tb_gradgraph.diagnose.magnitude import cancelled_rows, find_magnitudes
 from tb_gradgraph.diagnose.missing import find_missing, find_unread, find_zero
@@ -23,6 +25,8 @@ def findings(
     stage: str = "backward",
     ran: bool = False,
     unread: Mapping[int, str] | None = None,
+    value_table: StatisticsTable | None = None,
+    loss_scale: float = 1.0,
 ) -> list[Finding]:
     """Return what looks wrong in one backward pass, or at a later stage of the step.
 
@@ -35,20 +39,31 @@ def findings(
             are not repeated.
         ran: Whether a backward is known to have run, although no gradient was recorded.
         unread: Rows that could not be read, and why.
+        value_table: Statistics of the values of the forward; None if they were not recorded.
+        loss_scale: The factor of a GradScaler on the loss.
 
     Returns:
-        Errors first, then warnings, then notes. Within one severity, non-finite gradients come
-        before missing ones, and those before large and small ones, each in backward order.
+        Errors first, then warnings, then notes. Within one severity, what the forward made comes
+        first, then non-finite gradients, missing ones, and large and small ones, each in backward
+        order.
     """
     unread = unread or {}
+    forward = find_in_forward(graph, table, value_table, values or {}, loss_scale)
     if stage != "backward":
-        return rank([*find_unread(graph, unread), *_find_at_stage(graph, table, stage)])
+        return rank(
+            [
+                *forward.found,
+                *find_unread(graph, unread),
+                *_find_at_stage(graph, table, stage, forward.origin),
+            ]
+        )
     if not table.present.any() and not unread:
-        return [_tell_empty(ran)]
+        return rank([*forward.found, _tell_empty(ran)])
     cancelled = cancelled_rows(graph, table)
     return rank(
         [
-            *find_nonfinite(graph, table, values or {}),
+            *forward.found,
+            *find_nonfinite(graph, table, forward.origin),
             *find_unread(graph, unread),
             *find_missing(graph, table, unread),
             *find_zero(graph, table, cancelled),
@@ -73,8 +88,12 @@ def rank(found: Iterable[Finding]) -> list[Finding]:
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def _find_at_stage(graph: Graph, table: StatisticsTable, stage: str) -> Iterator[Finding]:
-    yield from find_nonfinite_parameters(graph, table, stage)
+def _find_at_stage(
+    graph: Graph, table: StatisticsTable, stage: str, forward_origin: str
+) -> Iterator[Finding]:
+    why = f" They came from the forward: it began at {forward_origin}." if forward_origin else ""
+    for found in find_nonfinite_parameters(graph, table, stage):
+        yield dataclasses.replace(found, text=found.text + why)
     zero = list(find_zero(graph, table))
     if len(zero) < 2:
         yield from zero

@@ -14,12 +14,16 @@ from tb_gradgraph.serve.routes.findings_route import answer_findings
 from tb_gradgraph.serve.runs.reader import Reader
 
 
-def ask(logdir: pathlib.Path, step: int, stage: str | None = None) -> dict[str, Any]:
+def ask(
+    logdir: pathlib.Path, step: int, stage: str | None = None, backward_pass: int = 0
+) -> dict[str, Any]:
     """Return the answer of the route ``findings``; of the only run and tag."""
     reader = Reader(EventFiles(logdir))
     ((name, run),) = reader.runs().items()
     (tag,) = run.records
     query = {"run": name, "tag": tag, "step": str(step)}
+    if backward_pass:
+        query["backward_pass"] = str(backward_pass)
     if stage is not None:
         query["stage"] = stage
     return json.loads(answer_findings(reader, Parameters(query)).content)

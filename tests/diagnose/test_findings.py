@@ -233,4 +233,4 @@ def test_a_forward_that_is_not_finite_comes_first():
     values = {1: np.array([1.0, -np.inf]), 2: np.array(np.nan)}
     found = findings(graph, make_table(graph, {0: {"nan": 1}}), values)
     assert briefly(found)[0] == ("error", "nonfinite_value", "log")
-    assert "1 of 2 elements" in found[0].text
+    assert "1 -inf of 2 elements" in found[0].text

@@ -55,6 +55,7 @@ def of_cancelling() -> list[Finding]:
 ZERO = {"l2_norm": 0.0, "abs_max": 0.0}
 #: For each kind a record or a step that has it, with as little else as can be.
 MADE: Mapping[str, Callable[[], Iterable[Finding]]] = {
+    "nonfinite_weight": lambda: of_pass(WEIGHTS, {}, values={1: np.array(np.nan)}),
     "nonfinite_value": lambda: of_pass(CHAIN, {0: {"nan": 1}}, values={1: np.array(np.nan)}),
     "nonfinite_origin": lambda: of_pass(CHAIN, {1: {"posinf": 4}}),
     "nan_victim": lambda: of_pass(CHAIN, {0: {"nan": 4}, 1: {"posinf": 4}}),
@@ -117,5 +118,9 @@ def test_what_tells_of_nan_is_what_is_found_where_there_is_nan():
     found = {finding.kind for make in MADE.values() for finding in make()}
     assert found == {*KINDS}
     bad = {1: {"nan": 4, "posinf": 1}, 0: {"nan": 4}}
-    told = itertools.chain(of_pass(CHAIN, bad, values={1: np.array(np.nan)}), MADE["nan_victim"]())
+    told = itertools.chain(
+        of_pass(CHAIN, bad, values={1: np.array(np.nan)}),
+        MADE["nan_victim"](),
+        MADE["nonfinite_weight"](),
+    )
     assert {each.kind for each in told} == {each for each in KINDS if KINDS[each].is_of_nonfinite}

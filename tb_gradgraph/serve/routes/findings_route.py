@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tb_gradgraph.diagnose import KINDS, Finding, find_in_step, findings, rank
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.serve.evidence.elsewhere import first_nonfinite, list_elsewhere
+from tb_gradgraph.serve.evidence.forwards import read_values
 from tb_gradgraph.serve.evidence.optimizer_steps import read_optimizer_step
 from tb_gradgraph.serve.request.answer import JSON, Answer
 from tb_gradgraph.serve.request.find import find_entry, find_graph
@@ -32,7 +33,13 @@ def _find(reader: Reader, run: RunView, entry: Entry) -> list[Finding]:
     graph = reader.graph(run, entry.graph_hash)
     table, values = reader.table(run, entry), reader.whole(run, entry)[1]
     of_step = list(_find_in_step(reader, run, entry, graph))
-    of_record = findings(graph, table, values, entry.stage, entry.every_n_steps > 0, entry.unread)
+    of_values = read_values(reader, run, entry)
+    of_record = findings(
+        *(graph, table, values if of_values is None else {**values, **of_values[1]}, entry.stage),
+        *(entry.every_n_steps > 0, entry.unread),
+        value_table=None if of_values is None else of_values[0],
+        loss_scale=entry.loss_scale,
+    )
     if of_step and not table.present.any():
         of_record = []  # there was a step, so a backward ran although none was recorded here
     return rank([*of_record, *of_step])

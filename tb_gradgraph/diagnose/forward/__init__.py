@@ -1,0 +1,1 @@
+"""Finds where in a forward NaN and infinity began."""

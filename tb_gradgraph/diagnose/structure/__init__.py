@@ -1,0 +1,1 @@
+"""What the structure of a graph says by itself."""
