@@ -44,7 +44,7 @@ def _add_histogram(training: Training, logdir: str) -> Iterator[Calls]:
 def _wandb(training: Training, logdir: str) -> Iterator[Calls]:
     wandb = importlib.import_module("wandb")
     with wandb.init(mode="offline", dir=logdir, project="bench") as run:
-        run.watch(training.model, log="gradients", log_freq=1)
+        run.watch(training.model, log="all", log_freq=1)
 
         def step() -> None:
             training.step()
@@ -90,7 +90,7 @@ def _installed(**found: tuple[str, Attach]) -> dict[str, Attach]:
 
 PEERS: Mapping[str, Attach] = {
     "add_histogram of each parameter": _add_histogram,
-    **_installed(wandb=("wandb.watch, gradients", _wandb)),
+    **_installed(wandb=("wandb.watch, gradients and weights", _wandb)),
 }
 #: These cannot be taken off again from a model, or from torch: each is measured in a process of
 #: its own.

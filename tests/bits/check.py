@@ -58,6 +58,7 @@ class Checker:
 
     def _watched(self, shell: Shell) -> Outcomes:
         options: Any = {"level": self._level, "every_n_steps": 1, "tag": "bits", "strict": True}
+        options["values"] = True
         watch = self._writer.watch(shell, **options)
         found = _visits(shell)
         ran = sum(not outcomes[0].error for outcomes in found)

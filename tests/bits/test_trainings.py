@@ -39,7 +39,7 @@ def test_a_training(train: Any, level: str, tmp_path: pathlib.Path) -> None:
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
 
         def watch(net: nn.Module, optimizer: torch.optim.Optimizer, scaler: Any) -> None:
-            options: Any = {"level": level, "every_n_steps": 1, "strict": True}
+            options: Any = {"level": level, "every_n_steps": 1, "strict": True, "values": True}
             writer.watch(net, optimizer=optimizer, grad_scaler=scaler, **options)
 
         found = _end_of(train, watch)
