@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 
-from tb_gradgraph.autograd import elements_of
+from tb_gradgraph.autograd import elements_of, undisturbed
 from tb_gradgraph.training.own.own_calls import OwnCalls
 from tb_gradgraph.training.own.own_numbers import ChosenOwnNumbers, OwnNumbers, OwnRows
 
@@ -40,6 +40,14 @@ class OwnGradients:
             if row in rows:
                 self._numbers.compute(statistic, row, elements)
 
+    def see_all(self, gradients: Sequence[tuple[int, torch.Tensor]]) -> None:
+        """Run them on several gradients, by row."""
+        chosen = [(row, gradient) for row, gradient in gradients if row in self.rows]
+        if chosen:
+            with undisturbed(chosen[0][1].device):
+                for row, gradient in chosen:
+                    self.see(row, gradient)
+
     def _unscaled(self, elements: torch.Tensor) -> torch.Tensor:
         if self._scale is None:
             return elements
@@ -71,7 +79,8 @@ class OwnWeights:
         versions = tuple([(id(parameter), _version(parameter)) for parameter in parameters])
         if versions != self._versions:
             self._numbers, self._versions = OwnNumbers(self._calls), versions
-        self._read(parameters, row_of, wanted)
+        with undisturbed(parameters[0].device):
+            self._read(parameters, row_of, wanted)
         return self._numbers.choose(((of, (row,)) for of, row in row_of.items()), wanted)
 
     def _read(

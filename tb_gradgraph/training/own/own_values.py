@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import torch
 
+from tb_gradgraph.autograd import undisturbed
 from tb_gradgraph.training.own.own_calls import OwnCalls
 from tb_gradgraph.training.own.own_numbers import ChosenOwnNumbers, OwnNumbers, OwnRows
 from tb_gradgraph.training.own.registry import Statistic
@@ -47,10 +48,12 @@ class OwnValues:
         place: Hashable = ("given", key[2]) if is_given else self._count
         self._count += not is_given
         self._place_of[key] = place
-        for statistic in self._statistics:
-            wanted = self._places.get(statistic)
-            if wanted is None or place in wanted:
-                self._numbers.compute(statistic, key, tensor)
+        places = self._places
+        chosen = [s for s in self._statistics if s not in places or place in places[s]]
+        if chosen:
+            with undisturbed(tensor.device):
+                for statistic in chosen:
+                    self._numbers.compute(statistic, key, tensor)
 
     def clear(self) -> None:
         """Forget everything that was seen in this step."""

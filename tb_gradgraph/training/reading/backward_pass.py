@@ -246,8 +246,7 @@ class PassReading:
         of_leaves = [(row, given) for row, given in self._by_row.items() if given is not None]
         of_leaves += self._of_fresh(states)
         self._add([*self._of_nodes(), *of_leaves])
-        for row, gradient in of_leaves:
-            self._own.see(row, gradient)
+        self._own.see_all(of_leaves)
         shared = None if self._is_compiled else structure.replay.shared
         gradients = Numbers(self._batch.reduce(scale), shared)
         accumulated = gradients if self._call.accumulates else None
