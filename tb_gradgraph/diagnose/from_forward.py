@@ -123,7 +123,7 @@ def _rank(places: Sequence[_Place]) -> list[_Place]:
 
 def _tell(forward: _Forward, place: _Place, further: int) -> Finding:
     causes, is_mild = [cause for cause, _ in place], place[0][1]
-    text = _tell_place(forward, causes)
+    text = _tell_place(forward, causes, is_mild)
     if further > 0:
         text += f" It began at {further} further place{'' if further == 1 else 's'}."
     if is_mild and causes[0].is_live:
@@ -135,14 +135,15 @@ def _tell(forward: _Forward, place: _Place, further: int) -> Finding:
     return tell(kind, int(forward.graph.slot_offsets[causes[0].node]), node.name, text, is_mild)
 
 
-def _tell_place(forward: _Forward, causes: Sequence[Cause]) -> str:
+def _tell_place(forward: _Forward, causes: Sequence[Cause], is_mild: bool) -> str:
     first = causes[0]
     tell_first = _tell_given if first.how in ("weight", "given") else _tell_made
     parts = [tell_first(forward, causes), _tell_reached(forward, first)]
     if first.how in ("made", "masked") and len(causes) > 1:
         parts.append(f"It began so at {len(causes) - 1} further calls of the same line.")
     if not first.is_live and first.how != "weight":
-        parts.append("It does not reach what was differentiated.")
+        but = "" if is_mild else ", but gradients that come back to it are not finite"
+        parts.append(f"It does not reach what was differentiated{but}.")
     return " ".join(part for part in parts if part)
 
 
@@ -231,7 +232,10 @@ def _tell_masks(forward: _Forward, cause: Cause) -> str:
         if masks
         else ""
     )
-    return f"A softmax gives NaN for a row that is masked out entirely.{where}"
+    what = "A softmax gives NaN for a row that is masked out entirely."
+    if not forward.values[cause.row].nan:
+        what = "A loss is infinite if the class that is wanted is masked out."
+    return f"{what}{where}"
 
 
 def _tell_unread(graph: Graph, cause: Cause) -> str:

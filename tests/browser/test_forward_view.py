@@ -69,11 +69,27 @@ def train(directory: pathlib.Path, values: bool) -> list[Truth]:
     return truths
 
 
+class Root(nn.Module):
+    """Takes the root of numbers below zero."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sqrt(-x.abs() - 1)
+
+
+def train_on_roots(directory: pathlib.Path) -> None:
+    """Run one step of a net whose middle makes NaN, level "module"."""
+    net = nn.Sequential(nn.Linear(4, 6), Root(), nn.Linear(6, 1))
+    with tb_gradgraph.SummaryWriter(str(directory)) as writer:
+        writer.watch(net, every_n_steps=1, tag="net")
+        net(torch.ones(8, 4)).mean().backward()
+
+
 @pytest.fixture(scope="module")
 def trained(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[pathlib.Path, list[Truth]]:
     directory = tmp_path_factory.mktemp("forward")
+    train_on_roots(directory / "roots")
     train(directory / "without", values=False)
     return directory, train(directory / "with", values=True)
 
@@ -172,3 +188,24 @@ def test_a_nan_of_the_forward_is_found_by_name(address, page):
     panel.wait_until(lambda: panel.items().get(HIDDEN) is not None)
     panel.wait_until(lambda: panel.items()[HIDDEN].state == "nonfinite")
     assert panel.items()[WEIGHT].state == "number"
+    found = panel.frame.locator('[data-testid="finding-list"] [data-kind="nonfinite_value"] button')
+    panel.control("findings").click()
+    assert "It began with what was given to it" in found.inner_text()
+    assert "1 NaN of 32 elements" in found.inner_text()
+    key = found.get_attribute("data-key")
+    found.click()
+    panel.wait_until(lambda: panel.control("card").get_attribute("data-key") == key)
+    assert panel.items()[key].kind in ("input", "constant")
+
+
+def test_the_operation_that_made_nan_is_found_by_name(address, page):
+    panel = Panel.alone(page, address, run="roots", step="0")
+    panel.wait_until(lambda: panel.control("findings").count() == 1)
+    panel.control("findings").click()
+    first = panel.control("finding-list").locator("li").first
+    assert first.get_attribute("data-kind") == "nonfinite_value"
+    assert "It began at 1/sqrt" in first.inner_text()
+    first.locator("button").click()
+    card = panel.control("card")
+    panel.wait_until(lambda: card.get_attribute("data-key") == "1#0/SqrtBackward0.0")
+    panel.wait_until(lambda: "NaN" in card.inner_text())

@@ -188,14 +188,30 @@ def test_both_nets_of_a_gan_are_silent(level, tmp_path):
         assert [one for one in found if one["kind"].startswith(("nonfinite", "nan"))] == []
 
 
+def test_nan_that_only_gradients_meet_is_an_error():
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lin = nn.Linear(4, 3)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            h = self.lin(x)
+            return torch.where(x[:, :3] > 9, torch.sqrt(-h.abs() - 1), h)
+
+    graph = tb_gradgraph.capture(Net(), torch.randn(2, 4), loss_fn=torch.mean, values=True)
+    first, *others = graph.findings()
+    assert (first.severity, first.kind, first.node) == ("error", "nonfinite_value", "sqrt")
+    assert "but gradients that come back to it are not finite" in first.text
+    assert {one.kind for one in others} == {"nonfinite"}
+
+
 def test_operations_that_are_as_likely_are_all_named(tmp_path):
-    net = nn.Sequential(nn.Linear(4, 5), Doing(lambda x: torch.log(torch.log(x * 0 - 1) * 2)))
+    net = nn.Linear(4, 5)
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
-        writer.watch(net, every_n_steps=1)
-        loss = net(torch.randn(2, 4)).sum().exp().sqrt()
-        loss.backward()
+        writer.watch(net, every_n_steps=1, values=True)
+        torch.log(torch.log(net(torch.randn(2, 4)) * 0 - 1) * 2).sum().backward()
     (text,) = texts(ask(tmp_path, 0), "nonfinite_value")
-    assert "1/log" in text
+    assert "log or log.1 is the likeliest to have made it" in text
 
 
 def test_of_many_places_the_first_are_told_and_the_rest_counted():

@@ -79,7 +79,7 @@ def judge(graph: Graph, flow: ValueFlow, values: Mapping[int, Value], index: int
     if name in _SPREADS:
         return _CERTAIN if _is_of_one_element(graph, flow, index) else _HARDLY
     if name == "tocopy":
-        return _CERTAIN if any(value.greatest > limit for value in known) else 0.0
+        return _of_conversion(known, node.slots[0].dtype, limit)
     if name in _GROWING and _may_overflow(known, limit):
         return _LIKELY + 0.2
     return _POSSIBLE if name in _SOME else _HARDLY * (name in _GROWING)
@@ -116,6 +116,12 @@ def _of_division(values: Mapping[int, Value], rows: Sequence[int]) -> float:
     if rows[1] not in values:
         return _LIKELY
     return _CERTAIN if values[rows[1]].zeros > 0 else _HARDLY
+
+
+def _of_conversion(known: Sequence[Value], dtype: str, limit: float) -> float:
+    if not known:
+        return NAMED if dtype == "float16" else 0.0
+    return _CERTAIN if known[0].greatest > limit else 0.0
 
 
 def _may_overflow(known: Sequence[Value], limit: float) -> bool:
