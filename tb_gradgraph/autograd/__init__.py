@@ -19,6 +19,7 @@ from tb_gradgraph.autograd.gradients.observe import BackwardObserver
 from tb_gradgraph.autograd.gradients.replay import Replay, Shared, fingerprint, reach
 from tb_gradgraph.autograd.gradients.rows import SlotRows
 from tb_gradgraph.autograd.gradients.threads import Passage, gate
+from tb_gradgraph.autograd.seen.saved_inputs import saved_places, saved_tensor
 from tb_gradgraph.autograd.seen.training_forward import TrainingForward
 from tb_gradgraph.autograd.select import (
     LEVELS,
@@ -138,6 +139,8 @@ __all__ = [
     "reach",
     "saved_tensors",
     "selected_rows",
+    "saved_places",
+    "saved_tensor",
     "sequence_nr",
     "small_copy",
     "split_sum",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Protocol
 
 import torch
@@ -52,6 +52,23 @@ SAVED_INPUTS = frozenset(
 
 #: The identity of a tensor that no longer exists.
 _GONE = -1
+
+
+def saved_places(
+    order: Sequence[AutogradNode], wanted: Container[int]
+) -> dict[int, tuple[int, str]]:
+    """Return where tensors are saved, by ``id``: the place of a node in ``order``, and autograd's name."""
+    found: dict[int, tuple[int, str]] = {}
+    for at, node in enumerate(order):
+        for name, tensor in saved_tensors(node, _saved_names(type(node))):
+            if id(tensor) in wanted:
+                found.setdefault(id(tensor), (at, name))
+    return found
+
+
+def saved_tensor(node: AutogradNode, name: str) -> torch.Tensor | None:
+    """Return the first tensor that a node saved under a name; None if it cannot be had."""
+    return next((tensor for _, tensor in saved_tensors(node, (name,))), None)
 
 
 class SeenOfInputs(Protocol):

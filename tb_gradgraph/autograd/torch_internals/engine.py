@@ -40,6 +40,20 @@ LEAVES_FUNCTION_MODES = all(
 )
 
 
+def enter_function_mode(mode: Any) -> None:
+    """Begin a function mode below all others, except that of a default device, which is lowest.
+
+    The user's code ends a mode by taking off the highest one, which must be its own. Its mode may
+    be older than ours.
+    """
+    overrides: Any = torch.overrides
+    stack = overrides._get_current_function_mode_stack()
+    lowest = int(bool(stack) and type(stack[0]).__name__ == "DeviceContext")
+    above = [overrides._pop_mode() for _ in stack[lowest:]]
+    for each in (mode, *reversed(above)):
+        overrides._push_mode(each)
+
+
 def leave_function_mode(mode: Any) -> None:
     """End a function mode, even if others have begun after it. Does nothing if it is not active."""
     overrides: Any = torch.overrides

@@ -10,6 +10,7 @@ from torch.autograd.function import BackwardCFunction
 
 from tb_gradgraph.autograd.torch_internals.engine import (
     FunctionMode,
+    enter_function_mode,
     functions_not_overridden,
     leave_function_mode,
     next_sequence_nr,
@@ -46,10 +47,10 @@ class CallResults(FunctionMode):
         return False
 
     def begin(self) -> None:
-        """Begin, above all modes that are active."""
+        """Begin, below the modes of the user's that are active."""
         if not self._is_active:
             self._is_active = True
-            self.__enter__()
+            enter_function_mode(self)
 
     def end(self) -> None:
         """End, even if other modes have begun since. A second call does nothing."""

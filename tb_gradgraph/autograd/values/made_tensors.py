@@ -123,6 +123,7 @@ class GivenTensors:
 
     Attributes:
         wanted: The places to pass on; None: all.
+        calls: How many modules were called in the present round.
     """
 
     def __init__(
@@ -132,11 +133,15 @@ class GivenTensors:
         self._take = take
         self._round = 0
         self.wanted = wanted
-        self._seen: dict[int, weakref.ref[torch.Tensor]] = {}  # by id, in order
+        self.calls = 0
+        self._count = 0
+        #: Place of each tensor by ``id``. A later tensor may have the ``id`` of one that is gone.
+        self._seen: dict[int, tuple[int, weakref.ref[torch.Tensor]]] = {}
 
     def see_all(self, inputs: Any) -> None:
         """Read the tensors among a module's positional inputs. The user's modes do not notice."""
-        if self.wanted is not None and len(self._seen) > max(self.wanted, default=-1):
+        self.calls += 1
+        if self.wanted is not None and self._count > max(self.wanted, default=-1):
             return
         with functions_not_overridden():
             for tensor in inputs if isinstance(inputs, tuple) else ():
@@ -144,11 +149,11 @@ class GivenTensors:
                     self._see(tensor)
 
     def _see(self, tensor: torch.Tensor) -> None:
-        seen = self._seen.get(id(tensor))
-        if seen is not None and seen() is tensor:
+        if self.place_of(tensor) is not None:
             return
-        place = len(self._seen)
-        self._seen[id(tensor)] = weakref.ref(tensor)
+        place = self._count
+        self._count += 1
+        self._seen[id(tensor)] = (place, weakref.ref(tensor))
         if self.wanted is not None and place not in self.wanted:
             return
         with Quiet(), torch.no_grad(), modes_paused(), autocast_paused():
@@ -163,8 +168,13 @@ class GivenTensors:
         """Begin anew with the first place."""
         self._round += 1
         self._seen = {}
+        self._count = self.calls = 0
+
+    def place_of(self, tensor: torch.Tensor) -> int | None:
+        """Return the place of a tensor that was seen in this round."""
+        place, seen = self._seen.get(id(tensor), (0, None))
+        return place if seen is not None and seen() is tensor else None
 
     def places(self) -> dict[int, int]:
         """Return the place of each tensor that is still alive, by ``id``."""
-        seen = self._seen
-        return {of: at for at, (of, tensor) in enumerate(seen.items()) if tensor() is not None}
+        return {of: at for of, (at, tensor) in self._seen.items() if tensor() is not None}

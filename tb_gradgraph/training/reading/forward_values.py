@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from tb_gradgraph.autograd import (
     ModuleOutputs,
     sequence_nr,
 )
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable, ValueMeaning
+from tb_gradgraph.statistics import StatisticsTable, ValueMeaning
 from tb_gradgraph.summarize import ChosenStatistics, KeyedBatch, sample_limit
 from tb_gradgraph.training.own.own_calls import OwnCalls
 from tb_gradgraph.training.own.own_numbers import ChosenOwnNumbers
@@ -31,7 +30,6 @@ from tb_gradgraph.training.reading.weight_values import WeightValues
 
 #: How many rows a graph is taken to have before the first one is known.
 _ROWS = 1024
-_NUMEL = STATISTICS.index("numel")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,17 +55,8 @@ class PassValues:
         unread: dict[int, str] = {}
         for part in self.parts:
             part.fill(table, whole, unread)
-        for row in self._strangers(table):
-            table.values[row], table.histogram[row], table.present[row] = np.nan, 0, False
-            whole.pop(row, None)
         share_values(table, self.structure.replay.equal_values)
         return table, whole, unread
-
-    def _strangers(self, table: StatisticsTable) -> list[int]:
-        """Return the rows of inputs whose number of elements shows that another tensor was read."""
-        slots = self.structure.slots
-        rows = [row for row in self.structure.inputs.values() if table.present[row]]
-        return [row for row in rows if table.values[row, _NUMEL] != math.prod(slots[row].shape)]
 
 
 class _Both:
@@ -106,6 +95,7 @@ class ForwardValues:
         reads: bool,
         calls: OwnCalls,
         places: Places,
+        inputs: set[int] | None,
     ) -> None:
         """Prepare.
 
@@ -116,6 +106,7 @@ class ForwardValues:
             reads: Whether statistics of values are read.
             calls: The statistics of the user's own to run, whether or not ``reads``.
             places: Belongs to the watch, as for ``OwnValues``.
+            inputs: Where inputs are expected, as for ``GivenTensors``.
         """
         self._reads = reads
         sample = sample_limit(_ROWS if last is None else last.graph.row_count, SAMPLE_BUDGET)
@@ -129,7 +120,7 @@ class ForwardValues:
             knows = own.__contains__
             self._made = made = MadeTensors(both.add, _takes_none, batch.note, knows, own.see)
         take: Any = both.add if own.is_any else batch.add
-        self._given = GivenTensors(take, None if last is None else last.inputs.keys())
+        self._given = GivenTensors(take, inputs)
         self._outputs: ModuleOutputs | None = None
         if (reads or own.is_any) and level in ("module", "op") and HAS_NUMBERS:
             seen = CallResults(made, wants_names) if level == "op" else None
@@ -163,9 +154,8 @@ class ForwardValues:
         if HAS_NUMBERS and (self._reads or self._own.is_any):
             self._made.see_all(root for root in roots if isinstance(root, torch.Tensor))
         structure = met.structure
-        self._find_inputs(met)
         is_any = self._reads or self._own.is_any
-        keys = [*_keys_of(met), *self._keys_of_inputs(structure)] if is_any else []
+        keys = [*_keys_of(met), *self._keys_of_inputs(met)] if is_any else []
         parts = self._parts(structure, parameters, keys) if self._reads else ()
         of_rows = (parameters, structure.parameter_rows, structure.own_rows)
         own = (self._own_weights.choose(*of_rows), self._own.choose(keys, structure.own_rows))
@@ -187,16 +177,12 @@ class ForwardValues:
             return {}
         return {row: placed[key] for key, rows in _keys_of(met) if key in placed for row in rows}
 
-    def _find_inputs(self, met: Met) -> None:
-        """Find the places of a new graph's inputs, so that they are found again in later passes."""
+    def _keys_of_inputs(self, met: Met) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        structure, given = met.structure, self._given
         if met.is_new:
-            rows, places = met.structure.given_rows, self._given.places()
-            met.structure.inputs.update({at: rows[of] for of, at in places.items() if of in rows})
-            self._given.wanted = met.structure.inputs.keys()
-
-    def _keys_of_inputs(self, structure: Structure) -> Iterator[tuple[Any, tuple[int, ...]]]:
-        for place, row in structure.inputs.items():
-            yield self._given.key(place), (row,)
+            structure.inputs.learn(structure.given_rows, met.order, given)
+        for place, row in structure.inputs.find(met.order, given):
+            yield given.key(place), (row,)
 
 
 def _keys_of(met: Met) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:

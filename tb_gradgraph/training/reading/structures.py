@@ -14,6 +14,7 @@ from tb_gradgraph.autograd import BuiltGraph, Replay, TrainingForward, fingerpri
 from tb_gradgraph.graph import Graph, Slot
 from tb_gradgraph.statistics import STATISTICS
 from tb_gradgraph.training.own.own_numbers import OwnRows
+from tb_gradgraph.training.reading.given_rows import GivenRows
 from tb_gradgraph.training.reading.parameter_rows import Parameters
 
 #: How many graphs one watch builds at most. A model that changes at every step would otherwise
@@ -39,9 +40,8 @@ class Structure:
     tries: int  # how often it was built
     given_rows: Mapping[int, int]  # rows of tensors without gradient from outside, by ``id``
     own_rows: OwnRows  # where statistics of the user's own are run
-    #: The same rows, by the place of the tensor among those that modules were given before the
-    #: backward; found at the first one.
-    inputs: dict[int, int] = dataclasses.field(default_factory=dict)
+    #: How the same rows are found in later passes.
+    inputs: GivenRows = dataclasses.field(default_factory=GivenRows)
 
     @property
     def size(self) -> int:
@@ -103,6 +103,13 @@ class Structures:
     def last(self) -> Structure | None:
         """Return the last new structure; None if there is none yet."""
         return next(reversed(self._found.values()), None)
+
+    @property
+    def wanted_inputs(self) -> set[int] | None:
+        """Return at which places among what modules are given inputs are expected; None: at any."""
+        wanted = [structure.inputs.wanted for structure in self._found.values()]
+        known = [places for places in wanted if places is not None]
+        return set().union(*known) if known and len(known) == len(wanted) else None
 
     @property
     def is_settled(self) -> bool:

@@ -77,7 +77,8 @@ class RecordedStep:
         self._stop_listening = listen_for_hooks(self._note_tensor_hook)
         last, own = setting.structures.last, (setting.own, progress.places)
         reads = setting.reads_values
-        self._values = ForwardValues(setting.level, last, wants_notes, reads, *own)
+        inputs = setting.structures.wanted_inputs
+        self._values = ForwardValues(setting.level, last, wants_notes, reads, *own, inputs)
         self._of_pass: PassValues | None = None  # of the running backward
         if self._is_followed:
             self.forward.attach()
