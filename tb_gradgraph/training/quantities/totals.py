@@ -10,7 +10,7 @@ import numpy as np
 from tb_gradgraph.quantities import CLIP_FACTOR, GRAD_NORM, LOSS
 from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
-_NORM = STATISTICS.index("l2_norm")
+_NORM, _NAN = STATISTICS.index("l2_norm"), STATISTICS.index("nan")
 
 
 def total_of(norms: np.ndarray) -> float:
@@ -27,26 +27,36 @@ def total_of(norms: np.ndarray) -> float:
 
 
 def grad_norm(table: StatisticsTable, rows: Iterable[int]) -> dict[str, float]:
-    """Return the l2 norm of the gradients of ``rows`` together, over finite elements.
+    """Return the l2 norm of the gradients of ``rows`` together, or nothing if none of them has one.
 
-    Nothing if none of them has a gradient.
+    NaN if an element is NaN, and infinity if one is infinite, as ``torch.nn.utils.get_total_norm``
+    gives.
     """
     present = [row for row in {*rows} if table.present[row]]
     if not present:
         return {}
-    return {GRAD_NORM: total_of(table.values[present, _NORM])}
+    numbers = table.values[present]
+    if (numbers[:, _NAN] > 0).any():
+        return {GRAD_NORM: math.nan}
+    if (numbers[:, NONFINITE_COLUMNS] > 0).any():
+        return {GRAD_NORM: math.inf}
+    return {GRAD_NORM: total_of(numbers[:, _NORM])}
 
 
-def clip_factor(before: StatisticsTable, after: StatisticsTable) -> dict[str, float]:
+def clip_factor(
+    before: StatisticsTable, after: StatisticsTable, was_clipped: bool = True
+) -> dict[str, float]:
     """Return the norm after clipping, divided by the norm before it, over the rows of ``after``.
 
-    Nothing if the gradient was zero, or if an element is not finite, before or after.
+    1 if it was not clipped. Nothing if the gradient was zero, or if an element is not finite,
+    before or after.
     """
     rows = after.present & before.present
     if _is_finite(before, rows) and _is_finite(after, rows):
         total = total_of(before.values[rows, _NORM])
         if total > 0:
-            return {CLIP_FACTOR: total_of(after.values[rows, _NORM]) / total}
+            left = total_of(after.values[rows, _NORM]) if was_clipped else total
+            return {CLIP_FACTOR: left / total}
     return {}
 
 
