@@ -55,10 +55,14 @@ class HiddenChanges:
     This is checked at the first two recorded steps and at every eighth one, because reading all
     gradients twice at every step would double the cost. Once a change was found, it is checked at
     every step.
+
+    Attributes:
+        clipping_was_seen: Whether gradients were clipped at a recorded step so far, in any way.
     """
 
     def __init__(self) -> None:
         """Begin; no change was found yet."""
+        self.clipping_was_seen = False
         self._steps = 0
         self._were_seen = False
 

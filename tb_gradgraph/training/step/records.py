@@ -210,9 +210,12 @@ class StepRecords:
                 same = [row for part in parts if part.seems_same for row in part.rows]
                 self.hidden.compare(before, only(table, same))
             clipped = only(table, seen)  # a gradient that is gone from .grad was not clipped
-            if was_clipped(only(before, seen), clipped, self.own_count):
+            is_clipped = was_clipped(only(before, seen), clipped, self.own_count)
+            if is_clipped:
                 records.append(self._record(end.last, "clipped", clipped, whole, end.scale, unread))
-                quantities |= clip_factor(before, clipped)
+                self.hidden.clipping_was_seen = True
+            if self.hidden.clipping_was_seen:
+                quantities |= clip_factor(before, clipped, is_clipped)
         for part in parts:
             part.weights.write_to(table)
         quantities |= total_moments([part.moments.write_to(table) for part in parts])
