@@ -10,15 +10,20 @@ import torch
 from torch import nn
 
 import tb_gradgraph
+from tests.diagnose import forward_faults, healthy_nets
 from tests.diagnose.asked import ask, texts
-from tests.diagnose.forward_faults import FAULTS, Doing
-from tests.diagnose.healthy_nets import HEALTHY
+from tests.diagnose.forward_faults import Doing
+from tests.diagnose.wild_faults import WILD_FAULTS, WILD_SOUND
+
+FAULTS = {**forward_faults.FAULTS, **WILD_FAULTS}
+HEALTHY = {**healthy_nets.HEALTHY, **WILD_SOUND}
 
 LEVELS = pytest.mark.parametrize("level", ["module", "op"])
 #: What ``capture`` reads and ``watch`` does not: buffers, and operations outside of the model.
 KNOWN_TO_CAPTURE = {
     "bad running statistics": "1.running_var",
     "target with NaN": "mul",
+    "wanted class masked out": "masked_fill",
     "input with NaN": "input",
 }
 OF_FORWARD = ("nonfinite_value", "nonfinite_weight")
