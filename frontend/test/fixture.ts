@@ -1,7 +1,7 @@
 // Typed access to the made-up runs, and a fetch that answers from them.
 
 import { answer as answerUntyped } from "../fixtures/build.mjs";
-import type { Elsewhere, FlowHeader, StepHeader } from "../src/api/contract";
+import type { Elsewhere, Finding, FlowHeader, StepHeader } from "../src/api/contract";
 import { parseFrame } from "../src/api/frame";
 import { parseRecord } from "../src/api/parse";
 import { parsePage } from "../src/api/read_flow";
@@ -17,6 +17,7 @@ export interface FixtureRun {
   readonly tag: string;
   readonly graph: GraphColumns;
   readonly records: readonly { readonly step: number }[];
+  readonly findings?: readonly Finding[];
   readonly elsewhere?: readonly Elsewhere[];
 }
 

@@ -69,9 +69,21 @@ test("findings of other steps are listed if the shown one has none, with links t
   show({ ...two, elsewhere: [{ step: first.step, backward_pass: 0, count: 2, text: "The rate is too high." }] });
   await openFindings();
   expect(one("findings")?.textContent).toContain("findings elsewhere");
-  expect(one("findings-elsewhere")?.textContent).toBe(`first at step ${first.step}: 2`);
+  expect(one("findings-elsewhere")?.textContent).toBe(`2 findings begin at step ${first.step}`);
   one("findings-elsewhere")?.querySelector("button")?.click();
   await waitFor(() => expect((one("step") as HTMLInputElement | null)?.value).toBe(String(first.step)));
+});
+
+test("findings that begin at other steps are counted in words", async () => {
+  const finding = { severity: "warning", kind: "vanishing", text: "It vanishes.", row: 0, node: "" } as const;
+  const other = { backward_pass: 0, text: "" };
+  const elsewhere = [
+    { ...other, step: 41, count: 1 },
+    { ...other, step: 60, count: 3 },
+  ];
+  show({ ...chainRule(), findings: [finding], elsewhere });
+  await openFindings();
+  expect(one("findings-elsewhere")!.textContent).toBe("1 other finding begins at step 41, 3 at step 60");
 });
 
 test("Find lists full paths and is moved through by arrow keys", async () => {

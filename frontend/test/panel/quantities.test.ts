@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { flow, training } from "../../fixtures/examples.mjs";
 import { bothHalves, NOTED } from "../../fixtures/halves.mjs";
-import { atPass } from "../../src/model/flow/scalar_line";
+import { atPass, quantityMeaning } from "../../src/model/flow/scalar_line";
 import { readHash, writeHash } from "../../src/panel/session/host";
 import { useStage, waitFor } from "../stage";
 
@@ -23,12 +23,18 @@ test("one number a step: of the shown pass, or of the last one before it", () =>
   expect(atPass(quantity, 9)).toEqual({ steps: [0, 1, 2], values: [2, 3, 5] });
 });
 
+test("a term of the loss is explained as it enters the loss", () => {
+  expect(quantityMeaning("loss/size")).toBe("loss/size: as it enters the loss, with its weight in the sum");
+  expect(quantityMeaning("loss")).toBe("loss, a number of the step as a whole");
+});
+
 test("any of them can be added to the charts, removed, and taken along in a link", async () => {
   writeHash("p.gradgraph.view=charts&p.gradgraph.step=1");
   show(bothHalves());
   await waitFor(() => expect(optionsOf("add-quantity").slice(0, 5)).toEqual(["", "grad_norm/backward", "loss", "lr/0", NOTED]));
   const missing = one("add-quantity")!.querySelector<HTMLOptionElement>("option[disabled]")!;
   expect(missing.textContent).toBe("noise_scale: one micro-batch a step");
+  expect((one("add-quantity") as HTMLSelectElement).selectedOptions[0]!.textContent).toBe("Add a number of the step…");
   choose("add-quantity", "loss");
   await waitFor(() => expect(lines()).toEqual(["loss 8"]));
   expect(one("chart")!.dataset.log).toBe("false"); // 2 to 32

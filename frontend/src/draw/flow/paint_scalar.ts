@@ -13,6 +13,12 @@ export interface ScalarLine {
 
 const POINTS_UP_TO = 60;
 const EDGE_PX = 3;
+const SPAN_ALPHA = 0.3;
+
+interface Point {
+  readonly x: number;
+  readonly value: number;
+}
 
 export function paintScalar(
   context: CanvasRenderingContext2D,
@@ -42,9 +48,22 @@ export function paintScalar(
   }
   context.stroke();
   if (inSight.length <= POINTS_UP_TO) for (const { x, value } of inSight) if (Number.isFinite(value)) dot(context, x, yOf(value));
-  context.fillStyle = theme.nonfinite;
-  for (const { x, value } of inSight) if (!Number.isFinite(value)) context.fillRect(x - 1, rect.y, 2, rect.height);
+  shadeNonfinite(context, inSight, rect, theme);
   context.restore();
+}
+
+// A line where NaN or infinity begins, and one span over as many points as it lasts.
+function shadeNonfinite(context: CanvasRenderingContext2D, points: readonly Point[], { y, height }: Rect, theme: Theme): void {
+  context.fillStyle = theme.nonfinite;
+  for (let from = 0; from < points.length; from++) {
+    if (Number.isFinite(points[from]!.value)) continue;
+    const left = points[from]!.x;
+    while (from + 1 < points.length && !Number.isFinite(points[from + 1]!.value)) from++;
+    context.fillRect(left - 1, y, 2, height);
+    context.globalAlpha = SPAN_ALPHA;
+    context.fillRect(left + 1, y, points[from]!.x - left, height);
+    context.globalAlpha = 1;
+  }
 }
 
 function dot(context: CanvasRenderingContext2D, x: number, y: number): void {

@@ -25,6 +25,14 @@ export const NO_QUANTITIES: Quantities = { known: new Map(), missing: new Map() 
 // The quantity whose line is drawn unless the user says otherwise.
 export const LOSS = "loss";
 
+const PART_OF_LOSS = "loss/";
+
+export function quantityMeaning(name: string): string {
+  return name.startsWith(PART_OF_LOSS)
+    ? `${name}: as it enters the loss, with its weight in the sum`
+    : `${name}, a number of the step as a whole`;
+}
+
 // One number a step: that of a backward pass, or else of the last one before it.
 export function atPass({ steps, backwardPasses, values }: Quantity, pass: number): Omit<Quantity, "backwardPasses"> {
   const chosen = new Map<number, number>();

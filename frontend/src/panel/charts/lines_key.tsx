@@ -1,6 +1,7 @@
 // The key of the charts: each chosen tensor, and the number of each of its lines at one step.
 
 import type { JSX } from "preact";
+import { quantityMeaning } from "../../model/flow/scalar_line";
 import { isAllZero, plainValue, valueIn } from "../chart/chart";
 import { Spelt, Swatch } from "../chart/chart_key";
 import { CloseIcon, IconButton } from "../controls/icons";
@@ -25,7 +26,7 @@ export function LinesKey({
         <li key={entry.id} data-pin={entry.pin} data-quantity={entry.quantity}>
           <div class="charts-pin">
             {!several && lines.filter((line) => line.entry === entry.id).map((line) => <Swatch key={line.id} line={line} />)}
-            <span class="charts-name" title={entry.pin ?? `${entry.quantity}, a number of the step as a whole`}>
+            <span class="charts-name" title={entry.pin ?? quantityMeaning(entry.quantity ?? "")}>
               {nameOfEntry(charting.store, entry)}
             </span>
             {!several && <Value entry={entry.id} lines={lines} at={at} />}

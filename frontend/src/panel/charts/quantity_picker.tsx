@@ -1,6 +1,7 @@
 // Adds a number of the step as a whole to the chart.
 
 import type { JSX } from "preact";
+import { quantityMeaning } from "../../model/flow/scalar_line";
 import { drawnRuns, type FetchedCharts } from "./charts_data";
 import { addQuantity, missingQuantities, offeredQuantities } from "./quantity_lines";
 
@@ -8,19 +9,20 @@ export function QuantityPicker({ charting }: { readonly charting: FetchedCharts 
   const offered = offeredQuantities(charting, drawnRuns(charting));
   if (offered.length === 0) return null;
   return (
-    <label class="choice quantities" title="Numbers of each step as a whole, such as the loss and the norm of all gradients">
-      <span>Of the step</span>
+    <div class="quantities">
       <select
         data-testid="add-quantity"
+        aria-label="Add a number of the step"
+        title="Numbers of each step as a whole, such as the loss and the norm of all gradients"
         value=""
         onChange={(event) => {
           addQuantity(charting, event.currentTarget.value);
           event.currentTarget.value = "";
         }}
       >
-        <option value="">add a line…</option>
+        <option value="">Add a number of the step…</option>
         {offered.map((name) => (
-          <option key={name} value={name}>
+          <option key={name} value={name} title={quantityMeaning(name)}>
             {name}
           </option>
         ))}
@@ -30,6 +32,6 @@ export function QuantityPicker({ charting }: { readonly charting: FetchedCharts 
           </option>
         ))}
       </select>
-    </label>
+    </div>
   );
 }

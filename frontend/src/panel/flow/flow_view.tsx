@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
 import type { Flow } from "../../model/flow/flow";
-import { valueAt } from "../../model/flow/scalar_line";
+import { quantityMeaning, valueAt } from "../../model/flow/scalar_line";
 import { badWords } from "../../model/recorded/bad_steps";
 import type { Store } from "../../state/store";
 import { FitIcon, IconButton } from "../controls/icons";
@@ -126,8 +126,8 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
   if (tags.value.length + names.length === 0) return null;
   const value = series === undefined || step === undefined ? undefined : valueAt(series, step);
   const scale = line.value?.scale;
-  const option = (id: string, text = id): JSX.Element => (
-    <option key={id} value={id}>
+  const option = (id: string, text = id, title?: string): JSX.Element => (
+    <option key={id} value={id} title={title}>
       {text}
     </option>
   );
@@ -142,7 +142,9 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
           onChange={(event) => (flowing.state.scalarTag.value = event.currentTarget.value)}
         >
           {tags.value.length > 0 && <optgroup label="Logged scalars">{tags.value.map((tag) => option(tag))}</optgroup>}
-          {names.length > 0 && <optgroup label="Of the step">{names.map((name) => option(ofStep(name), name))}</optgroup>}
+          {names.length > 0 && (
+            <optgroup label="Numbers of the step">{names.map((name) => option(ofStep(name), name, quantityMeaning(name)))}</optgroup>
+          )}
           <option value="">no line</option>
         </select>
         {value !== undefined && (

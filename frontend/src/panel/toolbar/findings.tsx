@@ -50,11 +50,10 @@ export function Findings({ session, select }: { readonly session: Session; reado
         ))}
         {elsewhere.length > 0 && (
           <li class="elsewhere" data-testid="findings-elsewhere">
-            {findings.length > 0 ? "others, first at step " : "first at step "}
             {elsewhere.map((other, i) => (
               <AtStep
                 key={other.step}
-                before={i > 0 ? ", " : ""}
+                before={`${i > 0 ? ", " : ""}${other.count}${i > 0 ? "" : beginning(other.count, findings.length > 0)} at `}
                 other={other}
                 go={() => goToStep(store, other.step, other.backward_pass)}
               />
@@ -71,10 +70,14 @@ function AtStep({ before, other, go }: { readonly before: string; readonly other
     <>
       {before}
       <button type="button" class="more" title={other.text} onClick={go}>
-        {other.step}: {other.count}
+        step {other.step}
       </button>
     </>
   );
+}
+
+function beginning(count: number, others: boolean): string {
+  return `${others ? " other" : ""} ${count === 1 ? "finding begins" : "findings begin"}`;
 }
 
 // Findings of one severity and kind are grouped, the worst severity first.

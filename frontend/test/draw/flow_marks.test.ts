@@ -1,0 +1,33 @@
+// What is painted over and in the heat map.
+
+import { expect, test } from "vitest";
+import { paintScalar } from "../../src/draw/flow/paint_scalar";
+import { rgbOf } from "../../src/draw/style/element_colors";
+import { LIGHT } from "../../src/draw/style/theme";
+import { valueScale } from "../../src/model/flow/scalar_line";
+
+const WIDTH = 80;
+
+// How much of the color of NaN each pixel of a row has, from 0 to 255.
+function scalarPainted(values: readonly number[]): readonly number[] {
+  const context = new OffscreenCanvas(WIDTH, 40).getContext("2d")! as unknown as CanvasRenderingContext2D;
+  const series = { tag: "loss", steps: [...values.keys()], values: Float64Array.from(values) };
+  const line = { series, positions: Float64Array.from(values.keys(), (i) => i + 0.5), scale: valueScale(values) };
+  paintScalar(context, line, { from: 0, to: 8, count: 8, unitPx: 10 }, { x: 0, y: 0, width: WIDTH, height: 40 }, LIGHT);
+  const { data } = context.getImageData(0, 2, WIDTH, 1);
+  const [r, g, b] = rgbOf(LIGHT.nonfinite);
+  return Array.from({ length: WIDTH }, (_, x) => {
+    const near = Math.abs(data[4 * x]! - r) + Math.abs(data[4 * x + 1]! - g) + Math.abs(data[4 * x + 2]! - b) < 12;
+    return near ? data[4 * x + 3]! : 0;
+  });
+}
+
+test("a line begins each NaN of the scalar, and one shaded span lasts as long as it does", () => {
+  const painted = scalarPainted([1, 2, NaN, Infinity, NaN, 2, NaN, 3]);
+  expect([24, 25, 64, 65].map((x) => painted[x])).toEqual([255, 255, 255, 255]); // steps 2 and 6
+  const span = painted.slice(26, 45);
+  expect(new Set(span).size).toBe(1); // no line of its own at steps 3 and 4
+  expect(span[0]).toBeGreaterThan(50);
+  expect(span[0]).toBeLessThan(120);
+  expect([...painted.slice(0, 24), ...painted.slice(46, 64), ...painted.slice(66)].every((alpha) => alpha === 0)).toBe(true);
+});
