@@ -31,6 +31,7 @@ class OwnValues:
         self._numbers = OwnNumbers(calls)
         self._place_of: dict[Hashable, Hashable] = {}
         self._count = 0
+        self._is_running = False  # a statistic, which may call modules itself
 
     @property
     def is_any(self) -> bool:
@@ -42,7 +43,7 @@ class OwnValues:
 
     def see(self, key: tuple[Hashable, ...], tensor: torch.Tensor) -> None:
         """Run them on a tensor, unless its key was seen. Inputs have keys ``("given", round, place)``."""
-        if not self._statistics or key in self._place_of:
+        if not self._statistics or self._is_running or key in self._place_of:
             return
         is_given = key[0] == "given"
         place: Hashable = ("given", key[2]) if is_given else self._count
@@ -51,9 +52,13 @@ class OwnValues:
         places = self._places
         chosen = [s for s in self._statistics if s not in places or place in places[s]]
         if chosen:
-            with undisturbed(tensor.device):
-                for statistic in chosen:
-                    self._numbers.compute(statistic, key, tensor)
+            self._is_running = True
+            try:
+                with undisturbed(tensor.device):
+                    for statistic in chosen:
+                        self._numbers.compute(statistic, key, tensor)
+            finally:
+                self._is_running = False
 
     def clear(self) -> None:
         """Forget everything that was seen in this step."""
