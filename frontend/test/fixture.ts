@@ -94,3 +94,12 @@ export function flowOf(run: FixtureRun, statistic: Statistic = DEFAULT_STATISTIC
 export function spread(low: number, high: number): Magnitudes {
   return { domain: [low, high], fences: [low, high] };
 }
+
+// A statistic of the user's own, which only one row has.
+export const OWN = "own";
+
+export function withOwn(record: RecordedStep, row: number, number: number): RecordedStep {
+  const column = new Float32Array(record.rows).fill(NaN);
+  column[row] = number;
+  return { ...record, statistics: [...record.statistics, OWN], values: Float32Array.from([...record.values, ...column]) };
+}

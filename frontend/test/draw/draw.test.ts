@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chainRule, marks, states } from "../../fixtures/examples.mjs";
 import { bringIn, fitCamera, startCamera, toScreen, toWorld } from "../../src/draw/camera/camera";
 import { Picker } from "../../src/draw/camera/picking";
+import { paintCompared } from "../../src/draw/compare/compared_scene";
 import { sizeOf, textRoom } from "../../src/draw/graph/caption";
 import { paint } from "../../src/draw/graph/painter";
 import type { Paints } from "../../src/draw/graph/paints";
@@ -14,11 +15,12 @@ import { DARK, LIGHT, type Theme } from "../../src/draw/style/theme";
 import { labelRect, placeLabels } from "../../src/layout/edge_labels";
 import { requestOf } from "../../src/layout/request";
 import { stackBoxes } from "../../src/layout/stack";
-import { statisticOf } from "../../src/model/recorded/statistics";
+import { compare, joinGraphs } from "../../src/model/compare/comparison";
+import { statisticOf, statisticsFor } from "../../src/model/recorded/statistics";
 import { showGraph } from "../../src/model/visible/collapse";
 import { openUpTo } from "../../src/model/visible/opening";
 import { computeValues, State } from "../../src/model/visible/values";
-import { hierarchyOf, recordAt, spread, type FixtureRun } from "../fixture";
+import { hierarchyOf, OWN, recordAt, spread, withOwn, type FixtureRun } from "../fixture";
 
 const norm = statisticOf("l2_norm")!;
 
@@ -90,7 +92,7 @@ interface Set {
   readonly paints: Paints;
 }
 
-function setOf(run: FixtureRun, step: number, theme: Theme): Set {
+function setOf(run: FixtureRun, step: number, theme: Theme, statistic = norm): Set {
   const hierarchy = hierarchyOf(run);
   const visible = showGraph(hierarchy, openUpTo(hierarchy, 100));
   const request = requestOf(
@@ -99,10 +101,13 @@ function setOf(run: FixtureRun, step: number, theme: Theme): Set {
   );
   const laid = stackBoxes(request);
   const layout = { ...laid, labels: placeLabels(laid, request) };
-  const record = recordAt(run, step);
-  const values = computeValues(hierarchy, record, norm);
+  const record = withOwn(recordAt(run, step), hierarchy.graph.edgeRow[0]!, 5);
+  const values = computeValues(hierarchy, record, statistic);
   const scene = buildScene(hierarchy, visible, layout);
-  return { scene, paints: paintScene(hierarchy, visible, scene, makeScale(norm, spread(1e-3, 1), theme), norm, theme, values, record) };
+  return {
+    scene,
+    paints: paintScene(hierarchy, visible, scene, makeScale(norm, spread(1e-3, 1), theme), statistic, theme, values, record),
+  };
 }
 
 function paintedCanvas(scene: Scene, paints: Paints): { canvas: HTMLCanvasElement; context: CanvasRenderingContext2D } {
@@ -133,6 +138,40 @@ test("scalars are written on their boxes and shares on their edges", () => {
   expect(detail("x")).toBe("value 3  grad 4");
   expect(detail("y1 · add")).toBe("value 4  grad −4");
   expect(paints.edges.slice(0, 2).map(({ label }) => label)).toEqual(["−4", "8"]);
+});
+
+test("a statistic that only one tensor has leaves no dashes on the others", () => {
+  const own = statisticsFor("gradient", [OWN]).at(-1)!;
+  const { scene, paints } = setOf(chainRule(), 0, LIGHT, own);
+  expect(paints.edges.map(({ label }) => label).filter((label) => label !== "")).toEqual(["5"]);
+  expect(paints.boxes.filter(({ detail }) => detail.includes("–"))).toEqual([]);
+  const spare = setOf(states(), 0, LIGHT, own);
+  const behind = spare.paints.boxes.filter(({ state }, i) => state === State.unknown && spare.scene.boxes[i]!.shape === "operation");
+  expect(behind.length).toBeGreaterThan(0);
+  expect(behind.filter(({ detail }) => detail.includes("no gradient"))).toEqual([]); // one arrived, but without this number
+  expect(scene.boxes.length).toBe(paints.boxes.length);
+});
+
+test.each([
+  ["forward", true],
+  ["backward", false],
+] as const)("compared %s, what has no number on one side is drawn like what has none", (stage, dotted) => {
+  const [run, statistic] = [chainRule(), norm];
+  const hierarchy = hierarchyOf(run);
+  const visible = showGraph(hierarchy, openUpTo(hierarchy, 100));
+  const request = requestOf(
+    visible,
+    visible.boxes.map((box) => sizeOf(hierarchy, box)),
+  );
+  const scene = buildScene(hierarchy, visible, { ...stackBoxes(request), labels: [] });
+  const here = { ...recordAt(run, 0), stage };
+  const there = { ...here, present: here.present.slice().fill(0, 0, 1) };
+  const [one, other] = [here, there].map((record) => computeValues(hierarchy, record, statistic));
+  const compared = compare(hierarchy, one!, { hierarchy, record: there }, other!, joinGraphs(hierarchy, hierarchy), statistic);
+  const painted = paintCompared(hierarchy, visible, scene, compared, here, makeScale(norm, spread(1, 2), LIGHT), 4, LIGHT);
+  const box = visible.boxes.findIndex(({ kind, node }) => kind !== "group" && node === 0);
+  const { unread, told, state } = painted.boxes[box]!;
+  expect([unread, told, state]).toEqual([dotted, !dotted, State.none]);
 });
 
 test("a second line that does not fit gives up the value, then the elements; it is never cut", () => {

@@ -1,9 +1,13 @@
 // What is painted over and in the heat map.
 
 import { expect, test } from "vitest";
+import { comparedCodesOf, NONE, paletteOf, ratioPaletteOf, type Palette } from "../../src/draw/flow/flow_codes";
+import { paintCells } from "../../src/draw/flow/paint_cells";
 import { paintScalar } from "../../src/draw/flow/paint_scalar";
 import { rgbOf } from "../../src/draw/style/element_colors";
 import { LIGHT } from "../../src/draw/style/theme";
+import { Relation } from "../../src/model/compare/comparison";
+import type { ComparedFlow } from "../../src/model/flow/flow_compared";
 import { valueScale } from "../../src/model/flow/scalar_line";
 
 const WIDTH = 80;
@@ -30,4 +34,30 @@ test("a line begins each NaN of the scalar, and one shaded span lasts as long as
   expect(span[0]).toBeGreaterThan(50);
   expect(span[0]).toBeLessThan(120);
   expect([...painted.slice(0, 24), ...painted.slice(46, 64), ...painted.slice(66)].every((alpha) => alpha === 0)).toBe(true);
+});
+
+// The marked pixels of one large cell without a number, as [x, y].
+function marksIn({ lean, lines, colors }: Palette, code = NONE): readonly (readonly [number, number])[] {
+  const image = new ImageData(42, 36);
+  const axis = { from: 0, to: 1, unitPx: 1000, count: 1 };
+  paintCells(image, { codes: Uint16Array.of(code), columns: 1, entities: Int32Array.of(0) }, axis, axis, 1, { lean, lines, colors });
+  const pixels = new Uint32Array(image.data.buffer);
+  return [...pixels.keys()].filter((at) => pixels[at] === lines[code]).map((at) => [at % 42, Math.floor(at / 42)]);
+}
+
+test.each([
+  ["alone", paletteOf],
+  ["compared", ratioPaletteOf],
+] as const)("no gradient is hatched and a value that was not read is dotted, as in the graph: %s", (_, palette) => {
+  const gradient = marksIn(palette(LIGHT, "gradient"));
+  expect(new Set(gradient.map(([, y]) => y)).size).toBe(36); // lines cross every row of pixels
+  expect(gradient.every(([x, y]) => (x + y) % 6 === 0)).toBe(true);
+  const value = marksIn(palette(LIGHT, "value"));
+  expect(new Set(value.map(([, y]) => y)).size).toBe(12); // two of six rows of pixels
+  expect(value.length).toBe(12 * 12); // six dots, two pixels wide
+  const codes = comparedCodesOf(
+    { relation: Uint8Array.of(Relation.none, Relation.numberHere), log2: new Float32Array(2) } as ComparedFlow,
+    1,
+  );
+  expect([...codes]).toEqual([NONE, NONE]);
 });

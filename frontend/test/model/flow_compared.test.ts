@@ -91,7 +91,7 @@ test("of cells that share a pixel the one that differs most is shown, in the col
     number,
   ];
   expect([...codes].sort((a, b) => a - b)).toEqual([nothing, here, there, equal, half, much, deadThere, dead, bad]);
-  const { colors, lean } = ratioPaletteOf(LIGHT);
+  const { colors, lean } = ratioPaletteOf(LIGHT, "gradient");
   const hex = (code: number): readonly number[] => [0, 8, 16].map((shift) => (colors[code]! >> shift) & 255);
   expect(hex(much)).toEqual(rgbOf(ratioStops(LIGHT)[8]!));
   expect(hex(equal)).toEqual(rgbOf(ratioStops(LIGHT)[4]!));

@@ -212,7 +212,7 @@ test("each cell has the color that the graph gives that number, in both themes",
   const flow = flowOf(flowRun());
   for (const theme of [LIGHT, DARK]) {
     const scale = makeScale(DEFAULT_STATISTIC, spread(1e-9, 2), theme);
-    const [codes, palette] = [codesOf(flow, scale), paletteOf(theme)];
+    const [codes, palette] = [codesOf(flow, scale), paletteOf(theme, "gradient")];
     flow.state.forEach((state, at) => expect(hexOf(palette.colors[codes[at]!]!)).toBe(scale.fill(flow.value[at]!, state as State)));
     expect([hexOf(palette.lines[NONE]!), palette.lean[NONE]]).toEqual([theme.noneLine, 1]);
     expect(hexOf(palette.colors[NOTHING]!)).toBe(theme.background);

@@ -15,6 +15,11 @@ import { DETAIL_FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
 import { isZeroBeside, ratioText, relatedFill } from "./ratio_scale";
 
+const UNLABELED: ReadonlySet<Relation> = new Set([Relation.onlyHere, Relation.onlyThere, Relation.unknown]);
+
+// On one side at least. A value that was not read is dotted, as where nothing is compared.
+const UNREAD: ReadonlySet<Relation> = new Set([Relation.none, Relation.numberHere, Relation.numberThere]);
+
 export function relateBox(comparison: Comparison, box: Box): Related {
   return box.kind === "group" ? relateGroup(comparison, box.group) : relateNode(comparison, box.node);
 }
@@ -49,10 +54,10 @@ export function paintCompared(
       ghost,
       zero,
       only,
-      unread: ofValues && related.relation === Relation.none,
+      unread: ofValues && UNREAD.has(related.relation),
       told:
         !ghost &&
-        !(ofValues && related.relation === Relation.none) &&
+        !(ofValues && UNREAD.has(related.relation)) &&
         (only || related.relation !== Relation.none || saysNone(hierarchy.graph, box.node, record)),
       strip: cells.map((cell) => relatedFill(cell, reach, theme)),
       zeros: cells.map(isZeroBeside),
@@ -66,7 +71,7 @@ export function paintCompared(
       state,
       weight,
       told: (related.relation === Relation.none && !ofValues) || related.relation === Relation.onlyThere,
-      label: related.relation === Relation.onlyHere || related.relation === Relation.onlyThere ? "" : (ratioText(related) ?? ""),
+      label: UNLABELED.has(related.relation) ? "" : (ratioText(related) ?? ""),
     };
   });
   return { boxes, edges, half: halfOf(record?.stage) };

@@ -3,6 +3,7 @@
 import { Relation } from "../../model/compare/comparison";
 import type { Flow } from "../../model/flow/flow";
 import type { ComparedFlow } from "../../model/flow/flow_compared";
+import type { Half } from "../../model/recorded/record";
 import { State } from "../../model/visible/values";
 import { ratioColor } from "../compare/ratio_scale";
 import { rampOf, type ColorScale } from "../style/color_scale";
@@ -56,18 +57,26 @@ function ratioCode(relation: Relation, part: number): number {
 // By code, as the pixels of an ImageData, little-endian ABGR.
 export interface Palette {
   readonly colors: Uint32Array;
-  readonly lines: Uint32Array; // the color of a hatching over it
-  readonly lean: Int8Array; // the direction of these lines, 1 or -1; 0: none
+  readonly lines: Uint32Array; // the color of a hatching or of dots over it
+  readonly lean: Int8Array; // the direction of these lines, 1 or -1, or DOTS; 0: none
 }
 
-export function paletteOf(theme: Theme): Palette {
+export const DOTS = 2;
+type Lean = 1 | -1 | typeof DOTS;
+
+// As in the graph: no gradient is hatched, a value that was not read is dotted.
+function noneLean(half: Half): Lean {
+  return half === "value" ? DOTS : 1;
+}
+
+export function paletteOf(theme: Theme, half: Half): Palette {
   return hatched(
     [theme.background, theme.none, theme.zero, ...rampOf(theme.dark, theme.ramp), theme.nonfinite],
-    [[NONE, 1, theme.noneLine]],
+    [[NONE, noneLean(half), theme.noneLine]],
   );
 }
 
-export function ratioPaletteOf(theme: Theme): Palette {
+export function ratioPaletteOf(theme: Theme, half: Half): Palette {
   const ratios = Array.from({ length: 2 * RATIOS }, (_, i) =>
     ratioColor(((i % 2 === 0 ? 1 : -1) * Math.floor(i / 2)) / (RATIOS - 1), 1, theme),
   );
@@ -75,7 +84,7 @@ export function ratioPaletteOf(theme: Theme): Palette {
   return hatched(
     [theme.background, theme.none, theme.surface, theme.surface, ...ratios, ...ends, theme.nonfinite],
     [
-      [NONE, 1, theme.noneLine],
+      [NONE, noneLean(half), theme.noneLine],
       [ONLY_HERE, 1, theme.only],
       [ONLY_THERE, -1, theme.only],
       [ZERO_HERE, 1, theme.zero],
@@ -84,7 +93,7 @@ export function ratioPaletteOf(theme: Theme): Palette {
   );
 }
 
-function hatched(colors: readonly string[], hatches: readonly (readonly [number, 1 | -1, string])[]): Palette {
+function hatched(colors: readonly string[], hatches: readonly (readonly [number, Lean, string])[]): Palette {
   const [lines, lean] = [[...colors], new Int8Array(colors.length)];
   for (const [code, leans, color] of hatches) [lines[code], lean[code]] = [color, leans];
   return { colors: Uint32Array.from(colors, pixelOf), lines: Uint32Array.from(lines, pixelOf), lean };

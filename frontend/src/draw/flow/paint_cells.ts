@@ -1,7 +1,7 @@
 // Fills an image with the visible cells. Each pixel shows the greatest of the cells that it covers.
 
 import type { Axis } from "../../model/flow/flow_window";
-import { NOTHING, type Palette } from "./flow_codes";
+import { DOTS, NOTHING, type Palette } from "./flow_codes";
 
 export interface Cells {
   readonly codes: Uint16Array; // [entities, columns]
@@ -12,6 +12,7 @@ export interface Cells {
 // Cells of at least this size are separated by a line of background.
 const GAP_FROM = 7;
 const HATCH_EVERY = 6;
+const [DOT, DOTS_ACROSS, DOTS_DOWN] = [2, 7, 6];
 
 // The first unit under each pixel, and the one after the last. An empty span is a gap or beyond the end.
 interface Spans {
@@ -90,6 +91,13 @@ function writeLine(pixels: Uint32Array, at: number, y: number, line: Uint16Array
   for (let x = 0; x < line.length; x++) {
     const code = line[x]!;
     const leans = lean[code]!;
-    pixels[at + x] = (leans !== 0 && (x + leans * y) % HATCH_EVERY === 0 ? lines : colors)[code]!;
+    const over = leans === DOTS ? isDot(x, y) : leans !== 0 && (x + leans * y) % HATCH_EVERY === 0;
+    pixels[at + x] = (over ? lines : colors)[code]!;
   }
+}
+
+// Every other row of dots is shifted.
+function isDot(x: number, y: number): boolean {
+  const row = Math.floor(y / DOTS_DOWN);
+  return y % DOTS_DOWN < DOT && (x + (row % 2) * 3) % DOTS_ACROSS < DOT;
 }

@@ -139,7 +139,7 @@ function detailsOf(hierarchy: Hierarchy, box: Box, values: StepValues | undefine
     const state = values?.groups.state[box.group];
     return groupDetails(hierarchy, box, number && state === State.number ? `${values?.groupWord} ${number}` : number);
   }
-  return nodeDetails(hierarchy.graph, box.node, number, record);
+  return nodeDetails(hierarchy.graph, box.node, number, record, values?.nodes.state[box.node] === State.unknown);
 }
 
 function groupDetails(hierarchy: Hierarchy, box: Box, number: string | undefined): readonly string[] {
@@ -149,7 +149,13 @@ function groupDetails(hierarchy: Hierarchy, box: Box, number: string | undefined
   return number === undefined ? [nodes] : [`${nodes} · ${number}`, number];
 }
 
-function nodeDetails(graph: Graph, node: number, number: string | undefined, record: RecordedStep | undefined): readonly string[] {
+function nodeDetails(
+  graph: Graph,
+  node: number,
+  number: string | undefined,
+  record: RecordedStep | undefined,
+  arrived: boolean,
+): readonly string[] {
   const whole = wholeOf(graph, record, node);
   const word = isSeed(graph, node) ? "seed" : "grad";
   const value = arrayText(whole?.value);
@@ -165,7 +171,7 @@ function nodeDetails(graph: Graph, node: number, number: string | undefined, rec
     if (value !== undefined && gradient === undefined) texts.push(`value ${value}  ${number}`);
     return [...texts, number];
   }
-  const [missing, shorter] = missingTexts(graph, node, record);
+  const [missing, shorter] = arrived ? [] : missingTexts(graph, node, record);
   if (value !== undefined) texts.push(missing === undefined ? `value ${value}${each(whole?.value)}` : `value ${value}  ${missing}`);
   return [...texts, missing ?? shapeTextOf(graph, graph.slotOffset[node]!), ...(shorter === undefined ? [] : [shorter])];
 }
@@ -188,7 +194,12 @@ function missingTexts(graph: Graph, node: number, record: RecordedStep | undefin
 export function numberText(box: Box, values: StepValues | undefined): string | undefined {
   const source = box.kind === "group" ? values?.groups : values?.nodes;
   const index = box.kind === "group" ? box.group : box.node;
-  return source === undefined ? undefined : valueText(source.value[index]!, source.state[index]! as State);
+  return source === undefined ? undefined : numberOf(source.value[index]!, source.state[index]! as State);
+}
+
+// Without a dash, because of a statistic that few tensors have the drawing would be full of them.
+export function numberOf(value: number, state: State): string | undefined {
+  return state === State.unknown ? undefined : valueText(value, state);
 }
 
 export function valueText(value: number, state: State): string | undefined {

@@ -11,7 +11,7 @@ import { rowsOfHalf } from "../../model/visible/line_rows";
 import { State, summarizeRows, type StepValues } from "../../model/visible/values";
 import { inkOn, type ColorScale } from "../style/color_scale";
 import type { Theme } from "../style/theme";
-import { detailOf, textRoom, valueText } from "./caption";
+import { detailOf, numberOf, textRoom } from "./caption";
 import { stripFills } from "./paint_strip";
 import type { BoxPaint, EdgePaint, Paints } from "./paints";
 import type { Scene } from "./scene";
@@ -117,6 +117,6 @@ class EdgeAtStep implements EdgePaint {
     const { statistic, record } = this.step;
     const whole = this.rows.length === 1 && isElementItself(statistic) ? record?.whole.get(this.rows[0]!) : undefined;
     const only = scalarOf(whole?.[halfOf(record?.stage)]);
-    return only !== undefined ? formatNumber(only) : (valueText(this.value, this.state) ?? "");
+    return only !== undefined ? formatNumber(only) : (numberOf(this.value, this.state) ?? "");
   }
 }

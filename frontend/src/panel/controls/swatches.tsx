@@ -44,17 +44,15 @@ export function Chip({
   );
 }
 
-// What has a color of its own beside the scale. In a comparison, what has no ratio.
+// What has a color of its own beside the scale. In a comparison, what has no ratio. A value that was not read is dotted.
 export function BesideScale({
   theme,
   compared = false,
-  half = "gradient",
-  dotted = false,
+  half,
 }: {
   readonly theme: Theme;
   readonly compared?: boolean;
-  readonly half?: Half;
-  readonly dotted?: boolean; // what has no number is drawn with dots
+  readonly half: Half;
 }): JSX.Element {
   return (
     <>
@@ -63,7 +61,7 @@ export function BesideScale({
           zero
         </Chip>
       )}
-      <Chip color={theme.none} border={theme.noneLine} hatched={!dotted} dotted={dotted}>
+      <Chip color={theme.none} border={theme.noneLine} hatched={half === "gradient"} dotted={half === "value"}>
         {compared ? "no ratio" : noneWord(half)}
       </Chip>
       <Chip color={theme.nonfinite} border={theme.nonfinite}>

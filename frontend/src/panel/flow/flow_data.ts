@@ -22,6 +22,7 @@ import {
   type Quantity,
   type ScalarSeries,
 } from "../../model/flow/scalar_line";
+import { halfOf } from "../../model/recorded/record";
 import { positionOf } from "../../model/recorded/step_axis";
 import type { Store } from "../../state/store";
 import type { Around } from "../view/view";
@@ -110,7 +111,7 @@ export function createFlowing(around: Around): Flowing {
       ),
     },
     sight: computed(() => sightOf(state, size.value, steps.value.length, rows.value.length, scalar.chosen.value !== "")),
-    palette: computed(() => (compared.value === undefined ? paletteOf : ratioPaletteOf)(drawing.theme.value)),
+    palette: computed(() => (compared.value === undefined ? paletteOf : ratioPaletteOf)(drawing.theme.value, halfOf(flow.value?.stage))),
     cells: computed(() => {
       const [shown, colors] = [flow.value, codes.value];
       if (shown === undefined || colors === undefined) return undefined;

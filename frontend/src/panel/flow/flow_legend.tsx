@@ -101,7 +101,7 @@ function ComparedLegend({
         <Chip color={ratioColor(Infinity, 1, theme)} border={theme.zero} hatched lean={-1}>
           zero there
         </Chip>
-        <BesideScale theme={theme} compared />
+        <BesideScale theme={theme} half={halfOf(stage)} compared />
       </span>
       <span class="faint flow-told" data-testid="flow-told">
         {every > 1 && <b>Every {every}th recorded step is drawn. </b>}

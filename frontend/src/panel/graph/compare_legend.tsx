@@ -56,7 +56,7 @@ export function CompareLegend({
         <Chip color={theme.zero} border={ratioColor(Infinity, 1, theme)} framed>
           zero there
         </Chip>
-        <BesideScale theme={theme} compared />
+        <BesideScale theme={theme} half={store.shown.half.value} compared />
       </div>
     </aside>
   );

@@ -33,7 +33,7 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
         <span>{highText}</span>
       </div>
       <div class="chips">
-        <BesideScale theme={theme} half={store.shown.half.value} dotted={store.shown.half.value === "value"} />
+        <BesideScale theme={theme} half={store.shown.half.value} />
       </div>
       <Signs drawing={drawing} />
     </aside>

@@ -44,7 +44,7 @@ export function StatisticsTable(props: TableProps): JSX.Element {
       {there === undefined && shown.length === 1 && arrived(props, "gradient") && record !== undefined && (
         <table class="numbers two">
           <tbody>
-            {listed(record).map((name) => (
+            {listed(record, [record, props.rows[half]]).map((name) => (
               <Line
                 key={name}
                 name={name}
@@ -98,7 +98,7 @@ function Both(props: TableProps): JSX.Element | null {
         </tr>
       </thead>
       <tbody>
-        {listed(record)
+        {listed(record, [halves.value, rows.value], [halves.gradient, rows.gradient])
           .filter((name) => measureOf(name)?.ofValues !== true || number(name, "value") !== "none")
           .map((name) => (
             <tr
@@ -118,9 +118,14 @@ function Both(props: TableProps): JSX.Element | null {
   );
 }
 
-function listed(record: RecordedStep): readonly string[] {
-  const skipped = (name: string): boolean => halfOf(record.stage) === "gradient" && measureOf(name)?.ofValues === true;
-  return record.statistics.filter((name) => measureOf(name)?.ofParameters !== true && !skipped(name));
+// A statistic of the user's own is left out if none of the tensors has it.
+function listed(record: RecordedStep, ...tensors: readonly (readonly [RecordedStep | undefined, number])[]): readonly string[] {
+  const ofValues = halfOf(record.stage) === "value";
+  return record.statistics.filter((name) => {
+    const measure = measureOf(name);
+    if (measure === undefined) return tensors.some(([of, row]) => of !== undefined && numberAt(of, name, row) !== undefined);
+    return measure.ofParameters !== true && (ofValues || measure.ofValues !== true);
+  });
 }
 
 function titleOf(name: string, complex: boolean): string {
@@ -174,7 +179,7 @@ function Compared({
         </tr>
       </thead>
       <tbody>
-        {listed(there.record).map((name) => {
+        {listed(there.record, [record, row], [there.record, there.row]).map((name) => {
           const [here, other] = [numberAt(record, name, row), numberAt(there.record, name, there.row)];
           const related = relateNumbers(here, other, true);
           return (
