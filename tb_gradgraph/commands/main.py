@@ -250,6 +250,10 @@ def _run_doctor(arguments: argparse.Namespace) -> int:
         if finding.cure:
             print(f"       cure: {finding.cure}")
     print(f"{wrong} found wrong." if wrong else "Nothing found wrong.")
+    if arguments.logdir is not None:
+        print(
+            "This is about the recording. What is wrong with a training, the panel's Findings say."
+        )
     return 1 if wrong else 0
 
 

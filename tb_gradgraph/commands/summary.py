@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tb_gradgraph.diagnose import fold_by_module, tell_many
 from tb_gradgraph.graph import Graph
-from tb_gradgraph.quantities import MAIN, series_of
+from tb_gradgraph.quantities import MAIN, Point, series_of
 from tb_gradgraph.record import CURE, LoggedRun, read_logdir, tell_part
 from tb_gradgraph.statistics import STAGES
 
@@ -72,10 +72,16 @@ def _list_quantities(runs: Iterable[LoggedRun]) -> Iterable[str]:
             found = series_of(record for record in run.records if record.tag == tag)
             main = [name for name in sorted(found) if name.partition("/")[0] in MAIN]
             if main:
-                shown = [f"{name} {found[name][-1].value:.4g}" for name in main[:MOST_SHOWN]]
-                more = f", and {len(main) - MOST_SHOWN} more" if len(main) > MOST_SHOWN else ""
                 last = max(found[name][-1].step for name in main)
+                shown = [_tell_last(name, found[name][-1], last) for name in main[:MOST_SHOWN]]
+                more = f", and {len(main) - MOST_SHOWN} more" if len(main) > MOST_SHOWN else ""
                 yield f"run {run.name}, tag {tag}, last values (step {last}): {', '.join(shown)}{more}"
+
+
+def _tell_last(name: str, point: Point, last: int) -> str:
+    """Say the last value of a quantity, and its step if that is not ``last``."""
+    step = "" if point.step == last else f" (step {point.step})"
+    return f"{name} {point.value:.4g}{step}"
 
 
 def _list_parts(runs: Iterable[LoggedRun]) -> Iterable[str]:

@@ -46,6 +46,16 @@ def test_a_training_is_told_with_its_steps(diagnose, tmp_path):
     assert "2 runs for the panel to show" in printed
 
 
+def test_a_training_with_nan_is_recorded_well_and_the_panel_is_named(diagnose, tmp_path):
+    with SummaryWriter(str(tmp_path)) as writer:
+        writer.watch(LINEAR, every_n_steps=1)
+        (LINEAR(X).sum() * torch.nan).backward()
+    status, printed = diagnose(tmp_path)
+    assert (status, "Nothing found wrong." in printed) == (0, True)
+    *_, last = printed.splitlines()
+    assert last.startswith("This is about the recording.") and "Findings" in last
+
+
 def test_two_sessions_of_one_run_are_counted(diagnose, tmp_path):
     for step in range(2):
         with SummaryWriter(str(tmp_path)) as writer:

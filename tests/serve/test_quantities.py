@@ -111,7 +111,7 @@ def test_the_summary_lists_the_last_values(
     (line,) = (line for line in capsys.readouterr().out.splitlines() if "last values" in line)
     assert line == (
         "run ., tag net, last values (step 1): "
-        "grad_norm/applied 1, grad_norm/backward 3, loss -inf, lr/group =1 0.1"
+        "grad_norm/applied 1 (step 0), grad_norm/backward 3 (step 0), loss -inf, lr/group =1 0.1 (step 0)"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import re
+import warnings
 from typing import Any
 
 import pytest
@@ -35,6 +36,24 @@ def numbers(run: Any, name: str) -> list[dict[str, float]]:
     return found
 
 
+@pytest.mark.parametrize("text", [PAGE, PAGE.parents[1] / "README.md"])
+def test_stable_rank_is_only_that_of_matrices(text: pathlib.Path, add: Add) -> None:
+    """Biases and the weights of normalizations have one dimension."""
+    (program,) = re.findall(
+        r"(^@tb_\S+\(\"stable_rank.*?)(?:\n\n|```)", text.read_text("utf-8"), re.M | re.S
+    )
+    found: dict[str, Any] = {"torch": torch, "tb_gradgraph": tb_gradgraph}
+    exec(program, found)
+    net = torch.nn.Sequential(torch.nn.Conv2d(1, 3, 2), torch.nn.BatchNorm2d(3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        graph = tb_gradgraph.capture(net, torch.randn(2, 1, 4, 4), loss_fn=torch.max)
+    squares = torch.linalg.svdvals(net[0].weight.detach().double().flatten(1)) ** 2
+    expected = float(squares.sum() / squares.max())
+    assert graph["0.weight"].own["stable_rank"] == pytest.approx(expected)
+    assert "stable_rank" not in graph["1.weight"].own
+
+
 def test_all_examples_are_tested() -> None:
     assert len(PROGRAMS) == 3
 
@@ -47,6 +66,9 @@ def test_stable_rank(add: Add, tmp_path: pathlib.Path, monkeypatch: pytest.Monke
         weights.append([p.detach().clone() for p in self.param_groups[0]["params"] if p.ndim == 2])
         return step(self, *args)
 
+    # If a test before this one made an SGD, its step calls hooks already; torch adds them once.
+    kept.hooked = True  # type: ignore[attr-defined]
+    torch.optim.SGD([torch.zeros(1)])
     monkeypatch.setattr(torch.optim.SGD, "step", kept)
     _, run = run_program(0, tmp_path, monkeypatch)
     found = numbers(run, "stable_rank")
