@@ -147,6 +147,20 @@ class KeyedBatch:
         self._count += 1
         return True
 
+    def add_many_plain(
+        self, keys: Sequence[Hashable], tensors: Sequence[torch.Tensor]
+    ) -> Sequence[int]:
+        """Do the same for many; return the places of the tensors that must be added in another way."""
+        if self._count + len(keys) > PIECE:
+            return range(len(keys))
+        first = self._count
+        left = self._batch.add_plain(range(first, first + len(keys)), tensors)
+        self._count += len(keys)
+        number, lacking = self._number, set(left)
+        pairs = ((at, key) for at, key in enumerate(keys) if at not in lacking)
+        self._places.update({key: (number, first + at) for at, key in pairs})
+        return left
+
     def note(self, key: Hashable, error: Exception) -> None:
         """Note that the tensor of ``key`` could not be read."""
         if self._count == PIECE:

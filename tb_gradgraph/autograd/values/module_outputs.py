@@ -130,9 +130,13 @@ class ModuleOutputs:
                 self._unhook()
         if not _makes_nodes() or not self._is_read():
             return
-        self._begin_calls()
+        if self.calls is not None:
+            self._begin_calls()
         try:
-            self._made.see_all(_tensors_in(output))
+            if type(output) is torch.Tensor:
+                self._made.see(output)
+            else:
+                self._made.see_all(_tensors_in(output))
             if self._depth == 0:
                 with functions_not_overridden():
                     self._ended.append(marks_of(output))
@@ -148,7 +152,7 @@ class ModuleOutputs:
             self._forget()
 
     def _is_read(self) -> bool:
-        return not (self._is_traced or self._is_stopped) and self.failure is None
+        return not (self._is_traced or self._is_stopped or self._failure)
 
 
 #: Modules that compute in another way, in evaluation mode, while a function mode is active.

@@ -30,10 +30,11 @@ class WeightValues:
 
     @torch.no_grad()
     def _read(self, batch: KeyedBatch, parameters: Sequence[torch.Tensor]) -> None:
-        for parameter in parameters:
+        left = batch.add_many_plain(list(map(id, parameters)), list(parameters))
+        for parameter in (parameters[place] for place in left):
             try:
                 elements = local_part(parameter)
-                if elements is not None and not batch.add_plain(id(parameter), elements):
+                if elements is not None:
                     batch.add(id(parameter), elements)
             except Exception as error:
                 batch.note(id(parameter), error)
