@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 import tb_gradgraph
 from tests.logged import read_one_run
@@ -60,17 +61,16 @@ def test_all_examples_are_tested() -> None:
 
 def test_stable_rank(add: Add, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = []
-    step = torch.optim.SGD.step
 
-    def kept(self: Any, *args: Any) -> Any:
-        weights.append([p.detach().clone() for p in self.param_groups[0]["params"] if p.ndim == 2])
-        return step(self, *args)
+    def keep(optimizer: Any, *_: Any) -> None:
+        group = optimizer.param_groups[0]["params"]
+        weights.append([p.detach().clone() for p in group if p.ndim == 2])
 
-    # If a test before this one made an SGD, its step calls hooks already; torch adds them once.
-    kept.hooked = True  # type: ignore[attr-defined]
-    torch.optim.SGD([torch.zeros(1)])
-    monkeypatch.setattr(torch.optim.SGD, "step", kept)
-    _, run = run_program(0, tmp_path, monkeypatch)
+    handle = register_optimizer_step_pre_hook(keep)  # a step that is replaced is hooked twice
+    try:
+        _, run = run_program(0, tmp_path, monkeypatch)
+    finally:
+        handle.remove()
     found = numbers(run, "stable_rank")
     assert len(found) == 3
     for at, of_names in enumerate(found):
