@@ -47,7 +47,9 @@ _ROWS = (
         "error",
         "The forward already gave NaN or infinity: its inputs were finite and its result is not.",
         "Keep the input of the operation named here where its result is finite; of an input, look at the "
-        "data. It is a note if it does not reach the loss, or if only a GradScaler's factor made it.",
+        "data. It is a note if it does not reach the loss, or if only a GradScaler's factor made it. "
+        'At level "module" the operation may be inferred; record again with level="op", values=True '
+        "to be sure.",
         milder="note",
         is_of_nonfinite=True,
     ),
@@ -55,7 +57,8 @@ _ROWS = (
         "nonfinite_origin",
         "error",
         "A finite gradient came into an operation, and NaN or infinity left it.",
-        "Keep its input away from points where its derivative is infinite, such as 0 for a square root.",
+        "Keep its input away from points where its derivative is infinite, such as 0 for a square root. "
+        "Without values it is not known whether the forward had made it already: record with values=True.",
         is_of_nonfinite=True,
     ),
     Kind(

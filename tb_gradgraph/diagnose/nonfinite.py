@@ -25,6 +25,9 @@ class _State:
     nonfinite: bool
 
 
+_MAY_BE_OF_FORWARD = (
+    " Values were not recorded, so the forward may have made it already: values=True tells."
+)
 _FINITE = _State(False, False)
 _CAME_IN = {
     "nonfinite_origin": "the gradient came in finite",
@@ -32,7 +35,9 @@ _CAME_IN = {
 }
 
 
-def find_nonfinite(graph: Graph, table: StatisticsTable, forward_origin: str) -> Iterator[Finding]:
+def find_nonfinite(
+    graph: Graph, table: StatisticsTable, forward_origin: str, values_are_known: bool = True
+) -> Iterator[Finding]:
     """Find the nodes where NaN and infinity began, and the nodes that they reached.
 
     An *origin* sent a non-finite gradient although it got a finite one, or is a root that started
@@ -44,6 +49,8 @@ def find_nonfinite(graph: Graph, table: StatisticsTable, forward_origin: str) ->
         table: Statistics of its gradients.
         forward_origin: Where in the forward they already began; "" if they did not. No operation of
             the backward is then to blame.
+        values_are_known: Whether values of the forward were recorded. If not, it is said that the
+            forward may have made them.
     """
     states = _read_states(table)
     if not any(state.nonfinite for state in states.values()):
@@ -52,6 +59,8 @@ def find_nonfinite(graph: Graph, table: StatisticsTable, forward_origin: str) ->
     if not forward_origin:
         for evidence, finding in _find_turns(graph, table, states):
             told.add(evidence)
+            if not values_are_known and finding.kind == "nonfinite_origin":
+                finding = dataclasses.replace(finding, text=finding.text + _MAY_BE_OF_FORWARD)
             yield finding
     rest = [row for row, state in states.items() if state.nonfinite and row not in told]
     why = f" They came from the forward: it began at {forward_origin}." if forward_origin else ""

@@ -63,13 +63,17 @@ def findings(
     return rank(
         [
             *forward.found,
-            *find_nonfinite(graph, table, forward.origin),
+            *find_nonfinite(graph, table, forward.origin, _are_known(value_table)),
             *find_unread(graph, unread),
             *find_missing(graph, table, unread),
             *find_zero(graph, table, cancelled),
             *find_magnitudes(graph, table, cancelled),
         ]
     )
+
+
+def _are_known(value_table: StatisticsTable | None) -> bool:
+    return value_table is not None and bool(value_table.present.any())
 
 
 def _tell_empty(ran: bool) -> Finding:

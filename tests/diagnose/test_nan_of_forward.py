@@ -235,3 +235,33 @@ def test_of_many_places_the_first_are_told_and_the_rest_counted():
     assert [one.node.partition("/")[0] for one in found] == ["net0", "net1", "net2"]
     assert "4 further calls of the same line" in found[0].text
     assert found[2].text.endswith("It began at 2 further places.")
+
+
+@pytest.mark.parametrize("values", [False, True])
+def test_without_values_it_is_said_that_the_forward_may_have_made_it(values: bool) -> None:
+    """The sum of many outputs is differentiated, so no value is kept whole."""
+
+    class Net(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.sqrt(x * weight - 5) * 2
+
+    weight = torch.nn.Parameter(torch.ones(4, 64))
+    found = tb_gradgraph.capture(Net(), torch.ones(4, 64), values=values).findings()
+    kinds = [one.kind for one in found]
+    if values:
+        assert "nonfinite_value" in kinds and "nonfinite_origin" not in kinds
+        return
+    origins = [one.text for one in found if one.kind == "nonfinite_origin"]
+    assert origins
+    for text in origins:
+        assert "Values were not recorded, so the forward may have made it already" in text
+
+
+def test_where_the_forward_is_known_to_be_finite_the_backward_is_blamed() -> None:
+    net = torch.nn.Linear(8, 8)
+    x = torch.zeros(4, 8)
+    with torch.no_grad():
+        net.bias.zero_()
+    graph = tb_gradgraph.capture(net, x, loss_fn=lambda y: y.square().sum().sqrt(), values=True)
+    first = graph.findings()[0]
+    assert first.kind == "nonfinite_origin" and "Values were not" not in first.text
