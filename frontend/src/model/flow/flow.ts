@@ -1,5 +1,6 @@
 // One statistic of every node and group at every recorded step: computed once, then only read.
 
+import { isIndices } from "../recorded/graph";
 import { BACKWARD } from "../recorded/run";
 import type { Statistic } from "../recorded/statistics";
 import type { Hierarchy } from "../tree/hierarchy";
@@ -45,7 +46,7 @@ export function computeFlow(hierarchy: Hierarchy, numbers: FlowNumbers, statisti
   return { ...flow, ...whatIsShown(flow) };
 }
 
-// Kinds that never have a gradient, so their rows would be empty.
+// Kinds that never have a gradient. They have a row only for values that count to their module.
 const WITHOUT: ReadonlySet<string> = new Set(["constant", "buffer"]);
 
 // A node is left out if it never had a gradient and the reason is unknown. In a run without any
@@ -57,7 +58,11 @@ function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly left
   const empty = flow.state.every((state) => state === State.none);
   let leftOut = 0;
   for (let node = 0; node < graph.nodeCount; node++) {
-    if (WITHOUT.has(kind[node]!) || node >= graph.ownNodes) continue;
+    if (node >= graph.ownNodes) continue;
+    if (WITHOUT.has(kind[node]!)) {
+      if (arrives(flow, node) && !isIndices(graph, node)) shown[node] = 1;
+      continue;
+    }
     // At later stages only parameters are ever recorded. Of a value it is not known whether it will be.
     const expected = kind[node] === "parameter" || kind[node] === "leaf" || (kind[node] !== "input" && flow.stage === BACKWARD);
     if (empty || (expected && reason[node] !== "" && flow.stage !== FORWARD) || arrives(flow, node)) shown[node] = 1;

@@ -110,3 +110,11 @@ export function edgesIn(graph: Graph, node: number): Int32Array {
 export function slotRowOf(graph: Graph, edge: number): number {
   return graph.slotOffset[graph.edgeSource[edge]!]! + graph.columns.edges.source_slot[edge]!;
 }
+
+const INDICES = /^(bool|u?int\d+)$/;
+
+// Indices and masks, such as the tokens of an embedding: the norm of their values says nothing about a module.
+export function isIndices({ columns, slotOffset }: Graph, node: number): boolean {
+  const [from, to] = [slotOffset[node]!, slotOffset[node + 1]!];
+  return from < to && columns.slots.dtype.slice(from, to).every((dtype) => INDICES.test(dtype));
+}

@@ -1,6 +1,6 @@
 // The tree that is drawn. Groups are scopes and folds; items are nodes and their copies.
 
-import { edgesIn, type Graph } from "../recorded/graph";
+import { edgesIn, type Graph, isIndices } from "../recorded/graph";
 import { nameWithin, operationLabel } from "../recorded/labels";
 import { NO_SCOPE } from "../../base/vocabulary";
 import { chainTitle, findChains, type Chains } from "./chains";
@@ -35,7 +35,7 @@ export interface Hierarchy extends Placement {
   readonly top: readonly number[];
   readonly itemGroup: Int32Array;
   // The group to which each node's number counts. For a tensor that is drawn next to each user, it
-  // is the group around all users.
+  // is the group around all users. -1: to none, as indices do.
   readonly countsTo: Int32Array;
   readonly groupOf: ReadonlyMap<string, number>;
   // Nodes inside each group, at any depth, copies not counted.
@@ -98,7 +98,7 @@ export function* buildInParts(graph: Graph, turned: ReadonlySet<string>): Genera
     groups,
     top,
     itemGroup,
-    countsTo: groupAroundCopies(groups, placement, itemGroup, graph.nodeCount),
+    countsTo: groupAroundCopies(groups, placement, itemGroup, graph),
     groupOf: new Map(groups.map((group, number) => [group.id, number])),
     nodesInside: countInside(groups, itemGroup, graph.nodeCount),
   };
@@ -216,7 +216,8 @@ function nameOf(graph: Graph, placement: Placement, chains: Chains, repetition: 
   return { name: operation[node] ? operationLabel(operation[node]!) : name[node]!, key: key[node]! };
 }
 
-function groupAroundCopies(groups: readonly Group[], placement: Placement, itemGroup: Int32Array, nodeCount: number): Int32Array {
+function groupAroundCopies(groups: readonly Group[], placement: Placement, itemGroup: Int32Array, graph: Graph): Int32Array {
+  const { nodeCount } = graph;
   const around = itemGroup.slice(0, nodeCount);
   for (let item = nodeCount; item < itemGroup.length; item++) {
     let [one, other] = [around[placement.itemNode[item]!]!, itemGroup[item]!];
@@ -227,7 +228,7 @@ function groupAroundCopies(groups: readonly Group[], placement: Placement, itemG
     }
     around[placement.itemNode[item]!] = one;
   }
-  return around;
+  return around.map((group, node) => (isIndices(graph, node) ? -1 : group));
 }
 
 function countInside(groups: readonly Group[], itemGroup: Int32Array, nodeCount: number): Int32Array {

@@ -1,5 +1,6 @@
 // Shows a closed run of equal blocks as a row of cells, one for each block, with the block's number.
 
+import { isIndices } from "../recorded/graph";
 import type { Statistic } from "../recorded/statistics";
 import type { Run } from "../tree/folding";
 import { asItem, type Group, type Hierarchy } from "../tree/hierarchy";
@@ -43,7 +44,7 @@ export function cellValues(hierarchy: Hierarchy, strip: Strip, cells: number, va
       const child = strip.children[at]!;
       const source = child >= 0 ? values.groups : values.nodes;
       const index = child >= 0 ? child : hierarchy.itemNode[asItem(child)]!;
-      if (child < 0 && hierarchy.copied[index] === 1) continue;
+      if (child < 0 && (hierarchy.copied[index] === 1 || isIndices(hierarchy.graph, index))) continue;
       combine(result, cell, source.value[index]!, source.state[index]! as State, statistic);
     }
   }
