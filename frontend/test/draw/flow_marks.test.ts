@@ -1,14 +1,19 @@
 // What is painted over and in the heat map.
 
 import { expect, test } from "vitest";
-import { comparedCodesOf, NONE, paletteOf, ratioPaletteOf, type Palette } from "../../src/draw/flow/flow_codes";
+import { codesOf, comparedCodesOf, NONE, paletteOf, ratioPaletteOf, UNKNOWN, type Palette } from "../../src/draw/flow/flow_codes";
 import { paintCells } from "../../src/draw/flow/paint_cells";
 import { paintScalar } from "../../src/draw/flow/paint_scalar";
+import { makeScale } from "../../src/draw/style/color_scale";
 import { rgbOf } from "../../src/draw/style/element_colors";
 import { LIGHT } from "../../src/draw/style/theme";
 import { Relation } from "../../src/model/compare/comparison";
+import type { Flow } from "../../src/model/flow/flow";
 import type { ComparedFlow } from "../../src/model/flow/flow_compared";
 import { valueScale } from "../../src/model/flow/scalar_line";
+import { DEFAULT_STATISTIC } from "../../src/model/recorded/statistics";
+import { State } from "../../src/model/visible/values";
+import { spread } from "../fixture";
 
 const WIDTH = 80;
 
@@ -56,8 +61,16 @@ test.each([
   expect(new Set(value.map(([, y]) => y)).size).toBe(12); // two of six rows of pixels
   expect(value.length).toBe(12 * 12); // six dots, two pixels wide
   const codes = comparedCodesOf(
-    { relation: Uint8Array.of(Relation.none, Relation.numberHere), log2: new Float32Array(2) } as ComparedFlow,
+    { relation: Uint8Array.of(Relation.none, Relation.numberHere, Relation.unknown), log2: new Float32Array(3) } as ComparedFlow,
     1,
   );
-  expect([...codes]).toEqual([NONE, NONE]);
+  expect([...codes]).toEqual([NONE, NONE, UNKNOWN]);
+});
+
+test("what arrived without such a number is plain, as in the graph", () => {
+  const flow = { value: new Float32Array(2).fill(NaN), state: Uint8Array.of(State.none, State.unknown) } as unknown as Flow;
+  const scale = makeScale(DEFAULT_STATISTIC, spread(1, 2), LIGHT);
+  expect([...codesOf(flow, scale)]).toEqual([NONE, UNKNOWN]);
+  for (const { colors, lean } of [paletteOf(LIGHT, "value"), ratioPaletteOf(LIGHT, "value")])
+    expect([colors[UNKNOWN], lean[UNKNOWN]]).toEqual([colors[NONE], 0]);
 });

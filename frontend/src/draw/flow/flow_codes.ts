@@ -12,8 +12,9 @@ import type { Theme } from "../style/theme";
 
 export const NOTHING = 0; // the row of an open module
 export const NONE = 1;
-const ZERO = 2;
-const FIRST = 3;
+export const UNKNOWN = 2; // something arrived, but it has no such number: plain, as in the graph
+const ZERO = 3;
+const FIRST = 4;
 const STEPS = 256;
 const NONFINITE = FIRST + STEPS;
 
@@ -27,13 +28,13 @@ export function codesOf({ value, state }: Flow, scale: ColorScale): Uint16Array 
 function codeOf(value: number, state: State, scale: ColorScale): number {
   if (state === State.number) return FIRST + Math.round(scale.position(value) * (STEPS - 1));
   if (state === State.nonfinite) return NONFINITE;
-  return state === State.zero ? ZERO : NONE;
+  return state === State.zero ? ZERO : state === State.unknown ? UNKNOWN : NONE;
 }
 
 // The same for a comparison: cells without a ratio, then ratios (the farther from one, the greater the code), then NaN.
-const ONLY_HERE = 2;
-const ONLY_THERE = 3;
-const FIRST_RATIO = 4;
+const ONLY_HERE = 3;
+const ONLY_THERE = 4;
+const FIRST_RATIO = 5;
 const RATIOS = 128; // in each direction
 // Exactly zero on one side.
 const ZERO_THERE = FIRST_RATIO + 2 * RATIOS;
@@ -51,6 +52,7 @@ function ratioCode(relation: Relation, part: number): number {
   if (relation === Relation.both) return FIRST_RATIO + 2 * Math.round(Math.min(1, Math.abs(part)) * (RATIOS - 1)) + (part < 0 ? 1 : 0);
   if (relation === Relation.nonfinite) return BAD_RATIO;
   if (relation === Relation.onlyHere) return ONLY_HERE;
+  if (relation === Relation.unknown) return UNKNOWN;
   return relation === Relation.onlyThere ? ONLY_THERE : NONE;
 }
 
@@ -71,7 +73,7 @@ function noneLean(half: Half): Lean {
 
 export function paletteOf(theme: Theme, half: Half): Palette {
   return hatched(
-    [theme.background, theme.none, theme.zero, ...rampOf(theme.dark, theme.ramp), theme.nonfinite],
+    [theme.background, theme.none, theme.none, theme.zero, ...rampOf(theme.dark, theme.ramp), theme.nonfinite],
     [[NONE, noneLean(half), theme.noneLine]],
   );
 }
@@ -82,7 +84,7 @@ export function ratioPaletteOf(theme: Theme, half: Half): Palette {
   );
   const ends = [ratioColor(Infinity, 1, theme), ratioColor(-Infinity, 1, theme)];
   return hatched(
-    [theme.background, theme.none, theme.surface, theme.surface, ...ratios, ...ends, theme.nonfinite],
+    [theme.background, theme.none, theme.none, theme.surface, theme.surface, ...ratios, ...ends, theme.nonfinite],
     [
       [NONE, noneLean(half), theme.noneLine],
       [ONLY_HERE, 1, theme.only],
