@@ -88,17 +88,36 @@ class OptimizerHooks:
 
     def _before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         self._stepped = True
+        if _is_within_its_step(optimizer):
+            return
         wants = self._listener.is_awake or len(self._ours) > 1  # then the order of steps matters
         if wants and not is_capturing():  # while capturing, nothing runs yet
             self._listener.before_step(optimizer)
 
     def _after(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
-        if not is_capturing():
+        if not is_capturing() and not _is_within_its_step(optimizer):
             self._listener.after_step(optimizer)
 
     def _after_any(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         if self._listener.is_awake and not self._is_ours(optimizer):
             self._listener.other_stepped(optimizer)
+
+
+def _is_within_its_step(optimizer: torch.optim.Optimizer) -> bool:
+    """Return whether a step called a step of its base class, for which torch calls the hooks again.
+
+    Torch does so if the base class has objects of its own. The calls are counted on the stack,
+    because a step that raised an error has no end.
+    """
+    steps = [vars(kind).get("step") for kind in type(optimizer).__mro__]
+    hooked = [getattr(step, "__code__", None) for step in steps if hasattr(step, "hooked")]
+    if len(hooked) < 2:
+        return False
+    count, frame = 0, sys._getframe(1)
+    while frame is not None and count < 2:
+        count += frame.f_code in hooked and frame.f_locals.get("self") is optimizer
+        frame = frame.f_back  # type: ignore[assignment]
+    return count > 1
 
 
 def _untraced(hook: Callable[..., None]) -> Callable[..., None]:

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
+from tb_gradgraph.record import read_logdir
 from tests.logged import read_tensor
 from tests.training.loops import Bare, Log, run_both, small_net, state_of
 
@@ -254,3 +255,42 @@ def test_an_optimizer_that_has_a_wrapper(tmp_path: pathlib.Path) -> None:
         optimizer.step()
         assert watch.step == 1
     assert Log(tmp_path).places == [(0, "backward", 0), (0, "applied", 0)]
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_step_that_calls_that_of_its_base_class_is_one_step(
+    raises: bool, tmp_path: pathlib.Path
+) -> None:
+    """Torch calls hooks for both if there was an object of the base class before."""
+    torch.optim.SGD([torch.zeros(1)])
+
+    class Scaled(torch.optim.SGD):
+        def step(self, closure: Any = None) -> Any:
+            if raises and watch.step == 1 and not failed:
+                failed.append(True)
+                super().step()
+                raise ArithmeticError
+            super().step(closure)
+            with torch.no_grad():
+                net[0].weight.mul_(0.5)
+
+    failed: list[bool] = []
+    net = small_net()
+    optimizer = Scaled(net.parameters(), 0.1)
+    with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
+        watch = writer.watch(net, optimizer=optimizer, every_n_steps=1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(torch.ones(1, 3)).sum().backward()
+            if raises and watch.step == 1:
+                with pytest.raises(ArithmeticError):
+                    optimizer.step()
+            before = net[0].weight.detach().clone()
+            optimizer.step()
+        assert watch.step == 3
+    log = Log(tmp_path)
+    assert log.places == [(s, stage, 0) for s in range(3) for stage in ("backward", "applied")]
+    (run,) = read_logdir(tmp_path)
+    last = read_tensor(run, run.records[-1], "0.weight").statistics
+    moved = float((net[0].weight.detach() - before).norm())  # by the outer step, not the inner one
+    assert last is not None and last.update_norm == pytest.approx(moved, rel=1e-5)
