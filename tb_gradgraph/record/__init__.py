@@ -10,13 +10,14 @@ from tb_gradgraph.record.format.decode import (
     decode_manifest,
 )
 from tb_gradgraph.record.format.envelope import PLUGIN_NAME, RecordTag, parse_tag
-from tb_gradgraph.record.format.limits import MAX_RUN_QUANTITIES, MAX_RUN_RECORDS, MAX_TAG_BYTES
+from tb_gradgraph.record.format.limits import MAX_TAG_BYTES
 from tb_gradgraph.record.format.process import Process, tell_part
 from tb_gradgraph.record.format.segment import Segment
 from tb_gradgraph.record.format.stored import Presence, StoredColumn
 from tb_gradgraph.record.read.event_file import Told, list_event_files, list_run_directories
 from tb_gradgraph.record.read.event_file_provider import EventFiles
 from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir
+from tb_gradgraph.record.read.run_room import RunRoom
 from tb_gradgraph.record.read.sessions import (
     CURE,
     HiddenRecords,
@@ -33,13 +34,12 @@ __all__ = [
     "EventFiles",
     "HiddenRecords",
     "LoggedRun",
-    "MAX_RUN_QUANTITIES",
-    "MAX_RUN_RECORDS",
     "MAX_TAG_BYTES",
     "PLUGIN_NAME",
     "Presence",
     "Process",
     "RecordTag",
+    "RunRoom",
     "Segment",
     "Session",
     "StoredColumn",

@@ -108,7 +108,7 @@ def test_a_damaged_column_is_named_with_tag_and_step() -> None:
 
 
 def test_records_beyond_what_a_run_may_have_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tb_gradgraph.serve.runs.index.MAX_RUN_RECORDS", 3)
+    monkeypatch.setattr(limits, "MAX_RUN_RECORDS", 3)
     fake = _provider()
     for number in range(3):
         records = [make_record(GRAPH, 2 * number + step) for step in range(2)]
@@ -200,6 +200,7 @@ def test_limits_are_what_the_format_says() -> None:
         *(limits.MAX_PAYLOAD_BYTES, limits.MAX_MESSAGE_BYTES, limits.MAX_CHUNK_BYTES),
         *(limits.MAX_GRAPH_ENTRIES, limits.MAX_ROWS, limits.MAX_NUMBERS, limits.MAX_RECORDS),
         *(limits.MAX_SEGMENTS, limits.MAX_WHOLE, limits.MAX_RUN_RECORDS),
+        *(limits.MAX_LETTERS, limits.MAX_RUN_LETTERS),
     ):
         assert f"{limit:,}" in said, limit
 

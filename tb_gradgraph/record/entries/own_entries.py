@@ -11,7 +11,12 @@ import numpy as np
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Record
 from tb_gradgraph.own_statistics import MOST_LETTERS, OF, WORSE, OwnMeasure, is_own_name
+from tb_gradgraph.statistics import STATISTICS
 
+#: Names of our own columns, which a later version than the log's may have added.
+_BUILT_IN = frozenset((*STATISTICS, "histogram"))
+#: The letters of a reason that are kept.
+_MOST_OF_REASON = 1024
 _OF_NAMES = ("own_of", "own_unit", "own_worse", "own_why")
 
 
@@ -109,11 +114,13 @@ def _read_measures(segment: Any) -> dict[str, OwnMeasure]:
     columns = [segment.own_name, *(getattr(segment, name) for name in _OF_NAMES)]
     if len({len(column) for column in columns}) != 1:
         raise FormatError("segment: expected own statistics in columns of one length, got others.")
+    strings = list(segment.strings)
     try:
-        texts = [[segment.strings[index] for index in column] for column in columns]
+        texts = [[strings[index] for index in column] for column in columns]
     except IndexError:
         raise FormatError("segment: expected texts of own statistics of it, got others.") from None
     names, *rest = texts
+    names = [f"own:{name}" if name in _BUILT_IN else name for name in names]
     for name in names:
         if not is_own_name(name):
             raise FormatError(
@@ -128,4 +135,4 @@ def _read_measures(segment: Any) -> dict[str, OwnMeasure]:
 def _measure(of: str, unit: str, worse: str, reason: str) -> OwnMeasure:
     """Return what is known; words of newer writers count as not known."""
     known_of, known_worse = of if of in OF else "", worse if worse in WORSE else ""
-    return OwnMeasure(known_of, unit[:MOST_LETTERS], known_worse, reason)
+    return OwnMeasure(known_of, unit[:MOST_LETTERS], known_worse, reason[:_MOST_OF_REASON])

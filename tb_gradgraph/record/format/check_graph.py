@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import NO_SCOPE, NODE_KINDS
+from tb_gradgraph.record.entries.used_texts import count_letters
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
 
@@ -58,9 +59,11 @@ def _check_sizes(message: pb.GraphRecord) -> None:
         *(len(getattr(message, f"{table}_{columns[0]}")) for table, columns in _TABLES.items()),
         *(len(message.slot_size), len(message.node_alias), len(message.strings)),
     ]
+    texts = (getattr(message, name) for name in _TEXTS)
     for what, got, most in (
         ("entries", sum(lengths), limits.MAX_GRAPH_ENTRIES),
         ("nodes", len(message.node_key), limits.MAX_ROWS),
+        ("letters of texts", count_letters(message.strings, texts), limits.MAX_LETTERS),
         ("slots and edges", len(message.slot_name) + len(message.edge_source), limits.MAX_ROWS),
     ):
         if got > most:

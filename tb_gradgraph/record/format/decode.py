@@ -15,6 +15,7 @@ from tb_gradgraph.graph import (
     Scope,
     Slot,
 )
+from tb_gradgraph.record.entries.used_texts import listed_letters
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.check_graph import check_graph
@@ -57,6 +58,11 @@ class Chunk:
     def own(self) -> int:
         """Count the numbers of own statistics."""
         return sum(len(segment.own) for segment in self.segments)
+
+    @property
+    def letters(self) -> int:
+        """Count the letters of the texts that every list of records repeats."""
+        return sum(listed_letters(segment.message) for segment in self.segments)
 
 
 def decode_manifest(strings: Sequence[bytes]) -> Manifest:

@@ -33,6 +33,10 @@ MAX_QUANTITY_NAME_BYTES = 1024
 MAX_OWN = 2**20
 MAX_RUN_OWN = 2**22
 MAX_OWN_NAMES = 2**14
+#: The letters of all texts of a chunk or of a graph, each text counted as often as it is used; and
+#: those of a run, without names of quantities and reasons of rows that were not read.
+MAX_LETTERS = 2**28
+MAX_RUN_LETTERS = 2**28
 #: How many records of one run a reader lists.
 MAX_RUN_RECORDS = 2**20
 #: How many bytes of whole tensors ``read_logdir`` returns for one run.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from tb_gradgraph.graph import FACTS, Fact
 from tb_gradgraph.quantities import is_name
 from tb_gradgraph.record.entries.by_record import by_record
 from tb_gradgraph.record.entries.own_entries import OwnEntries, read_own
+from tb_gradgraph.record.entries.used_texts import letters_of
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
 from tb_gradgraph.record.format.columns import DTYPES, decode_column
@@ -198,6 +199,7 @@ def check_chunk(message: pb.StatisticsChunk) -> None:
         ("quantities", sum(map(_count_quantities, segments)), limits.MAX_QUANTITIES),
         ("own statistics", sum(len(one.own_name) for one in segments), limits.MAX_OWN_NAMES),
         ("numbers of own statistics", sum(len(one.own_value) for one in segments), limits.MAX_OWN),
+        ("letters of texts", sum(map(letters_of, segments)), limits.MAX_LETTERS),
         ("bytes of numbers", sum(map(decoded_bytes, segments)), limits.MAX_CHUNK_BYTES),
     ):
         if got > most:
@@ -212,9 +214,14 @@ def _read_fact(message: pb.Segment, fact: Fact, records: int) -> tuple[Any, ...]
     if not fact.is_text:
         return tuple(stored)
     try:
-        return tuple(message.strings[index] for index in stored)
+        return tuple(map(_texts(message), stored))
     except IndexError:
         raise FormatError("segment: expected texts in the string table, got others.") from None
+
+
+def _texts(message: pb.Segment) -> Callable[[int], str]:
+    """Return what gives the text of an index: the same object each time, which the message does not."""
+    return list(message.strings).__getitem__
 
 
 def _count_quantities(message: pb.Segment) -> int:
@@ -230,7 +237,7 @@ def _read_unread(message: pb.Segment, records: int) -> tuple[Mapping[int, str], 
         return row
 
     columns = (message.unread_record, message.unread_row, message.unread_reason)
-    text = message.strings.__getitem__
+    text = _texts(message)
     return by_record(columns, records, row_of, text, "records, rows and reasons")
 
 
@@ -242,7 +249,7 @@ def _read_quantities(message: pb.Segment, records: int) -> tuple[Mapping[str, fl
 
 def _read_reasons(message: pb.Segment, records: int) -> tuple[Mapping[str, str], ...]:
     columns = (message.missing_record, message.missing_name, message.missing_reason)
-    names, text = _quantity_names(message, message.missing_name), message.strings.__getitem__
+    names, text = _quantity_names(message, message.missing_name), _texts(message)
     expected = "records, names and reasons of missing quantities"
     return by_record(columns, records, names.__getitem__, text, expected)
 

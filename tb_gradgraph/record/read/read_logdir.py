@@ -16,14 +16,10 @@ from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.record.format.decode import Manifest, decode_chunk, decode_graph, decode_manifest
 from tb_gradgraph.record.format.envelope import PLUGIN_NAME, RecordTag, parse_tag
 from tb_gradgraph.record.format.gap import Gap
-from tb_gradgraph.record.format.limits import (
-    MAX_RUN_OWN,
-    MAX_RUN_QUANTITIES,
-    MAX_RUN_RECORDS,
-    MAX_RUN_WHOLE_BYTES,
-)
+from tb_gradgraph.record.format.limits import MAX_RUN_WHOLE_BYTES
 from tb_gradgraph.record.format.segment import Segment
 from tb_gradgraph.record.read.event_file import list_run_directories, read_events, run_name
+from tb_gradgraph.record.read.run_room import RunRoom
 from tb_gradgraph.record.read.sessions import HiddenRecords, find_hidden, join_sessions, session_run
 from tb_gradgraph.record.read.stored_table import LastColumns, StoredTable
 from tb_gradgraph.statistics import FORWARD
@@ -95,7 +91,7 @@ class _Reading:
         self.gaps: list[Gap] = []
         self.ended: list[str] = []
         self._columns = LastColumns()
-        self._count = self._quantities = self._own = 0
+        self._room = RunRoom(with_own=True)
         self._whole_bytes = 0
 
     def add_event(self, event: Event) -> None:
@@ -117,27 +113,14 @@ class _Reading:
         else:
             chunk = decode_chunk(strings)
             segments = chunk.segments
-            self._check_room(sum(map(len, segments)), chunk.quantities, chunk.own)
+            self._room.take(object(), chunk)
             of_session = self.records.setdefault(tag.session, [])
             records = [record for segment in segments for record in self._read_segment(segment)]
             of_session.extend(records)
-            self._count += len(records)
-            self._quantities += chunk.quantities
-            self._own += chunk.own
             if chunk.gap is not None:
                 self.gaps.append(chunk.gap)
             if chunk.ended:
                 self.ended.append(chunk.ended)
-
-    def _check_room(self, records: int, quantities: int, own: int) -> None:
-        if self._count + records > MAX_RUN_RECORDS:
-            raise FormatError(f"expected at most {MAX_RUN_RECORDS} records in a run, got more.")
-        if self._quantities + quantities > MAX_RUN_QUANTITIES:
-            text = f"expected at most {MAX_RUN_QUANTITIES} quantities in a run, got more."
-            raise FormatError(text)
-        if self._own + own > MAX_RUN_OWN:
-            text = f"expected at most {MAX_RUN_OWN} numbers of own statistics in a run, got more."
-            raise FormatError(text)
 
     def _read_segment(self, segment: Segment) -> list[Record]:
         self._whole_bytes += segment.message.whole.uncompressed_bytes

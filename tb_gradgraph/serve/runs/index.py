@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,12 +12,11 @@ from tb_gradgraph.errors import FormatError, NewerFormatError
 from tb_gradgraph.graph import StepFacts
 from tb_gradgraph.own_statistics import OwnMeasure
 from tb_gradgraph.record import (
-    MAX_RUN_QUANTITIES,
-    MAX_RUN_RECORDS,
     Chunk,
     HiddenRecords,
     Process,
     RecordTag,
+    RunRoom,
     count_rows,
     decode_chunk,
     decode_manifest,
@@ -101,8 +101,7 @@ class RunIndex:
         self._processes: dict[str, Process] = {}  # by session
         self._problems: dict[str, str] = {}
         self._told: dict[str, str] = {}  # about gaps and early ends, by the chunk's tag
-        self._records = 0
-        self._quantities = 0
+        self._room = RunRoom(with_own=False)
         self._newer = 0
         self._view: RunView | None = None
         self._earlier: tuple[RunView, ...] = ()
@@ -146,11 +145,8 @@ class RunIndex:
     def _forget(self, tag: str) -> None:
         self._graphs.pop(tag, None)
         self._told.pop(tag, None)
-        chunk = self._chunks.pop(tag, None)
-        for entry in () if chunk is None else chunk[1]:
-            self._records -= 1
-            names = (entry.quantities, entry.quantity_reasons, entry.own)
-            self._quantities -= sum(map(len, names))
+        self._chunks.pop(tag, None)
+        self._room.give_back(tag)
 
     def view(self) -> RunView:
         """Return the present contents."""
@@ -171,15 +167,7 @@ class RunIndex:
             self._graphs[tag] = (name.name, count_rows(strings, name.name))
             return None
         chunk = decode_chunk(strings)
-        records = sum(map(len, chunk.segments))
-        if self._records + records > MAX_RUN_RECORDS:
-            raise FormatError(f"expected at most {MAX_RUN_RECORDS} records in a run, got more.")
-        quantities = chunk.quantities
-        if self._quantities + quantities > MAX_RUN_QUANTITIES:
-            text = f"expected at most {MAX_RUN_QUANTITIES} quantities in a run, got more."
-            raise FormatError(text)
-        self._records += records
-        self._quantities += quantities
+        self._room.take(tag, chunk)
         told = [chunk.gap.text] if chunk.gap is not None else []
         if chunk.ended or told:
             self._told[tag] = "; ".join([*told, *filter(None, [chunk.ended])])
@@ -200,7 +188,7 @@ class RunIndex:
                     misfits.add(entry.chunk)
         graphs = {graph_hash: tag for tag, (graph_hash, _) in self._graphs.items()}
         by_tag, forwards = _by_tag([sessions[session] for session in sorted(sessions)])
-        warnings = tuple(self._list_warnings(misfits, by_tag, graphs))
+        warnings = tuple(self._list_warnings(misfits, by_tag, forwards, graphs))
         processes = self._writers(graphs)
         hidden = tuple(find_hidden(sessions))
         self._earlier = tuple(
@@ -232,6 +220,7 @@ class RunIndex:
         self,
         misfits: Iterable[str],
         records: Mapping[str, Sequence[Entry]],
+        forwards: Mapping[str, Sequence[Entry]],
         graphs: Mapping[str, str],
     ) -> list[str]:
         damaged = [
@@ -239,10 +228,15 @@ class RunIndex:
             for tag, text in sorted(self._problems.items())
         ]
         damaged += [f"{tag} does not fit its graph and was skipped." for tag in sorted(misfits)]
-        used = {entry.graph_hash for entries in records.values() for entry in entries}
+        entries = itertools.chain.from_iterable((*records.values(), *forwards.values()))
+        used = {entry.graph_hash for entry in entries}
         damaged += [
             f"The structure of graph {graph_hash} is missing, so its records cannot be drawn."
             for graph_hash in sorted(used.difference(graphs))
+        ]
+        damaged += [
+            f"Tag {tag!r} has values of the forward and no record of a backward, so it is not listed."
+            for tag in sorted(set(forwards).difference(records))
         ]
         warnings = damaged[:MAX_WARNINGS]
         if len(damaged) > MAX_WARNINGS:
