@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import tracemalloc
 import zlib
@@ -159,3 +160,21 @@ def test_a_name_of_the_users_own_that_is_built_in_gets_another() -> None:
     header = b"".join(answer_export(found, asked).content).decode().split("\r\n")[0].split(",")
     assert header[-2 - len(STATISTICS) :] == [*STATISTICS, "own:l2_norm", "mine"]
     assert len({*header}) == len(header)
+
+
+def test_names_of_many_records_are_read_once_for_each_segment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[str] = []
+    replace = dataclasses.replace
+
+    def count(measure: OwnMeasure, **changes: str) -> OwnMeasure:
+        made.append(measure.of)
+        return replace(measure, **changes)
+
+    measures = {f"name {at}": OwnMeasure("gradient") for at in range(5)}
+    records = [make_record(GRAPH, step, own_measures=measures) for step in range(40)]
+    view = _view(("stats/000000", seal(encode_chunk(records))))
+    monkeypatch.setattr("tb_gradgraph.serve.runs.own_of_tags.dataclasses.replace", count)
+    assert list(view.own["net"]) == list(measures)
+    assert len(made) == 5

@@ -30,10 +30,22 @@ def own_of_tags(
     found: dict[str, dict[str, OwnMeasure]] = {}
     for tag, entries in records.items():
         of_tag = found[tag] = dict[str, OwnMeasure]()
-        for entry in (*forwards.get(tag, ()), *entries):
-            for name, measure in entry.own.items():
+        for own in _each_once((*forwards.get(tag, ()), *entries)):
+            for name, measure in own.items():
                 if name not in of_tag and len(of_tag) >= MOST_NAMES:
                     continue
                 reason = of_tag.get(name, measure).reason or measure.reason
                 of_tag[name] = dataclasses.replace(measure, reason=reason)
     return found
+
+
+def _each_once(entries: Iterable[HasOwn]) -> list[Mapping[str, OwnMeasure]]:
+    """Return the statistics of all entries, once for the entries of a segment, which share theirs.
+
+    They are in the order of the last entry of each.
+    """
+    found: dict[int, Mapping[str, OwnMeasure]] = {}
+    for entry in entries:
+        found.pop(id(entry.own), None)
+        found[id(entry.own)] = entry.own
+    return list(found.values())
