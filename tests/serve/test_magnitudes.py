@@ -6,6 +6,7 @@ import json
 import math
 import pathlib
 import struct
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,13 +102,30 @@ def test_a_bias_before_a_norm_is_no_measure_for_the_others(tmp_path: pathlib.Pat
     assert watch.closed
     norms = {name: float(p.grad.norm()) for name, p in net.named_parameters()}
     bias = norms.pop("0.bias")
-    reader = Reader(EventFiles(tmp_path))
+    header = _header(tmp_path, "backward")
+    assert header["domain"][0] < 1e-5 * header["fences"][0]
+    assert bias < header["fences"][0] < min(norms.values())
+
+
+def test_tokens_are_no_measure_for_activations(tmp_path: pathlib.Path) -> None:
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Embedding(90_000, 8), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 1))
+    with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
+        writer.watch(net, every_n_steps=1, tag="net")
+        for _ in range(4):
+            net.zero_grad()
+            net(tokens := torch.randint(80_000, 90_000, (4, 500))).square().mean().backward()
+    header = _header(tmp_path, "forward")
+    last = float(tokens.double().norm())
+    assert header["domain"][1] >= last > 1e6 > header["fences"][1] > net[0].weight.detach().norm()
+
+
+def _header(logdir: pathlib.Path, stage: str) -> dict[str, Any]:
+    reader = Reader(EventFiles(logdir))
     (run,) = reader.runs().values()
     (entry, *_) = run.records["net"]
     query = {"run": run.name, "tag": "net", "hash": entry.graph_hash, "statistic": "l2_norm"}
-    content = answer_series(reader, Parameters(query)).content
+    content = answer_series(reader, Parameters(query | {"stage": stage})).content
     assert isinstance(content, bytes)
     (length,) = struct.unpack_from("<I", content)
-    header = json.loads(content[4 : 4 + length])
-    assert header["domain"][0] < 1e-5 * header["fences"][0]
-    assert bias < header["fences"][0] < min(norms.values())
+    return json.loads(content[4 : 4 + length])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tb_gradgraph.serve.evidence.cancelled import list_cancelled
+from tb_gradgraph.serve.evidence.rows_aside import list_rows_aside
 from tb_gradgraph.serve.evidence.time_columns import time_columns
 from tb_gradgraph.serve.request.answer import BINARY, Answer
 from tb_gradgraph.serve.request.find import (
@@ -61,8 +61,6 @@ def _magnitudes(
 ) -> list[Magnitudes]:
     segments = {(entry.chunk, entry.segment): entry for entry in entries}.values()
     firsts = {entry.graph_hash: entry for entry in reversed(entries)}
-    cancelled = {
-        graph_hash: list_cancelled(reader, run, first) for graph_hash, first in firsts.items()
-    }
-    parts = (reader.magnitudes(run, entry, name, cancelled[entry.graph_hash]) for entry in segments)
+    aside = {found: list_rows_aside(reader, run, first) for found, first in firsts.items()}
+    parts = (reader.magnitudes(run, entry, name, aside[entry.graph_hash]) for entry in segments)
     return [part for part in parts if part is not None]
