@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +14,9 @@ from tb_gradgraph.training.step_counter import StepCounter
 
 
 class FaultGuard:
-    """Runs our own code. An error ends the recording, not the training.
+    """Runs our own code, on one thread at a time. An error ends the recording, not the training.
+
+    A watch hears of backwards on all threads, so one may begin while another ends a step.
 
     Attributes:
         failure: The error that ended the recording.
@@ -23,9 +27,17 @@ class FaultGuard:
         self._setting = setting
         self._steps = steps
         self._attachment = attachment
+        self._lock = threading.RLock()
+        self._pid = os.getpid()
 
     def __call__(self, action: Callable[..., Any], *args: Any) -> Any:
         """Return the result of ``action``; if it raises, warn and return ``None``."""
+        if os.getpid() != self._pid:  # the parent may have held the lock
+            return self._run(action, *args)
+        with self._lock:
+            return self._run(action, *args)
+
+    def _run(self, action: Callable[..., Any], *args: Any) -> Any:
         try:
             return action(*args)
         except Exception as error:

@@ -48,16 +48,25 @@ class TrainingEvents:
         """Handle a backward before it runs; return a function to call after it."""
         if self._attachment.is_removed or self._pid != os.getpid():
             return None
-        steps, guard = self._steps, self._guard
+        return self._guard(self._begin_backward, call)
+
+    def _begin_backward(self, call: BackwardCall) -> Ended | None:
+        steps, ended = self._steps, None
         if self._turns.wants_backwards and not is_part_of_forward(call):
-            guard(steps.see_backward)
-        current, ended = steps.current, None
+            steps.see_backward()
+        current = steps.current
         if current is not None:
-            told = (self._running, self._end_pass, self._pass_ended)
-            ended = guard(recorded, call, current, *told)
+            ended = recorded(call, current, self._running, self._end_pass, self._pass_ended)
         elif not self._turns.has_optimizers:
-            ended = guard(counted, call, self._parameters, partial(guard, steps.end))
+            ended = counted(
+                call, self._parameters, partial(self._guard, self._end_step, steps.step)
+            )
         return self._seen.counting(steps.step, current is not None, ended)
+
+    def _end_step(self, step: int) -> None:
+        """End a step, unless a backward on another thread has done so."""
+        if self._steps.step == step:
+            self._steps.end()
 
     def _end_pass(self, current: RecordedStep, reading: PassReading, well: bool) -> bool:
         found = self._guard(current.end_pass, reading, well)

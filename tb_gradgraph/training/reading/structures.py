@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -97,6 +98,8 @@ class Structures:
         self._found: dict[Hashable, Structure] = {}
         self._known_in_a_row = 0
         self._enough = _SETTLED
+        self._thread = threading.get_ident()
+        self._is_on_many = False
         self.wants_notes = True
 
     @property
@@ -126,8 +129,7 @@ class Structures:
         if not self._reads_nodes:
             return self._meet_parameters(roots, forward)
         order, leaves, wiring = reach(roots)
-        own = self._parameters.known
-        if not any(id(leaf) in own for leaf in leaves):
+        if not self._are_ours(leaves):
             return None
         key = fingerprint(order, wiring, self._parameters.numbers_of(leaves))
         found = self._found.get(key)
@@ -142,13 +144,24 @@ class Structures:
         key = self._parameters.signature()
         found = self._found.get(key)
         if found is not None and (found.is_noted or not forward.has_notes):
+            if self._is_on_many_threads() and not self._are_ours(reach(roots)[1]):
+                return None
             self.wants_notes = False
             return Met(found)
         order, leaves, _ = reach(roots)
-        if not any(id(leaf) in self._parameters.known for leaf in leaves):
+        if not self._are_ours(leaves):
             return None
         met = self._add(key, roots, order, leaves, forward)
         return None if met is None else Met(met.structure, is_new=met.is_new)
+
+    def _are_ours(self, leaves: Sequence[torch.Tensor]) -> bool:
+        own = self._parameters.known
+        return any(id(leaf) in own for leaf in leaves)
+
+    def _is_on_many_threads(self) -> bool:
+        """Return whether other threads run backwards, which may run at the same time over other models."""
+        self._is_on_many = self._is_on_many or threading.get_ident() != self._thread
+        return self._is_on_many
 
     def _add(
         self,
