@@ -32,18 +32,15 @@ class FaultGuard:
 
     def __call__(self, action: Callable[..., Any], *args: Any) -> Any:
         """Return the result of ``action``; if it raises, warn and return ``None``."""
-        if os.getpid() != self._pid:  # the parent may have held the lock
-            return self._run(action, *args)
+        if os.getpid() != self._pid:  # the parent may have held the lock when this process began
+            self._lock, self._pid = threading.RLock(), os.getpid()
         with self._lock:
-            return self._run(action, *args)
-
-    def _run(self, action: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return action(*args)
-        except Exception as error:
-            self.failure = error
-            self._attachment.remove()
-            self._steps.give_up()
-            self._setting.tell_end(self._steps.step, error)
-            warn_of_fault("stopped recording this training", error, "The training goes on.")
-            return None
+            try:
+                return action(*args)
+            except Exception as error:
+                self.failure = error
+                self._attachment.remove()
+                self._steps.give_up()
+                self._setting.tell_end(self._steps.step, error)
+                warn_of_fault("stopped recording this training", error, "The training goes on.")
+                return None

@@ -109,8 +109,11 @@ def _is_within_its_step(optimizer: torch.optim.Optimizer) -> bool:
     Torch does so if the base class has objects of its own. The calls are counted on the stack,
     because a step that raised an error has no end.
     """
-    steps = [vars(kind).get("step") for kind in type(optimizer).__mro__]
-    hooked = [getattr(step, "__code__", None) for step in steps if hasattr(step, "hooked")]
+    hooked = []
+    for kind in type(optimizer).__mro__:  # no comprehensions: this runs at every step
+        step = vars(kind).get("step")
+        if hasattr(step, "hooked"):
+            hooked.append(getattr(step, "__code__", None))
     if len(hooked) < 2:
         return False
     count, frame = 0, sys._getframe(1)
