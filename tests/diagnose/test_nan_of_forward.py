@@ -223,10 +223,10 @@ def test_of_many_places_the_first_are_told_and_the_rest_counted():
     class Net(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.lins = nn.ModuleList(nn.Linear(4, 3) for _ in range(5))
+            self.layers = nn.ModuleList(nn.Linear(4, 3) for _ in range(5))
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return sum(torch.log(lin(x) * 0) for lin in self.lins)
+            return sum(torch.log(layer(x) * 0) for layer in self.layers)
 
     net = nn.ModuleDict({f"net{nr}": Net() for nr in range(5)})
     net.forward = lambda x: sum(one(x) for one in net.values())
