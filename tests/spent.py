@@ -34,7 +34,7 @@ BUDGETS = {
     "compat": 2,
     "commands": 10,
     "demo": 38,
-    "diagnose": 6,
+    "diagnose": 12,
     "distributed": 28,
     "frontend": 100,
     "fuzz": 6,

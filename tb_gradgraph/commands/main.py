@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        message = 'expected torch, which is not installed. pip install "torch>=2.4"'
+        message = 'expected torch, which is not installed. pip install "torch>=2.6"'
         print(f"tb-gradgraph {arguments.command}: {message}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

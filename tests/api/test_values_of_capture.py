@@ -65,8 +65,23 @@ def _is_root(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.requires_grad and value.is_floating_point()
 
 
+#: Here capture differentiates other outputs than the copy does, so that operations do not match.
+OTHER_OUTPUTS = {
+    "backward inside the forward",
+    "dataclass with a loss",
+    "Function differentiated twice",
+    "gradient penalty",
+    "jacrev",
+    "mixed types",
+    "second derivative",
+    "torch.func.grad",
+    "update differentiated through",
+    "vmap of grad",
+}
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", [name for name in CASES if name != "mixed types"])
+@pytest.mark.parametrize("name", [name for name in CASES if name not in OTHER_OUTPUTS])
 def test_what_each_operation_makes(name: str) -> None:
     expected = _copied(CASES[name])
     torch.manual_seed(0)
@@ -77,8 +92,7 @@ def test_what_each_operation_makes(name: str) -> None:
         for node, row in zip(graph.nodes, graph.graph.slot_offsets)
         if node.kind == "operation" and node.requires_grad and node.order == 1
     ]
-    if len(rows) != len(expected):
-        pytest.skip("other outputs are differentiated")
+    assert len(rows) == len(expected)
     for (row, slots), of_node in zip(rows, expected):
         for nr, made in of_node.items():
             if nr < slots and made.layout == torch.strided and not made.is_meta:

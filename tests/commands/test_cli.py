@@ -201,4 +201,4 @@ def test_demo_without_torch_says_what_to_install(monkeypatch, tmp_path, capsys):
     monkeypatch.delitem(sys.modules, "tb_gradgraph.commands.demo", raising=False)
     monkeypatch.delattr("tb_gradgraph.commands.demo", raising=False)
     assert cli.main(["demo", "--logdir", str(tmp_path)]) == 1
-    assert 'pip install "torch>=2.4"' in capsys.readouterr().err
+    assert 'pip install "torch>=2.6"' in capsys.readouterr().err

@@ -65,12 +65,11 @@ def test_the_first_place_is_named(name: str, level: str, tmp_path: pathlib.Path)
         assert one["text"].endswith(f"They came from the forward: it began at {first['node']}.")
 
 
-@pytest.mark.parametrize("name", FAULTS)
+# Where it is half precision, the loss is computed within autocast, which capture does not do.
+@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if not fault.half])
 @pytest.mark.filterwarnings("ignore:std.*degrees of freedom:UserWarning")
 def test_capture_names_the_same_operation(name: str) -> None:
     fault = FAULTS[name]
-    if fault.half:
-        pytest.skip("the loss of this one is computed within autocast")
     graph = tb_gradgraph.capture(fault.make(), fault.x(), loss_fn=fault.loss, values=True)
     first = graph.findings()[0]
     assert (first.kind, first.severity) == (fault.kind, "error")
