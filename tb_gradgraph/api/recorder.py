@@ -7,10 +7,9 @@ import itertools
 import math
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 
 from tb_gradgraph.api.grad_graph import BackwardPass, GradGraph
@@ -228,33 +227,24 @@ def record_of(
     result: GradGraph, step: int, number: int, found: BackwardPass | None = None
 ) -> Record:
     """Make the record of one backward pass, or of the structure alone if none ran."""
-    values: Mapping[int, np.ndarray] = result.values
-    table = StatisticsTable.empty(result.graph.row_count) if found is None else found.table
-    gradients: Mapping[int, Any] = {} if found is None else found.gradients
-    return Record(
-        tag=result.tag,
-        graph_hash=result.hash,
-        step=step,
-        wall_time=time.time(),
-        backward_pass=number,
-        objective=result.objective,
-        table=table,
-        gradients=gradients,
-        values=values,
-        unread={} if found is None else found.unread,
-        quantities=grad_norm(table, rows_of_kind(result.graph, ("parameter",))),
-        own={} if found is None else found.own,
-        own_measures={} if found is None else found.own_measures,
-    )
+    found = found or BackwardPass(StatisticsTable.empty(result.graph.row_count), {})
+    total = grad_norm(found.table, rows_of_kind(result.graph, ("parameter",)))
+    record = _record(result, step, number, found)
+    return dataclasses.replace(record, values=result.values, quantities=total)
 
 
 def forward_record_of(result: GradGraph, step: int, number: int) -> Record | None:
     """Make the record of the values before one backward pass; None if they were not read."""
     table = result.value_table
-    if table is None:
-        if not result.own_measures:
-            return None
-        table = StatisticsTable.empty(result.graph.row_count)
+    if table is None and not result.own_measures:
+        return None
+    numbers = StatisticsTable.empty(result.graph.row_count) if table is None else table
+    found = BackwardPass(numbers, {}, result.value_unread, result.own, result.own_measures)
+    values = {} if table is None else result.values
+    return dataclasses.replace(_record(result, step, number, found), stage=FORWARD, values=values)
+
+
+def _record(result: GradGraph, step: int, number: int, found: BackwardPass) -> Record:
     return Record(
         tag=result.tag,
         graph_hash=result.hash,
@@ -262,10 +252,9 @@ def forward_record_of(result: GradGraph, step: int, number: int) -> Record | Non
         wall_time=time.time(),
         backward_pass=number,
         objective=result.objective,
-        stage=FORWARD,
-        table=table,
-        values=result.values if result.value_table is not None else {},
-        unread=result.value_unread,
-        own=result.own,
-        own_measures=result.own_measures,
+        table=found.table,
+        gradients=found.gradients,
+        unread=found.unread,
+        own=found.own,
+        own_measures=found.own_measures,
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zlib
+from collections.abc import Callable
 
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format.envelope import Strings
@@ -10,6 +12,16 @@ from tb_gradgraph.statistics import STATISTICS
 
 SESSION = "gradgraph/0123456789abcdef0123"
 HASH = "0123456789abcdef"
+
+
+def peak_of(action: Callable[[], object]) -> int:
+    """Return the bytes that an action holds at most."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def sealed(message: pb.GraphRecord | pb.StatisticsChunk, kind: int, is_packed: bool) -> Strings:

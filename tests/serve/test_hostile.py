@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-import tracemalloc
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -22,7 +20,7 @@ from tb_gradgraph.serve.runs.reader import DamagedRecordError, Reader
 from tb_gradgraph.statistics import STATISTICS
 from tests.record.samples import make_graph, make_record
 from tests.serve.fakes import FakeProvider
-from tests.serve.hostile import huge_graph, huge_record
+from tests.serve.hostile import huge_graph, huge_record, peak_of
 
 GRAPH = make_graph()
 
@@ -38,16 +36,6 @@ def _provider(*records: tuple[str, Strings]) -> FakeProvider:
 def put_good(fake: FakeProvider, run: str) -> None:
     fake.put(run, f"graph/{GRAPH.hash}", seal(encode_graph(GRAPH)))
     fake.put(run, "stats/000000", seal(encode_chunk([make_record(GRAPH, 3)])))
-
-
-def _peak(action: Callable[[], object]) -> int:
-    """Return the bytes that an action holds at most."""
-    tracemalloc.start()
-    try:
-        action()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
@@ -70,7 +58,7 @@ def test_it_is_refused_by_name_before_it_takes_memory(
     record: tuple[str, Strings], sentence: str
 ) -> None:
     found = Reader(_provider(record))
-    assert _peak(found.runs) < 48 * 2**20
+    assert peak_of(found.runs) < 48 * 2**20
     (warning,) = found.runs()["run"].warnings
     assert record[0] in warning and sentence in warning
     assert found.runs()["good"].records["net"][0].step == 3
@@ -79,7 +67,7 @@ def test_it_is_refused_by_name_before_it_takes_memory(
 def test_a_record_of_the_most_rows_is_answered_in_memory_of_its_rows() -> None:
     found = Reader(_provider(huge_record(1_000_000)))
     asked = Parameters({"run": "run", "tag": "net", "step": "0"})
-    peak = _peak(lambda: answer_step(found, asked))
+    peak = peak_of(lambda: answer_step(found, asked))
     assert peak < reader.CACHE_BYTES + 400 * 1_000_000, "14 columns of float32, laid out and sent"
 
 
@@ -87,7 +75,7 @@ def test_many_records_of_many_rows_are_laid_out_one_by_one() -> None:
     found = Reader(_provider(huge_record(2000, 3000, True)))  # 6 million numbers a column
     view = found.runs()["run"]
     entry = view.records["net"][7]
-    peak = _peak(lambda: found.table(view, entry))
+    peak = peak_of(lambda: found.table(view, entry))
     assert peak < 4 * len(STATISTICS) * 6_000_000 + 64 * 2**20
     assert found.table(view, entry).values.shape == (2000, len(STATISTICS))
 

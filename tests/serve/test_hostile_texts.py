@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-import tracemalloc
 import zlib
-from collections.abc import Callable
 
 import pytest
 
@@ -23,7 +21,7 @@ from tb_gradgraph.serve.runs.reader import Reader
 from tb_gradgraph.statistics import STATISTICS
 from tests.record.samples import make_graph, make_record
 from tests.serve.fakes import FakeProvider
-from tests.serve.hostile import HASH, huge_graph, sealed
+from tests.serve.hostile import HASH, huge_graph, peak_of, sealed
 from tests.serve.logs import write_session
 
 GRAPH = make_graph()
@@ -82,20 +80,11 @@ def _good(number: int = 9) -> tuple[str, Strings]:
     return f"stats/{number:06}", seal(encode_chunk([make_record(GRAPH, 77)]))
 
 
-def _peak(action: Callable[[], object]) -> int:
-    tracemalloc.start()
-    try:
-        action()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("is_of_values", [False, True])
 @pytest.mark.parametrize("segment", [UNREAD, MISSING], ids=["unread", "missing"])
 def test_a_text_that_is_used_very_often_is_refused(segment: pb.Segment, is_of_values: bool) -> None:
     found = _reader(_stats(0, segment, is_of_values), _good())
-    assert _peak(found.runs) < 64 * 2**20
+    assert peak_of(found.runs) < 64 * 2**20
     (warning,) = found.runs()["run"].warnings
     assert "at most 268435456 letters of texts, got 3600" in warning
     assert [entry.step for entry in found.runs()["run"].records["net"]] == [77]
@@ -103,7 +92,7 @@ def test_a_text_that_is_used_very_often_is_refused(segment: pb.Segment, is_of_va
 
 def test_texts_are_held_once_and_limited_in_a_run() -> None:
     found = _reader(*(_stats(number, OBJECTIVES) for number in range(6)), _good())
-    assert _peak(found.runs) < 64 * 2**20, "4 chunks of 60 MB of text, if it were copied"
+    assert peak_of(found.runs) < 64 * 2**20, "4 chunks of 60 MB of text, if it were copied"
     view = found.runs()["run"]
     refused = "expected at most 268435456 letters of texts in a run, got more"
     assert sum(refused in warning for warning in view.warnings) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,21 +11,12 @@ import pytest
 import torch
 
 from tb_gradgraph.statistics import HISTOGRAM_SAMPLE, STATISTICS, StatisticsTable
-from tb_gradgraph.summarize import StatisticsBatch, native
+from tb_gradgraph.summarize import StatisticsBatch
 from tb_gradgraph.summarize.native import DTYPE, NativeReducer, NativeSnapshot
 from tb_gradgraph.summarize.pending import PendingStatistics
-from tests.compiled import require_compiled_code
+from tests.summarize.exchange_tables import reduced_by  # noqa: F401
 from tests.summarize.oracle import assert_equal_the_oracle, histogram_of
 from tests.summarize.tensors import INF, NAN, TENSORS, random_tensor, sparse_tensor
-
-
-@pytest.fixture(autouse=True, params=["table", "asked"])
-def reduced_by(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Stands in for the one of that name: every test runs with torch's exchange table and without."""
-    require_compiled_code()
-    native.read_tensors(asks=request.param == "asked")
-    yield
-    native.read_tensors()
 
 
 class Subclass(torch.Tensor):

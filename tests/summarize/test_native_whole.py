@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-import pytest
 import torch
 
-from tb_gradgraph.summarize import StatisticsBatch, native
-from tests.compiled import require_compiled_code
+from tb_gradgraph.summarize import StatisticsBatch
+from tests.summarize.exchange_tables import reduced_by  # noqa: F401
 from tests.summarize.oracle import assert_equal_the_oracle
 from tests.summarize.tensors import INF, NAN, random_tensor
-
-
-@pytest.fixture(autouse=True, params=["table", "asked"])
-def reduced_by(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Stands in for the one of that name: every test runs with torch's exchange table and without."""
-    require_compiled_code()
-    native.read_tensors(asks=request.param == "asked")
-    yield
-    native.read_tensors()
-
 
 WHOLE = {
     "0-d": torch.tensor(2.5),
