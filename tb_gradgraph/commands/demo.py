@@ -31,7 +31,7 @@ class Net(nn.Module):
 
 
 def train(logdir: str | pathlib.Path, steps: int = 300) -> Net:
-    """Fit ``Net`` to rows of ``y = 3*x0 + x1 + 3`` and log graph, gradients and loss.
+    """Fit ``Net`` to rows of ``y = 3*x0 + x1 + 3`` and log graph, values, gradients and loss.
 
     Writes into ``logdir``. The data and the result are the same at every call;
     torch's global random state is left as it was.
@@ -53,7 +53,8 @@ def _train(logdir: pathlib.Path, steps: int) -> Net:
             x = torch.randn(BATCH, 2)
             y = x @ torch.tensor(WEIGHT) + torch.tensor(BIAS)
             if step % EVERY_N_STEPS == 0:
-                writer.add_grad_graph(net, x, step, loss_fn=partial(mse_loss, target=y))
+                loss_fn = partial(mse_loss, target=y)
+                writer.add_grad_graph(net, x, step, loss_fn=loss_fn, values=True)
             loss = mse_loss(net(x), y)
             optimizer.zero_grad()
             loss.backward()
