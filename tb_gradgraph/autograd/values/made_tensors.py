@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Set
 from typing import Any
@@ -122,17 +123,22 @@ class GivenTensors:
     A tensor is known by its place among them.
 
     Attributes:
-        wanted: The places to pass on; None: all.
         calls: How many modules were called in the present round.
     """
 
     def __init__(
         self, take: Callable[[Hashable, torch.Tensor], None], wanted: Set[int] | None
     ) -> None:
-        """Prepare; ``take`` gets a key, as ``key`` returns it, and the elements."""
+        """Prepare.
+
+        Args:
+            take: Gets a key, as ``key`` returns it, and the elements.
+            wanted: The places to pass on; None: all.
+        """
         self._take = take
         self._round = 0
-        self.wanted = wanted
+        self._wanted = wanted
+        self._end = math.inf if wanted is None else 1 + max(wanted, default=-1)
         self.calls = 0
         self._count = 0
         #: Place of each tensor by ``id``. A later tensor may have the ``id`` of one that is gone.
@@ -141,7 +147,7 @@ class GivenTensors:
     def see_all(self, inputs: Any) -> None:
         """Read the tensors among a module's positional inputs. The user's modes do not notice."""
         self.calls += 1
-        if self.wanted is not None and self._count > max(self.wanted, default=-1):
+        if self._count >= self._end:
             return
         with functions_not_overridden():
             for tensor in inputs if isinstance(inputs, tuple) else ():
@@ -154,7 +160,7 @@ class GivenTensors:
         place = self._count
         self._count += 1
         self._seen[id(tensor)] = (place, weakref.ref(tensor))
-        if self.wanted is not None and place not in self.wanted:
+        if self._wanted is not None and place not in self._wanted:
             return
         with Quiet(), torch.no_grad(), modes_paused(), autocast_paused():
             if peek_interpreters() is None and has_memory(tensor):
