@@ -72,8 +72,8 @@ def add_grad_graph(
         level: ``"op"`` for every node, ``"module"`` for module outputs and leaves,
             ``"param"`` for leaves alone.
         values: Whether the statistics of values are recorded too: of each weight, and at level
-            ``"module"`` or ``"op"`` of each input and of what is made. By default False at
-            ``"op"``, otherwise True. ``graph[name].value_statistics`` has them.
+            ``"module"`` or ``"op"`` of each input and of what is made. By default True
+            at level ``"param"`` and otherwise False. ``graph[name].value_statistics`` has them.
         all_ranks: Whether every process of the training makes this call. If not, a model that would
             wait for other processes is refused, and the model inside DistributedDataParallel is run
             directly, so gradients are those of this process alone.
@@ -147,10 +147,11 @@ def watch(
             often to stay below it.
         update_memory: Bytes for copies of weights while an optimizer steps in a recorded step; on
             an accelerator at most 5 % of the free memory. With a copy, the norm of an update is
-            exact. Without one it is an estimate, and is marked as an estimate.
+            exact. Without one it is an estimate, and is marked as an estimate. On the CPU the
+            memory is kept from step to step if every step is recorded.
         values: Whether the statistics of values are recorded too: of each weight; at level
             ``"module"`` also of what each module puts out; at ``"op"`` also of what each operation
-            makes. By default True at levels ``"param"`` and ``"module"``, and False at ``"op"``.
+            makes. By default True at level ``"param"`` and otherwise False.
         scalars: Whether the quantities of each recorded step are also written as scalars for
             TensorBoard's own dashboard, under ``gradgraph/<name>``; under ``gradgraph/<tag>/<name>``
             if ``tag`` is given, or if scalars of another training are written through the writer.

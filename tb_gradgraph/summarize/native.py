@@ -143,21 +143,33 @@ def _whole_blocks(table: np.ndarray, samples: bytes, shapes: bytes) -> list[Whol
 
 
 class NativeSnapshot:
-    """Norms of tensors, and copies that show later how far the tensors moved."""
+    """Norms of tensors, and copies that show later how far the tensors moved.
 
-    def __init__(self, tensors: Sequence[torch.Tensor], exact: int, sample: int) -> None:
-        """Read the tensors.
+    The memory of the copies is kept for the next ``read``, because memory that is new to the
+    process takes three times as long to fill.
+    """
+
+    def __init__(self) -> None:
+        self._snapshot = _native.Snapshot()
+
+    def read(
+        self, tensors: Sequence[torch.Tensor], exact: int, sample: int, room: int = 0
+    ) -> list[int]:
+        """Read tensors; return the places of those that cannot be read.
 
         Args:
-            tensors: ``compare`` reads them again.
+            tensors: They are held until ``compare`` has read them again.
             exact: Of a tensor with more elements, a sample is kept instead of a copy.
             sample: The minimum number of elements of a sample.
+            room: How many bytes the copies will probably take.
         """
-        self._snapshot = _native.Snapshot(list(tensors), exact, sample, _most())
-        self.left: list[int] = self._snapshot.left()  # places of the tensors that were not read
+        return self._snapshot.read(list(tensors), exact, sample, _most(), room)
 
     def compare(self) -> np.ndarray:
-        """Return each tensor's old norm, and the norm of its change since; NaN if it was not read."""
+        """Return each tensor's old norm, and the norm of its change since; NaN if it was not read.
+
+        The tensors are no longer held afterwards.
+        """
         return np.frombuffer(self._snapshot.compare(), np.float64).reshape(-1, 2)
 
 
@@ -165,8 +177,9 @@ def native_norms(tensors: Sequence[torch.Tensor]) -> tuple[np.ndarray, list[int]
     """Return the l2 norm of each tensor, and the places of those that compiled code did not take."""
     if not tensors or not is_available():
         return np.full(len(tensors), np.nan), list(range(len(tensors)))
-    snapshot = NativeSnapshot(tensors, 1, 1)  # it copies no more than an element or two of each
-    return snapshot.compare()[:, 0].copy(), snapshot.left
+    snapshot = NativeSnapshot()
+    left = snapshot.read(tensors, 1, 1)  # it copies no more than an element or two of each
+    return snapshot.compare()[:, 0].copy(), left
 
 
 def _most() -> int:

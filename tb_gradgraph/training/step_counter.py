@@ -124,6 +124,7 @@ class StepCounter:
     def finish(self) -> None:
         """End the running step without beginning another."""
         self._hand_over_last()
+        self.progress.copies.free()
         current, self.current = self.current, None
         if current is not None:
             try:
@@ -134,6 +135,7 @@ class StepCounter:
     def give_up(self) -> None:
         """Drop everything that is still being recorded."""
         self.last = None
+        self.progress.copies.free()
         self.drop_current()
 
     def drop_current(self) -> None:

@@ -145,11 +145,17 @@ def test_they_are_written_beside_the_gradients(tmp_path: Any) -> None:
 @pytest.mark.parametrize("level", ["module", "param"])
 def test_levels_read_what_they_name(level: str) -> None:
     net = nn.Sequential(nn.Linear(3, 4), nn.GELU(), nn.Linear(4, 2))
-    graph = capture(net, torch.randn(5, 3), level=level)
+    graph = capture(net, torch.randn(5, 3), level=level, values=True)
     has = {view.name for view in graph if view.value_statistics is not None}
     weights = {name for name, _ in net.named_parameters()} | {"output", "input"}
     outputs = {"0/addmm", "1/gelu", "2/addmm"} if level == "module" else set()
     assert has - weights == outputs and weights - {"input"} <= has
+
+
+@pytest.mark.parametrize(("level", "reads"), [("param", True), ("module", False), ("op", False)])
+def test_values_are_read_by_default_where_they_cost_little(level: str, reads: bool) -> None:
+    graph = capture(nn.Linear(3, 4), torch.randn(5, 3), level=level)
+    assert (graph["weight"].value_statistics is not None) == reads
 
 
 def test_a_product_with_a_conjugate_is_not_the_copy_of_the_conjugate() -> None:

@@ -80,7 +80,7 @@ def train_on_roots(directory: pathlib.Path) -> None:
     """Run one step of a net whose middle makes NaN, level "module"."""
     net = nn.Sequential(nn.Linear(4, 6), Root(), nn.Linear(6, 1))
     with tb_gradgraph.SummaryWriter(str(directory)) as writer:
-        writer.watch(net, every_n_steps=1, tag="net")
+        writer.watch(net, every_n_steps=1, values=True, tag="net")
         net(torch.ones(8, 4)).mean().backward()
 
 

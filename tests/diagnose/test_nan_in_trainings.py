@@ -41,11 +41,15 @@ class Root(nn.Module):
 
 
 def train(
-    logdir: pathlib.Path, model: nn.Module, loss_of: Callable[[], torch.Tensor], level: str
+    logdir: pathlib.Path,
+    model: nn.Module,
+    loss_of: Callable[[], torch.Tensor],
+    level: str,
+    values: bool = False,
 ) -> Iterator[float]:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     with SummaryWriter(str(logdir)) as writer:
-        writer.watch(model, optimizer=optimizer, every_n_steps=1, level=level)
+        writer.watch(model, optimizer=optimizer, every_n_steps=1, level=level, values=values)
         for _ in range(2):
             loss = loss_of()
             optimizer.zero_grad()
@@ -85,7 +89,7 @@ def test_a_use_whose_share_was_finite_is_not_blamed_for_the_sum(tmp_path, level)
 def test_a_loss_that_is_nan_is_blamed_on_the_forward_and_on_no_operation(tmp_path, level):
     model = Tied()
     loss_of = lambda: nn.functional.cross_entropy(model(IDS), IDS)  # noqa: E731 - one line
-    losses = list(train(tmp_path, model, loss_of, level))
+    losses = list(train(tmp_path, model, loss_of, level, values=level == "module"))
     assert losses[0] == losses[0] and losses[1] != losses[1], "the first step made the weights NaN"
     found = ask(tmp_path, 1)["findings"]
     kind = "nonfinite_weight" if level == "module" else "nonfinite_value"  # no values at "op"

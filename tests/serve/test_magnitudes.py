@@ -111,7 +111,7 @@ def test_tokens_are_no_measure_for_activations(tmp_path: pathlib.Path) -> None:
     torch.manual_seed(0)
     net = nn.Sequential(nn.Embedding(90_000, 8), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 1))
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
-        writer.watch(net, every_n_steps=1, tag="net")
+        writer.watch(net, every_n_steps=1, values=True, tag="net")
         for _ in range(4):
             net.zero_grad()
             net(tokens := torch.randint(80_000, 90_000, (4, 500))).square().mean().backward()

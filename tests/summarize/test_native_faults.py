@@ -37,7 +37,8 @@ def test_small_halves_are_read_where_subnormal_floats_are_flushed() -> None:
 
 def test_how_far_a_weight_moved_is_not_known_once_it_lies_otherwise() -> None:
     weights = [torch.nn.Parameter(random_tensor(6, 4)) for _ in range(3)]
-    snapshot = NativeSnapshot(weights, 100, 10)
+    snapshot = NativeSnapshot()
+    snapshot.read(weights, 100, 10)
     weights[1].data = weights[1].data.t().contiguous().t()
     weights[2].data = weights[2].data.clone()
     moved = snapshot.compare()[:, 1]

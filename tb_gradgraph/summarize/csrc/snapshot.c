@@ -1,4 +1,5 @@
-/* Snapshot holds samples of weights from before a step, and computes how far it moved them. */
+/* Snapshot holds samples of weights from before a step, and computes how far it moved them. It keeps
+   its memory for the next step. */
 #include "module.h"
 #include "moments.h"
 
@@ -57,7 +58,7 @@ static int take_weight(Snapshot *self, Weight *weight, PyObject *tensor, int64_t
     if (elements.count < WITHOUT_LOCK)
         square = square_and_sample(&elements, step, copy);
     else {
-        Py_BEGIN_ALLOW_THREADS /* no other thread has this object yet */
+        Py_BEGIN_ALLOW_THREADS /* a snapshot is lent to one thread at a time */
         square = square_and_sample(&elements, step, copy);
         Py_END_ALLOW_THREADS
     }
@@ -65,42 +66,18 @@ static int take_weight(Snapshot *self, Weight *weight, PyObject *tensor, int64_t
     return 0;
 }
 
-static PyObject *snapshot_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+/* Forget the tensors; their memory is kept for the next ones. */
+static void let_go(Snapshot *self)
 {
-    static char *names[] = {"tensors", "exact", "sample", "most", NULL};
-    PyObject *tensors;
-    long long exact, sample, most;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!LLL", names, &PyList_Type, &tensors, &exact,
-                                     &sample, &most))
-        return NULL;
-    if (sample < 1 || exact < sample) {
-        PyErr_SetString(PyExc_ValueError, "Snapshot(): expected 1 <= sample <= exact");
-        return NULL;
-    }
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    Snapshot *self = (Snapshot *)allocate(type, 0);
-    Py_ssize_t count = PyList_Size(tensors);
-    if (!self)
-        return NULL;
-    if (!(self->tensors = PyList_GetSlice(tensors, 0, count))
-        || !(self->weights = PyMem_Calloc((size_t)count + 1, sizeof *self->weights)))
-        goto failed;
-    for (Py_ssize_t place = 0; place < count; place++)
-        if (take_weight(self, &self->weights[place], PyList_GetItem(self->tensors, place), exact, sample,
-                        most)
-            < 0)
-            goto failed;
-    return (PyObject *)self;
-failed:
-    if (!PyErr_Occurred())
-        PyErr_NoMemory();
-    Py_DECREF(self);
-    return NULL;
+    Py_CLEAR(self->tensors);
+    PyMem_Free(self->weights);
+    self->weights = NULL;
+    self->samples.size = 0;
 }
 
-static PyObject *snapshot_left(Snapshot *self, PyObject *unused)
+/* The places of the tensors that were not read. */
+static PyObject *left_of(Snapshot *self)
 {
-    (void)unused;
     PyObject *left = PyList_New(0);
     for (Py_ssize_t place = 0; left && place < PyList_Size(self->tensors); place++)
         if (self->weights[place].count < 0) {
@@ -110,6 +87,35 @@ static PyObject *snapshot_left(Snapshot *self, PyObject *unused)
             Py_XDECREF(number);
         }
     return left;
+}
+
+static PyObject *snapshot_read(Snapshot *self, PyObject *args)
+{
+    PyObject *tensors;
+    long long exact, sample, most, room;
+    if (!PyArg_ParseTuple(args, "O!LLLL", &PyList_Type, &tensors, &exact, &sample, &most, &room))
+        return NULL;
+    if (sample < 1 || exact < sample || room < 0) {
+        PyErr_SetString(PyExc_ValueError, "read(): expected 1 <= sample <= exact and 0 <= room");
+        return NULL;
+    }
+    let_go(self);
+    Py_ssize_t count = PyList_Size(tensors);
+    if (!(self->tensors = PyList_GetSlice(tensors, 0, count)) || reserve(&self->samples, (size_t)room) < 0)
+        goto failed;
+    if (!(self->weights = PyMem_Calloc((size_t)count + 1, sizeof *self->weights))) {
+        PyErr_NoMemory();
+        goto failed;
+    }
+    for (Py_ssize_t place = 0; place < count; place++)
+        if (take_weight(self, &self->weights[place], PyList_GetItem(self->tensors, place), exact, sample,
+                        most)
+            < 0)
+            goto failed;
+    return left_of(self);
+failed:
+    let_go(self);
+    return NULL;
 }
 
 /* How far a weight has moved; NAN if its kind or its layout has changed. */
@@ -129,7 +135,7 @@ static double move_of(const Weight *weight, PyObject *tensor, const float *befor
 static PyObject *snapshot_compare(Snapshot *self, PyObject *unused)
 {
     (void)unused;
-    Py_ssize_t count = PyList_Size(self->tensors);
+    Py_ssize_t count = self->tensors ? PyList_Size(self->tensors) : 0;
     PyObject *result = PyBytes_FromStringAndSize(NULL, count * 2 * (Py_ssize_t)sizeof(double));
     if (!result)
         return NULL;
@@ -145,24 +151,23 @@ static PyObject *snapshot_compare(Snapshot *self, PyObject *unused)
         }
         memcpy(numbers, pair, sizeof pair);
     }
+    let_go(self);
     return result;
 }
 
 static void snapshot_dealloc(Snapshot *self)
 {
-    Py_XDECREF(self->tensors);
-    PyMem_Free(self->weights);
+    let_go(self);
     PyMem_Free(self->samples.content);
     release((PyObject *)self);
 }
 
 static PyMethodDef snapshot_methods[] = {
-    {"left", (PyCFunction)snapshot_left, METH_NOARGS, NULL},
+    {"read", (PyCFunction)snapshot_read, METH_VARARGS, NULL},
     {"compare", (PyCFunction)snapshot_compare, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot snapshot_slots[] = {
-    {Py_tp_new, snapshot_new},
     {Py_tp_dealloc, snapshot_dealloc},
     {Py_tp_methods, snapshot_methods},
     {0, NULL},

@@ -1,5 +1,12 @@
+#if defined(__linux__) && !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE /* madvise */
+#endif
 #include "tensors.h"
 #include "asked.h"
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 /* Of the only torch in this process. */
 static const DLExchange *exchange;
@@ -64,16 +71,42 @@ int describe(PyObject *object, Elements *found)
     return negated ? negated == Py_False : -1;
 }
 
+/* Ask for large pages: the first touch of each small page of 100 MB takes 30 ms altogether, a third
+   of that with large ones. */
+static void prefer_large_pages(char *content, size_t room)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t large = 1 << 21;
+    uintptr_t start = ((uintptr_t)content + large - 1) & ~(large - 1);
+    uintptr_t end = ((uintptr_t)content + room) & ~(large - 1);
+    if (end > start)
+        madvise((void *)start, end - start, MADV_HUGEPAGE);
+#else
+    (void)content;
+    (void)room;
+#endif
+}
+
+int reserve(Grown *memory, size_t room)
+{
+    if (memory->content && room <= memory->room)
+        return 0;
+    char *content = PyMem_Realloc(memory->content, room);
+    if (!content) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    prefer_large_pages(content, room);
+    memory->content = content;
+    memory->room = room;
+    return 0;
+}
+
 void *grow(Grown *memory, size_t more)
 {
-    if (!memory->content || memory->size + more > memory->room) {
-        size_t room = 2 * memory->room + more + 4096;
-        char *content = PyMem_Realloc(memory->content, room);
-        if (!content)
-            return PyErr_NoMemory();
-        memory->content = content;
-        memory->room = room;
-    }
+    if (!memory->content || memory->size + more > memory->room)
+        if (reserve(memory, 2 * memory->room + more + 4096) < 0)
+            return NULL;
     memory->size += more;
     return memory->content + memory->size - more;
 }

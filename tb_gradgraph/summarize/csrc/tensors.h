@@ -24,6 +24,9 @@ int describe(PyObject *object, Elements *found);
 /* Make room for `more` bytes and return their address; NULL and an exception if it fails. */
 void *grow(Grown *memory, size_t more);
 
+/* Make room for `room` bytes altogether; -1 and an exception if it fails. */
+int reserve(Grown *memory, size_t room);
+
 /* Free an object of a type that was made by PyType_FromSpec. */
 void release(PyObject *self);
 

@@ -17,7 +17,7 @@ from tb_gradgraph.training.reading.parameter_rows import grad_states
 from tb_gradgraph.training.reading.pass_numbers import PassNumbers
 from tb_gradgraph.training.reading.structures import Structure
 from tb_gradgraph.training.step.unused import Flag
-from tb_gradgraph.training.step.weights import WeightReading
+from tb_gradgraph.training.step.weights import Copies, WeightReading
 
 _NORM = STATISTICS.index("l2_norm")
 
@@ -92,6 +92,7 @@ class OptimizerReading:
         last: PassNumbers | None,
         reads: bool,
         update_memory: int,
+        copies: Copies | None = None,
         prefix: str = "",
     ) -> None:
         """Read weights, and gradients if they were changed.
@@ -102,6 +103,7 @@ class OptimizerReading:
                 running.
             reads: Whether to read gradients even if they seem unchanged.
             update_memory: Bytes for copies of weights.
+            copies: As for ``WeightReading``.
             prefix: What the names of its groups begin with.
         """
         self._parameters = [
@@ -112,7 +114,7 @@ class OptimizerReading:
         ]
         self._last = last
         self._reads = reads
-        self._weights = WeightReading(self._parameters, update_memory)
+        self._weights = WeightReading(self._parameters, update_memory, copies)
         self._settings = GroupSettings(optimizer, prefix)
         self._optimizer = reference_to(optimizer)
         self._gradients: Numbers | None = None

@@ -15,6 +15,7 @@ from tb_gradgraph.training.reading.parameter_rows import Parameters
 from tb_gradgraph.training.reading.structures import Structures
 from tb_gradgraph.training.step.applied import HiddenChanges
 from tb_gradgraph.training.step.room import UPDATE_MEMORY
+from tb_gradgraph.training.step.weights import Copies
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,4 +51,5 @@ class Progress:
     told: set[str] = dataclasses.field(default_factory=set)  # nodes that a warning has named
     latest: Latest = dataclasses.field(default_factory=Latest)  # quantities
     meetings: Meetings = dataclasses.field(default_factory=dict)  # where terms of losses meet
+    copies: Copies = dataclasses.field(default_factory=Copies)  # memory for those of weights
     places: Places = dataclasses.field(default_factory=dict)  # of own statistics of values

@@ -167,8 +167,9 @@ class RecordedStep:
             self._look_for_cleared()
         before = None if within is not None or last is None else last.numbers
         reads, memory = self._progress.hidden.are_sought, self._setting.update_memory
+        copies = self._progress.copies if self._records.place.every_n_steps == 1 else None
         prefix = self._setting.prefixes.get(id(optimizer), "")
-        reading = OptimizerReading(optimizer, before, reads, memory, prefix)
+        reading = OptimizerReading(optimizer, before, reads, memory, copies, prefix)
         if within is not None:
             within.read(reading.parameters)
         self._before[id(optimizer)] = reading

@@ -25,7 +25,32 @@ from tb_gradgraph.training.step.room import UPDATE_MEMORY, Room
 
 _COLUMNS = columns_of(("weight_norm", "update_norm", "update_ratio", "update_spread"))
 _EVERY = 2**62
+_WIDTH = 4  # bytes of an element of a copy, which is float32 in compiled code
 _AT_ONCE = 2**22  # how many elements of a 16-bit weight are subtracted at a time
+
+
+class Copies:
+    """The memory of copies of weights on the CPU, lent to one reading at a time.
+
+    A training of which every step is recorded keeps it from step to step.
+    """
+
+    def __init__(self) -> None:
+        """Begin without memory."""
+        self._spare: NativeSnapshot | None = None
+
+    def lend(self) -> NativeSnapshot:
+        """Return the memory that was given back, or new memory."""
+        spare, self._spare = self._spare, None
+        return NativeSnapshot() if spare is None else spare
+
+    def give_back(self, snapshot: NativeSnapshot) -> None:
+        """Take memory that is no longer used."""
+        self._spare = snapshot
+
+    def free(self) -> None:
+        """Free the memory."""
+        self._spare = None
 
 
 class WeightReading:
@@ -35,12 +60,24 @@ class WeightReading:
     Otherwise it is estimated (``EstimatedUpdate``).
     """
 
-    def __init__(self, weights: Sequence[torch.Tensor], memory: int = UPDATE_MEMORY) -> None:
-        """Read the weights before the step, with copies of at most ``memory`` bytes."""
+    def __init__(
+        self,
+        weights: Sequence[torch.Tensor],
+        memory: int = UPDATE_MEMORY,
+        copies: Copies | None = None,
+    ) -> None:
+        """Read the weights before the step.
+
+        Args:
+            weights: They are held until ``finish``.
+            memory: How many bytes copies of them may take.
+            copies: Memory for the copies; None: it is freed after the step.
+        """
         self._count = len(weights)
         local = [local_part(weight) for weight in weights]
         exact, large = _divide(local, Room(memory))
-        self._native, self._snapshot, left = _snapshot(local, exact)
+        self._copies = Copies() if copies is None else copies
+        self._native, self._snapshot, left = _snapshot(local, exact, self._copies)
         self._left = [place for place in left if _can_be_read(local[place])]
         large = [place for place in large if _can_be_read(local[place])]
         self._others = _CopiedWeights(_at(self._left, local))
@@ -56,7 +93,9 @@ class WeightReading:
         self._found = np.full((self._count, 3), np.nan)
         if self._snapshot is not None:
             self._found[self._native, :2] = self._snapshot.compare()
+            self._copies.give_back(self._snapshot)
             self._snapshot = None
+        self._copies = Copies()
 
     def write_to(self, table: StatisticsTable) -> None:
         """Fill in the columns of weights and updates; waits for the copy to the host."""
@@ -83,9 +122,7 @@ def _divide(local: Sequence[torch.Tensor | None], room: Room) -> tuple[list[int]
     large: list[int] = []
     for place in sorted(sizes, key=sizes.__getitem__):
         weight = weights[place]
-        width = max(
-            weight.element_size(), 4 if weight.is_cpu else 1
-        )  # compiled code copies them as float32
+        width = max(weight.element_size(), _WIDTH if weight.is_cpu else 1)
         is_sampled = sizes[place] > SAMPLE and weight.layout == torch.strided
         fits = not is_sampled or room.take(weight.device, sizes[place] * width)
         (exact if fits else large).append(place)
@@ -93,13 +130,15 @@ def _divide(local: Sequence[torch.Tensor | None], room: Room) -> tuple[list[int]
 
 
 def _snapshot(
-    local: Sequence[torch.Tensor | None], exact: Sequence[int]
+    local: Sequence[torch.Tensor | None], exact: Sequence[int], copies: Copies
 ) -> tuple[list[int], NativeSnapshot | None, list[int]]:
     """Let compiled code read what it can; return the places of those weights, and of the others."""
     if not exact or not is_available():
         return [], None, list(exact)
-    snapshot = NativeSnapshot(_at(exact, local), _EVERY, SAMPLE)
-    left = set(snapshot.left)
+    weights = _at(exact, local)
+    snapshot = copies.lend()
+    room = _WIDTH * sum(weight.numel() for weight in weights)
+    left = set(snapshot.read(weights, _EVERY, SAMPLE, room))
     return list(exact), snapshot, [place for at, place in enumerate(exact) if at in left]
 
 

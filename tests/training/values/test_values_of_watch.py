@@ -138,7 +138,7 @@ def test_each_micro_batch_has_its_own(tmp_path: pathlib.Path) -> None:
     optimizer = torch.optim.SGD(net.parameters(), 0.1)
     batches = [torch.full((4, 3), float(scale)) for scale in (1, 10, 100)]
     with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
-        writer.watch(net, optimizer=optimizer, every_n_steps=1)
+        writer.watch(net, optimizer=optimizer, every_n_steps=1, values=True)
         expected = [net(x).detach() for x in batches]
         for x in batches:
             net(x).sum().backward()
