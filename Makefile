@@ -1,6 +1,7 @@
 # make demo   train a small net, log its graph with gradients, start TensorBoard on it
 # make test   everything that CI runs
 # make bits   compare trainings with and without a watch, bit by bit, over all of torch's operators (an hour)
+# make battery  train with planted faults and without, see what is found, write docs/battery.md (minutes)
 # make compat  run with other versions (some hours); see tests/compat/run.py
 # Also: lint, coverage, slow, fuzz, sanitize, wheel, bench, bench-panel, screenshots, clean.
 #
@@ -17,7 +18,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bits slow fuzz sanitize compat lint coverage frontend browser bench bench-panel wheel screenshots clean
+.PHONY: demo test bits battery slow fuzz sanitize compat lint coverage frontend browser bench bench-panel wheel screenshots clean
 
 PYTHON ?= python3
 SERVE ?= 1
@@ -43,6 +44,10 @@ test: .venv/installed-test browser
 # BITS="--only ^linalg --dtype float32" for a part of it
 bits: .venv/installed-test
 	$(BIN)/python -m tests.bits --processes $(WORKERS) $(BITS)
+
+# To tune a rule, run the module with --half first --logs DIR: it trains only once.
+battery: .venv/installed-test
+	$(BIN)/python -m tests.diagnose.battery.run_battery --jobs $(WORKERS) --write
 
 # Slow tests that rarely break. Each is marked, with the reason.
 slow: .venv/installed-test browser
