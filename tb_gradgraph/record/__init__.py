@@ -16,13 +16,14 @@ from tb_gradgraph.record.format.segment import Segment
 from tb_gradgraph.record.format.stored import Presence, StoredColumn
 from tb_gradgraph.record.read.event_file import Told, list_event_files, list_run_directories
 from tb_gradgraph.record.read.event_file_provider import EventFiles
-from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir
+from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir, read_run
 from tb_gradgraph.record.read.run_room import RunRoom
 from tb_gradgraph.record.read.sessions import (
     CURE,
     HiddenRecords,
     find_hidden,
     join_sessions,
+    latest_facts,
     session_run,
 )
 from tb_gradgraph.record.write.event_writer import WriterSink
@@ -52,10 +53,12 @@ __all__ = [
     "decode_manifest",
     "find_hidden",
     "join_sessions",
+    "latest_facts",
     "list_event_files",
     "list_run_directories",
     "parse_tag",
     "read_logdir",
+    "read_run",
     "session_run",
     "tell_part",
     "to_dot",

@@ -12,6 +12,7 @@ from tb_gradgraph.record.format.envelope import seal, unseal
 from tb_gradgraph.record.format.process import Process
 from tests.golden.write_golden import (
     NEWEST,
+    make_facts,
     make_first_records,
     make_golden_graph,
     make_golden_messages,
@@ -67,11 +68,13 @@ def test_graph_is_read(version: str, expected: Graph):
         ("v1_4", make_measured_records()),
         ("v1_5", make_records_of_values()),
         ("v1_6", make_own_records()),
+        ("v1_7", make_own_records()),
     ],
 )
 def test_statistics_are_read(version: str, records: list[Record]):
     chunk = decode_chunk(read_golden(f"statistics_{version}.bin"))
     assert chunk.stride == 2
+    assert chunk.facts == ((make_facts(),) if version == "v1_7" else ())
     got = [
         (
             (

@@ -3,7 +3,7 @@
 Only where the writer changed what it writes, into files of a new name: old ones stay, for they
 must be read forever. ``_v1`` are from before weights, optimizer steps and reasons, every row stored,
 ``_v1_2`` from before processes and placements, ``_v1_3`` from before quantities, ``_v1_4`` from
-before values, ``_v1_5`` from before statistics of the user's own.
+before values, ``_v1_5`` from before statistics of the user's own, ``_v1_6`` from before facts of trainings.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ import numpy as np
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.own_statistics import OwnMeasure
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
-from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
+from tb_gradgraph.record.format.encode import encode_chunk, encode_facts, encode_graph
 from tb_gradgraph.record.format.envelope import Strings, seal
 from tb_gradgraph.statistics import FORWARD, OF_PARAMETERS, OF_VALUES, STATISTICS, StatisticsTable
+from tb_gradgraph.training_facts import GroupFacts, Names, OptimizerFacts, TrainingFacts
 from tests.record.samples import make_graph, make_record, make_table, with_count
 
 HERE = pathlib.Path(__file__).parent
 #: In which form this writer writes each kind.
-NEWEST = {"manifest": "v1_3", "graph": "v1_5", "statistics": "v1_6"}
+NEWEST = {"manifest": "v1_3", "graph": "v1_5", "statistics": "v1_7"}
 _LENGTHS = struct.Struct("<II")
 
 
@@ -104,6 +105,40 @@ def make_own_records() -> list[Record]:
     return [first, dataclasses.replace(second, own=own, own_measures=measures), *others]
 
 
+def make_facts() -> TrainingFacts:
+    """Return the facts of a training, all of which differ from those of no training."""
+    groups = (
+        GroupFacts({"lr": 1 / 3, "betas/0": 0.9}, 3, Names(("lin.w", "größe"), 2)),
+        GroupFacts({"lr": np.inf}, 1),
+    )
+    return TrainingFacts(
+        tag="net",
+        step=7,
+        parameters=300,
+        elements=2**40,
+        frozen=2,
+        dtypes={"float32": 299, "bfloat16": 1},
+        is_training=False,
+        has_scaler=True,
+        is_opaque=True,
+        optimizers=(OptimizerFacts("AdamW", groups, 1), OptimizerFacts("SGD")),
+        unoptimized=Names(("b",), 270),
+        held_twice=Names(("lin.w",), 1),
+        equal=(Names(("a", "b"), 2), Names(("c", "d"), 20)),
+        evaluating=Names(("bn",), 1),
+        outer_evaluating=Names(("bn", "encoder"), 2),
+        unregistered=Names(("blocks",), 1),
+        early_clips=Names(("train.py:12 in train",), 1),
+    )
+
+
+def make_newest_chunk() -> pb.StatisticsChunk:
+    """Return records with all that a chunk may hold, and facts of a training."""
+    chunk = encode_chunk(make_own_records(), stride=2)
+    encode_facts(chunk, [make_facts()])
+    return chunk
+
+
 def make_graph_of_calls() -> Graph:
     """Return a graph with a node that a call made together with others."""
     placed = make_placed_graph()
@@ -136,7 +171,7 @@ def make_golden_messages() -> dict[str, pb.Manifest | pb.GraphRecord | pb.Statis
     return {
         "manifest": manifest,
         "graph": encode_graph(make_graph_of_calls()),
-        "statistics": encode_chunk(make_own_records(), stride=2),
+        "statistics": make_newest_chunk(),
     }
 
 

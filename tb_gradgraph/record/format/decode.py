@@ -15,6 +15,7 @@ from tb_gradgraph.graph import (
     Scope,
     Slot,
 )
+from tb_gradgraph.record.entries.fact_entries import check_facts, letters_of_facts, read_facts
 from tb_gradgraph.record.entries.used_texts import listed_letters
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
@@ -24,6 +25,7 @@ from tb_gradgraph.record.format.gap import Gap, decode_gap
 from tb_gradgraph.record.format.process import Process
 from tb_gradgraph.record.format.segment import Segment, check_chunk, decode_segment, segments_of
 from tb_gradgraph.statistics import FORWARD
+from tb_gradgraph.training_facts import TrainingFacts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Chunk:
     stride: int  # every stride-th recorded step was kept
     gap: Gap | None = None  # records lost before these
     ended: str = ""  # why recording of a tag ended
+    facts: tuple[TrainingFacts, ...] = ()  # what is known of trainings
+    letters_of_facts: int = 0
 
     @property
     def quantities(self) -> int:
@@ -62,7 +66,8 @@ class Chunk:
     @property
     def letters(self) -> int:
         """Count the letters of the texts that every list of records repeats."""
-        return sum(listed_letters(segment.message) for segment in self.segments)
+        of_segments = sum(listed_letters(segment.message) for segment in self.segments)
+        return of_segments + self.letters_of_facts
 
 
 def decode_manifest(strings: Sequence[bytes]) -> Manifest:
@@ -96,7 +101,9 @@ def decode_chunk(strings: Sequence[bytes]) -> Chunk:
     _check_stages(segments, len(message.segments))
     if len(message.ended) > limits.MAX_TAG_BYTES:
         raise FormatError(f"chunk: expected ended of at most {limits.MAX_TAG_BYTES} bytes.")
-    return Chunk(segments, max(1, message.stride), decode_gap(message), message.ended)
+    check_facts(message, limits.MAX_TAG_BYTES)
+    told = (message.ended, read_facts(message), letters_of_facts(message))
+    return Chunk(segments, max(1, message.stride), decode_gap(message), *told)
 
 
 def _check_stages(segments: Sequence[Segment], count: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import FACTS, Graph, Node, Record
 from tb_gradgraph.quantities import is_name
+from tb_gradgraph.record.entries.fact_entries import write_facts
 from tb_gradgraph.record.entries.own_entries import write_own
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format import limits
@@ -20,6 +21,7 @@ from tb_gradgraph.record.format.columns import (
 )
 from tb_gradgraph.record.format.whole_tensors import encode_whole
 from tb_gradgraph.statistics import COUNTS, FORWARD, HISTOGRAM_BINS, STATISTICS
+from tb_gradgraph.training_facts import TrainingFacts
 
 HISTOGRAM = "histogram"
 
@@ -115,6 +117,11 @@ def encode_chunk(records: Sequence[Record], stride: int = 1) -> pb.StatisticsChu
         segments = chunk.forward_segments if is_forward else chunk.segments
         segments.append(encode_segment(group))
     return chunk
+
+
+def encode_facts(chunk: pb.StatisticsChunk, facts: Sequence[TrainingFacts]) -> None:
+    """Store in a chunk what is known of trainings."""
+    write_facts(chunk, facts, lambda text: shorten(text, limits.MAX_TAG_BYTES))
 
 
 def encode_segment(records: Sequence[Record]) -> pb.Segment:

@@ -145,7 +145,7 @@ class GraphRecord(_message.Message):
     def __init__(self, hash: _Optional[str] = ..., strings: _Optional[_Iterable[str]] = ..., scope_path: _Optional[_Iterable[int]] = ..., scope_call: _Optional[_Iterable[int]] = ..., scope_module: _Optional[_Iterable[int]] = ..., scope_parent: _Optional[_Iterable[int]] = ..., node_key: _Optional[_Iterable[int]] = ..., node_name: _Optional[_Iterable[int]] = ..., node_kind: _Optional[_Iterable[int]] = ..., node_operation: _Optional[_Iterable[int]] = ..., node_scope: _Optional[_Iterable[int]] = ..., node_is_leaf: _Optional[_Iterable[bool]] = ..., node_source: _Optional[_Iterable[int]] = ..., node_order: _Optional[_Iterable[int]] = ..., node_note: _Optional[_Iterable[int]] = ..., node_alias_count: _Optional[_Iterable[int]] = ..., node_alias: _Optional[_Iterable[int]] = ..., node_slot_count: _Optional[_Iterable[int]] = ..., node_reason: _Optional[_Iterable[int]] = ..., node_inside: _Optional[_Iterable[int]] = ..., slot_name: _Optional[_Iterable[int]] = ..., slot_dtype: _Optional[_Iterable[int]] = ..., slot_rank: _Optional[_Iterable[int]] = ..., slot_size: _Optional[_Iterable[int]] = ..., slot_requires_grad: _Optional[_Iterable[bool]] = ..., slot_retains_grad: _Optional[_Iterable[bool]] = ..., slot_placement: _Optional[_Iterable[int]] = ..., edge_source: _Optional[_Iterable[int]] = ..., edge_source_slot: _Optional[_Iterable[int]] = ..., edge_target: _Optional[_Iterable[int]] = ..., edge_target_input: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class StatisticsChunk(_message.Message):
-    __slots__ = ("segments", "stride", "lost_records", "lost_first_step", "lost_last_step", "lost_why", "ended", "forward_segments")
+    __slots__ = ("segments", "stride", "lost_records", "lost_first_step", "lost_last_step", "lost_why", "ended", "forward_segments", "facts")
     SEGMENTS_FIELD_NUMBER: _ClassVar[int]
     STRIDE_FIELD_NUMBER: _ClassVar[int]
     LOST_RECORDS_FIELD_NUMBER: _ClassVar[int]
@@ -154,6 +154,7 @@ class StatisticsChunk(_message.Message):
     LOST_WHY_FIELD_NUMBER: _ClassVar[int]
     ENDED_FIELD_NUMBER: _ClassVar[int]
     FORWARD_SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    FACTS_FIELD_NUMBER: _ClassVar[int]
     segments: _containers.RepeatedCompositeFieldContainer[Segment]
     stride: int
     lost_records: int
@@ -162,7 +163,78 @@ class StatisticsChunk(_message.Message):
     lost_why: str
     ended: str
     forward_segments: _containers.RepeatedCompositeFieldContainer[Segment]
-    def __init__(self, segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., stride: _Optional[int] = ..., lost_records: _Optional[int] = ..., lost_first_step: _Optional[int] = ..., lost_last_step: _Optional[int] = ..., lost_why: _Optional[str] = ..., ended: _Optional[str] = ..., forward_segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ...) -> None: ...
+    facts: _containers.RepeatedCompositeFieldContainer[TrainingFacts]
+    def __init__(self, segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., stride: _Optional[int] = ..., lost_records: _Optional[int] = ..., lost_first_step: _Optional[int] = ..., lost_last_step: _Optional[int] = ..., lost_why: _Optional[str] = ..., ended: _Optional[str] = ..., forward_segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., facts: _Optional[_Iterable[_Union[TrainingFacts, _Mapping]]] = ...) -> None: ...
+
+class TrainingFacts(_message.Message):
+    __slots__ = ("tag", "step", "parameters", "elements", "frozen", "is_training", "has_scaler", "is_opaque", "dtype", "dtype_count", "optimizers", "unoptimized", "held_twice", "equal", "evaluating", "outer_evaluating", "unregistered", "early_clips")
+    TAG_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    ELEMENTS_FIELD_NUMBER: _ClassVar[int]
+    FROZEN_FIELD_NUMBER: _ClassVar[int]
+    IS_TRAINING_FIELD_NUMBER: _ClassVar[int]
+    HAS_SCALER_FIELD_NUMBER: _ClassVar[int]
+    IS_OPAQUE_FIELD_NUMBER: _ClassVar[int]
+    DTYPE_FIELD_NUMBER: _ClassVar[int]
+    DTYPE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    OPTIMIZERS_FIELD_NUMBER: _ClassVar[int]
+    UNOPTIMIZED_FIELD_NUMBER: _ClassVar[int]
+    HELD_TWICE_FIELD_NUMBER: _ClassVar[int]
+    EQUAL_FIELD_NUMBER: _ClassVar[int]
+    EVALUATING_FIELD_NUMBER: _ClassVar[int]
+    OUTER_EVALUATING_FIELD_NUMBER: _ClassVar[int]
+    UNREGISTERED_FIELD_NUMBER: _ClassVar[int]
+    EARLY_CLIPS_FIELD_NUMBER: _ClassVar[int]
+    tag: str
+    step: int
+    parameters: int
+    elements: int
+    frozen: int
+    is_training: bool
+    has_scaler: bool
+    is_opaque: bool
+    dtype: _containers.RepeatedScalarFieldContainer[str]
+    dtype_count: _containers.RepeatedScalarFieldContainer[int]
+    optimizers: _containers.RepeatedCompositeFieldContainer[OptimizerFacts]
+    unoptimized: Names
+    held_twice: Names
+    equal: _containers.RepeatedCompositeFieldContainer[Names]
+    evaluating: Names
+    outer_evaluating: Names
+    unregistered: Names
+    early_clips: Names
+    def __init__(self, tag: _Optional[str] = ..., step: _Optional[int] = ..., parameters: _Optional[int] = ..., elements: _Optional[int] = ..., frozen: _Optional[int] = ..., is_training: bool = ..., has_scaler: bool = ..., is_opaque: bool = ..., dtype: _Optional[_Iterable[str]] = ..., dtype_count: _Optional[_Iterable[int]] = ..., optimizers: _Optional[_Iterable[_Union[OptimizerFacts, _Mapping]]] = ..., unoptimized: _Optional[_Union[Names, _Mapping]] = ..., held_twice: _Optional[_Union[Names, _Mapping]] = ..., equal: _Optional[_Iterable[_Union[Names, _Mapping]]] = ..., evaluating: _Optional[_Union[Names, _Mapping]] = ..., outer_evaluating: _Optional[_Union[Names, _Mapping]] = ..., unregistered: _Optional[_Union[Names, _Mapping]] = ..., early_clips: _Optional[_Union[Names, _Mapping]] = ...) -> None: ...
+
+class OptimizerFacts(_message.Message):
+    __slots__ = ("name", "groups", "strangers")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    STRANGERS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    groups: _containers.RepeatedCompositeFieldContainer[GroupFacts]
+    strangers: int
+    def __init__(self, name: _Optional[str] = ..., groups: _Optional[_Iterable[_Union[GroupFacts, _Mapping]]] = ..., strangers: _Optional[int] = ...) -> None: ...
+
+class GroupFacts(_message.Message):
+    __slots__ = ("setting", "value", "parameters", "names")
+    SETTING_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    setting: _containers.RepeatedScalarFieldContainer[str]
+    value: _containers.RepeatedScalarFieldContainer[float]
+    parameters: int
+    names: Names
+    def __init__(self, setting: _Optional[_Iterable[str]] = ..., value: _Optional[_Iterable[float]] = ..., parameters: _Optional[int] = ..., names: _Optional[_Union[Names, _Mapping]] = ...) -> None: ...
+
+class Names(_message.Message):
+    __slots__ = ("first", "count")
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    first: _containers.RepeatedScalarFieldContainer[str]
+    count: int
+    def __init__(self, first: _Optional[_Iterable[str]] = ..., count: _Optional[int] = ...) -> None: ...
 
 class Segment(_message.Message):
     __slots__ = ("tag", "graph_hash", "rows", "strings", "step", "wall_time", "backward_pass", "objective", "stage", "present_rows", "loss_scale", "skipped", "every_n_steps", "cost", "present", "columns", "whole", "only_present", "unread_record", "unread_row", "unread_reason", "quantity_record", "quantity_name", "quantity_value", "missing_record", "missing_name", "missing_reason", "own_name", "own_of", "own_unit", "own_worse", "own_why", "own_record", "own_row", "own_statistic", "own_value")

@@ -33,6 +33,9 @@ MAX_QUANTITY_NAME_BYTES = 1024
 MAX_OWN = 2**20
 MAX_RUN_OWN = 2**22
 MAX_OWN_NAMES = 2**14
+#: The trainings whose facts a chunk holds, and the entries of these: groups, settings and names.
+MAX_FACTS = 2**10
+MAX_FACT_ENTRIES = 2**18
 #: The letters of all texts of a chunk or of a graph, each text counted as often as it is used; and
 #: those of a run, without names of quantities and reasons of rows that were not read.
 MAX_LETTERS = 2**28

@@ -13,6 +13,7 @@ from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import FACTS, Fact
 from tb_gradgraph.quantities import is_name
 from tb_gradgraph.record.entries.by_record import by_record
+from tb_gradgraph.record.entries.fact_entries import count_entries, letters_of_facts
 from tb_gradgraph.record.entries.own_entries import OwnEntries, read_own
 from tb_gradgraph.record.entries.used_texts import letters_of
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
@@ -192,19 +193,21 @@ def check_chunk(message: pb.StatisticsChunk) -> None:
     Raises:
         FormatError: If it is larger than readers accept.
     """
-    segments = segments_of(message)
+    segments, told = segments_of(message), letters_of_facts(message)
     for what, got, most in (
         ("segments", len(segments), limits.MAX_SEGMENTS),
         ("records", sum(len(one.step) for one in segments), limits.MAX_RECORDS),
         ("quantities", sum(map(_count_quantities, segments)), limits.MAX_QUANTITIES),
         ("own statistics", sum(len(one.own_name) for one in segments), limits.MAX_OWN_NAMES),
         ("numbers of own statistics", sum(len(one.own_value) for one in segments), limits.MAX_OWN),
-        ("letters of texts", sum(map(letters_of, segments)), limits.MAX_LETTERS),
+        ("trainings with facts", len(message.facts), limits.MAX_FACTS),
+        ("entries of facts", count_entries(message), limits.MAX_FACT_ENTRIES),
+        ("letters of texts", sum(map(letters_of, segments)) + told, limits.MAX_LETTERS),
         ("bytes of numbers", sum(map(decoded_bytes, segments)), limits.MAX_CHUNK_BYTES),
     ):
         if got > most:
-            which = _which(segments[0])
-            raise FormatError(f"{which}: chunk: expected at most {most} {what}, got {got}.")
+            which = f"{_which(segments[0])}: " if segments else ""
+            raise FormatError(f"{which}chunk: expected at most {most} {what}, got {got}.")
 
 
 def _read_fact(message: pb.Segment, fact: Fact, records: int) -> tuple[Any, ...]:

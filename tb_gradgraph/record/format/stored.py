@@ -33,6 +33,12 @@ class Presence:
         bits = np.unpackbits(part, bitorder="little")
         return bits[start % 8 : start % 8 + self.rows].astype(bool)
 
+    def every(self) -> np.ndarray:
+        """Return a bool for every row of every record: ``[records, rows]``."""
+        count = self.records * self.rows
+        bits = np.unpackbits(self.bits, count=count, bitorder="little")
+        return bits.reshape(self.records, self.rows).view(bool)
+
     @functools.cached_property
     def starts(self) -> np.ndarray:
         """The number of present rows before each record, and in total."""
@@ -100,6 +106,17 @@ class StoredColumn:
         found[...] = self.empty
         if values is not None:
             found[self.presence.record(index)] = values
+        return found
+
+    def every(self, present: np.ndarray) -> np.ndarray | None:
+        """Return all records at once, ``[records, rows, ...]``; None if the column is not stored.
+
+        ``present`` is what the presence returns for every record.
+        """
+        if self.values is None or (self.is_whole and not self.is_count):
+            return self.values
+        found = np.full((*present.shape, *self.empty.shape), np.nan)
+        found[present] = self.values[present] if self.is_whole else self.values
         return found
 
     def of_record(self, index: int) -> np.ndarray | None:

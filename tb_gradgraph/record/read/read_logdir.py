@@ -20,9 +20,16 @@ from tb_gradgraph.record.format.limits import MAX_RUN_WHOLE_BYTES
 from tb_gradgraph.record.format.segment import Segment
 from tb_gradgraph.record.read.event_file import list_run_directories, read_events, run_name
 from tb_gradgraph.record.read.run_room import RunRoom
-from tb_gradgraph.record.read.sessions import HiddenRecords, find_hidden, join_sessions, session_run
+from tb_gradgraph.record.read.sessions import (
+    HiddenRecords,
+    find_hidden,
+    join_sessions,
+    latest_facts,
+    session_run,
+)
 from tb_gradgraph.record.read.stored_table import LastColumns, StoredTable
 from tb_gradgraph.statistics import FORWARD
+from tb_gradgraph.training_facts import TrainingFacts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +48,7 @@ class LoggedRun:
         gaps: Records that could not be written, for example while the disk was full.
         ended: What ended a recording early, one message each.
         forwards: Records of values (their stage is "forward"), in the same order.
+        facts: What is known of each training, by its tag, as the latest session says.
     """
 
     name: str
@@ -53,6 +61,7 @@ class LoggedRun:
     gaps: tuple[Gap, ...] = ()
     ended: tuple[str, ...] = ()
     forwards: tuple[Record, ...] = ()
+    facts: Mapping[str, TrainingFacts] = dataclasses.field(default_factory=dict)
 
 
 def read_logdir(logdir: str | os.PathLike[str]) -> tuple[LoggedRun, ...]:
@@ -90,6 +99,7 @@ class _Reading:
         self.warnings: list[str] = []
         self.gaps: list[Gap] = []
         self.ended: list[str] = []
+        self.facts: dict[str, dict[str, TrainingFacts]] = {}  # by session and tag
         self._columns = LastColumns()
         self._room = RunRoom(with_own=True)
         self._whole_bytes = 0
@@ -119,6 +129,8 @@ class _Reading:
             of_session.extend(records)
             if chunk.gap is not None:
                 self.gaps.append(chunk.gap)
+            told = self.facts.setdefault(tag.session, {})
+            told.update({facts.tag: facts for facts in chunk.facts})
             if chunk.ended:
                 self.ended.append(chunk.ended)
 
@@ -149,6 +161,7 @@ class _Reading:
             tuple(self.gaps),
             tuple(self.ended),
             forwards,
+            latest_facts(self.facts),
         )
 
     def _session(self, name: str, session: str, number: int) -> LoggedRun:
@@ -158,7 +171,8 @@ class _Reading:
         used = {record.graph_hash for record in records}
         graphs = {key: graph for key, graph in self.graphs.items() if key in used}
         name = session_run(name, number)
-        return LoggedRun(name, manifests, graphs, records, (), forwards=forwards)
+        facts = self.facts.get(session, {})
+        return LoggedRun(name, manifests, graphs, records, (), forwards=forwards, facts=facts)
 
 
 def _parted(

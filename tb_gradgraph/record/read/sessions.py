@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from tb_gradgraph.statistics import FORWARD, STAGES
+from tb_gradgraph.training_facts import TrainingFacts
 
 _STAGE_ORDER = {stage: number for number, stage in enumerate(STAGES)}
 
@@ -100,6 +101,11 @@ def find_hidden(sessions: Mapping[str, Sequence[Located]]) -> list[HiddenRecords
                     HiddenRecords(tag, name, at + 1, by + 1, later[by], len(hidden), steps)
                 )
     return found
+
+
+def latest_facts(sessions: Mapping[str, Mapping[str, TrainingFacts]]) -> dict[str, TrainingFacts]:
+    """Return the facts of each tag, as the latest of several sessions says."""
+    return {tag: facts for session in sorted(sessions) for tag, facts in sessions[session].items()}
 
 
 def join_sessions(sessions: Iterable[Sequence[Located]]) -> list[Located]:

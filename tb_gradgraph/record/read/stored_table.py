@@ -63,6 +63,10 @@ class StoredTable(StatisticsTable):
         ]
         return np.stack([column.astype(np.float64) for column in found], axis=1)
 
+    def column(self, name: str) -> np.ndarray:  # noqa: D102
+        found = self._columns.column(self._segment, name).record(self._index)
+        return found.astype(np.float64)
+
     @property
     def present(self) -> np.ndarray:  # noqa: D102
         return self._columns.presence(self._segment).record(self._index)

@@ -12,7 +12,7 @@ from tb_gradgraph.graph import Graph, Record, is_step
 from tb_gradgraph.record.exchange.graph_def import encode_run_metadata
 from tb_gradgraph.record.format import gradgraph_pb2 as pb
 from tb_gradgraph.record.format.check_graph import check_graph_size
-from tb_gradgraph.record.format.encode import encode_chunk, encode_graph, shorten
+from tb_gradgraph.record.format.encode import encode_chunk, encode_facts, encode_graph, shorten
 from tb_gradgraph.record.format.envelope import (
     Strings,
     create_session,
@@ -31,6 +31,7 @@ from tb_gradgraph.record.format.segment import check_chunk
 from tb_gradgraph.record.write.patient_file import RETRY_SECONDS
 from tb_gradgraph.record.write.scalar_points import ScalarPoints
 from tb_gradgraph.record.write.schedule import ChunkSchedule
+from tb_gradgraph.record.write.waiting_facts import WaitingFacts
 from tb_gradgraph.version import __version__
 
 #: Takes a summary and its step, and perhaps its time in seconds since the epoch.
@@ -72,6 +73,7 @@ class ChunkWriter:
         self._disk = disk
         self._gap: Gap | None = None  # not reported yet
         self._ended = ""  # not reported yet
+        self.facts = WaitingFacts()
         self._sent: dict[str, Gap | None] = {}  # by tag: the gap that losing the chunk would leave
         self._add_summary = add_summary
         self._torch_version = torch_version
@@ -166,12 +168,14 @@ class ChunkWriter:
         steps = [record.step for record in records] or [0 if told is None else told.first_step]
         size = self._put(tag, strings, min(steps))
         self.chunks_written += 1
+        self.facts.sent(tag)
         return size
 
     def settle(self) -> None:
         """Note which added summaries are in the file, wait for room, or are lost."""
         self._take_dropped()
         self._sent.clear()
+        self.facts.settle()
 
     def _take_dropped(self) -> None:
         for tag in () if self._disk is None else self._disk.take_dropped():
@@ -182,7 +186,9 @@ class ChunkWriter:
                 self._started = False
             elif name.kind == "graph":
                 self._graphs_written.discard(name.name)
-            elif lost := self._sent.pop(tag, None):
+                continue
+            self.facts.lost(tag)
+            if lost := self._sent.pop(tag, None):
                 self._gap = joined(self._gap, dataclasses.replace(lost, why=self._fault))
 
     def _is_stuck(self, patience: float | None = None) -> bool:
@@ -207,11 +213,12 @@ class ChunkWriter:
 
     def _seal(self, records: list[Record]) -> Iterator[tuple[list[Record], Strings]]:
         """Yield one chunk of all records, or several chunks if one record cannot be stored."""
-        if not records and self._gap is None and not self._ended:
+        if not (records or self._gap or self._ended or (self.facts and self._started)):
             return
         try:
             chunk = encode_chunk(records, self._schedule.stride)
             chunk.ended = self._ended
+            encode_facts(chunk, self.facts.next())
             if self._gap is not None:
                 self._gap.encode_into(chunk)
             check_chunk(chunk)

@@ -24,6 +24,9 @@ class WriterSink:
             disk is full (it waits).
         caller: The public function to name in errors, such as ``"watch()"``.
 
+    Attributes:
+        directory: The directory of the event file.
+
     Raises:
         WriterError: If the writer is closed or of an unknown kind.
     """
@@ -38,7 +41,7 @@ class WriterSink:
         self._caller = caller
         self._accelerated: Any = None
         self._file: PatientFile | None = None
-        self.check_open()
+        self.directory = str(self._file_writer().get_logdir())
 
     def check_open(self) -> None:
         """Raise WriterError if the writer was closed."""

@@ -15,6 +15,7 @@ from tb_gradgraph.record.write import shutdown
 from tb_gradgraph.record.write.chunk_writer import AddSummary, ChunkWriter
 from tb_gradgraph.record.write.schedule import record_bytes
 from tb_gradgraph.record.write.session_thread import SessionThread
+from tb_gradgraph.training_facts import TrainingFacts
 
 
 class Holder(Protocol):
@@ -127,6 +128,14 @@ class Session:
 
         if self.is_open:
             self._thread.put(write, size)
+
+    def write_facts(self, make: Callable[[], TrainingFacts]) -> None:
+        """Queue a function that says what is known of a training; see ``write_later``.
+
+        It is written with the next chunk of records. Of several of one tag the latest counts.
+        """
+        if self.is_open:
+            self._thread.put(lambda writer: writer.facts.add(make()))
 
     def write_end(self, why: str) -> None:
         """Write a sentence to the log which says that recording of a tag has ended."""

@@ -1,0 +1,1 @@
+"""Reads what the objects of a program say of a training."""
