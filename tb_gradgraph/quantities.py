@@ -11,6 +11,7 @@ LOSS = "loss"
 LOSS_SHARE = "loss_share"
 LOSS_COSINE = "loss_cosine"
 NOISE_SCALE = "noise_scale"
+EVALUATING = "evaluating_modules"
 NOTE = "note/"
 
 #: Quantities of which every stage of a step has its own.

@@ -277,6 +277,10 @@ class StatisticsTable:
             np.zeros((rows, HISTOGRAM_BINS), np.uint16),
         )
 
+    def column(self, name: str) -> np.ndarray:
+        """Return one statistic of every row; NaN if there is no such number."""
+        return self.values[:, STATISTICS.index(name)]
+
     def row(self, row: int) -> Statistics | None:
         """Read one row; ``None`` if no gradient arrived."""
         if not self.present[row]:

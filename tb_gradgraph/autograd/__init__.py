@@ -35,6 +35,7 @@ from tb_gradgraph.autograd.torch_internals.engine import (
     HAS_NUMBERS,
     TELLS_PACKED,
     functions_not_overridden,
+    modes_paused,
     next_sequence_nr,
     saved_tensors,
     sequence_nr,
@@ -67,9 +68,16 @@ from tb_gradgraph.autograd.torch_internals.tensor_classes import (
     small_copy,
     stand_ins,
     unwrapped,
+    walk_modules,
 )
 from tb_gradgraph.autograd.torch_internals.tensor_hooks import listen_for_hooks
-from tb_gradgraph.autograd.user_code.stack_frames import local_variables, user_frame, variables_of
+from tb_gradgraph.autograd.user_code.stack_frames import (
+    local_variables,
+    shown_path,
+    source_line,
+    user_frame,
+    variables_of,
+)
 from tb_gradgraph.autograd.values.call_results import CallResults
 from tb_gradgraph.autograd.values.made_tensors import GivenTensors, MadeTensors
 from tb_gradgraph.autograd.values.meanings import meaning_of_call
@@ -128,6 +136,7 @@ __all__ = [
     "meaning_of_call",
     "mesh_of",
     "missing_parts",
+    "modes_paused",
     "name_of_row",
     "name_roots",
     "names_of",
@@ -143,12 +152,15 @@ __all__ = [
     "saved_tensor",
     "sequence_nr",
     "small_copy",
+    "shown_path",
+    "source_line",
     "split_sum",
     "stand_ins",
     "undisturbed",
     "unwrapped",
     "user_frame",
     "variables_of",
+    "walk_modules",
     "warn_of_fault",
     "warn_of_nothing",
     "warn_of_unread",

@@ -44,10 +44,21 @@ def is_batched(call: BackwardCall) -> bool:
     return any(seed is not None and stands_for_many(seed) for seed in call.seeds)
 
 
+class Looker(Protocol):
+    """Looks at every backward. Must not raise."""
+
+    def see(self, call: BackwardCall) -> None:
+        """Look at the start of a backward."""
+
+
 class Listener(Protocol):
     """What is called when a backward begins and ends. No method may raise."""
 
     is_awake: bool  # whether it wants to be called
+
+    @property
+    def lookout(self) -> Callable[[], Looker | None] | None:
+        """Return a reference to who is told of every backward, awake or not; None if nobody is."""
 
     def on_backward(self, call: BackwardCall) -> Callable[[bool], None] | None:
         """Handle the start of a backward.
@@ -90,11 +101,7 @@ def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
         if not is_seen or (is_capturing() and note_captured()):
             return run(roots, *args, **kwargs)
         compile_again = stop_compiling()
-        call = _read_call(roots, *args, **kwargs)
-        told = []
-        for listener in tuple(_replaced.listeners):
-            if listener.is_awake and (ended := listener.on_backward(call)) is not None:
-                told.append(ended)
+        call, told = _tell(roots, *args, **kwargs)
         first = next_sequence_nr()
         well = False
         begin_running(call.roots)
@@ -118,7 +125,7 @@ def _entry(run: Callable[..., Any]) -> Callable[..., Any]:
     return run_backward
 
 
-def _read_call(
+def _tell(
     roots: Sequence[Any],
     seeds: Sequence[torch.Tensor | None] = (),
     keeps_graph: bool = False,
@@ -127,10 +134,19 @@ def _read_call(
     *_: Any,
     accumulate_grad: bool = False,
     **__: Any,
-) -> BackwardCall:
-    return BackwardCall(
+) -> tuple[BackwardCall, list[Callable[[bool], None]]]:
+    """Tell all listeners that a backward begins; return its arguments, and what to call at its end."""
+    call = BackwardCall(
         tuple(roots), tuple(seeds), keeps_graph, creates_graph, tuple(inputs or ()), accumulate_grad
     )
+    told = []
+    for listener in tuple(_replaced.listeners):
+        if listener.is_awake and (ended := listener.on_backward(call)) is not None:
+            told.append(ended)
+        looker = listener.lookout and listener.lookout()
+        if looker is not None:
+            looker.see(call)
+    return call, told
 
 
 _replaced: Replaced[Listener] = Replaced(torch.autograd, "_engine_run_backward", _entry)

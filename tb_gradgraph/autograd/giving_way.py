@@ -31,6 +31,7 @@ class _Way:
     """Listens to backwards for an observer, which it does not keep alive."""
 
     is_awake = True
+    lookout = None
 
     def __init__(self, observer: weakref.ref[BackwardObserver], where: str) -> None:
         self._observer = observer

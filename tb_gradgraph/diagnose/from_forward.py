@@ -91,7 +91,17 @@ def _is_mild(forward: _Forward, cause: Cause, is_backward_bad: bool, loss_scale:
         return False
     if not cause.is_live:
         return not is_backward_bad
+    if not is_backward_bad and _is_loss_finite(forward):
+        return True
     return loss_scale > 1 and _is_scaled_loss(forward, cause)
+
+
+def _is_loss_finite(forward: _Forward) -> bool:
+    """Return whether all that was differentiated is known to be finite."""
+    graph, values = forward.graph, forward.values
+    roots = [at for at, node in enumerate(graph.nodes) if node.kind == "root"]
+    known = [values.get(int(graph.slot_offsets[at])) for at in roots]
+    return bool(known) and all(value is not None and value.is_finite for value in known)
 
 
 def _is_scaled_loss(forward: _Forward, cause: Cause) -> bool:
@@ -126,7 +136,9 @@ def _tell(forward: _Forward, place: _Place, further: int) -> Finding:
     text = _tell_place(forward, causes, is_mild)
     if further > 0:
         text += f" It began at {further} further place{'' if further == 1 else 's'}."
-    if is_mild and causes[0].is_live:
+    if is_mild and causes[0].is_live and _is_loss_finite(forward):
+        text += " The loss and every gradient are finite all the same."
+    elif is_mild and causes[0].is_live:
         text += (
             " Only the factor of the GradScaler made it: the scaler skips the step and lowers it."
         )

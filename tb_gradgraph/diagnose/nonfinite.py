@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
+from tb_gradgraph.diagnose.forward.overflow import is_overflow
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import NONFINITE, NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
@@ -28,6 +29,7 @@ class _State:
 _MAY_BE_OF_FORWARD = (
     " Values were not recorded, so the forward may have made it already: values=True tells."
 )
+_SKIPS = "the scaler skips the step and lowers it"
 _FINITE = _State(False, False)
 _CAME_IN = {
     "nonfinite_origin": "the gradient came in finite",
@@ -36,7 +38,11 @@ _CAME_IN = {
 
 
 def find_nonfinite(
-    graph: Graph, table: StatisticsTable, forward_origin: str, values_are_known: bool = True
+    graph: Graph,
+    table: StatisticsTable,
+    forward_origin: str,
+    values_are_known: bool = True,
+    loss_scale: float = 1.0,
 ) -> Iterator[Finding]:
     """Find the nodes where NaN and infinity began, and the nodes that they reached.
 
@@ -51,20 +57,43 @@ def find_nonfinite(
             the backward is then to blame.
         values_are_known: Whether values of the forward were recorded. If not, it is said that the
             forward may have made them.
+        loss_scale: The factor of a GradScaler. If it alone can have made them, all are notes.
     """
     states = _read_states(table)
     if not any(state.nonfinite for state in states.values()):
         return
-    told: set[int] = set()
-    if not forward_origin:
-        for evidence, finding in _find_turns(graph, table, states):
-            told.add(evidence)
-            if not values_are_known and finding.kind == "nonfinite_origin":
-                finding = dataclasses.replace(finding, text=finding.text + _MAY_BE_OF_FORWARD)
-            yield finding
+    turns = [] if forward_origin else list(_find_turns(graph, table, states, loss_scale))
+    origins = [turn for turn in turns if turn.finding.kind == "nonfinite_origin"]
+    is_mild = bool(origins) and all(turn.is_overflow for turn in origins)
+    for turn in turns:
+        yield _finish(turn.finding, values_are_known, is_mild)
+    told = {turn.row for turn in turns}
     rest = [row for row, state in states.items() if state.nonfinite and row not in told]
     why = f" They came from the forward: it began at {forward_origin}." if forward_origin else ""
-    yield from _list_reached(graph, table, rest, "" if forward_origin else "further ", why)
+    for found in _list_reached(graph, table, rest, "" if forward_origin else "further ", why):
+        yield _milder(found) if is_mild else found
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Turn:
+    """A place where the gradient became non-finite: the row that shows it, and the finding."""
+
+    row: int
+    finding: Finding
+    is_overflow: bool = False  # whether the factor of a GradScaler may have done it
+
+
+def _finish(found: Finding, values_are_known: bool, is_mild: bool) -> Finding:
+    if is_mild:
+        text = f"{found.text} The factor of the GradScaler can have made it: {_SKIPS}."
+        return _milder(dataclasses.replace(found, text=text))
+    if not values_are_known and found.kind == "nonfinite_origin":
+        return dataclasses.replace(found, text=found.text + _MAY_BE_OF_FORWARD)
+    return found
+
+
+def _milder(found: Finding) -> Finding:
+    return tell(found.kind, found.row, found.node, found.text, is_mild=True)
 
 
 def _read_states(table: StatisticsTable) -> dict[int, _State]:
@@ -102,10 +131,11 @@ def _incoming_states(graph: Graph, states: dict[int, _State]) -> list[_State]:
 
 
 def _find_turns(
-    graph: Graph, table: StatisticsTable, states: dict[int, _State]
-) -> Iterator[tuple[int, Finding]]:
-    """Yield where the gradient became non-finite: the row that shows it, and the finding."""
-    yield from _find_bad_roots(graph, table, states)
+    graph: Graph, table: StatisticsTable, states: dict[int, _State], loss_scale: float
+) -> Iterator[_Turn]:
+    """Yield where the gradient became non-finite."""
+    for row, finding in _find_bad_roots(graph, table, states):
+        yield _Turn(row, finding)
     incoming = _incoming_states(graph, states)
     told: set[tuple[str, int, str]] = set()
     for sent in _list_sent(graph, states):
@@ -120,13 +150,14 @@ def _find_turns(
         if blamed in told:
             continue
         told.add(blamed)
+        is_scaled = is_overflow(graph, table, sent.source, sent.users, loss_scale)
         if is_seen:
             node = graph.nodes[sent.users[0]]
             text = f"{_CAME_IN[turn]}, and {_count(table, sent.row)} left it."
             text = f"{describe_node(graph, node)}: {text}"
-            yield sent.row, tell(turn, start, node.name, text)
+            yield _Turn(sent.row, tell(turn, start, node.name, text), is_scaled)
         else:
-            yield sent.row, _turned_unseen(graph, table, turn, sent)
+            yield _Turn(sent.row, _turned_unseen(graph, table, turn, sent), is_scaled)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
@@ -17,6 +19,9 @@ MAX_NAMED = 5
 #: By what share ``.grad`` must differ from the step's one backward to be reported as accumulating.
 _MORE = 1e-3
 
+#: The end of the name of a parameter that only an optimizer has.
+_STRANGER = re.compile(r"\.param_groups\[\d+\]\.params\[\d+\]$")
+
 _NORM, _WEIGHT = STATISTICS.index("l2_norm"), STATISTICS.index("weight_norm")
 
 
@@ -27,6 +32,32 @@ def updated_rows(table: StatisticsTable) -> np.ndarray:
     optimizer.
     """
     return ~np.isnan(table.values[:, _WEIGHT])
+
+
+def is_stranger(node: Node) -> bool:
+    """Return whether a node is a parameter that an optimizer has and the model does not."""
+    return node.kind == "parameter" and _STRANGER.search(node.name) is not None
+
+
+def has_copies(graph: Graph, applied: StatisticsTable) -> bool:
+    """Return whether an optimizer steps on copies of the model's parameters (master weights).
+
+    Then it has parameters that the model does not have, which are as large together as those that
+    it does have, and which were given a gradient by hand. The parameters of a model that was
+    replaced get none.
+
+    Args:
+        graph: The graph.
+        applied: The table of the stage ``applied``.
+    """
+    rows = [(row, node) for row, node in parameter_rows(graph) if node.requires_grad]
+    copies = [node for row, node in rows if is_stranger(node) and applied.present[row]]
+    own = [node for row, node in rows if node.kind == "parameter" and not applied.present[row]]
+    return bool(copies) and _count(copies) >= _count(one for one in own if not is_stranger(one))
+
+
+def _count(nodes: Iterable[Node]) -> int:
+    return sum(math.prod(node.slots[0].shape) for node in nodes)
 
 
 def join_tables(tables: Iterable[tuple[str, StatisticsTable]]) -> dict[str, StatisticsTable]:
@@ -63,7 +94,7 @@ def rows_of_no_optimizer(
     if before is None or "applied" not in tables:
         return []
     had = updated_rows(tables["applied"])
-    if not had.any():
+    if not had.any() or has_copies(graph, tables["applied"]):
         return []
     return [
         row

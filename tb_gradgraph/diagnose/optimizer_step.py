@@ -10,7 +10,7 @@ import numpy as np
 from tb_gradgraph.diagnose.finding import Finding, tell
 from tb_gradgraph.diagnose.kinds import KINDS
 from tb_gradgraph.diagnose.missing import parameter_rows
-from tb_gradgraph.diagnose.not_optimized import find_not_optimized
+from tb_gradgraph.diagnose.not_optimized import find_not_optimized, has_copies
 from tb_gradgraph.diagnose.updates import find_updates
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
@@ -27,13 +27,15 @@ class OptimizerStep:
     """The recorded tables of one step, for one graph, by stage.
 
     Stage ``backward`` is included only if the step had a single pass. ``updated`` are rows of
-    parameters that an optimizer of the watch updated at other steps.
+    parameters that an optimizer of the watch updated at other steps. ``is_early`` says that it is one
+    of the first steps of the training.
     """
 
     tables: Mapping[str, StatisticsTable]
     loss_scale: float = 1.0
     skipped: bool = False
     updated: frozenset[int] = frozenset()
+    is_early: bool = False
 
 
 def find_in_step(graph: Graph, step: OptimizerStep) -> Iterator[Finding]:
@@ -46,18 +48,18 @@ def find_in_step(graph: Graph, step: OptimizerStep) -> Iterator[Finding]:
     if "applied" in step.tables:
         yield from find_not_optimized(graph, step.tables, step.updated)
     if "applied" in step.tables and not cleared:
-        yield from find_updates(graph, step.tables["applied"])
+        yield from find_updates(graph, step.tables["applied"], step.is_early)
 
 
 def find_nonfinite_parameters(
-    graph: Graph, table: StatisticsTable, stage: str
+    graph: Graph, table: StatisticsTable, stage: str, is_mild: bool = False
 ) -> Iterator[Finding]:
     """Find the parameters whose gradient held NaN or infinity at a stage of the step."""
     bad = _nonfinite_parameters(graph, table)
     if bad:
         names = ", ".join(node.name for _, node in bad[:5]) + (" .." if len(bad) > 5 else "")
         text = f"At the stage {stage} {_count_of(bad, graph, table)} hold NaN or infinity: {names}."
-        yield tell("nonfinite", bad[0][0], bad[0][1].name, text)
+        yield tell("nonfinite", bad[0][0], bad[0][1].name, text, is_mild)
 
 
 def _nonfinite_parameters(graph: Graph, table: StatisticsTable) -> list[tuple[int, Node]]:
@@ -88,7 +90,7 @@ def _tell_skipped(graph: Graph, step: OptimizerStep) -> Finding:
 def _find_cleared(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterator[Finding]:
     """Find that all gradients of the backward were cleared before the optimizer stepped."""
     before, after = _before(tables), tables.get("applied")
-    if before is None or after is None:
+    if before is None or after is None or has_copies(graph, after):
         return
     norms = tables[before].values[:, _COLUMN["l2_norm"]]
     given = [row for row, _ in parameter_rows(graph) if norms[row] > 0]

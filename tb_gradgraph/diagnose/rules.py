@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tb_gradgraph.diagnose.from_forward import find_in_forward
 from tb_gradgraph.diagnose.kinds import SEVERITIES
 from tb_gradgraph.diagnose.magnitude import cancelled_rows, find_magnitudes
 from tb_gradgraph.diagnose.missing import find_missing, find_unread, find_zero
-from tb_gradgraph.diagnose.nonfinite import MAX_NAMED, find_nonfinite
+from tb_gradgraph.diagnose.nonfinite import find_nonfinite
 from tb_gradgraph.diagnose.optimizer_step import find_nonfinite_parameters
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import StatisticsTable
@@ -27,6 +27,8 @@ def findings(
     unread: Mapping[int, str] | None = None,
     value_table: StatisticsTable | None = None,
     loss_scale: float = 1.0,
+    reached: Collection[int] = (),
+    skipped: bool = False,
 ) -> list[Finding]:
     """Return what looks wrong in one backward pass, or at a later stage of the step.
 
@@ -41,6 +43,8 @@ def findings(
         unread: Rows that could not be read, and why.
         value_table: Statistics of the values of the forward; None if they were not recorded.
         loss_scale: The factor of a GradScaler on the loss.
+        reached: Rows that get a gradient in other passes; that they get none in this one is not told.
+        skipped: Whether a GradScaler skipped the step; its later stages then have only notes.
 
     Returns:
         Errors first, then warnings, then notes. Within one severity, what the forward made comes
@@ -54,7 +58,7 @@ def findings(
             [
                 *forward.found,
                 *find_unread(graph, unread),
-                *_find_at_stage(graph, table, stage, forward.origin),
+                *_find_at_stage(graph, table, stage, forward.origin, skipped),
             ]
         )
     if not table.present.any() and not unread:
@@ -63,9 +67,9 @@ def findings(
     return rank(
         [
             *forward.found,
-            *find_nonfinite(graph, table, forward.origin, _are_known(value_table)),
+            *find_nonfinite(graph, table, forward.origin, _are_known(value_table), loss_scale),
             *find_unread(graph, unread),
-            *find_missing(graph, table, unread),
+            *find_missing(graph, table, unread, reached),
             *find_zero(graph, table, cancelled),
             *find_magnitudes(graph, table, cancelled),
         ]
@@ -93,16 +97,9 @@ def rank(found: Iterable[Finding]) -> list[Finding]:
 
 
 def _find_at_stage(
-    graph: Graph, table: StatisticsTable, stage: str, forward_origin: str
+    graph: Graph, table: StatisticsTable, stage: str, forward_origin: str, skipped: bool
 ) -> Iterator[Finding]:
     why = f" They came from the forward: it began at {forward_origin}." if forward_origin else ""
-    for found in find_nonfinite_parameters(graph, table, stage):
+    for found in find_nonfinite_parameters(graph, table, stage, skipped):
         yield dataclasses.replace(found, text=found.text + why)
-    zero = list(find_zero(graph, table))
-    if len(zero) < 2:
-        yield from zero
-        return
-    names = ", ".join(one.node for one in zero[:MAX_NAMED])
-    more = f" and {len(zero) - MAX_NAMED} more" if len(zero) > MAX_NAMED else ""
-    text = f"At the stage {stage} the gradients of {len(zero)} parameters are zero: {names}{more}."
-    yield tell("zero_gradient", zero[0].row, zero[0].node, text)
+    yield from find_zero(graph, table, cancelled_rows(graph, table), stage)

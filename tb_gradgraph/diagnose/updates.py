@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -16,16 +17,32 @@ from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 USUAL = (1e-4, 1e-2)
 FAR = 10.0
 
+#: In the first steps a larger update than usual is mild up to this share. RMSprop's and Adam's first
+#: step is as large as ten and one learning rates for each element, whatever the gradient is.
+EARLY = 3.0
+
+#: A weight whose root mean square is below this share of 1 / sqrt(fan-in), the usual one at the
+#: start, began near zero. Its updates are compared with this share instead of its own norm.
+_NEAR_ZERO = 0.3
+
 _GRADIENT, _WEIGHT, _UPDATE, _RATIO, _SPREAD = (
     STATISTICS.index(name)
     for name in ("l2_norm", "weight_norm", "update_norm", "update_ratio", "update_spread")
 )
 
 
-def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
+def find_updates(graph: Graph, table: StatisticsTable, is_early: bool = False) -> Iterator[Finding]:
     """Find weights that moved far or hardly (one finding for each kind), or that no weight moved.
 
-    Scalars and vectors are left out: a bias may begin at zero and change by much of its norm.
+    Scalars and vectors are left out: a bias may begin at zero and change by much of its norm. So may
+    a weight that began near zero, as an adapter or a gate does; it is judged as if it had the norm of
+    a weight of its shape.
+
+    Args:
+        graph: The graph.
+        table: Its statistics at the stage ``applied``.
+        is_early: Whether this is one of the first steps of a training, at which some optimizers
+            take greater steps. Then a large update is mild.
     """
     parameters = list(parameter_rows(graph))
     updates = table.values[[row for row, _ in parameters], _UPDATE]
@@ -47,16 +64,33 @@ def find_updates(graph: Graph, table: StatisticsTable) -> Iterator[Finding]:
     ]
     weights.sort(key=lambda pair: ratios[pair[0]])
     low, high = USUAL[0] / FAR, USUAL[1] * FAR
-    large = [pair for pair in reversed(weights) if ratios[pair[0]] > high]
+    large = [
+        (row, node)
+        for row, node in reversed(weights)
+        if ratios[row] > high and _share_of_usual(table, row, node) > high
+    ]
     # Without a gradient only momentum or decay moves a weight, so a small update is no finding.
     got = table.values[:, _GRADIENT] != 0
     small = [pair for pair in weights if ratios[pair[0]] < low and got[pair[0]]]
     if large:
         text = _tell(graph, table, large, len(weights), f"more than {high:g}")
-        yield tell("large_update", *_where(large), _with_advice("large_update", text))
+        is_mild = is_early and ratios[large[0][0]] <= EARLY
+        if is_mild:
+            text += " This is one of the first steps, when some optimizers take greater ones."
+        yield tell("large_update", *_where(large), _with_advice("large_update", text), is_mild)
     if small:
         text = _tell(graph, table, small, len(weights), f"less than {low:g}")
         yield tell("small_update", *_where(small), _with_advice("small_update", text))
+
+
+def _share_of_usual(table: StatisticsTable, row: int, node: Node) -> float:
+    """Return an update's norm, divided by the least norm that is usual for a weight of this shape."""
+    shape = list(node.slots[0].shape)
+    while len(shape) > 2 and shape[0] == 1:  # a token or a position: (1, 1, width)
+        shape = shape[1:]
+    fan_in = max(1, math.prod(shape[1:]))
+    usual = _NEAR_ZERO * math.sqrt(math.prod(shape) / fan_in)
+    return float(table.values[row, _UPDATE]) / usual
 
 
 def _with_advice(kind: str, text: str) -> str:

@@ -31,7 +31,11 @@ def _kinds(net: nn.Module, x: torch.Tensor, level: str) -> dict[str, set[str]]:
     graph = tb_gradgraph.capture(net, x, level=level, loss_fn=lambda y: (y**2).mean() * 7)
     found: dict[str, set[str]] = {}
     for finding in graph.findings():
-        found.setdefault(finding.kind, set()).add(finding.node)
+        names = {finding.node}
+        if finding.kind == "cancelled":  # one for all
+            names = set(finding.text.split(":")[0].split(", "))
+        assert finding.kind not in found
+        found[finding.kind] = names
     return found
 
 

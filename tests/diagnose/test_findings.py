@@ -169,7 +169,7 @@ def test_text_says_how_far_off_a_magnitude_is():
     (found,) = findings(graph, make_table(graph, {0: {"l2_norm": 0.5e6}}))
     assert found.text == (
         "Gradients are exploding: w0 has a root mean square of 2.5e+05, 6.0 orders of magnitude above "
-        "the 0.25 of the parameters near the loss (median of their last quarter). 1 of 5 parameters "
+        "the 0.25 of the parameters near the loss (greatest of their last quarter). 1 of 5 parameters "
         "are more than 4 orders away."
     )
 

@@ -16,6 +16,7 @@ from tb_gradgraph.diagnose.finding import tell
 from tb_gradgraph.errors import COMPILED
 from tb_gradgraph.graph import Edge, Graph
 from tb_gradgraph.statistics import StatisticsTable
+from tests.diagnose.run.test_planted import SHOWN
 from tests.diagnose.test_findings import make_chain, make_node
 from tests.diagnose.test_findings import make_table as table_of
 from tests.diagnose.test_optimizer_step import GRAPH, SHAPES, make_table, moved
@@ -80,7 +81,23 @@ MADE: Mapping[str, Callable[[], Iterable[Finding]]] = {
 }
 
 
+#: Kinds that only the steps of a run show together; tests/diagnose/run makes each of them.
+OF_RUNS = frozenset(KINDS) - frozenset(MADE)
+
+
+def test_the_kinds_of_runs_are_planted():
+    made_by_numbers = {"loss_oscillating"}
+    assert {*SHOWN, *made_by_numbers} >= OF_RUNS
+
+
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_says_when_it_is_true_and_what_makes_it_silent(kind: str):
+    of_kind = KINDS[kind]
+    assert of_kind.when.endswith(".") and of_kind.silent and not of_kind.silent.endswith(".")
+    assert 0 <= of_kind.lasts <= 1
+
+
+@pytest.mark.parametrize("kind", MADE)
 def test_a_rule_makes_every_kind_as_bad_as_its_row_says(kind: str):
     found = [finding.severity for finding in MADE[kind]() if finding.kind == kind]
     assert found and {*found} == {KINDS[kind].severity}
@@ -116,7 +133,7 @@ def test_no_rule_makes_a_finding_but_by_its_row():
 
 def test_what_tells_of_nan_is_what_is_found_where_there_is_nan():
     found = {finding.kind for make in MADE.values() for finding in make()}
-    assert found == {*KINDS}
+    assert found == {*MADE}
     bad = {1: {"nan": 4, "posinf": 1}, 0: {"nan": 4}}
     told = itertools.chain(
         of_pass(CHAIN, bad, values={1: np.array(np.nan)}),

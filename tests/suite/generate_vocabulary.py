@@ -23,12 +23,14 @@ _HEAD = """\
 _FINDINGS_HEAD = """\
 # Findings
 
-All findings that `graph.findings()` and the panel can report about a step, the worst first. The text
-of a finding has numbers and names. Its `kind` stays the same in all releases. This page is generated from
-`tb_gradgraph/diagnose/kinds.py` by `python -m tests.suite.generate_vocabulary`.
+All that `tb_gradgraph.findings(logdir)`, `tb-gradgraph findings` and the panel can say about a training, and
+`graph.findings()` about one step. The text of a finding has numbers and names. Its `kind` stays the same in
+all releases. This page is generated from `tb_gradgraph/diagnose/kinds/` by
+`python -m tests.suite.generate_vocabulary`.
 
-| kind | severity | what it means | what to do |
-|---|---|---|---|
+Findings are sorted by severity. Within one severity, causes come before what follows from them. A finding
+of a run says at which steps it is true. Some kinds must last, so that stochastic depth or zero
+initialization is not reported: at fewer steps they are notes, or left out.
 """
 _MEASURE = """\
 // One statistic: statistics.py says what each field means.
@@ -91,11 +93,12 @@ def make_vocabulary() -> str:
 
 def make_findings() -> str:
     """Return the text of the page that lists every kind of finding, the worst first."""
-    rows = sorted(kinds.KINDS.values(), key=lambda kind: kinds.SEVERITIES.index(kind.severity))
+    rows = sorted(kinds.KINDS.values(), key=lambda one: kinds.SEVERITIES.index(one.severity))
     return _FINDINGS_HEAD + "".join(
-        f"| `{kind.name}` | {' or '.join(filter(None, (kind.severity, kind.milder)))} "
-        f"| {kind.meaning} | {kind.advice} |\n"
-        for kind in rows
+        f"\n## {one.name}\n\n"
+        f"**{' or '.join(filter(None, (one.severity, one.milder)))}.** {one.meaning} {one.advice}\n\n"
+        f"- *When:* {one.when}\n- *Silent for:* {one.silent}.\n"
+        for one in rows
     )
 
 

@@ -32,6 +32,26 @@ INSIDE_ELSEWHERE = WhyNone(
     "differentiated.",
 )
 
+#: Operations whose result has no gradient in any net, such as the choice of an index. Of several
+#: cuts they are told last, because another one is more likely to be the one that was not meant.
+_NEVER_DIFFERENTIATED = frozenset(
+    ("argmin", "argmax", "argsort", "multinomial", "bernoulli", "eq", "ne", "lt", "le", "gt", "ge")
+    + ("isnan", "isinf", "isfinite", "long", "int", "bool", "nonzero", "searchsorted", "bucketize")
+    + (
+        "bincount",
+        "one_hot",
+        "isclose",
+        "logical_not",
+        "logical_and",
+        "logical_or",
+        "item",
+        "tolist",
+    )
+)
+
+#: Of so many cuts, each is followed on its own to the leaves behind it.
+_MOST_CUTS = 8
+
 
 def walk_behind_cuts(
     roots: Sequence[torch.Tensor],
@@ -124,10 +144,13 @@ def _read_without_gradient(
 def _cut_leaves(
     reached: Walk, cuts: dict[int, TracedSource], forward: Forward
 ) -> dict[int, WhyNone]:
-    """Say where the cut is, for each leaf (by ``id``) that is reached only through a cut."""
-    found: dict[int, WhyNone] = {}
-    seen = set(reached.nodes)
-    for number, source in sorted(cuts.items(), key=lambda cut: cut[0]):
+    """Say where the cuts are, for each leaf (by ``id``) that is reached only through cuts."""
+    found: dict[int, list[TracedSource]] = {}
+    inside = set(reached.nodes)
+    seen = set(inside)
+    for nr, (number, source) in enumerate(sorted(cuts.items(), key=lambda cut: cut[0])):
+        if nr < _MOST_CUTS:  # the others together look at each node once
+            seen = set(inside)
         pending = [forward.cuts[number]]
         while pending:
             node = pending.pop()
@@ -136,9 +159,21 @@ def _cut_leaves(
             seen.add(node)
             leaf = accumulated_leaf(node)
             if leaf is not None:
-                found[id(leaf)] = _by("cut", "Cut off from the loss", source)
+                found.setdefault(id(leaf), []).append(source)
             pending += [parent for parent, _ in node.next_functions if parent is not None]
-    return found
+    return {leaf: _by_cuts(sources) for leaf, sources in found.items()}
+
+
+def _by_cuts(sources: Sequence[TracedSource]) -> WhyNone:
+    places = _list_cuts([(source.operation, source.source) for source in sources])
+    return WhyNone("cut", f"Cut off from the loss by {places}.")
+
+
+def _list_cuts(cuts: Iterable[tuple[str, str]]) -> str:
+    """List operations and lines, those first that are more likely to be a fault."""
+    ranked = sorted(dict.fromkeys(cuts), key=lambda cut: cut[0].strip("_") in _NEVER_DIFFERENTIATED)
+    told = [f"{operation} ({line})" if line else operation for operation, line in ranked]
+    return " and by ".join(told[:3]) + (f" and {len(told) - 3} more" if len(told) > 3 else "")
 
 
 def _by(reason: NoGradientReason, what: str, source: TracedSource) -> WhyNone:
@@ -196,8 +231,7 @@ def _as_called(call: tuple[str, bool] | None) -> WhyNone:
 
 
 def _taken_off(cuts: Sequence[Cut]) -> WhyNone:
-    told = [f"{cut.operation} ({cut.line})" if cut.line else cut.operation for cut in cuts]
-    places = " and by ".join(told[:3]) + (f" and {len(told) - 3} more" if len(told) > 3 else "")
+    places = _list_cuts((cut.operation, cut.line) for cut in cuts)
     text = f"What was computed from it was cut off by {places}, and does not reach the loss in another way."
     return WhyNone("cut", text)
 

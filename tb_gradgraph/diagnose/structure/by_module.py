@@ -12,6 +12,9 @@ ONE_BY_ONE = 12
 #: How many names of a group of parameters are given.
 _NAMED = 2
 
+#: So many parameters are all named.
+_FEW = 5
+
 Rows = Sequence[tuple[int, Node]]
 
 
@@ -41,3 +44,16 @@ def tell_many(module: str, rows: Rows) -> str:
     names = ", ".join(node.name for _, node in rows[:_NAMED])
     more = ", .." if len(rows) > _NAMED else ""
     return f"{module or 'the model'}: {len(rows):,} parameters ({names}{more})"
+
+
+def tell_rows(rows: Rows) -> str:
+    """Return a text with the number of these parameters and their modules, or their names if they are few."""
+    if len(rows) <= _FEW:
+        return ", ".join(node.name for _, node in rows)
+    names = ", ".join(node.name for _, node in rows[:_NAMED])
+    text = f"{len(rows):,} parameters ({names}, .."
+    groups = fold_by_module(rows, {row: "" for row, _ in rows})
+    if len(rows) <= ONE_BY_ONE or len(groups) == 1:
+        return f"{text})"
+    parts = [f"{module or 'the model'} {len(group):,}" for module, group in groups]
+    return f"{text}; by module: {', '.join(parts)})"

@@ -1,0 +1,1 @@
+"""Rules that look at the steps of a training together."""

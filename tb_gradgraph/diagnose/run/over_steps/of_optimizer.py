@@ -1,0 +1,84 @@
+"""What happens between backward and update, over the steps: no step, no clearing, skip after skip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_gradgraph.diagnose.run.course import Course
+from tb_gradgraph.diagnose.run.run_finding import RunFinding
+from tb_gradgraph.diagnose.run.told import tell_of_run
+
+#: Fewer steps say nothing about a habit.
+LEAST_STEPS = 4
+#: So many backward passes without an optimizer's step are no accumulation that has not ended yet.
+ENDLESS = 8
+#: ``.grad`` differs from the gradient of the step's only backward by more than this share.
+MORE = 1e-2
+#: The share of steps at which a habit must be seen.
+HABIT = 0.6
+#: Steps skipped one after another, and by how much the scale has fallen.
+SKIPS, FALLEN = 5, 16.0
+
+
+def find_in_optimizer(course: Course) -> Iterator[RunFinding]:
+    """Yield steps that never come, gradients that add up, and scalers that skip on and on."""
+    yield from _find_never_stepped(course)
+    yield from _find_not_zeroed(course)
+    yield from _find_scale_collapse(course)
+
+
+def _find_never_stepped(course: Course) -> Iterator[RunFinding]:
+    with_gradient = [step for step in course.steps if step.passes]
+    stepped = [step for step in course.steps if step.has_stepped or step.skipped]
+    passes = sum(len(step.passes) for step in with_gradient)
+    never_ended = len(with_gradient) == 1 and passes >= ENDLESS  # a step ends with its optimizer's
+    if not stepped and never_ended:
+        text = (
+            f"{passes} backward passes or more came one after another, and no optimizer of the watch "
+            "stepped."
+        )
+        yield tell_of_run(course, "never_stepped", text, at=[one.step for one in with_gradient])
+
+
+def _find_not_zeroed(course: Course) -> Iterator[RunFinding]:
+    parameters = course.parameters
+    held, gave = parameters.of("accumulated", "l2_norm"), parameters.of("backward", "l2_norm")
+    single = np.array([len(step.passes) == 1 for step in course.steps])
+    known = np.isfinite(held) & np.isfinite(gave) & single[:, None]
+    stepped = np.isfinite(parameters.of("applied", "weight_norm")).any(axis=0)
+    if stepped.any():
+        known &= stepped  # zero_grad() of an optimizer does not reach the others
+    differs = known & (np.abs(held - gave) > MORE * np.maximum(gave, 1e-30))
+    at = np.flatnonzero(differs.sum(axis=1) > 0.5 * np.maximum(1, known.sum(axis=1)))
+    steps = [parameters.steps[one] for one in at]
+    if len(steps) < max(LEAST_STEPS, HABIT * (single.sum() - 1)):
+        return
+    total = [(s, float(np.sqrt(np.nansum(held[row] ** 2)))) for s, row in zip(steps, at)]
+    last = at[-1]
+    norms = [float(np.sqrt(np.nansum(some[last] ** 2))) for some in (held, gave)]
+    text = (
+        f"Gradients of earlier steps add up: at step {steps[-1]} .grad had a norm of {norms[0]:.3g}, of "
+        f"which the step's own backward gave {norms[1]:.3g}. Nothing clears it."
+    )
+    yield tell_of_run(
+        *(course, "not_zeroed", text), at=steps, measure="grad_norm/accumulated", numbers=total
+    )
+
+
+def _find_scale_collapse(course: Course) -> Iterator[RunFinding]:
+    skips = [step.skipped for step in course.steps]
+    longest, run = 0, 0
+    for is_skip in skips:
+        run = run + 1 if is_skip else 0
+        longest = max(longest, run)
+    scales = [(step.step, step.loss_scale) for step in course.steps]
+    if longest < SKIPS or sum(skips) < 0.3 * len(skips):
+        return
+    at = [step.step for step in course.steps if step.skipped]
+    text = (
+        f"The GradScaler skipped {len(at)} of {len(skips)} recorded steps, {longest} of them one after "
+        f"another; its scale went from {scales[0][1]:g} to {scales[-1][1]:g}. No weight learns in them."
+    )
+    yield tell_of_run(course, "scale_collapse", text, at=at, measure="loss_scale", numbers=scales)

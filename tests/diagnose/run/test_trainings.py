@@ -1,0 +1,125 @@
+"""Small trainings that went wrong in ways that single steps do not show."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+import tb_gradgraph
+from tb_gradgraph import RunFinding
+
+
+def trained(
+    logdir: pathlib.Path,
+    net: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    steps: Callable[[], Iterator[None]],
+) -> list[RunFinding]:
+    with tb_gradgraph.SummaryWriter(str(logdir)) as writer:
+        writer.watch(net, optimizer=optimizer, every_n_steps=1, strict=True)
+        for _ in steps():
+            pass
+    return tb_gradgraph.findings(logdir)
+
+
+def test_a_spike_names_the_parameter_that_has_it(tmp_path: pathlib.Path) -> None:
+    torch.manual_seed(0)
+    layers = [nn.Sequential(nn.Linear(16, 16), nn.LayerNorm(16), nn.GELU()) for _ in range(6)]
+    net = nn.Sequential(*layers, nn.Linear(16, 4))
+    optimizer = torch.optim.AdamW(net.parameters(), 1e-3)
+
+    def steps() -> Iterator[None]:
+        for step in range(30):
+            x = torch.randn(16, 16)
+            optimizer.zero_grad()
+            loss = cross_entropy(net(x), x[:, :4].argmax(-1))
+            if step == 25:
+                hook = layers[2][0].weight.register_hook(lambda gradient: gradient * 1500)
+            loss.backward()
+            if step == 25:
+                hook.remove()
+            optimizer.step()
+            yield
+
+    (found,) = (one for one in trained(tmp_path, net, optimizer, steps) if one.severity != "note")
+    assert (found.kind, found.node, found.first_step) == ("gradient_spike", "2.0.weight", 25)
+
+
+@pytest.mark.parametrize("clips", ["before", "after", "next round"])
+def test_a_clip_before_the_backward(tmp_path: pathlib.Path, clips: str) -> None:
+    torch.manual_seed(0)
+    net = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(net.parameters(), 1e-9)
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        return (net(torch.randn(8, 4)) * 100).pow(2).mean()
+
+    def before() -> Iterator[None]:
+        for _ in range(3):
+            one = loss()
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            one.backward()
+            optimizer.step()
+            yield
+
+    def after() -> Iterator[None]:
+        for _ in range(3):
+            loss().backward()
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            optimizer.step()
+            yield
+
+    def next_round() -> Iterator[None]:
+        for _ in range(3):
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            optimizer.step()
+            loss().backward()
+            yield
+
+    loops = {"before": before, "after": after, "next round": next_round}
+    kinds = {one.kind for one in trained(tmp_path, net, optimizer, loops[clips])}
+    assert ("clip_before_backward" in kinds) == (clips == "before")
+
+
+def test_an_update_that_is_lost_in_bfloat16(tmp_path: pathlib.Path) -> None:
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(16, 16), nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 4)).bfloat16()
+    optimizer = torch.optim.AdamW(net.parameters(), 6e-4, weight_decay=0.0)
+
+    def steps() -> Iterator[None]:
+        for _ in range(20):
+            x = torch.randn(32, 16).bfloat16()
+            optimizer.zero_grad()
+            cross_entropy(net(x).float(), x[:, :4].argmax(-1)).backward()
+            optimizer.step()
+            yield
+
+    found = trained(tmp_path, net, optimizer, steps)[0]
+    assert (net[1].weight == 1).all()
+    assert (found.kind, found.node) == ("lost_update", "1.weight") and "bfloat16" in found.text
+
+
+def test_evaluation_mode_that_is_not_left(tmp_path: pathlib.Path) -> None:
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 1))
+    optimizer = torch.optim.Adam(net.parameters(), 1e-2)
+
+    def steps() -> Iterator[None]:
+        for step in range(30):
+            x = torch.randn(16, 4)
+            if step == 12:
+                net.eval()
+            optimizer.zero_grad()
+            (net(x) - x[:, :1]).square().mean().backward()
+            optimizer.step()
+            yield
+
+    found = trained(tmp_path, net, optimizer, steps)[0]
+    assert (found.kind, found.node, found.first_step) == ("batch_norm", "1.weight", 12)
+    assert found.measure == "evaluating_modules" and dict(found.numbers)[12] == 1
