@@ -8,6 +8,9 @@ import pathlib
 from collections.abc import Iterator, Sequence
 
 from tb_gradgraph.commands.checked import Checked
+from tb_gradgraph.commands.show.finding_words import tell_counts
+from tb_gradgraph.commands.show.plain import printable
+from tb_gradgraph.health import Training, examine
 from tb_gradgraph.record import CURE, LoggedRun, list_event_files, list_run_directories, read_logdir
 from tb_gradgraph.statistics import STAGES
 from tb_gradgraph.version import __version__
@@ -46,6 +49,34 @@ def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Checked]:
         f"{size / 1e3:,.0f} kB",
     )
     yield from _examine_runs(read_logdir(root))
+
+
+def tell_verdict(wrong: int, logdir: str | os.PathLike[str] | None) -> str:
+    """Say whether something is wrong with installation and log, and where to read of the trainings.
+
+    Args:
+        wrong: How many checks found something wrong.
+        logdir: The log directory that was examined, or None.
+    """
+    trainings = [] if logdir is None else _trainings_of(logdir)
+    bad = [one for one in trainings if not one.is_healthy]
+    found = [finding for one in bad for finding in one.found if finding.severity != "note"]
+    verdict = f"{wrong} found wrong." if wrong else "Nothing found wrong."
+    if not trainings:
+        return verdict
+    if not bad:
+        return f"{verdict} {_count(len(trainings), 'recorded training')}: healthy."
+    recording = f"{wrong} found wrong with the recording." if wrong else "The recording works."
+    return (
+        f"{recording} {len(bad)} of {_count(len(trainings), 'recorded training')} not healthy "
+        f"({tell_counts(found)}): tb-gradgraph findings {printable(str(logdir))}"
+    )
+
+
+def _trainings_of(logdir: str | os.PathLike[str]) -> list[Training]:
+    with contextlib.suppress(ValueError, OSError):  # nothing was recorded; the checks said so
+        return examine(logdir)
+    return []
 
 
 def _files_of(run: pathlib.Path) -> list[pathlib.Path]:

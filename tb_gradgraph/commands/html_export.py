@@ -25,6 +25,7 @@ from tb_gradgraph.serve import (
     answer_graph,
     answer_node,
     answer_quantities,
+    answer_run_findings,
     answer_runs,
     answer_scalar,
     answer_scalars,
@@ -165,6 +166,7 @@ def _list_questions(reader: Reader, view: RunView) -> Iterator[Question]:
         yield "scalar", answer_scalar, {**run, "tag": scalar}
     for tag, entries in view.records.items():
         yield "quantities", answer_quantities, {**run, "tag": tag}
+        yield "run_findings", answer_run_findings, {**run, "tag": tag}
         for entry in entries:
             place = {**run, "tag": tag, **_place_of(entry)}
             yield "step", answer_step, place

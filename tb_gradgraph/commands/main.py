@@ -1,4 +1,4 @@
-"""The command ``tb-gradgraph``: demo, summary, doctor, export."""
+"""The command ``tb-gradgraph``, and its subcommands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from tb_gradgraph.commands.summary import printable, summarize, warn
+from tb_gradgraph.commands.findings import add_findings
+from tb_gradgraph.commands.report import add_report
+from tb_gradgraph.commands.show.plain import printable
+from tb_gradgraph.commands.summary import summarize, warn
 from tb_gradgraph.errors import GradGraphError
 from tb_gradgraph.version import __version__
 
@@ -23,6 +26,10 @@ _ENDED_BY_SIGPIPE = 128 + 13
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 1 if something is wrong, 2 for bad usage."""
     arguments = _make_parser().parse_args(argv)
+    with contextlib.suppress(
+        AttributeError
+    ):  # a stream of somebody else's has no errors to replace
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         status = arguments.run(arguments)
         sys.stdout.flush()
@@ -78,6 +85,8 @@ def _make_parser() -> argparse.ArgumentParser:
     )
     _add_demo(commands)
     _add_summary(commands)
+    add_findings(commands)
+    add_report(commands)
     _add_doctor(commands)
     _add_export(commands)
     return parser
@@ -240,7 +249,7 @@ def _run_summary(arguments: argparse.Namespace) -> int:
 
 def _run_doctor(arguments: argparse.Namespace) -> int:
     from tb_gradgraph.commands.doctor import examine
-    from tb_gradgraph.commands.doctor_log import examine_log
+    from tb_gradgraph.commands.doctor_log import examine_log, tell_verdict
 
     wrong = 0
     of_log = [] if arguments.logdir is None else examine_log(arguments.logdir)
@@ -249,11 +258,7 @@ def _run_doctor(arguments: argparse.Namespace) -> int:
         print(f"{finding.state:5}  {printable(finding.text)}")
         if finding.cure:
             print(f"       cure: {finding.cure}")
-    print(f"{wrong} found wrong." if wrong else "Nothing found wrong.")
-    if arguments.logdir is not None:
-        print(
-            "This is about the recording. What is wrong with a training, the panel's Findings say."
-        )
+    print(tell_verdict(wrong, arguments.logdir))
     return 1 if wrong else 0
 
 

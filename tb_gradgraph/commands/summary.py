@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from tb_gradgraph.commands.show.plain import format_table, printable
+from tb_gradgraph.commands.show.run_health import list_health
 from tb_gradgraph.diagnose import fold_by_module, tell_many
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.quantities import MAIN, Point, series_of
@@ -31,6 +33,8 @@ def summarize(logdir: str, all_sessions: bool = False) -> int:
     else:
         print(f"No graph was recorded below {logdir}.")
     for line in (*_list_quantities(runs), *_list_parts(runs), *_list_unreached(runs)):
+        print(printable(line))
+    for line in list_health(runs, logdir):
         print(printable(line))
     for name, some in hidden:
         print(printable(f"run {name}: {some.text}"))
@@ -119,18 +123,6 @@ def _tell_unreached(graph: Graph) -> Iterable[str]:
         yield f"  {what}: {alike[0][1].note}"
 
 
-def format_table(rows: Sequence[Sequence[str]]) -> str:
-    """Align the columns of a table whose first row is its header."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = [printable("  ".join(map(str.ljust, row, widths)).rstrip()) for row in rows]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
-
-
 def warn(text: str) -> None:
     """Print a warning to standard error."""
     print(f"warning: {printable(text)}", file=sys.stderr)
-
-
-def printable(text: str) -> str:
-    """Replace control characters of a terminal, because names come from logs."""
-    return "".join(character if character.isprintable() else "?" for character in text)

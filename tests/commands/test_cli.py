@@ -28,7 +28,8 @@ def logdir(demo_logdir, tmp_path: pathlib.Path) -> pathlib.Path:
 
 def test_summary_lists_runs_tags_and_steps(logdir, capsys):
     assert cli.main(["summary", str(logdir)]) == 0
-    header, _, *rows, last = capsys.readouterr().out.splitlines()
+    table, _, health = capsys.readouterr().out.partition("\n\n")
+    header, _, *rows, last = table.splitlines()
     assert header.split()[:3] == ["run", "tag", "graph"]
     assert last.startswith("run two_drawings, tag module, last values (step 0): grad_norm/backward")
     assert [row.split()[:2] for row in rows] == [
@@ -36,6 +37,7 @@ def test_summary_lists_runs_tags_and_steps(logdir, capsys):
         ["two_drawings", "module"],
         ["two_drawings", "tensors"],
     ]
+    assert health.splitlines()[-2].startswith("run chain_rule: healthy.")
     assert all(row.split()[4:] == ["1", "1", "0", "backward", "0"] for row in rows)
 
 

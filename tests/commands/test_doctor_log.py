@@ -46,14 +46,24 @@ def test_a_training_is_told_with_its_steps(diagnose, tmp_path):
     assert "2 runs for the panel to show" in printed
 
 
-def test_a_training_with_nan_is_recorded_well_and_the_panel_is_named(diagnose, tmp_path):
+def test_a_training_with_errors_is_not_called_well_and_the_findings_are_named(diagnose, tmp_path):
     with SummaryWriter(str(tmp_path)) as writer:
         writer.watch(LINEAR, every_n_steps=1)
         (LINEAR(X).sum() * torch.nan).backward()
     status, printed = diagnose(tmp_path)
-    assert (status, "Nothing found wrong." in printed) == (0, True)
+    assert (status, "Nothing found wrong" in printed) == (0, False)
     *_, last = printed.splitlines()
-    assert last.startswith("This is about the recording.") and "Findings" in last
+    assert last == (
+        "The recording works. 1 of 1 recorded training not healthy (1 error): tb-gradgraph findings "
+        f"{tmp_path}"
+    )
+
+
+def test_healthy_trainings_are_called_healthy(diagnose, trainings_logdir):
+    status, printed = diagnose(trainings_logdir / "healthy")
+    assert (status, printed.splitlines()[-1]) == (
+        *(0, "Nothing found wrong. 1 recorded training: healthy."),
+    )
 
 
 def test_two_sessions_of_one_run_are_counted(diagnose, tmp_path):

@@ -1,0 +1,1 @@
+"""Reports of trainings: pages to send to somebody."""

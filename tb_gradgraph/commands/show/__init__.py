@@ -1,0 +1,1 @@
+"""How findings are written: for terminals, programs, pages and pictures."""
