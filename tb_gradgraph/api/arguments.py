@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -87,3 +88,29 @@ def _not_named(name: str, got: Any, most: int, first_named: str) -> CaptureError
         f"{name}(): expected at most {own} argument{'s' * (own > 1)} without a name after the "
         f"writer, got {kind} as one more. {cure}, and pass all further arguments by name."
     )
+
+
+def check_cadence(every_n_steps: Any, budget: Any) -> None:
+    """Raise CaptureError if ``every_n_steps`` or ``budget`` of a watch makes no sense."""
+    try:
+        steps = 0 if isinstance(every_n_steps, bool) else operator.index(every_n_steps)
+    except TypeError:
+        steps = 0
+    if steps < 1:
+        raise CaptureError(
+            f"watch(): expected every_n_steps to be an integer of at least 1, got {every_n_steps!r}."
+        )
+    if budget is not None and not (isinstance(budget, (int, float)) and 0 < budget < 1):
+        raise CaptureError(
+            f"watch(): expected budget to be a share of the time between 0 and 1, such as 0.02, got "
+            f"{budget!r}."
+        )
+
+
+def check_update_memory(update_memory: Any) -> None:
+    """Raise CaptureError if ``update_memory`` of a watch is no number of bytes."""
+    if isinstance(update_memory, bool) or not isinstance(update_memory, int) or update_memory < 0:
+        raise CaptureError(
+            f"watch(): expected update_memory to be a number of bytes such as 256 * 2**20, or 0, got "
+            f"{update_memory!r}."
+        )

@@ -6,15 +6,17 @@ import contextlib
 import dataclasses
 import inspect
 import math
-import operator
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import torch
 
+from tb_gradgraph.api.arguments import check_cadence, check_update_memory
+from tb_gradgraph.api.at_step.reaction import OnFinding, Reaction, check_on_finding
+from tb_gradgraph.api.at_step.writing import Writing
 from tb_gradgraph.api.processes import warn_of_parts
 from tb_gradgraph.api.recorder import Request, check_values, warn_of_large
 from tb_gradgraph.api.writer_log import GraphLog, class_name
@@ -66,6 +68,8 @@ def begin_watch(
     update_memory: int,
     strict: bool,
     scalars: bool = False,
+    on_finding: OnFinding = "warn",
+    keep_batch: bool = False,
 ) -> Watch:
     """Attach a watch to a training; see ``watch``. Without a log the watch records nothing.
 
@@ -75,13 +79,16 @@ def begin_watch(
     check_parts("watch", WHERE)
     _check_model(model)
     optimizers = _optimizers(optimizer)
-    _check_numbers(every_n_steps, budget)
-    _check_memory(update_memory)
+    check_cadence(every_n_steps, budget)
+    check_update_memory(update_memory)
     if request.level not in LEVELS:
         raise CaptureError(f"{WHERE}: expected level to be one of {LEVELS}, got {request.level!r}.")
     check_values(request)
     if not isinstance(scalars, bool):
         raise CaptureError(f"{WHERE}: expected scalars to be True or False, got {scalars!r}.")
+    check_on_finding(on_finding, WHERE)
+    if not isinstance(keep_batch, bool):
+        raise CaptureError(f"{WHERE}: expected keep_batch to be True or False, got {keep_batch!r}.")
     for selector in (request.select, request.exclude, request.retain):
         check_selector(selector, WHERE)
     frame = user_frame()
@@ -100,6 +107,7 @@ def begin_watch(
         _warn_of_strangers(model, optimizers)
     warn_of_parts(model, WHERE, 5)
     own = OwnCalls(registered())
+    writing = Writing(log.session, None if on_finding is None else Reaction(name, on_finding))
     setting = Setting(
         tag=name,
         parameters=parameters,
@@ -108,21 +116,46 @@ def begin_watch(
         scaler=scaler,
         is_open=lambda: log.session.is_open,
         tell_end=partial(_tell_end, log, name),
-        write_graph=log.session.write_graph,
-        write_later=log.session.write_later,
+        write_graph=writing.write_graph,
+        write_later=writing.write_later,
+        write_facts=writing.write_facts,
+        flush=log.session.flush,
         update_memory=update_memory,
         is_opaque=bool(placement),
         prefixes=prefixes_of(optimizers),
         level=request.level,
         reads_values=bool(request.value_level),
         own=own,
+        denser=_denser(model, request, placement),
+        find=partial(log.findings, name),
     )
-    watch = Watch(setting, model, optimizers, Cadence(every_n_steps, budget), strict)
+    batches = log.directory if keep_batch else ""
+    told = (writing.reaction, batches)
+    watch = Watch(setting, model, optimizers, Cadence(every_n_steps, budget), strict, *told)
     log.describe(mesh_of(parameters.tensors))
     log.watches.append(watch)
     log.session.draw_scalars(name, scalars, is_named=tag is not None)
     log.session.add_holder(watch)
     return watch
+
+
+def _denser(
+    model: torch.nn.Module, request: Request, placement: str
+) -> Callable[[Setting], Setting]:
+    """Return what makes, of a setting, that of steps which are recorded in detail."""
+    alive = weakref.ref(model)
+    request = dataclasses.replace(request, level="op", values=True)
+
+    def make(setting: Setting) -> Setting:
+        model = alive()
+        if model is None:
+            return setting
+        structures = _structures(setting.parameters, model, request, placement, setting.own)
+        return dataclasses.replace(
+            setting, structures=structures, follows_modules=True, level="op", reads_values=True
+        )
+
+    return make
 
 
 def _tell_end(log: GraphLog, tag: str, step: int, error: Exception) -> None:
@@ -220,7 +253,8 @@ def _warn_of_strangers(model: torch.nn.Module, optimizers: Sequence[torch.optim.
     owned = {id(parameter) for parameter in model.parameters()}
     for optimizer in optimizers:
         held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        if not any(id(parameter) in owned for parameter in held):
+        is_of_model = any(id(parameter) in owned for parameter in held)
+        if not is_of_model and not _are_masters(list(model.parameters()), held):
             warnings.warn(
                 f"{WHERE}: expected an optimizer of the model's parameters, got {type(optimizer).__name__} "
                 "that holds none of them. Its steps are counted, but its changes to the model are not "
@@ -231,28 +265,14 @@ def _warn_of_strangers(model: torch.nn.Module, optimizers: Sequence[torch.optim.
             )
 
 
-def _check_numbers(every_n_steps: Any, budget: Any) -> None:
-    try:
-        steps = 0 if isinstance(every_n_steps, bool) else operator.index(every_n_steps)
-    except TypeError:
-        steps = 0
-    if steps < 1:
-        raise CaptureError(
-            f"{WHERE}: expected every_n_steps to be an integer of at least 1, got {every_n_steps!r}."
-        )
-    if budget is not None and not (isinstance(budget, (int, float)) and 0 < budget < 1):
-        raise CaptureError(
-            f"{WHERE}: expected budget to be a share of the time between 0 and 1, such as 0.02, got "
-            f"{budget!r}."
-        )
-
-
-def _check_memory(update_memory: Any) -> None:
-    if isinstance(update_memory, bool) or not isinstance(update_memory, int) or update_memory < 0:
-        raise CaptureError(
-            f"{WHERE}: expected update_memory to be a number of bytes such as 256 * 2**20, or 0, got "
-            f"{update_memory!r}."
-        )
+def _are_masters(parameters: Sequence[torch.Tensor], held: Sequence[torch.Tensor]) -> bool:
+    """Return whether tensors are like copies of the trained parameters in a type with more digits."""
+    trained = [one for one in parameters if one.requires_grad]
+    shapes = sorted((tuple(one.shape) for one in held), key=str)
+    if shapes != sorted((tuple(one.shape) for one in trained), key=str):
+        return False
+    longest = max((one.element_size() for one in trained), default=0)
+    return all(one.element_size() > longest for one in held)
 
 
 def _scaler(given: Any) -> Any:

@@ -117,6 +117,8 @@ def watch(
     update_memory: int = UPDATE_MEMORY,
     values: bool | None = None,
     scalars: bool = False,
+    on_finding: str | Callable[[Any], Any] | None = "warn",
+    keep_batch: bool = False,
     strict: bool = False,
 ) -> Watch:
     """Record every n-th step of a training loop, which needs no other change.
@@ -155,8 +157,19 @@ def watch(
         scalars: Whether the quantities of each recorded step are also written as scalars for
             TensorBoard's own dashboard, under ``gradgraph/<name>``; under ``gradgraph/<tag>/<name>``
             if ``tag`` is given, or if scalars of another training are written through the writer.
+        on_finding: What happens when something is found to be wrong while the training runs. With
+            ``"warn"``, the first error of each kind is a warning: step, place and what to try. With
+            ``"raise"`` it is raised as FindingError from the optimizer's step before the weights
+            change, or else from the model's next forward. A function is called there with each
+            ``RunFinding``, errors and warnings. Between recorded steps only losses and a scaler's
+            skipped steps are looked at; the next steps are then recorded at level ``"op"`` with
+            values. With None nothing is looked at.
+        keep_batch: Whether what the model was last given is kept in the run's directory when a loss is
+            not finite: arguments of at most 64 MiB, random state of the CPU, and whether weights
+            were finite, for ``torch.load(path, weights_only=True)``. A hook on the model notes the
+            arguments.
         strict: Whether an error of the recording itself is raised at the next use of the result.
-            The training is never interrupted.
+            It never interrupts the training.
 
     Returns:
         The watch. Set its ``step`` when you resume a run. ``close()`` ends it; so do the end of a
@@ -180,6 +193,8 @@ def watch(
         update_memory,
         strict,
         scalars,
+        on_finding,
+        keep_batch,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import operator
+import os
 import warnings
 import weakref
 from collections.abc import Mapping
@@ -17,8 +18,10 @@ from tb_gradgraph.api.processes import describe_process
 from tb_gradgraph.api.recorder import GraphRecorder, Request, forward_record_of, record_of
 from tb_gradgraph.api.trackers import writer_of
 from tb_gradgraph.autograd import unwrapped
+from tb_gradgraph.diagnose import RunFinding
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Graph, is_step
+from tb_gradgraph.health import findings_of_run
 from tb_gradgraph.record import MAX_TAG_BYTES, Session, WriterSink
 from tb_gradgraph.training import Watch
 
@@ -72,6 +75,8 @@ class GraphLog:
 
     def __init__(self, writer: Any, where: str) -> None:
         self._sink = WriterSink(writer, where)
+        #: The run's directory, if the writer tells it and it is one of this machine; otherwise "".
+        self.directory = _directory_of(writer)
         self._session = self._new_session()
         self._closed = False
         self._tags: dict[str, _TagState] = {}
@@ -130,6 +135,13 @@ class GraphLog:
     def flush(self) -> None:
         """Write everything recorded so far to the writer's file."""
         self._session.flush()
+
+    def findings(self, tag: str) -> list[RunFinding]:
+        """Return what looks wrong in a training, from what is in the writer's directory by now."""
+        if not self._closed:
+            self.flush()
+            self._sink.flush()
+        return findings_of_run(self._sink.directory, tag)
 
     def close(self) -> None:
         """Write what is left, and warn of graphs that no backward ran over. A second call does nothing."""
@@ -244,6 +256,11 @@ def _checked_tag(tag: Any, where: str) -> str | None:
             f"{where}: expected a tag of at most {MAX_TAG_BYTES} bytes, got {len(tag)} letters."
         )
     return tag
+
+
+def _directory_of(writer: Any) -> str:
+    found = getattr(writer, "log_dir", None) or getattr(writer, "logdir", None)
+    return os.path.abspath(found) if isinstance(found, str) and os.path.isdir(found) else ""
 
 
 def _flush_and_close_with(writer: Any, log: GraphLog) -> None:

@@ -36,7 +36,8 @@ def _is_installed(name: str) -> bool:
 class GradGraphCallback(WatchingCallback, *_callbacks()):  # type: ignore[misc]  # known at run time
     """Records the gradients of ``fit`` through the Trainer's TensorBoardLogger.
 
-    Arguments are those of ``tb_gradgraph.watch``. Steps are the Trainer's ``global_step``, which
+    Arguments are those of ``tb_gradgraph.watch``; with ``on_finding="stop"`` the Trainer stops at the
+    first error that is found in the training. Steps are the Trainer's ``global_step``, which
     counts the steps of each optimizer. With several optimizers, a step is one step of all of them,
     and counting begins at the number of batches trained before.
     """
@@ -64,6 +65,11 @@ class GradGraphCallback(WatchingCallback, *_callbacks()):  # type: ignore[misc] 
         """Set the step to the Trainer's count."""
         if self.watch is not None and len(trainer.optimizers) == 1:
             self.watch.step = trainer.global_step
+
+    def on_train_batch_end(self, trainer: Any, *_: Any, **__: Any) -> None:
+        """Stop the Trainer if that is wanted at what was found."""
+        if self.is_to_stop:
+            trainer.should_stop = True
 
     def on_train_end(self, trainer: Any, pl_module: torch.nn.Module) -> None:
         """Remove all hooks."""

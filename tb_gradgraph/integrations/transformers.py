@@ -19,9 +19,10 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
     """Records the gradients of ``train`` into the files of the Trainer's TensorBoardCallback.
 
     If the Trainer has no such callback (``report_to`` without "tensorboard"), the files go to the
-    directory that it would use. Arguments are those of ``tb_gradgraph.watch``. Steps are those of
-    the Trainer's own logs, which count from 1, so that the gradients of an update have the same
-    step as its loss. The first step and every n-th one are recorded.
+    directory that it would use. Arguments are those of ``tb_gradgraph.watch``; with
+    ``on_finding="stop"`` the Trainer stops at the first error that is found in the training. Steps
+    are those of the Trainer's own logs, which count from 1, so that the gradients of an update have
+    the same step as its loss. The first step and every n-th one are recorded.
     """
 
     _own: TensorBoardCallback | None = None
@@ -58,6 +59,11 @@ class GradGraphCallback(WatchingCallback, TrainerCallback):
             step,
             first=1,
         )
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Stop the Trainer if that is wanted at what was found."""
+        if self.is_to_stop:
+            control.should_training_stop = True
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Remove all hooks."""

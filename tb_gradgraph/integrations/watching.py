@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from tb_gradgraph.api import watch
-from tb_gradgraph.autograd import Selector
+from tb_gradgraph.autograd import Selector, warn_quietly
 from tb_gradgraph.training import UPDATE_MEMORY, Watch
 
 
@@ -17,6 +17,7 @@ class WatchingCallback:
 
     Attributes:
         watch: The watch of the training that is running, else None.
+        is_to_stop: Whether an error was found that is to stop the training.
     """
 
     def __init__(
@@ -30,11 +31,15 @@ class WatchingCallback:
         retain: Selector = (),
         budget: float | None = None,
         update_memory: int = UPDATE_MEMORY,
+        values: bool | None = None,
+        on_finding: str | Callable[[Any], Any] | None = "warn",
+        keep_batch: bool = False,
         strict: bool = False,
     ) -> None:
-        """Take the arguments of ``tb_gradgraph.watch``."""
+        """Take the arguments of ``tb_gradgraph.watch``; ``on_finding`` may also be ``"stop"``."""
         super().__init__()
         self.watch: Watch | None = None
+        self.is_to_stop = False
         self._arguments: dict[str, Any] = {
             "every_n_steps": every_n_steps,
             "level": level,
@@ -44,6 +49,9 @@ class WatchingCallback:
             "retain": retain,
             "budget": budget,
             "update_memory": update_memory,
+            "values": values,
+            "on_finding": self._stop_at if on_finding == "stop" else on_finding,
+            "keep_batch": keep_batch,
             "strict": strict,
         }
 
@@ -64,8 +72,17 @@ class WatchingCallback:
         self.watch = watch(
             writer, model, optimizer=optimizers, grad_scaler=grad_scaler, **self._arguments
         )
+        self.is_to_stop = False
         self.watch.count_from(first)
         self.watch.step = step
+
+    def _stop_at(self, finding: Any) -> None:
+        """Say what was found; if it is an error, ask the trainer to stop."""
+        if finding.severity == "error" and not self.is_to_stop:
+            self.is_to_stop = True
+            text = f"{finding.text} {finding.advice} The training stops."
+            where = f"tb_gradgraph, {finding.tag!r}, step {finding.first_step}"
+            warn_quietly(f"{where}: {text}")
 
     def _end(self) -> None:
         current, self.watch = self.watch, None

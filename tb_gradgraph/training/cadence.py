@@ -47,10 +47,12 @@ class Cadence:
             return step % self._asked == 0 or step == self.first
         return self._last < 0 or step < self._last or step - self._last >= self.every_n_steps
 
-    def end_step(self, step: int, recorded: bool) -> None:
-        """Note that a step has ended."""
+    def end_step(self, step: int, recorded: bool, is_dense: bool = False) -> None:
+        """Note that a step has ended; the time of one ``is_dense`` does not count."""
         now = self._clock()
         seconds, self._began = now - self._began, now
+        if is_dense:
+            return
         if not recorded:
             self._bare.append(seconds)
             return

@@ -44,6 +44,10 @@ class IdleWatch(Watch):
         """Nothing."""
         return {}
 
+    def findings(self) -> list[Any]:
+        """Return nothing, because nothing is recorded."""
+        return []
+
     def count_from(self, first: int) -> None:
         """Do nothing: no step is recorded."""
 

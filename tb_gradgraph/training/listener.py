@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import torch
 
 from tb_gradgraph.autograd import BackwardCall, listen
+from tb_gradgraph.training.guard.lookout import Lookout
 from tb_gradgraph.training.optimizers import OptimizerHooks
 
 
@@ -20,11 +21,13 @@ class WeakListener:
 
     Attributes:
         is_awake: Whether the watch wants more events than the steps of its optimizers.
+        lookout: Gives what looks at every step; None if nobody wants to know.
     """
 
-    def __init__(self, events: weakref.ref[Any]) -> None:
+    def __init__(self, events: weakref.ref[Any], lookout: Lookout | None) -> None:
         self._events = events
         self.is_awake = True
+        self.lookout = None if lookout is None else weakref.ref(lookout)
 
     def on_backward(self, call: BackwardCall) -> Callable[[bool], None] | None:
         """Handle a backward that is about to run."""
@@ -83,6 +86,7 @@ class Attachment:
         events: Any,  # has the methods of ``WeakListener``, and does not raise
         model: torch.nn.Module,
         optimizers: Sequence[torch.optim.Optimizer],
+        lookout: Lookout | None,
     ) -> None:
         """Call ``events`` for the training; end ``watch`` together with its model or the interpreter.
 
@@ -92,7 +96,7 @@ class Attachment:
             CaptureError: An optimizer cannot be followed; then nothing is attached.
         """
         this = weakref.ref(watch)
-        self._listener = WeakListener(weakref.ref(events))
+        self._listener = WeakListener(weakref.ref(events), lookout)
         self._hooks = OptimizerHooks(optimizers, self._listener)
         self._stop = or_at_exit(listen(self._listener), this)
         end_with(model, this)
@@ -107,6 +111,8 @@ class Attachment:
         self.is_removed = True
         self._stop()
         self._hooks.remove()
+        if self._listener.lookout is not None and (lookout := self._listener.lookout()) is not None:
+            lookout.let_go()
 
 
 def or_at_exit(stop: Callable[[], None], watch: weakref.ref[Any]) -> Callable[[], None]:

@@ -10,6 +10,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from tb_gradgraph.autograd import is_capturing
+from tb_gradgraph.training.guard.lookout import Lookout
 from tb_gradgraph.training.reading.followed import followed, reference_to, takes_hooks
 from tb_gradgraph.training.step.scalers import listen_to_scalers, note_scalings
 from tb_gradgraph.training.step_calls import follow_calls
@@ -19,6 +20,10 @@ class StepListener(Protocol):
     """Is called for optimizer steps. Must not raise."""
 
     is_awake: bool  # whether it wants more events than the steps of its only optimizer
+
+    @property
+    def lookout(self) -> Callable[[], Lookout | None] | None:
+        """Return a reference to who may want to be told of every step; None if nobody does."""
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Handle an optimizer that is about to step."""
@@ -90,6 +95,9 @@ class OptimizerHooks:
         self._stepped = True
         if _is_within_its_step(optimizer):
             return
+        lookout = self._listener.lookout and self._listener.lookout()
+        if lookout is not None and lookout.wants_steps and not is_capturing():
+            lookout.before_step()  # may raise, if the user wants it
         wants = self._listener.is_awake or len(self._ours) > 1  # then the order of steps matters
         if wants and not is_capturing():  # while capturing, nothing runs yet
             self._listener.before_step(optimizer)

@@ -108,10 +108,10 @@ def _run(
     followers: list[_Follower], step: Callable[..., Any], optimizer: Any, args: Any, kwargs: Any
 ) -> Any:
     told = [one for one in followers if not one.is_running]
-    for one in told:
-        one.is_running = True
-        one.before(optimizer, args, kwargs)
     try:
+        for one in told:
+            one.is_running = True
+            one.before(optimizer, args, kwargs)  # may raise, if the user wants it
         result = step(*args, **kwargs)
     finally:
         for one in told:

@@ -8,7 +8,9 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd import is_capturing
+from tb_gradgraph.quantities import NOTE
 from tb_gradgraph.training.cadence import Cadence
+from tb_gradgraph.training.guard.dense_steps import DenseSteps
 from tb_gradgraph.training.listener import Attachment
 from tb_gradgraph.training.step.passes import StepPlace
 from tb_gradgraph.training.step.setting import Progress, Setting
@@ -27,6 +29,7 @@ class StepCounter:
         turns: Decides which optimizer's step ends it.
         cadence: Which steps are due.
         progress: What the recorded steps have found.
+        dense: Steps that are recorded in detail besides.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class StepCounter:
         self.cadence = cadence
         self.progress = Progress(setting.scaler)
         self.last: RecordedStep | None = None
+        self.dense = DenseSteps(setting)
         self._setting = setting
         self._seen = seen
         self._attachment = attachment
@@ -52,7 +56,8 @@ class StepCounter:
         """Begin the step whose number is ``step``."""
         if self.current is not None:
             self.drop_current()
-        if not self._attachment.is_removed and self.cadence.is_due(self.step):
+        is_due = self.dense.first <= self.step <= self.dense.last or self.cadence.is_due(self.step)
+        if is_due and not self._attachment.is_removed:
             self._begin_recorded()
         only_counts = self.turns.has_optimizers and not self.turns.wants_backwards
         is_bare = self.current is None and only_counts and bool(self._seen.recorded)
@@ -65,12 +70,15 @@ class StepCounter:
         place = StepPlace(
             self._setting.tag, self.step, self.cadence.every_n_steps, self.cadence.cost
         )
-        self.current = RecordedStep(self._setting, self.progress, place)
+        setting, progress = self._setting, self.progress
+        if self.dense.covers(self.step):
+            setting, progress = self.dense.of(progress)
+        self.current = RecordedStep(setting, progress, place)
 
     def jump_to(self, step: int) -> None:
         """Change the number of the running step."""
         self.step = step
-        if self.current is not None and self.cadence.is_due(step):
+        if self.current is not None and (self.dense.covers(step) or self.cadence.is_due(step)):
             self.current.move_to(step)
         else:
             self.begin()
@@ -91,7 +99,8 @@ class StepCounter:
         recorded = current is not None and current.finish(self.turns.wants_backwards)
         self.last = current if recorded else None
         self._seen.recorded += recorded
-        self.cadence.end_step(self.step, recorded)
+        is_dense = recorded and self.dense.covers(self.step)
+        self.cadence.end_step(self.step, recorded, is_dense)
         self.step += 1
         self.begin()
         if self.current is not None:
@@ -113,7 +122,7 @@ class StepCounter:
     def note(self, notes: Mapping[str, Any]) -> None:
         """Add numbers of the user's to the running step, if it is recorded."""
         if self.current is not None and not is_capturing():
-            self.current.note(notes)
+            self.current.note({f"{NOTE}{name}": value for name, value in notes.items()})
 
     def hand_over(self) -> None:
         """Write what is recorded so far."""

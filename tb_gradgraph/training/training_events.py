@@ -9,7 +9,9 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd import BackwardCall, is_part_of_forward
+from tb_gradgraph.training.facts.facts_reading import FactsToTell
 from tb_gradgraph.training.fault_guard import FaultGuard
+from tb_gradgraph.training.guard.lookout import Lookout
 from tb_gradgraph.training.listener import Attachment
 from tb_gradgraph.training.reading.backward_pass import PassReading
 from tb_gradgraph.training.reading.parameter_rows import Parameters
@@ -33,6 +35,8 @@ class TrainingEvents:
         guard: FaultGuard,
         seen: Seen,
         attachment: Attachment,
+        facts: FactsToTell,
+        lookout: Lookout | None,
     ) -> None:
         self._parameters = parameters
         self._steps = steps
@@ -40,6 +44,8 @@ class TrainingEvents:
         self._guard = guard
         self._seen = seen
         self._attachment = attachment
+        self._facts = facts
+        self._lookout = lookout
         self._running = Running()
         self._ends_with_backward = False  # because its optimizers have stepped within it
         self._pid = os.getpid()
@@ -57,6 +63,10 @@ class TrainingEvents:
         current = steps.current
         if current is not None:
             ended = recorded(call, current, self._running, self._end_pass, self._pass_ended)
+            if ended is not None:
+                current.note(self._facts.now())
+                if not self._facts.is_told:
+                    self._facts.tell(steps.step, steps.progress.scaler)
         elif not self._turns.has_optimizers:
             ended = counted(
                 call, self._parameters, partial(self._guard, self._end_step, steps.step)
@@ -94,6 +104,8 @@ class TrainingEvents:
         if steps.current is not None or steps.last is not None:  # saves a call on all other steps
             if (of := steps.of(optimizer)) is not None:
                 self._guard(of.after_optimizer, optimizer)
+        if self._lookout is not None:
+            self._lookout.skips = 0
         self._has_stepped(optimizer)
 
     def other_stepped(self, optimizer: torch.optim.Optimizer) -> None:
@@ -110,6 +122,8 @@ class TrainingEvents:
         """Handle an optimizer's step that a scaler skipped."""
         if (of := self._steps.of(optimizer)) is not None:
             self._guard(of.skip_optimizer)
+        if self._lookout is not None:
+            self._guard(self._lookout.skipped)
         self._has_stepped(optimizer)
 
     def _has_stepped(self, optimizer: torch.optim.Optimizer) -> None:

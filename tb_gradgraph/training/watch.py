@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,11 @@ import torch
 
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.cadence import Cadence
+from tb_gradgraph.training.facts.facts_reading import FactsToTell
 from tb_gradgraph.training.fault_guard import FaultGuard
+from tb_gradgraph.training.guard.kept_batch import BatchKeeper
+from tb_gradgraph.training.guard.lookout import Lookout
+from tb_gradgraph.training.guard.telling import Telling
 from tb_gradgraph.training.listener import Attachment
 from tb_gradgraph.training.quantities.notes import check_notes
 from tb_gradgraph.training.step.setting import Setting
@@ -24,9 +29,10 @@ from tb_gradgraph.training.why_nothing import Seen, find_mistake
 class Watch:
     """A training that is recorded, from ``writer.watch`` until ``close``.
 
-    No hooks are put on the model. On steps that are not recorded only a counter runs. An error of
-    our own ends the recording with one warning, and the training goes on. With ``strict``, the next
-    use of this object raises the error.
+    No hooks are put on the model, unless ``keep_batch`` asks for one. On steps that are not recorded
+    only a counter runs, and the loss is looked at. An error of our own ends the recording with one
+    warning, and the training goes on. With ``strict``, the next use of this object raises the
+    error.
     """
 
     def __init__(
@@ -36,6 +42,8 @@ class Watch:
         optimizers: Sequence[torch.optim.Optimizer],
         cadence: Cadence,
         strict: bool = False,
+        telling: Telling | None = None,
+        batches: str = "",
     ) -> None:
         """Attach; the first step is 0 until ``step`` is set."""
         self._setting = setting
@@ -45,10 +53,23 @@ class Watch:
         self._attachment = attachment = Attachment()
         self._steps = StepCounter(setting, cadence, Turns(optimizers), self._seen, attachment)
         self._guard = FaultGuard(setting, self._steps, attachment)
+        facts = FactsToTell(model, optimizers, setting)
+        self._lookout = None
+        if telling is not None:
+            keeper = BatchKeeper(model, batches) if batches else None
+            if keeper is not None:
+                weakref.finalize(self, keeper.remove).atexit = False
+            self._lookout = Lookout(setting, telling, self._steps, model, keeper)
         self._events = TrainingEvents(
-            setting.parameters, self._steps, self._guard, self._seen, attachment
+            setting.parameters,
+            self._steps,
+            self._guard,
+            self._seen,
+            attachment,
+            facts,
+            self._lookout,
         )
-        attachment.attach(self, self._events, model, optimizers)
+        attachment.attach(self, self._events, model, optimizers, self._lookout)
         self._guard(self._steps.begin)
 
     @property
@@ -98,6 +119,19 @@ class Watch:
         """
         return dict(self._steps.progress.latest.found)
 
+    def findings(self) -> list[Any]:
+        """Return what looks wrong in the training so far, as ``tb_gradgraph.findings`` does.
+
+        Waits until all recorded steps are in the writer's file, and reads that file and the others
+        of its directory. So call it now and then, not at every step. It also works after ``close``.
+        tensorboardX cannot be waited for: the last steps are missing until it has written them.
+
+        Returns:
+            A ``RunFinding`` for each cause, the worst first. Nothing if all is well, or if no step
+            was recorded yet.
+        """
+        return self._setting.find()
+
     def count_from(self, first: int) -> None:
         """Set the number of the training's first step, which is always recorded."""
         self._steps.cadence.first = first
@@ -139,6 +173,8 @@ class Watch:
             return
         self._attachment.remove()
         self._guard(self._steps.finish)
+        if self._lookout is not None:
+            self._lookout.finish()
         if self.failure is None and self._setting.is_open():
             tensors = self._setting.parameters.tensors
             self._seen.shared = self._steps.progress.shared

@@ -11,7 +11,6 @@ import torch
 
 from tb_gradgraph.autograd import warn_of_unread
 from tb_gradgraph.graph import Record
-from tb_gradgraph.quantities import NOTE
 from tb_gradgraph.statistics import FORWARD, StatisticsTable
 from tb_gradgraph.summarize import whole_arrays
 from tb_gradgraph.training.own.own_record import with_own
@@ -102,8 +101,7 @@ class StepRecords:
         """Make records, and note their quantities. The last record of a step gets the user's numbers."""
         records = list(make())
         if is_last and records and self.notes:
-            notes = {f"{NOTE}{name}": number for name, number in self.notes.items()}
-            quantities = {**records[-1].quantities, **read_known(notes)}
+            quantities = {**records[-1].quantities, **read_known(self.notes)}
             records[-1] = dataclasses.replace(records[-1], quantities=quantities)
         self._found.update(named_by_series(records))
         if is_last:

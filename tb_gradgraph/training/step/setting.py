@@ -16,6 +16,7 @@ from tb_gradgraph.training.reading.structures import Structures
 from tb_gradgraph.training.step.applied import HiddenChanges
 from tb_gradgraph.training.step.room import UPDATE_MEMORY
 from tb_gradgraph.training.step.weights import Copies
+from tb_gradgraph.training_facts import TrainingFacts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Setting:
     tell_end: Callable[[int, Exception], None]  # an error ends the recording at a step
     write_graph: Callable[[str, Graph], None]
     write_later: Callable[[Callable[[], Sequence[Record]], int], None]
+    write_facts: Callable[[Callable[[], TrainingFacts]], None]
+    flush: Callable[[float], None]  # waits so many seconds for the log
     is_opaque: bool = False  # whether the model computes with tensors other than its parameters
     update_memory: int = UPDATE_MEMORY  # bytes for copies of weights in a step
     #: What the names of each optimizer's groups begin with, by ``id``.
@@ -38,6 +41,9 @@ class Setting:
     level: str = "param"  # what is read, as for ``watch``
     reads_values: bool = False
     own: OwnCalls = dataclasses.field(default_factory=lambda: OwnCalls(()))
+    #: Makes what steps are recorded with in detail, from this; None: such steps are like others.
+    denser: Callable[[Setting], Setting] | None = None
+    find: Callable[[], list[Any]] = list  # what looks wrong in what was written so far
 
 
 @dataclasses.dataclass(slots=True)

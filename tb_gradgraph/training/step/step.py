@@ -251,7 +251,7 @@ class RecordedStep:
             self._setting.write_later(partial(self._records.made, make, not self._held), size)
 
     def note(self, notes: Mapping[str, Any]) -> None:
-        """Add numbers of the user's to the step."""
+        """Add quantities to the step, by their whole names."""
         self._records.notes |= {name: LateNumber(value) for name, value in notes.items()}
 
     def move_to(self, step: int) -> None:

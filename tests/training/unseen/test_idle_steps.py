@@ -49,14 +49,21 @@ def _calls() -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("has_optimizer", [True, False])
 @pytest.mark.parametrize("level", ["param", "op"])
+@pytest.mark.parametrize(("on_finding", "most"), [(None, 24), ("warn", 26), ("raise", 28)])
 def test_they_make_a_few_calls_whatever_the_model(
-    has_optimizer: bool, level: str, tmp_path: pathlib.Path
+    has_optimizer: bool,
+    level: str,
+    on_finding: str | None,
+    most: int,
+    tmp_path: pathlib.Path,
 ) -> None:
+    """Two of them look at the loss, and two more ask before the step whether to raise."""
     calls = []
     for layers in (2, 40):
         net = _net(layers)
         optimizer = torch.optim.SGD(net.parameters(), 0.1)
         given = {"optimizer": optimizer} if has_optimizer else {}
+        given["on_finding"] = on_finding
         with tb_gradgraph.SummaryWriter(str(tmp_path / str(layers))) as writer:
             writer.watch(net, every_n_steps=_NEVER, level=level, **given)
             for _ in range(2):
@@ -65,7 +72,7 @@ def test_they_make_a_few_calls_whatever_the_model(
                 _step(net, optimizer)
         calls.append(found)
     assert calls[0] == calls[1]
-    assert 0 < len(calls[0]) <= 24, " ".join(calls[0])
+    assert 0 < len(calls[0]) <= most, " ".join(calls[0])
 
 
 def test_a_backward_is_counted_that_reaches_new_layers_alone(tmp_path: pathlib.Path) -> None:

@@ -1,0 +1,1 @@
+"""Tells the user what is wrong with a training, while it runs."""

@@ -1,0 +1,1 @@
+"""Looks at every step of a training, at what the loop computes anyway."""
