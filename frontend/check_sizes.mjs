@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 const STATIC = "../tb_gradgraph/static";
-const CAPS_KB = { "without the layout worker": 159, "with the layout worker": 700 };
+// 159 until the panel showed the findings of a training as a whole (4 kB).
+const CAPS_KB = { "without the layout worker": 165, "with the layout worker": 700 };
 
 const sizes = readdirSync(STATIC).map((name) => ({ name, kb: gzipSync(readFileSync(join(STATIC, name)), { level: 9 }).length / 1000 }));
 const total = (files) => files.reduce((sum, { kb }) => sum + kb, 0);

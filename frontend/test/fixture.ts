@@ -1,7 +1,7 @@
 // Typed access to the made-up runs, and a fetch that answers from them.
 
 import { answer as answerUntyped } from "../fixtures/build.mjs";
-import type { Elsewhere, Finding, FlowHeader, StepHeader } from "../src/api/contract";
+import type { Elsewhere, Finding, FlowHeader, RunFindingsReply, StepHeader } from "../src/api/contract";
 import { parseFrame } from "../src/api/frame";
 import { parseRecord } from "../src/api/parse";
 import { parsePage } from "../src/api/read_flow";
@@ -19,6 +19,7 @@ export interface FixtureRun {
   readonly records: readonly { readonly step: number }[];
   readonly findings?: readonly Finding[];
   readonly elsewhere?: readonly Elsewhere[];
+  readonly runFindings?: RunFindingsReply;
 }
 
 interface Found {

@@ -54,6 +54,7 @@ export function useStage(): Stage {
     place: document.createElement("div"),
     options: {},
     show(...shown) {
+      unmount(); // of an earlier visit
       stage.runs = shown;
       unmount = mount(stage.place, { base: "./fixture/", ...stage.options });
     },

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tb_gradgraph.serve.routes.graph_route import answer_graph
     from tb_gradgraph.serve.routes.node_route import answer_node
     from tb_gradgraph.serve.routes.quantities_route import answer_quantities
+    from tb_gradgraph.serve.routes.run_findings_route import answer_run_findings
     from tb_gradgraph.serve.routes.runs_route import answer_runs
     from tb_gradgraph.serve.routes.scalars_route import answer_scalar, answer_scalars
     from tb_gradgraph.serve.routes.series_route import answer_series
@@ -39,6 +40,7 @@ __all__ = [
     "answer_graph",
     "answer_node",
     "answer_quantities",
+    "answer_run_findings",
     "answer_runs",
     "answer_scalar",
     "answer_scalars",
@@ -60,6 +62,7 @@ _HOME = {
     "answer_graph": "routes.graph_route",
     "answer_node": "routes.node_route",
     "answer_quantities": "routes.quantities_route",
+    "answer_run_findings": "routes.run_findings_route",
     "answer_runs": "routes.runs_route",
     "answer_scalar": "routes.scalars_route",
     "answer_scalars": "routes.scalars_route",

@@ -19,9 +19,9 @@ from tb_gradgraph.serve.routes.findings_route import answer_findings
 from tb_gradgraph.serve.routes.flow_route import answer_flow
 from tb_gradgraph.serve.routes.graph_route import answer_graph
 from tb_gradgraph.serve.routes.node_route import answer_node
-from tb_gradgraph.serve.routes.pulse_route import answer_pulse
 from tb_gradgraph.serve.routes.quantities_route import answer_quantities
-from tb_gradgraph.serve.routes.runs_route import answer_runs
+from tb_gradgraph.serve.routes.run_findings_route import answer_run_findings
+from tb_gradgraph.serve.routes.runs_route import answer_pulse, answer_runs
 from tb_gradgraph.serve.routes.scalars_route import answer_scalar, answer_scalars
 from tb_gradgraph.serve.routes.series_route import answer_series
 from tb_gradgraph.serve.routes.step_route import answer_step
@@ -46,6 +46,7 @@ _ROUTES: dict[str, Route] = {
     "/node": answer_node,
     "/tensor": answer_tensor,
     "/findings": answer_findings,
+    "/run_findings": answer_run_findings,
     "/export": answer_export,
     "/scalars": answer_scalars,
     "/scalar": answer_scalar,

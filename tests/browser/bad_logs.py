@@ -58,7 +58,7 @@ def write_only_nan(directory: pathlib.Path) -> None:
     net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
     with tb_gradgraph.SummaryWriter(str(directory)) as writer, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what is not finite, which is the point here
-        writer.watch(net, every_n_steps=1, level="param", tag="net")
+        writer.watch(net, every_n_steps=1, level="param", tag="net", on_finding=None)
         for step in range(3):
             net.zero_grad()
             (net(torch.ones(1, 2)) * math.nan).sum().backward()

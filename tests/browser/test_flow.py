@@ -42,7 +42,7 @@ def train(directory: pathlib.Path) -> None:
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
     with tb_gradgraph.SummaryWriter(str(directory)) as writer:
-        writer.watch(net, optimizer=optimizer, every_n_steps=EVERY, level="op")
+        writer.watch(net, optimizer=optimizer, every_n_steps=EVERY, level="op", on_finding=None)
         for step in range(STEPS):
             x = torch.randn(16, 4)
             loss = mse_loss(net(x), x.sum(1, keepdim=True))

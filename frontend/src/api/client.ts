@@ -4,6 +4,7 @@
 import { pause, PAUSES_FROM } from "../base/pause";
 import { failure, success, type Result } from "../base/result";
 import { FORWARD, MOST_SEARCHED, NONFINITE, type WhatKept } from "../base/vocabulary";
+import type { RunFindings } from "../model/findings/run_findings";
 import { badStepsOf, type BadSteps, type Reading } from "../model/recorded/bad_steps";
 import { parseGraph, type Graph } from "../model/recorded/graph";
 import type { Half, RecordedStep } from "../model/recorded/record";
@@ -12,7 +13,16 @@ import type { Quantities } from "../model/flow/scalar_line";
 import type { Magnitudes } from "../model/recorded/statistics";
 import type { FindingsReply } from "./contract";
 import { parseFrame, type Frame } from "./frame";
-import { parseNodeSeries, parseQuantities, parseRecord, parseRuns, parseTensor, readingsAbove, type NodeSeries } from "./parse";
+import {
+  parseNodeSeries,
+  parseQuantities,
+  parseRecord,
+  parseRunFindings,
+  parseRuns,
+  parseTensor,
+  readingsAbove,
+  type NodeSeries,
+} from "./parse";
 import { urlOf, type FrameRequests, type JsonRequests, type Requests, type Route } from "./requests";
 
 // Fetches an answer: from the server, or from the contents of a file.
@@ -113,6 +123,12 @@ export class Client {
 
   findings(run: string, tag: string, record: Place): Promise<Result<FindingsReply>> {
     return this.json("findings", askedOf(run, tag, record));
+  }
+
+  // Of the training as a whole.
+  async runFindings(run: string, tag: string): Promise<Result<RunFindings>> {
+    const reply = await this.json("run_findings", { run, tag });
+    return reply.ok ? success(parseRunFindings(reply.value)) : reply;
   }
 
   async json<R extends keyof JsonRequests>(route: R, asks: JsonRequests[R]["asks"]): Promise<Result<JsonRequests[R]["gives"]>> {

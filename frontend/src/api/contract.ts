@@ -137,6 +137,27 @@ export interface FindingsReply {
   readonly elsewhere: readonly Elsewhere[];
 }
 
+// Of a training as a whole.
+export interface RunFindingsReply {
+  readonly records: number;
+  readonly steps: number;
+  readonly healthy: boolean;
+  readonly findings: readonly {
+    readonly kind: string;
+    readonly severity: Severity;
+    readonly text: string;
+    readonly advice: string;
+    readonly key: string;
+    readonly module: string;
+    readonly first_step: number;
+    readonly last_step: number;
+    readonly count: number;
+    readonly examined: number;
+    readonly measure: string;
+    readonly numbers: readonly (readonly [number, WireNumber])[];
+  }[];
+}
+
 export interface FlowHeader {
   readonly statistic: string;
   readonly slots: number;

@@ -2,6 +2,7 @@
 
 import { failure, success, type Result } from "../base/result";
 import { HISTOGRAM_BINS } from "../base/vocabulary";
+import type { RunFindings } from "../model/findings/run_findings";
 import type { Quantities } from "../model/flow/scalar_line";
 import type { Reading } from "../model/recorded/bad_steps";
 import type { RecordedStep, Whole } from "../model/recorded/record";
@@ -9,6 +10,7 @@ import { BACKWARD, type RecordRef, type Run } from "../model/recorded/run";
 import type {
   NodeHeader,
   QuantitiesReply,
+  RunFindingsReply,
   RunsReply,
   SeriesHeader,
   StepHeader,
@@ -40,6 +42,18 @@ export function parseRuns(reply: RunsReply): readonly Run[] {
     hidden: (hidden ?? []).map(({ run: name, text, cure }) => ({ run: name, text, cure })),
     tags: tags.map((tag) => ({ tag: tag.tag, hashes: tag.hashes, records: parseRecords(tag) })),
   }));
+}
+
+export function parseRunFindings({ findings, ...told }: RunFindingsReply): RunFindings {
+  return {
+    ...told,
+    findings: findings.map(({ first_step: firstStep, last_step: lastStep, numbers, ...rest }) => ({
+      ...rest,
+      firstStep,
+      lastStep,
+      numbers: numbers.map(([step, number]) => [step, parseNumber(number)]),
+    })),
+  };
 }
 
 function parseRecords(tag: TagReply): readonly RecordRef[] {

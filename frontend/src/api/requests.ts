@@ -9,6 +9,7 @@ import type {
   FlowHeader,
   NodeHeader,
   QuantitiesReply,
+  RunFindingsReply,
   RunsReply,
   ScalarHeader,
   SeriesHeader,
@@ -45,6 +46,7 @@ export interface JsonRequests {
   readonly graph: { readonly asks: OfRun & { readonly hash: string }; readonly gives: GraphColumns };
   readonly scalars: { readonly asks: OfRun; readonly gives: { readonly tags: readonly string[] } };
   readonly findings: { readonly asks: OfRecord; readonly gives: FindingsReply };
+  readonly run_findings: { readonly asks: OfTag; readonly gives: RunFindingsReply };
   readonly quantities: { readonly asks: OfTag; readonly gives: QuantitiesReply };
 }
 
@@ -80,6 +82,7 @@ export const PARAMETERS: { readonly [R in Route]: readonly NamesIn<Requests[R]["
   graph: ["run", "hash"],
   scalars: ["run"],
   findings: RECORD,
+  run_findings: ["run", "tag"],
   quantities: ["run", "tag"],
   step: RECORD,
   series: [...GRAPH, "statistic", "stage", "from", "count"],

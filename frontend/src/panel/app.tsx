@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { Card } from "./card/card";
 import { Empty, Failure, HiddenSessions, Loading, NothingRecorded, Notice, Waiting, Warnings } from "./controls/messages";
+import { Verdict } from "./findings/verdict";
 import type { Drawing } from "./session/drawing";
 import type { Session } from "./session/session";
 import { CompareBar } from "./toolbar/compare_bar";
@@ -45,6 +46,7 @@ function content({ session, drawing, views }: AppProps): JSX.Element {
       <Waiting store={store} />
       <Warnings store={store} />
       <HiddenSessions store={store} />
+      <Verdict store={store} select={views.select} />
       {failure ||
         (store.place.ref.value === undefined ? (
           <NothingRecorded run={store.place.run.value?.run ?? ""} />
@@ -57,7 +59,7 @@ function content({ session, drawing, views }: AppProps): JSX.Element {
           </div>
         ))}
       {compares && <CompareBar store={store} />}
-      <Steps store={store} />
+      <Steps store={store} select={views.select} />
       <Notice store={store} />
     </>
   );

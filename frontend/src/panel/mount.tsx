@@ -8,6 +8,7 @@ import { LayoutEngine } from "../layout/engine";
 import { createStore } from "../state/store";
 import { App } from "./app";
 import chartsStyle from "./comparing_and_charts.css?inline";
+import findingsStyle from "./finding_rows.css?inline";
 import { watchKeyboard } from "./keyboard";
 import { watchGrowth } from "./live";
 import namesStyle from "./names.css?inline";
@@ -32,7 +33,7 @@ export interface MountOptions {
 export function mount(place: HTMLElement, { base = "./", soonestMs, alone = false, answer, workerUrl }: MountOptions = {}): Dispose {
   const disposer = new Disposer();
   const sheet = document.createElement("style");
-  sheet.textContent = uPlotStyle + style + chartsStyle + namesStyle;
+  sheet.textContent = uPlotStyle + style + chartsStyle + findingsStyle + namesStyle;
   document.head.append(sheet);
   disposer.add(() => sheet.remove());
 

@@ -7,6 +7,7 @@ import { goToStep, moveSteps, reveal } from "../state/actions";
 import { formatAddress, parseAddress, PREFIX, readValues, type Address } from "../state/address";
 import { applyPlace, awaitRun } from "../state/awaited";
 import { applyVersus } from "../state/compare";
+import { takeLinked } from "../state/findings_state";
 import { setStatistic, type Store } from "../state/store";
 import { readHash, watchHash, writeHash } from "./session/host";
 import { addressOf } from "./session/shown_address";
@@ -23,6 +24,7 @@ export function applyAddress(store: Store, views: Views): Address {
     views.readLink(address.view, readValues(hash));
     applyLook(store, address);
     applyPlace(store, address);
+    takeLinked(store.findings, address.purpose ?? []);
   });
   return address;
 }
@@ -73,6 +75,7 @@ export function syncAddress(store: Store, views: Views): Dispose {
       });
       if (awaitRun(store, address)) return;
       applyPlace(store, address);
+      takeLinked(store.findings, address.purpose ?? []);
       if (store.live.follow.peek()) moveSteps(store, Infinity);
       else if (step !== undefined) goToStep(store, step, pass);
       else if (store.place.tag.peek() !== before) moveSteps(store, Infinity);

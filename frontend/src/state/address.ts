@@ -21,6 +21,7 @@ export interface Address {
   readonly colors?: string | undefined;
   readonly follow?: boolean | undefined; // if true, the step is the last one
   readonly sessions?: boolean | undefined; // hidden sessions are shown too
+  readonly purpose?: readonly string[] | undefined; // findings of the run that are so on purpose
   readonly vs?: Versus | undefined;
 }
 
@@ -53,7 +54,6 @@ export function readValues(hash: string): ReadonlyMap<string, string> {
 export function parseAddress(hash: string): Address {
   const values = readValues(hash);
   const dir = values.get("dir");
-  const open = values.get("open");
   return {
     view: values.get("view"),
     run: values.get("run"),
@@ -65,11 +65,9 @@ export function parseAddress(hash: string): Address {
     stat: values.get("stat"),
     dir: dir === "forward" || dir === "backward" ? dir : undefined,
     sel: values.get("sel"),
-    open: open === undefined ? undefined : open.split("\n").filter((id) => id !== ""),
-    turned: values
-      .get("turned")
-      ?.split("\n")
-      .filter((key) => key !== ""),
+    open: listOf(values.get("open")),
+    turned: listOf(values.get("turned")),
+    purpose: listOf(values.get("purpose")),
     colors: values.get("colors"),
     follow: values.get("follow") === "1" ? true : undefined,
     sessions: values.get("sessions") === "all" ? true : undefined,
@@ -94,6 +92,7 @@ export function formatAddress(hash: string, address: Address, ofViews: readonly 
     ["sel", address.sel],
     ["open", open === undefined || open.length > LONGEST_OPEN ? undefined : open],
     ["turned", listed(address.turned ?? [])],
+    ["purpose", listed(address.purpose ?? [])],
     ["colors", address.colors],
     ["follow", address.follow === true ? 1 : undefined],
     ["sessions", address.sessions === true ? "all" : undefined],
@@ -120,6 +119,10 @@ function versusEntries(vs: Versus | undefined): readonly LinkEntry[] {
         ["vs.step", vs.step ?? "same"],
         ["vs.reach", vs.reach],
       ];
+}
+
+function listOf(text: string | undefined): readonly string[] | undefined {
+  return text?.split("\n").filter((name) => name !== "");
 }
 
 // A list as one value; a long one is left out.

@@ -11,6 +11,7 @@ import { showGraph, type VisibleGraph } from "../model/visible/collapse";
 import { computeValues, type StepValues } from "../model/visible/values";
 import type { Address, Direction } from "./address";
 import { createCompare, type CompareState } from "./compare";
+import { createFindings, type FindingsState } from "./findings_state";
 
 export type Phase = { readonly kind: "loading" } | { readonly kind: "ready" } | { readonly kind: "error"; readonly sentence: string };
 
@@ -23,6 +24,7 @@ export interface Store {
   readonly look: LookState;
   readonly live: LiveState;
   readonly compare: CompareState;
+  readonly findings: FindingsState;
 }
 
 // The data that was fetched from the server.
@@ -102,6 +104,7 @@ export function createStore(alone = false): Store {
     graph: createGraph(recorded),
     look: { dark: signal(false), ramp: signal("") },
     live: { playing: signal(false), follow: signal(false), unseen: signal(0), unreachable: signal(false) },
+    findings: createFindings(),
     compare: createCompare({ ...recorded, ...place, ...shown, half: place.half }),
   };
 }

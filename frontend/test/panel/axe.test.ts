@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { loop, one, two } from "../../fixtures/compared.mjs";
 import { flow, training, withFindings } from "../../fixtures/examples.mjs";
 import { bothHalves } from "../../fixtures/halves.mjs";
+import { faulty } from "../../fixtures/trainings.mjs";
 import { writeHash } from "../../src/panel/session/host";
 import { settle, useStage, waitFor } from "../stage";
 
@@ -52,6 +53,17 @@ describe.each(["light", "dark"])("%s", (theme) => {
     expect(await faults()).toEqual([]);
     await open("view-charts", "charts-lines");
     expect(await faults()).toEqual([]);
+  });
+
+  test("findings of the training, in the list too, and on purpose", async () => {
+    start();
+    stage.show(faulty());
+    await waitFor(() => expect(stage.one("verdict")).not.toBeNull());
+    await open("findings", "run-finding-list");
+    stage.one("on-purpose")!.click();
+    await waitFor(() => expect(stage.one("purposed-list")).not.toBeNull());
+    expect(await faults()).toEqual([]);
+    localStorage.removeItem("gradgraph.findings");
   });
 
   test("the graph alone, with findings", async () => {

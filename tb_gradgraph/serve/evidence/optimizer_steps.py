@@ -14,6 +14,9 @@ from tb_gradgraph.serve.runs.reader import Reader
 #: each may step rarely.
 _ASKED = 16
 
+#: How many steps count as the first ones of a training.
+_EARLY = 10
+
 
 @dataclasses.dataclass(frozen=True)
 class StepOfGraph:
@@ -41,7 +44,10 @@ def read_optimizer_step(reader: Reader, run: RunView, entry: Entry) -> StepOfGra
         updated = reader.keys_with(run, _some(applied), "weight_norm")
     updated_rows = frozenset(row for row, key in enumerate(graph.row_keys) if key in updated)
     skipped = any(one.skipped for one in entries)
-    step = OptimizerStep(join_tables(tables), entries[-1].loss_scale, skipped, updated_rows)
+    is_early = entry.step < _EARLY
+    step = OptimizerStep(
+        *(join_tables(tables), entries[-1].loss_scale, skipped, updated_rows, is_early)
+    )
     return StepOfGraph(graph_hash, graph, step)
 
 

@@ -10,6 +10,7 @@ from tb_gradgraph.graph import Graph
 from tb_gradgraph.serve.evidence.elsewhere import first_nonfinite, list_elsewhere
 from tb_gradgraph.serve.evidence.forwards import read_values
 from tb_gradgraph.serve.evidence.optimizer_steps import read_optimizer_step
+from tb_gradgraph.serve.evidence.reached import list_reached
 from tb_gradgraph.serve.request.answer import JSON, Answer
 from tb_gradgraph.serve.request.find import find_entry, find_graph
 from tb_gradgraph.serve.request.frames import to_json
@@ -39,6 +40,8 @@ def _find(reader: Reader, run: RunView, entry: Entry) -> list[Finding]:
         *(entry.every_n_steps > 0, entry.unread),
         value_table=None if of_values is None else of_values[0],
         loss_scale=entry.loss_scale,
+        skipped=any(one.kind == "step_skipped" for one in of_step),
+        reached=list_reached(reader, run, entry, graph),
     )
     if of_step and not table.present.any():
         of_record = []  # there was a step, so a backward ran although none was recorded here

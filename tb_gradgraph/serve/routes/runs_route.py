@@ -1,9 +1,10 @@
-"""Answer in JSON: the list of records."""
+"""Answer with the list of records, or with a short word that changes when it does."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tb_gradgraph.graph import FACTS
@@ -69,3 +70,18 @@ def _tag_columns(tag: str, entries: Sequence[Entry], forwards: Sequence[Entry]) 
 
 def _pass_of(entry: Entry) -> tuple[int, int, str]:
     return entry.step, entry.backward_pass, entry.graph_hash
+
+
+def answer_pulse(reader: Reader, parameters: Parameters) -> Answer:
+    """Return a word that changes when records are added, removed or replaced, so that a page can poll it."""
+    text = "\n".join(_list_states(reader.runs().values()))
+    pulse = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest()
+    return Answer(to_json({"pulse": pulse}).encode(), JSON)
+
+
+def _list_states(runs: Iterable[RunView]) -> Iterable[str]:
+    for run in runs:
+        yield repr((run.name, run.warnings, run.hidden))
+        for tag, entries in run.records.items():
+            last = max(entries, key=lambda entry: entry.wall_time)
+            yield repr((tag, len(entries), entries[-1].step, last.wall_time))

@@ -22,11 +22,14 @@ from tb_gradgraph.record import (
     decode_manifest,
     find_hidden,
     join_sessions,
+    latest_facts,
     parse_tag,
     session_run,
 )
+from tb_gradgraph.serve.runs.kept_facts import KeptFacts
 from tb_gradgraph.serve.runs.own_of_tags import own_of_tags
 from tb_gradgraph.statistics import FORWARD
+from tb_gradgraph.training_facts import TrainingFacts
 
 MAX_WARNINGS = 20
 
@@ -64,6 +67,7 @@ class RunView:
         records: The records of gradients by tag, sorted by step, stage and backward pass. Hidden
             records are left out.
         forwards: The records of values by tag, in the same order.
+        facts: What is known of each training, by its tag.
         hidden: Records of earlier sessions that are left out, because a later session repeats their
             steps.
         stored_in: If this is one session of a run, TensorBoard's name of that run.
@@ -78,6 +82,7 @@ class RunView:
     stored_in: str | None = None
     processes: Mapping[str, Process] = dataclasses.field(default_factory=dict)
     forwards: Mapping[str, tuple[Entry, ...]] = dataclasses.field(default_factory=dict)
+    facts: Mapping[str, TrainingFacts] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def own(self) -> Mapping[str, Mapping[str, OwnMeasure]]:
@@ -101,6 +106,7 @@ class RunIndex:
         self._processes: dict[str, Process] = {}  # by session
         self._problems: dict[str, str] = {}
         self._told: dict[str, str] = {}  # about gaps and early ends, by the chunk's tag
+        self._facts = KeptFacts()
         self._room = RunRoom(with_own=False)
         self._newer = 0
         self._view: RunView | None = None
@@ -112,10 +118,9 @@ class RunIndex:
 
     def keep_only(self, tags: Iterable[str]) -> None:
         """Forget records that TensorBoard no longer holds."""
-        gone = self._seen.difference(tags)
-        for tag in gone:
-            self._forget(tag)
-        if gone:
+        if gone := self._seen.difference(tags):
+            for tag in gone:
+                self._forget(tag)
             self._seen -= gone
             self._view = None
 
@@ -145,6 +150,7 @@ class RunIndex:
     def _forget(self, tag: str) -> None:
         self._graphs.pop(tag, None)
         self._told.pop(tag, None)
+        self._facts.forget(tag)
         self._chunks.pop(tag, None)
         self._room.give_back(tag)
 
@@ -168,9 +174,9 @@ class RunIndex:
             return None
         chunk = decode_chunk(strings)
         self._room.take(tag, chunk)
-        told = [chunk.gap.text] if chunk.gap is not None else []
-        if chunk.ended or told:
-            self._told[tag] = "; ".join([*told, *filter(None, [chunk.ended])])
+        if told := [text for text in (chunk.gap and chunk.gap.text, chunk.ended) if text]:
+            self._told[tag] = "; ".join(told)
+        self._facts.add(tag, name.session, chunk.facts)
         self._chunks[tag] = (name.session, list(_list_entries(tag, chunk)), chunk.stride)
         return chunk
 
@@ -190,12 +196,13 @@ class RunIndex:
         by_tag, forwards = _by_tag([sessions[session] for session in sorted(sessions)])
         warnings = tuple(self._list_warnings(misfits, by_tag, forwards, graphs))
         processes = self._writers(graphs)
-        hidden = tuple(find_hidden(sessions))
+        hidden, facts = tuple(find_hidden(sessions)), self._facts.by_session()
         self._earlier = tuple(
-            self._view_of(number, sessions[session], graphs, processes)
+            self._view_of(number, sessions[session], graphs, processes, facts.get(session, {}))
             for session, number in dict.fromkeys((some.session, some.number) for some in hidden)
         )
-        return RunView(self.name, warnings, graphs, by_tag, hidden, None, processes, forwards)
+        told = (hidden, None, processes, forwards, latest_facts(facts))
+        return RunView(self.name, warnings, graphs, by_tag, *told)
 
     def _view_of(
         self,
@@ -203,11 +210,12 @@ class RunIndex:
         entries: Sequence[Entry],
         graphs: Mapping[str, str],
         processes: Mapping[str, Process],
+        facts: Mapping[str, TrainingFacts],
     ) -> RunView:
         """Return one session as a run."""
         name = session_run(self.name, number)
         by_tag, forwards = _by_tag([entries])
-        return RunView(name, (), graphs, by_tag, (), self.name, processes, forwards)
+        return RunView(name, (), graphs, by_tag, (), self.name, processes, forwards, facts)
 
     def _writers(self, graphs: Mapping[str, str]) -> dict[str, Process]:
         """Return the process that wrote each graph, by hash, if it is known from a manifest."""
@@ -241,10 +249,8 @@ class RunIndex:
         warnings = damaged[:MAX_WARNINGS]
         if len(damaged) > MAX_WARNINGS:
             warnings.append(f"{len(damaged) - MAX_WARNINGS} further records were skipped.")
-        warnings.extend(
-            f"{text[:1].upper()}{text[1:]}"
-            for _, text in sorted(self._told.items())[-MAX_WARNINGS:]
-        )
+        told = sorted(self._told.items())[-MAX_WARNINGS:]
+        warnings.extend(f"{text[:1].upper()}{text[1:]}" for _, text in told)
         stride = max((stride for _, _, stride in self._chunks.values()), default=1)
         if stride > 1:
             warnings.append(

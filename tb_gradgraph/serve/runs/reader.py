@@ -98,7 +98,7 @@ class Reader:
         """Read one statistic of all rows of one record; NaN if there is no number."""
         if name not in STATISTICS:
             return self._segment(run, entry).own.column(entry.position, name, entry.rows)
-        column = self._column(run, entry, name)
+        column = self.column(run, entry, name)
         with self._dropping_damaged(run.stored_name, entry.chunk, entry):
             return column.record(entry.position)
 
@@ -127,6 +127,11 @@ class Reader:
         columns = [self.statistic(run, entry, name).astype(np.float64) for name in STATISTICS]
         present, histogram = self.present(run, entry), self.histogram(run, entry)
         return StatisticsTable(np.stack(columns, axis=1), present, histogram)
+
+    def column(self, run: RunView, entry: Entry, name: str) -> StoredColumn:
+        """Read one statistic of all records that were written together with one."""
+        presence = self._presence(run, entry)
+        return self._part(run, entry, name, lambda one: one.column(name, presence), _nbytes)
 
     def whole(
         self, run: RunView, entry: Entry
@@ -175,10 +180,6 @@ class Reader:
 
     def _presence(self, run: RunView, entry: Entry) -> Presence:
         return self._part(run, entry, "presence", Segment.presence, _nbytes)
-
-    def _column(self, run: RunView, entry: Entry, name: str) -> StoredColumn:
-        presence = self._presence(run, entry)
-        return self._part(run, entry, name, lambda one: one.column(name, presence), _nbytes)
 
     def _part(
         self,

@@ -28,6 +28,7 @@ import { arrive, awaitRun, firstShown } from "../../state/awaited";
 import type { Other, Place } from "../../state/compare";
 import { keepFollowing } from "../../state/live_actions";
 import type { Store } from "../../state/store";
+import { followFindings } from "./follow_findings";
 import { followBadSteps, followMagnitudes } from "./follow_tag";
 import { Loader } from "./loader";
 
@@ -70,8 +71,7 @@ export class Session {
     this.disposer.add(this.followGraph());
     this.disposer.add(this.followRecord());
     this.disposer.add(this.followBeside());
-    this.disposer.add(followMagnitudes(this.store, this.client));
-    this.disposer.add(followBadSteps(this.store, this.client));
+    for (const follow of [followMagnitudes, followBadSteps, followFindings]) this.disposer.add(follow(this.store, this.client));
     this.disposer.add(this.followCompared());
     this.disposer.add(keepFollowing(this.store));
     // One thing is chosen at a time: a box or a line.

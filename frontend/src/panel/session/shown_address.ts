@@ -25,6 +25,7 @@ export function addressOf(store: Store): Address {
     sel: store.shown.selected.value,
     open: chosenGroups(store),
     turned: [...store.graph.turned.value],
+    purpose: [...store.findings.purposed.value, ...store.findings.linked.value],
     vs: versusOf(store.compare),
     colors: store.look.ramp.value === DEFAULT_RAMP ? undefined : store.look.ramp.value,
     follow: follow || undefined,

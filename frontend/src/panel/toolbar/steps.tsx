@@ -7,12 +7,13 @@ import { cadenceBefore, distinctSteps, passesAt, stagesAt, type RecordRef } from
 import { chooseStage, goToStep, moveSteps } from "../../state/actions";
 import { setFollow } from "../../state/live_actions";
 import type { Store } from "../../state/store";
+import { Lanes } from "../findings/lanes";
 import { FirstIcon, IconButton, LastIcon, NextIcon, PauseIcon, PlayIcon, PreviousIcon } from "../controls/icons";
 
 const PLAY_MS = 220;
 const TICKS = 200;
 
-export function Steps({ store }: { readonly store: Store }): JSX.Element | null {
+export function Steps({ store, select }: { readonly store: Store; readonly select: (id: string) => void }): JSX.Element | null {
   usePlaying(store);
   const ref = store.place.ref.value;
   const records = store.place.tag.value?.records ?? [];
@@ -54,6 +55,7 @@ export function Steps({ store }: { readonly store: Store }): JSX.Element | null 
           disabled={steps.length < 2}
           onInput={(event) => goToStep(store, steps[event.currentTarget.valueAsNumber] ?? ref.step, ref.backwardPass)}
         />
+        <Lanes store={store} steps={steps} select={select} />
       </div>
       <label class="choice">
         <span>Step</span>

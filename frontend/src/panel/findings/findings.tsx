@@ -1,4 +1,4 @@
-// The findings of the step: where a NaN began, which gradients vanished.
+// The button and the list of what looks wrong: in the training as a whole, and at the shown step.
 
 import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
@@ -8,8 +8,10 @@ import { followLatest } from "../../base/follow_latest";
 import { SEVERITIES } from "../../base/vocabulary";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import { goToStep } from "../../state/actions";
+import { markSeen } from "../../state/findings_state";
 import { Popover } from "../controls/popover";
 import type { Session } from "../session/session";
+import { OfRun } from "./run_list";
 
 const SETTLED_MS = 150;
 const SHOWN = 3;
@@ -20,7 +22,9 @@ export function Findings({ session, select }: { readonly session: Session; reado
   const { findings, elsewhere } = useFindings(session);
   const [open, setOpen] = useState(false);
   const ref = store.place.ref.value;
-  const none = findings.length + elsewhere.length === 0;
+  const { ofRun, causes, news } = store.findings;
+  const told = ofRun.value?.findings ?? [];
+  const none = told.length + findings.length + elsewhere.length === 0;
   // It is not keyed by the record, which is a new object whenever the runs are read again. So the
   // list stays open while the latest step is followed.
   useEffect(() => {
@@ -31,7 +35,8 @@ export function Findings({ session, select }: { readonly session: Session; reado
   }, [none]);
   const hierarchy = store.recorded.hierarchy.value;
   if (none || hierarchy === undefined) return null;
-  const worst = findings[0]?.severity ?? "note";
+  const worst = ofRun.value === undefined ? findings[0]?.severity : news.value.find(({ severity }) => severity === "error")?.severity;
+  const look = worst ?? news.value[0]?.severity ?? "note";
   const choose = (id: string): void => {
     setOpen(false);
     select(id);
@@ -39,11 +44,16 @@ export function Findings({ session, select }: { readonly session: Session; reado
   return (
     <Popover
       id="findings"
-      look={`findings severity-${worst}`}
+      look={`findings severity-${look}`}
       open={open}
-      setOpen={setOpen}
-      label={findings.length === 0 ? "findings elsewhere" : findings.length === 1 ? "1 finding" : `${findings.length} findings`}
+      setOpen={(opens) => {
+        setOpen(opens);
+        if (opens) markSeen(store.findings);
+      }}
+      label={ofRun.value === undefined ? countOf(findings.length, "findings elsewhere") : countOf(causes.value.length, "notes")}
     >
+      {told.length > 0 && <OfRun store={store} select={select} close={() => setOpen(false)} />}
+      {told.length > 0 && findings.length + elsewhere.length > 0 && <h3>At step {ref?.step}</h3>}
       <ul data-testid="finding-list">
         {alike(findings).map((group) => (
           <Alike key={group[0]!.text} findings={group} hierarchy={hierarchy} select={choose} />
@@ -63,6 +73,10 @@ export function Findings({ session, select }: { readonly session: Session; reado
       </ul>
     </Popover>
   );
+}
+
+function countOf(count: number, none: string): string {
+  return count === 0 ? none : count === 1 ? "1 finding" : `${count} findings`;
 }
 
 function AtStep({ before, other, go }: { readonly before: string; readonly other: Elsewhere; readonly go: () => void }): JSX.Element {
