@@ -13,6 +13,18 @@ class WriterError(GradGraphError):
     """The writer cannot take records, because it is closed or of an unknown kind."""
 
 
+class FindingError(GradGraphError):
+    """A training is broken, and ``watch(on_finding="raise")`` ends it.
+
+    Attributes:
+        finding: What was found.
+    """
+
+    def __init__(self, text: str, finding: object = None) -> None:
+        super().__init__(text)
+        self.finding = finding
+
+
 class FormatError(GradGraphError):
     """The bytes do not follow FORMAT.md."""
 

@@ -101,6 +101,26 @@ def demo_logdir(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], pat
     return run
 
 
+@pytest.fixture(scope="session")
+def trainings_logdir(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A log directory with a healthy training and some that are not; see ``record_trainings``."""
+    from tests.health.recorded import record_trainings
+
+    logdir = tmp_path_factory.mktemp("trainings")
+    record_trainings(logdir)
+    return logdir
+
+
+@pytest.fixture(scope="session")
+def hostile_logdir(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A log directory with a training whose names are hostile; see ``record_hostile``."""
+    from tests.health.recorded import record_hostile
+
+    logdir = tmp_path_factory.mktemp("hostile")
+    record_hostile(logdir)
+    return logdir
+
+
 class _SkipsAreFailures:
     """Under CI a skipped test is a failed run: a missing tool must not hide a test."""
 

@@ -24,14 +24,33 @@ FURTHER = {
         *(f"tb_gradgraph.graph.{name}" for name in ("Node", "Slot", "Edge", "Scope")),
         "tb_gradgraph.statistics.Statistics",
         "tb_gradgraph.diagnose.Finding",
+        "tb_gradgraph.diagnose.RunFinding",
     ),
 }
 #: What of a class is for users, where others of ours call more of it; else all that has a docstring.
 FOR_USERS = {
-    "Watch": ("tag", "step", "note", "quantities", "every_n_steps", "cost", "closed", "close"),
+    "Watch": (
+        "tag",
+        "step",
+        "note",
+        "quantities",
+        "findings",
+        "every_n_steps",
+        "cost",
+        "closed",
+        "close",
+    ),
     "GradGraphCallback": (),  # the rest is for the Trainer
 }
-NOT_MADE_BY_USERS = ("GradGraph", "Watch", "SummaryWriter", "TensorView", "BackwardPass", "Finding")
+NOT_MADE_BY_USERS = (
+    "GradGraph",
+    "Watch",
+    "SummaryWriter",
+    "TensorView",
+    "BackwardPass",
+    "Finding",
+    "RunFinding",
+)
 HEAD = """\
 # Reference
 

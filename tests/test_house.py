@@ -17,14 +17,17 @@ PACKAGE = ROOT / "tb_gradgraph"
 
 #: What everybody may import: words that all rooms share.
 VOCABULARY = frozenset(
-    {"errors", "graph", "memory", "own_statistics", "quantities", "statistics", "version"}
+    {
+        *("errors", "graph", "memory", "own_statistics", "quantities", "statistics"),
+        *("training_facts", "version"),
+    }
 )
 #: Room -> what it may import besides itself and the vocabulary. A room within a room is named by
 #: its path.
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
     room: frozenset(allowed.split())
     for room, allowed in {
-        "": "api training commands",
+        "": "api training commands diagnose health",
         "autograd/torch_internals": "",
         "autograd/bytecode": "",
         "autograd/user_code": "autograd/torch_internals autograd/bytecode",
@@ -48,9 +51,13 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "record/write": "record/format record/exchange",
         "record/read": "record/format",
         "record": "record/entries record/format record/exchange record/write record/read",
+        "diagnose/kinds": "",
         "diagnose/forward": "",
         "diagnose/structure": "",
-        "diagnose": "diagnose/forward diagnose/structure",
+        "diagnose/run/over_steps": "diagnose diagnose/kinds diagnose/run diagnose/forward",
+        "diagnose/run": "diagnose diagnose/kinds diagnose/run/over_steps",
+        "diagnose": "diagnose/kinds diagnose/forward diagnose/structure diagnose/run",
+        "health": "record diagnose",
         "serve/runs": "record",
         "serve/request": "record serve/runs",
         "serve/evidence": "record diagnose serve/runs serve/request",
@@ -60,10 +67,16 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "training/reading": "autograd summarize training/own",
         "training/quantities": "autograd summarize training/reading",
         "training/step": "autograd summarize training/own training/reading training/quantities",
-        "training": "autograd training/own training/quantities training/reading training/step",
-        "api": "autograd summarize record diagnose training",
+        "training/facts": "autograd summarize training/reading training/quantities training/step",
+        "training/guard": "autograd training/step",
+        "training": "autograd training/own training/quantities training/reading training/step "
+        "training/facts training/guard",
+        "api/at_step": "autograd diagnose training",
+        "api": "autograd summarize record diagnose health training api/at_step",
         "integrations": "api autograd training",
-        "commands": "api autograd summarize record diagnose serve",
+        "commands/show": "record diagnose health",
+        "commands/page": "commands/show diagnose health",
+        "commands": "commands/show commands/page api autograd summarize record diagnose health serve",
     }.items()
 }
 WITHOUT_TORCH = (
@@ -73,13 +86,15 @@ WITHOUT_TORCH = (
         "own_statistics",
         "quantities",
         "statistics",
+        "training_facts",
         "record",
         "diagnose",
+        "health",
         "serve",
     ),
 )
 #: Rooms with a face; ``commands`` and ``integrations`` are entered by their files.
-FACES = ("api", "autograd", "diagnose", "record", "serve", "summarize", "training")
+FACES = ("api", "autograd", "diagnose", "health", "record", "serve", "summarize", "training")
 MOST_FILES, MOST_TEST_FILES = 12, 25
 
 

@@ -56,10 +56,10 @@ async (canvas) => {
 """
 
 
-def log_long_training(logdir: pathlib.Path) -> None:
+def log_long_training(logdir: pathlib.Path, layers: int = LAYERS) -> None:
     """Write STEPS records of some thousand rows, as a watch would, with made-up numbers."""
     torch.manual_seed(0)
-    model = nn.Sequential(*(nn.Linear(4, 4) for _ in range(LAYERS)))
+    model = nn.Sequential(*(nn.Linear(4, 4) for _ in range(layers)))
     captured = tb_gradgraph.capture(model, torch.randn(2, 4))
     (found,) = captured.backward_passes
     table, random = found.table, np.random.default_rng(0)

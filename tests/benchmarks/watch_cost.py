@@ -71,7 +71,7 @@ OURS: Mapping[str, Attach] = {
     "module, with values": ours("module", values=True),
     "op": ours("op", values=False),
     "op, with values": ours("op", values=True),
-    "not recorded": ours("module", values=True, every_n_steps=10**6),
+    "not recorded": ours("module", values=False, every_n_steps=10**6),
 }
 
 
@@ -138,7 +138,7 @@ def _of_defaults(costs: Mapping[str, Cost]) -> Cost:
     Whole cycles would take minutes, and the noise of a machine is greater than their cost.
     """
     bare = costs["not recorded"].median
-    recorded = costs["module, with values"].ratios
+    recorded = costs["module"].ratios
     return Cost([1 + ((ratio - 1) + (EVERY - 1) * (bare - 1)) / EVERY for ratio in recorded])
 
 
