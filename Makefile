@@ -62,6 +62,8 @@ sanitize: .venv/installed-test
 
 compat: slow bits fuzz sanitize
 	$(BIN)/python -m tests.compat.run $(ROWS) $(if $(TESTS),--tests $(TESTS))
+	$(BIN)/python -m pip install --quiet --no-deps -r tests/compat/requirements-models.txt
+	$(BIN)/python -m tests.compat.healthy_models
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

@@ -139,6 +139,12 @@ def bounds_of(node: Any) -> tuple[float, float] | None:
     return None if low is None or high is None else (float(low), float(high))
 
 
+def dim_of(node: Any) -> int:
+    """Return the dimension that an operation such as ``softmax`` worked along; negative from the end."""
+    dim = int(getattr(node, "_saved_dim", -1))
+    return dim if dim < 2**63 else dim - 2**64  # torch keeps it without a sign
+
+
 def node_name(node: AutogradNode) -> str:
     """Return autograd's name of ``node`` without namespaces."""
     return full_name(node).rpartition("::")[2]

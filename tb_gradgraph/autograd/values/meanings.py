@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd.forward.schemas import word_of
-from tb_gradgraph.autograd.torch_internals.engine import bounds_of
+from tb_gradgraph.autograd.torch_internals.engine import bounds_of, dim_of
 from tb_gradgraph.statistics import ValueMeaning
 
 #: The least and the greatest result of operations that saturate. Those of ``hardtanh`` are arguments.
@@ -58,7 +58,7 @@ def meaning_of_node(node: Any, tensor: torch.Tensor) -> ValueMeaning | None:
     if word == "hardtanh":
         ends = bounds_of(node)
     sources = node.next_functions
-    return _meaning(word, tensor, sources[0][0] if sources else None, ends)
+    return _meaning(word, tensor, sources[0][0] if sources else None, ends, dim_of(node))
 
 
 def meaning_of_call(name: str, arguments: Any, tensor: torch.Tensor) -> ValueMeaning | None:
@@ -72,16 +72,18 @@ def meaning_of_call(name: str, arguments: Any, tensor: torch.Tensor) -> ValueMea
         ends = (float(low), float(high))
     first = arguments[0] if arguments else None
     node = first.grad_fn if isinstance(first, torch.Tensor) else None
-    return _meaning(word, tensor, node, ends)
+    dim = arguments[1] if word == "softmax" and len(arguments) > 1 else -1
+    return _meaning(word, tensor, node, ends, dim)
 
 
 def _meaning(
-    word: str, tensor: torch.Tensor, source: Any, ends: tuple[float, float] | None
+    word: str, tensor: torch.Tensor, source: Any, ends: tuple[float, float] | None, dim: int
 ) -> ValueMeaning:
     dims, units = tensor.dim(), None
     if word in _ACTIVATIONS and dims >= 2:
         units = 1 if dims >= 3 and _has_channels(source) else dims - 1
-    return ValueMeaning(units, ends, word == "softmax" and dims >= 3)
+    is_along_last = dim in (-1, dims - 1)
+    return ValueMeaning(units, ends, word == "softmax" and dims >= 3 and is_along_last)
 
 
 def _has_channels(node: Any) -> bool:

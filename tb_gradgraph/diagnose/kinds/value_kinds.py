@@ -12,7 +12,7 @@ VALUE_KINDS = (
             "Half of the units zero for the whole batch at 60 % of the steps; of fewer than 16 "
             "units all."
         ),
-        silent="units that get nothing but zeros, whose cause lies before them",
+        silent="units that get nothing but zeros, whose cause lies before them, and fewer than 16 samples",
         is_of_node=True,
     ),
     Kind(

@@ -15,6 +15,9 @@ from tb_gradgraph.diagnose.run.course import Course
 from tb_gradgraph.diagnose.run.course_step import CourseStep, in_memory, is_nonfinite
 from tb_gradgraph.graph import Graph, Node
 
+#: At its first steps an optimizer such as Adam or RMSprop moves weights far.
+EARLY_STEPS = 10
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Seen:
@@ -83,7 +86,8 @@ def _in_update(course: Course, step: CourseStep) -> Iterator[Seen]:
         tables = {"backward": passes[0].table, **tables}
     keys = course.updated
     updated = frozenset(row for row, key in enumerate(graph.row_keys) if key in keys)
-    given = OptimizerStep(tables, step.loss_scale, step.skipped, updated)
+    is_early = step.step < EARLY_STEPS
+    given = OptimizerStep(tables, step.loss_scale, step.skipped, updated, is_early)
     yield from (_seen(step, graph, one) for one in find_in_step(graph, given))
     gradients_were_fine = not any(map(is_nonfinite, step.passes))
     for record in step.later if gradients_were_fine else ():

@@ -31,6 +31,10 @@ def _hardtanh() -> Any:
     return torch.nn.functional.hardtanh(torch.ones(1, requires_grad=True)).grad_fn
 
 
+def _softmax() -> Any:
+    return torch.softmax(torch.ones(1, requires_grad=True), 0).grad_fn
+
+
 #: Every private name that engine.py asks torch for, where it is, and what stands on it.
 PRIVATE = {
     "_is_view": (lambda: torch.ones(1), "what a tensor is a view of"),
@@ -46,6 +50,7 @@ PRIVATE = {
     "_saved_other": (_node, "inputs without gradient of a loss"),
     "_saved_min_val": (_hardtanh, "values: how much of a hardtanh is saturated"),
     "_saved_max_val": (_hardtanh, "values: how much of a hardtanh is saturated"),
+    "_saved_dim": (_softmax, "values: the entropy of a softmax"),
     "_functorch": (lambda: torch._C, "watch: passes within vmap, which are left out"),
     "_global_forward_hooks_with_kwargs": (lambda: torch_module, "scopes without numbers"),
     "_get_current_function_mode_stack": (lambda: torch.overrides, "watch: values of operations"),

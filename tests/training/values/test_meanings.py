@@ -57,6 +57,12 @@ CASES = {
         (5, 6, 3),
         {"saturated": None, "entropy": None},
     ),
+    "softmax along another dimension": (
+        nn.Linear(3, 40),
+        lambda x: torch.softmax(9 * x, 1),
+        (5, 6, 3),
+        {"saturated": None},
+    ),
     "softmax of classes": (
         nn.Linear(3, 40),
         lambda x: torch.softmax(x, -1),
@@ -65,7 +71,8 @@ CASES = {
     ),
 }  # fmt: skip
 _ENDS = {"sigmoid": (0, 1), "tanh": (-1, 1), "hardtanh": (-0.2, 0.3), "softmax": (0, 1),
-         "softmax of classes": (0, 1), "channels of a series": (0, 6)}  # fmt: skip
+         "softmax along another dimension": (0, 1), "softmax of classes": (0, 1),
+         "channels of a series": (0, 6)}  # fmt: skip
 
 
 def _zero_units(values: torch.Tensor) -> float:
@@ -109,6 +116,7 @@ def test_both_ways_know_them(name: str, tmp_path: pathlib.Path) -> None:
         both = found[key], watched[key]
         assert _further(both[0]) == pytest.approx(_further(both[1]), rel=1e-6)
     numbers = _further(found[next(iter(known))])
+    assert ("entropy" in numbers) == ("entropy" in expected)
     for statistic in expected:
         number = {
             "zero_units": lambda: _zero_units(made),

@@ -24,6 +24,8 @@ OFF_CENTER, WIDE, NARROW = 10.0, 30.0, 1e-3
 _BENT = ("sigmoid", "tanh", "hardsigmoid")  # a hardtanh may be a ReLU6, which has zeros by design
 #: Of fewer units many may be dead by chance.
 LEAST_UNITS = 16
+#: A unit is not called dead because of fewer samples and positions.
+LEAST_POSITIONS = 16
 #: Operations that keep the elements.
 _PASSING = frozenset(
     (
@@ -82,8 +84,9 @@ def find_in_values(course: Course) -> Iterator[RunFinding]:
     found = _read(course)
     if not found:
         return
-    many = [one for one in found["zero_units"] if not _has_few_units(one.node)]
-    few = [one for one in found["zero_units"] if _has_few_units(one.node)]
+    active = [one for one in found["zero_units"] if _has_samples(one.node)]
+    many = [one for one in active if not _has_few_units(one.node)]
+    few = [one for one in active if _has_few_units(one.node)]
     dead = list(_find_shares(course, many, "dead_units", lambda x: x >= DEAD))
     yield from dead or _find_shares(course, few, "dead_units", lambda x: x == 1.0)
     saturated = [one for one in found["saturated"] if _word(one.node) in _BENT]
@@ -177,11 +180,22 @@ def _tell_input(
     )
 
 
-def _has_few_units(node: Node) -> bool:
-    """Return whether many of a value's units may be zero by chance: they are few, and have no positions."""
+def _units_of(node: Node) -> int:
+    """Return how many units a value has: channels, or else the last dimension."""
     shape = node.slots[0].shape
-    units = shape[1] if len(shape) > 3 else shape[-1] if shape else 1
-    return units < LEAST_UNITS and not (len(shape) > 3 and math.prod(shape[2:]) > 1)
+    return max(1, shape[1] if len(shape) > 3 else shape[-1] if shape else 1)
+
+
+def _has_samples(node: Node) -> bool:
+    """Return whether there are so many samples and positions that zeros are no chance."""
+    return math.prod(node.slots[0].shape) // _units_of(node) >= LEAST_POSITIONS
+
+
+def _has_few_units(node: Node) -> bool:
+    """Return whether half of a value's units may be zero by chance: they are few and have no positions."""
+    shape = node.slots[0].shape
+    has_positions = len(shape) > 3 and math.prod(shape[2:]) > 1
+    return _units_of(node) < LEAST_UNITS and not has_positions
 
 
 def _is_multiplied(graph: Graph, node: Node) -> bool:
