@@ -9,9 +9,8 @@ import numpy as np
 
 from tb_gradgraph.diagnose import KINDS, Finding, findings
 from tb_gradgraph.graph import NO_SCOPE, Graph, Node, Record
-from tb_gradgraph.statistics import FORWARD, NONFINITE_COLUMNS, STATISTICS
+from tb_gradgraph.statistics import FORWARD, NONFINITE
 
-_NAN = STATISTICS.index("nan")
 _MOST_GRAPHS = 16
 
 
@@ -20,12 +19,13 @@ class RecordSearch:
 
     def __init__(self) -> None:
         self._graphs: collections.OrderedDict[str, Graph] = collections.OrderedDict()
+        self._harmless: dict[str, frozenset[int]] = {}  # rows of values, by graph
 
     def know(self, graph: Graph) -> None:
         """Keep a graph for the records to come."""
         self._graphs[graph.hash] = graph
         if len(self._graphs) > _MOST_GRAPHS:
-            self._graphs.popitem(last=False)
+            self._harmless.pop(self._graphs.popitem(last=False)[0], None)
 
     def search(
         self, records: Iterable[Record]
@@ -37,20 +37,43 @@ class RecordSearch:
                 forward = record
             elif record.stage == "backward":
                 graph = self._graphs.get(record.graph_hash)
-                if graph is not None and (is_nonfinite(record) or is_nonfinite(forward)):
-                    yield from _first_error(graph, record, forward)
+                if graph is not None and (is_nonfinite(record) or self._is_new(forward)):
+                    found = list(_first_error(graph, record, forward))
+                    if not found:
+                        self._know_harmless(forward)
+                    yield from found
                 forward = None
+
+    def _is_new(self, forward: Record | None) -> bool:
+        """Return whether other values are not finite than those that did no harm before, as masks do."""
+        rows = _nonfinite_rows(forward)
+        return forward is not None and not rows <= self._harmless.get(
+            forward.graph_hash, frozenset()
+        )
+
+    def _know_harmless(self, forward: Record | None) -> None:
+        if forward is not None and not _holds(forward, ("nan",)):
+            known = self._harmless.get(forward.graph_hash, frozenset())
+            self._harmless[forward.graph_hash] = known | _nonfinite_rows(forward)
 
 
 def is_nonfinite(record: Record | None) -> bool:
     """Return whether a record holds NaN or infinity."""
-    return _holds(record, NONFINITE_COLUMNS)
+    return _holds(record, NONFINITE)
 
 
-def _holds(record: Record | None, columns: Sequence[int]) -> bool:
+def _nonfinite_rows(record: Record | None) -> frozenset[int]:
+    if record is None:
+        return frozenset()
+    counts = sum(np.nan_to_num(record.table.column(name)) for name in NONFINITE)
+    return frozenset(np.flatnonzero(record.table.present & (counts > 0)).tolist())
+
+
+def _holds(record: Record | None, names: Sequence[str]) -> bool:
     if record is None:
         return False
-    return bool((record.table.values[record.table.present][:, list(columns)] > 0).any())
+    present = record.table.present
+    return any((present & (record.table.column(name) > 0)).any() for name in names)
 
 
 def _first_error(
@@ -80,7 +103,7 @@ def _is_error(finding: Finding, record: Record, forward: Record | None) -> bool:
         return False
     if record.loss_scale == 1 or finding.kind == "nonfinite_weight":
         return True
-    return finding.kind == "nonfinite_value" and _holds(forward, (_NAN,))
+    return finding.kind == "nonfinite_value" and _holds(forward, ("nan",))
 
 
 def _node_of(graph: Graph, row: int) -> Node | None:

@@ -93,12 +93,13 @@ def differing(table: StatisticsTable, same: Mapping[int, int]) -> list[int]:
 
 def only(table: StatisticsTable, rows: Iterable[int]) -> StatisticsTable:
     """Return the table with only ``rows``."""
-    kept = np.zeros(len(table.present), bool)
-    kept[list(rows)] = True
-    kept &= table.present
-    values = np.where(kept[:, None], table.values, np.nan)
-    histogram = np.where(kept[:, None], table.histogram, 0).astype(table.histogram.dtype)
-    return dataclasses.replace(table, values=values, present=kept, histogram=histogram)
+    kept = np.fromiter(rows, np.int64)
+    kept = kept[table.present[kept]]
+    found = StatisticsTable.empty(len(table.present))  # few rows of many are copied
+    found.values[kept] = table.values[kept]
+    found.histogram[kept] = table.histogram[kept]
+    found.present[kept] = True
+    return found
 
 
 def joined(tables: list[StatisticsTable]) -> StatisticsTable:

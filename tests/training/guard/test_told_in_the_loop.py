@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 import warnings
 
@@ -10,6 +11,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
+from tb_gradgraph.api.at_step import found_in_records
 from tests.training.guard.breaking import (
     log_of_negative,
     recorded,
@@ -255,3 +257,32 @@ def test_losses_that_are_no_number_are_left_out(tmp_path: pathlib.Path):
             torch.autograd.grad(net(torch.randn(3, 4)).sum() * float("nan"), list(net.parameters()))
             optimizer.step()
         assert watch.failure is None
+
+
+class Masked(nn.Module):
+    """Attention by hand, with a mask of minus infinity."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scores = self.layer(x) @ x.T
+        mask = torch.ones(len(x), len(x), dtype=torch.bool).tril()
+        return scores.masked_fill(~mask, -math.inf).softmax(-1) @ x
+
+
+def test_a_mask_that_does_no_harm_is_searched_once(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = []
+    real = found_in_records.findings
+    monkeypatch.setattr(
+        found_in_records, "findings", lambda *a, **k: searched.append(1) or real(*a, **k)
+    )
+    net = Masked()
+    with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
+        writer.watch(net, every_n_steps=1, level="op", values=True, strict=True)
+        for _ in range(6):
+            net(torch.randn(3, 4)).square().mean().backward()
+    assert len(searched) == 1
