@@ -123,3 +123,34 @@ def test_evaluation_mode_that_is_not_left(tmp_path: pathlib.Path) -> None:
     found = trained(tmp_path, net, optimizer, steps)[0]
     assert (found.kind, found.node, found.first_step) == ("batch_norm", "1.weight", 12)
     assert found.measure == "evaluating_modules" and dict(found.numbers)[12] == 1
+
+
+class OfPixels(nn.Module):
+    """Converts pictures of bytes, and forgets to scale them."""
+
+    def __init__(self, scale: float) -> None:
+        super().__init__()
+        self.scale = scale
+        self.conv = nn.Conv2d(3, 4, 3)
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        x = pictures.float()
+        x = x if self.scale == 1 else x * self.scale
+        return self.head(self.conv(x).relu().mean((2, 3)))
+
+
+@pytest.mark.parametrize("scale", [1, 1 / 255])
+def test_bytes_that_are_not_scaled(tmp_path: pathlib.Path, scale: float) -> None:
+    torch.manual_seed(0)
+    net = OfPixels(scale)
+    optimizer = torch.optim.SGD(net.parameters(), 1e-5)
+    with tb_gradgraph.SummaryWriter(str(tmp_path)) as writer:
+        writer.watch(net, optimizer=optimizer, every_n_steps=1, level="op", values=True)
+        for _ in range(12):
+            pictures = torch.randint(256, (8, 3, 9, 9), dtype=torch.uint8)
+            optimizer.zero_grad()
+            cross_entropy(net(pictures), pictures[:, 0, 0, 0].long() % 2).backward()
+            optimizer.step()
+    kinds = {one.kind: one for one in tb_gradgraph.findings(tmp_path)}
+    assert ("input_scale" in kinds) == (scale == 1)

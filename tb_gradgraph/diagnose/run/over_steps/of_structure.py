@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tb_gradgraph.diagnose.forward.value_flow import plain_name
 from tb_gradgraph.diagnose.run.course import Course
+from tb_gradgraph.diagnose.run.over_steps.passing import PASSING
 from tb_gradgraph.diagnose.run.run_finding import RunFinding
 from tb_gradgraph.diagnose.run.told import tell_names, tell_of_run
 from tb_gradgraph.graph import Graph, Node
@@ -13,21 +14,6 @@ from tb_gradgraph.graph import Graph, Node
 #: What gives shares already, and what takes logits.
 _SHARES = ("softmax", "sigmoid")
 _TAKES_LOGITS = ("softmax", "logsoftmax", "binarycrossentropywithlogits")
-_PASSING = frozenset(
-    (
-        *(
-            "view",
-            "reshapealias",
-            "unsafeview",
-            "transpose",
-            "permute",
-            "t",
-            "squeeze",
-            "unsqueeze",
-        ),
-        *("clone", "select", "slice", "flatten", "tocopy", "expand", "alias"),
-    )
-)
 _BATCH_NORMS = ("nativebatchnorm", "cudnnbatchnorm", "miopenbatchnorm", "batchnorm")
 #: A mean over so few numbers says nothing.
 FEW = 2
@@ -66,7 +52,7 @@ def _taken_twice(graph: Graph) -> Iterator[tuple[Node, Node]]:
     for index, node in enumerate(graph.nodes):
         if plain_name(node) in _TAKES_LOGITS:
             at = sources.get(index, [-1])[0]
-            while at >= 0 and plain_name(graph.nodes[at]) in _PASSING:
+            while at >= 0 and plain_name(graph.nodes[at]) in PASSING:
                 at = sources.get(at, [-1])[0]
             if at >= 0 and plain_name(graph.nodes[at]) in _SHARES:
                 yield graph.nodes[at], node

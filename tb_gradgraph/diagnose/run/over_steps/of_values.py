@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from tb_gradgraph.diagnose.forward.value_flow import plain_name
 from tb_gradgraph.diagnose.run.course import Course
+from tb_gradgraph.diagnose.run.over_steps.passing import PASSING
 from tb_gradgraph.diagnose.run.run_finding import RunFinding
 from tb_gradgraph.diagnose.run.told import tell_names, tell_of_run
 from tb_gradgraph.graph import Graph, Node
@@ -26,34 +28,10 @@ _BENT = ("sigmoid", "tanh", "hardsigmoid")  # a hardtanh may be a ReLU6, which h
 LEAST_UNITS = 16
 #: A unit is not called dead because of fewer samples and positions.
 LEAST_POSITIONS = 16
-#: Operations that keep the elements.
-_PASSING = frozenset(
-    (
-        *(
-            "view",
-            "reshapealias",
-            "unsafeview",
-            "transpose",
-            "permute",
-            "t",
-            "squeeze",
-            "unsqueeze",
-        ),
-        *(
-            "clone",
-            "select",
-            "slice",
-            "flatten",
-            "tocopy",
-            "expand",
-            "cat",
-            "stack",
-            "alias",
-            "split",
-        ),
-        *("constantpadnd", "unbind", "narrow", "contiguous", "unfold", "im2col", "unsafesplit"),
-    )
-)
+#: What was given to the model, or was made of that without gradient before the first layer.
+_GIVEN = ("input", "constant")
+#: Operations that put tensors beside each other, or take one apart.
+_JOINING = frozenset(("cat", "stack", "split", "unsafesplit", "constantpadnd", "im2col"))
 _LINEAR = ("addmm", "mm", "bmm", "linear", "convolution", "conv", "matmul", "baddbmm")
 
 
@@ -89,7 +67,7 @@ def find_in_values(course: Course) -> Iterator[RunFinding]:
     few = [one for one in active if _has_few_units(one.node)]
     dead = list(_find_shares(course, many, "dead_units", lambda x: x >= DEAD))
     yield from dead or _find_shares(course, few, "dead_units", lambda x: x == 1.0)
-    saturated = [one for one in found["saturated"] if _word(one.node) in _BENT]
+    saturated = [one for one in found["saturated"] if plain_name(one.node) in _BENT]
     yield from _find_shares(course, saturated, "saturated", lambda x: x >= SATURATED)
     yield from _find_shares(
         course, found["entropy"], "attention_collapsed", lambda x: x <= COLLAPSED
@@ -146,7 +124,7 @@ def _find_inputs(course: Course, found: Mapping[str, list[ValueSeries]]) -> Iter
     given = [
         one
         for one in found["std"]
-        if one.node.kind == "input" and _is_multiplied(one.graph, one.node)
+        if one.node.kind in _GIVEN and _is_multiplied(one.graph, one.node)
     ]
     varies = any((np.nan_to_num(one.numbers) > 0).any() for one in given)
     for deviation in given:
@@ -209,18 +187,13 @@ def _is_multiplied(graph: Graph, node: Node) -> bool:
     for index in waiting:  # grows as it is read
         first, end = graph.slot_offsets[index : index + 2].tolist()
         for user in {user for row in range(first, end) for user in graph.users.get(row, ())} - seen:
-            word = _word(graph.nodes[user])
+            word = plain_name(graph.nodes[user])
             if word.startswith(_LINEAR):
                 return True
-            if word in _PASSING:
+            if word in PASSING or word in _JOINING:
                 waiting.append(user)
                 seen.add(user)
     return False
-
-
-def _word(node: Node) -> str:
-    """Return an operation's name in torch's words: "addmm" for "AddmmBackward0"."""
-    return node.operation.removesuffix("0").removesuffix("Backward").lower()
 
 
 _ZEROS = STATISTICS.index("zero_fraction")
@@ -240,7 +213,7 @@ def _read(course: Course) -> dict[str, list[ValueSeries]]:
             fed = _first_inputs(graph)
             for index, node in enumerate(graph.nodes):
                 row = int(graph.slot_offsets[index])
-                if node.slots and present[row] and node.kind in ("operation", "input"):
+                if node.slots and present[row] and node.kind in ("operation", *_GIVEN):
                     nodes.setdefault(node.key, (node, graph))
                     for name, column in columns.items():
                         number = values[row, column]
