@@ -21,6 +21,8 @@ const launchOptions = {
 const patience = Math.max(1, Number(process.env.PATIENCE ?? 1));
 
 export default defineConfig({
+  // Only the worker and the parts that are loaded on demand import these. Found late, they would reload the page of the tests.
+  optimizeDeps: { include: ["elkjs/lib/elk-worker.min.js", "svgcanvas", "uplot"] },
   test: {
     include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
     // One page for all files: each imports the panel and makes up runs in a fifth of the time.

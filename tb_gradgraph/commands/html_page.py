@@ -9,11 +9,11 @@ import importlib.resources
 import json
 import re
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 _ENTRY = "standalone.js"
+_SERVED = "index.js"  # the entry of TensorBoard
 _WORKER = re.compile(r"layout\.worker-.*\.js")
-_IMPORTED = re.compile(r"""["'`]\./([\w.-]+\.js)["'`]""")
 
 # The contents are gzip in base64, so that a name can neither close a script nor open a tag.
 _PAGE = """<!doctype html>
@@ -33,31 +33,34 @@ body {{ margin: 0; }}
 <p id="said">Opening&hellip; This page needs JavaScript, and a browser of 2023 or later.</p>
 </div>
 {parts}
-<script type="module">
+<script>
 async function unpack(element) {{
   const bytes = Uint8Array.from(atob(element.textContent), (one) => one.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 }}
-const urls = new Map();
+// Modules import each other by names, which the page maps to their contents: some do so in a circle.
+const named = (name) => "gradgraph/" + name;
+const modules = [...document.querySelectorAll(".module")];
 async function load(element) {{
   let text = await (await unpack(element)).text();
-  for (const [name, url] of urls) text = text.replaceAll("./" + name, url);
-  const url = URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }}));
-  urls.set(element.dataset.name, url);
-  return url;
+  for (const {{ dataset }} of modules) text = text.replaceAll("./" + dataset.name, named(dataset.name));
+  return URL.createObjectURL(new Blob([text], {{ type: "text/javascript" }}));
 }}
 const place = document.getElementById("panel");
-try {{
+async function open() {{
   const worker = await load(document.getElementById("worker"));
-  let entry = "";
-  for (const element of document.querySelectorAll(".module")) entry = await load(element);
+  const imports = {{}};
+  for (const element of modules) imports[named(element.dataset.name)] = await load(element);
+  const map = document.createElement("script");
+  map.type = "importmap";
+  map.textContent = JSON.stringify({{ imports }});
+  document.head.append(map);
   const answers = await (await unpack(document.getElementById("answers"))).arrayBuffer();
-  const {{ render }} = await import(entry);
+  const {{ render }} = await import(named("{entry}"));
   place.replaceChildren();
   render(place, answers, worker);
-}} catch (error) {{
-  place.textContent = "This page could not be opened here: " + error;
 }}
+open().catch((error) => (place.textContent = "This page could not be opened here: " + error));
 </script>
 </body>
 </html>
@@ -73,7 +76,9 @@ def make_page(title: str, answers: Mapping[str, bytes]) -> bytes:
     modules, worker = _read_panel()
     parts = [_part(name, text, 'class="module"') for name, text in modules.items()]
     parts += [_part(*worker, 'id="worker"'), _part("answers", _pack(answers), 'id="answers"')]
-    return _PAGE.format(title=html.escape(title), parts="\n".join(parts)).encode("utf-8", "replace")
+    return _PAGE.format(title=html.escape(title), parts="\n".join(parts), entry=_ENTRY).encode(
+        "utf-8", "replace"
+    )
 
 
 def key_of(route: str, parameters: Mapping[str, object]) -> str:
@@ -97,26 +102,11 @@ def _pack(answers: Mapping[str, bytes]) -> bytes:
 
 
 def _read_panel() -> tuple[dict[str, bytes], tuple[str, bytes]]:
-    """Read the modules, each after the modules that it imports, and the worker of the layout."""
+    """Read the modules of the panel, and the worker of the layout."""
     static = importlib.resources.files("tb_gradgraph") / "static"
     files = {file.name: file.read_bytes() for file in static.iterdir() if file.name.endswith(".js")}
     worker = next((name for name in files if _WORKER.fullmatch(name)), None)
     if worker is None or _ENTRY not in files:
         raise FileNotFoundError("expected the built panel in the package, found none.")
-    ordered: dict[str, bytes] = {}
-    _visit(_ENTRY, files, ordered, set())
-    return ordered, (worker, files[worker])
-
-
-def _visit(
-    name: str, files: Mapping[str, bytes], ordered: dict[str, bytes], seen: set[str]
-) -> None:
-    seen.add(name)
-    for other in _list_imported(files[name]):
-        if other in files and other not in seen:
-            _visit(other, files, ordered, seen)
-    ordered[name] = files[name]
-
-
-def _list_imported(content: bytes) -> Iterable[str]:
-    return _IMPORTED.findall(content.decode())
+    modules = {name: files[name] for name in sorted(files) if name not in (worker, _SERVED)}
+    return modules, (worker, files[worker])

@@ -1,15 +1,18 @@
 // The panel: toolbar, drawing, card, steps; or a message instead.
 
 import type { JSX } from "preact";
-import { Card } from "./card/card";
+import { Card, CARDS } from "./card/card";
 import { Empty, Failure, HiddenSessions, Loading, NothingRecorded, Notice, Waiting, Warnings } from "./controls/messages";
 import { Verdict } from "./findings/verdict";
 import type { Drawing } from "./session/drawing";
 import type { Session } from "./session/session";
-import { CompareBar } from "./toolbar/compare_bar";
+import { CompareBar } from "./toolbar/compare_switch";
 import { Steps } from "./toolbar/steps";
 import { Toolbar } from "./toolbar/toolbar";
 import type { Views } from "./view/views";
+
+// The parts that are loaded late, besides those of views.
+export const DEFERRED = [...CARDS, CompareBar] as const;
 
 interface AppProps {
   readonly session: Session;
@@ -58,7 +61,7 @@ function content({ session, drawing, views }: AppProps): JSX.Element {
             <Card session={session} drawing={drawing} select={views.select} ofViews={views.inCard} />
           </div>
         ))}
-      {compares && <CompareBar store={store} />}
+      {compares && store.compare.choice.value !== undefined && <CompareBar store={store} />}
       <Steps store={store} select={views.select} />
       <Notice store={store} />
     </>

@@ -6,8 +6,9 @@ import { Client, type Fetch } from "../api/client";
 import { Disposer, type Dispose } from "../base/disposer";
 import { LayoutEngine } from "../layout/engine";
 import { createStore } from "../state/store";
-import { App } from "./app";
+import { App, DEFERRED } from "./app";
 import chartsStyle from "./comparing_and_charts.css?inline";
+import { loadWhenIdle } from "./controls/deferred";
 import findingsStyle from "./finding_rows.css?inline";
 import { watchKeyboard } from "./keyboard";
 import { watchGrowth } from "./live";
@@ -58,6 +59,7 @@ export function mount(place: HTMLElement, { base = "./", soonestMs, alone = fals
     if (!alone) disposer.add(watchReload(() => void session.reload()));
     if (!alone) disposer.add(watchGrowth(session, soonestMs));
     disposer.add(syncAddress(store, views));
+    disposer.add(loadWhenIdle([...VIEWS.flatMap((view) => view.deferred ?? []), ...DEFERRED]));
   });
   return () => disposer.dispose();
 }

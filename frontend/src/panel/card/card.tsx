@@ -3,12 +3,17 @@
 import type { ComponentChildren, JSX } from "preact";
 import { chooseEdge } from "../../state/actions";
 import type { Store } from "../../state/store";
+import { deferred } from "../controls/deferred";
 import { CloseIcon, IconButton } from "../controls/icons";
-import { EdgeCard } from "./edge_card";
-import { GhostCard } from "./ghost_card";
-import { GroupCard } from "./group_card";
-import { NodeCard } from "./node_card";
 import type { CardProps } from "./sections/card_parts";
+
+const FAILED = "The card";
+const EdgeCard = deferred(FAILED, () => import("./card_contents").then((loaded) => loaded.EdgeCard));
+const GhostCard = deferred(FAILED, () => import("./card_contents").then((loaded) => loaded.GhostCard));
+const GroupCard = deferred(FAILED, () => import("./card_contents").then((loaded) => loaded.GroupCard));
+const NodeCard = deferred(FAILED, () => import("./card_contents").then((loaded) => loaded.NodeCard));
+
+export const CARDS = [NodeCard, GroupCard, EdgeCard, GhostCard] as const;
 
 export function Card({ session, drawing, select, ofViews }: Omit<CardProps, "hierarchy">): JSX.Element | null | undefined {
   const { store } = session;

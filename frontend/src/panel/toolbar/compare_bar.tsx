@@ -6,27 +6,11 @@ import { formatCount } from "../../base/format";
 import { distinctSteps } from "../../model/recorded/run";
 import { reveal } from "../../state/actions";
 import { REACHES, type Place } from "../../state/compare";
-import { chooseOther, startComparing, stopComparing, swapSides } from "../../state/compare_actions";
+import { chooseOther, stopComparing, swapSides } from "../../state/compare_actions";
 import type { Store } from "../../state/store";
 import { CloseIcon, IconButton, SwapIcon } from "../controls/icons";
 import { NodeLink } from "../controls/node_link";
 import { Popover } from "../controls/popover";
-
-export function CompareSwitch({ store }: { readonly store: Store }): JSX.Element {
-  const on = store.compare.choice.value !== undefined;
-  return (
-    <button
-      type="button"
-      class="pill"
-      data-testid="compare"
-      aria-pressed={on}
-      title="Compares with another step, run or graph (C)"
-      onClick={() => (on ? stopComparing(store) : startComparing(store))}
-    >
-      Compare
-    </button>
-  );
-}
 
 export function CompareBar({ store }: { readonly store: Store }): JSX.Element | null {
   const { choice, place, reach, comparison } = store.compare;

@@ -10,7 +10,7 @@ import { Findings } from "../findings/findings";
 import type { Session } from "../session/session";
 import type { Views } from "../view/views";
 import { Colors } from "./colors";
-import { CompareSwitch } from "./compare_bar";
+import { CompareSwitch } from "./compare_switch";
 import { Finder } from "./finder";
 import { Help } from "./help";
 import { TakeAway } from "./take_away";

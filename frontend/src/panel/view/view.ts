@@ -8,6 +8,7 @@ import type { Dispose } from "../../base/disposer";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { LinkEntry } from "../../state/address";
 import type { Store } from "../../state/store";
+import type { Deferred } from "../controls/deferred";
 import type { Drawing } from "../session/drawing";
 
 // Lines of the help: a key or a symbol, and what it does or means.
@@ -21,6 +22,7 @@ export interface View {
   readonly hasCard: boolean; // the card of what is selected is beside it
   readonly compares: boolean; // it can show a comparison
   readonly help: { readonly keys: Entries; readonly meanings: Entries };
+  readonly deferred?: readonly Deferred<never>[]; // its parts that are loaded when they are first shown
   create(around: Around): Shown;
 }
 
