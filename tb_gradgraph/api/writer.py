@@ -161,11 +161,11 @@ def watch(
             ``"warn"``, the first error of each kind is a warning: step, place and what to try. With
             ``"raise"`` it is raised as FindingError from the optimizer's step before the weights
             change, or else from the model's next forward. A function is called there with each
-            ``RunFinding``, errors and warnings. Between recorded steps only losses and a scaler's
-            skipped steps are looked at; the next steps are then recorded at level ``"op"`` with
-            values. With None nothing is looked at.
-        keep_batch: Whether what the model was last given is kept in the run's directory when a loss is
-            not finite: arguments of at most 64 MiB, random state of the CPU, and whether weights
+            ``RunFinding``, errors and warnings. Between recorded steps only losses, the norms of
+            ``clip_grad_norm_`` and a scaler's skipped steps are looked at; the next steps are then
+            recorded at level ``"op"`` with values. With None nothing is looked at.
+        keep_batch: Whether what the model was last given is kept in the run's directory when a loss or
+            norm is not finite: arguments of at most 64 MiB, random state of the CPU, and whether weights
             were finite, for ``torch.load(path, weights_only=True)``. A hook on the model notes the
             arguments.
         strict: Whether an error of the recording itself is raised at the next use of the result.

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import torch
 
 from tb_gradgraph.autograd import BackwardCall, listen
+from tb_gradgraph.training.guard.clipping import listen_to_norms
 from tb_gradgraph.training.guard.lookout import Lookout
 from tb_gradgraph.training.optimizers import OptimizerHooks
 
@@ -99,6 +100,7 @@ class Attachment:
         self._listener = WeakListener(weakref.ref(events), lookout)
         self._hooks = OptimizerHooks(optimizers, self._listener)
         self._stop = or_at_exit(listen(self._listener), this)
+        self._stop_norms = _nothing if lookout is None else listen_to_norms(weakref.ref(lookout))
         end_with(model, this)
         weakref.finalize(watch, self.remove).atexit = False
 
@@ -110,6 +112,7 @@ class Attachment:
         """Remove everything. A second call does nothing."""
         self.is_removed = True
         self._stop()
+        self._stop_norms()
         self._hooks.remove()
         if self._listener.lookout is not None and (lookout := self._listener.lookout()) is not None:
             lookout.let_go()
@@ -147,3 +150,7 @@ def _end(reference: weakref.ref[Ending]) -> None:
     watch = reference()
     if watch is not None:
         watch.end()
+
+
+def _nothing() -> None:
+    """Do nothing."""

@@ -86,21 +86,28 @@ class OptimizerHooks:
         if self._is_ours(optimizer) and not self._stepped:
             self._listener.skipped_step(followed(optimizer))
 
+    def before_unscaling(self, scaler: Any, optimizer: Any) -> None:
+        """Note which scaler it is, before gradients are clipped."""
+        if self._is_ours(optimizer):
+            self._listener.scaled_step(scaler)
+
     def _is_ours(self, optimizer: Any) -> bool:
         inner = followed(optimizer)
         reference = self._ours.get(id(inner))
         return reference is not None and reference() is inner  # an id may be reused
 
-    def _before(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
-        self._stepped = True
+    def _before(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> Any:
+        """Return other arguments for the step; None if those given are right."""
+        self._stepped, changed = True, None
         if _is_within_its_step(optimizer):
-            return
+            return None
         lookout = self._listener.lookout and self._listener.lookout()
         if lookout is not None and lookout.wants_steps and not is_capturing():
-            lookout.before_step()  # may raise, if the user wants it
+            changed = lookout.before_step(args, kwargs)  # may raise, if the user wants it
         wants = self._listener.is_awake or len(self._ours) > 1  # then the order of steps matters
         if wants and not is_capturing():  # while capturing, nothing runs yet
             self._listener.before_step(optimizer)
+        return changed
 
     def _after(self, optimizer: torch.optim.Optimizer, _args: Any, _kwargs: Any) -> None:
         if not is_capturing() and not _is_within_its_step(optimizer):
@@ -131,7 +138,7 @@ def _is_within_its_step(optimizer: torch.optim.Optimizer) -> bool:
     return count > 1
 
 
-def _untraced(hook: Callable[..., None]) -> Callable[..., None]:
+def _untraced(hook: Callable[..., Any]) -> Callable[..., Any]:
     """Exclude a hook from compilation, for example in a step that is itself compiled.
 
     Doing so loads the compiler, which takes a second. Therefore it is done only if the compiler is

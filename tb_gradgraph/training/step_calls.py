@@ -11,7 +11,8 @@ from tb_gradgraph.autograd import Replaced
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.training.reading.followed import reference_to
 
-Told = Callable[[Any, Any, Any], None]
+#: Gets the optimizer and the arguments of its step; may return other arguments.
+Told = Callable[[Any, Any, Any], Any]
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -111,7 +112,8 @@ def _run(
     try:
         for one in told:
             one.is_running = True
-            one.before(optimizer, args, kwargs)  # may raise, if the user wants it
+            changed = one.before(optimizer, args, kwargs)  # may raise, if the user wants it
+            args, kwargs = changed or (args, kwargs)
         result = step(*args, **kwargs)
     finally:
         for one in told:

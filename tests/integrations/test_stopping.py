@@ -26,15 +26,25 @@ def _breaking(self: Any, batch: Any, batch_idx: int) -> torch.Tensor:
     return self.net.loss(*batch) * (math.nan if batch_idx == BROKEN else 1.0)
 
 
-def _fit(tmp_path: pathlib.Path, on_finding: Any) -> tuple[Any, Any]:
+def _breaking_gradient(self: Any, batch: Any, batch_idx: int) -> torch.Tensor:
+    """The gradient of a root at 0 is infinite."""
+    loss = self.net.loss(*batch)
+    return torch.sqrt(loss * 0) + loss if batch_idx == BROKEN else loss
+
+
+def _fit(
+    tmp_path: pathlib.Path, on_finding: Any, training_step: Any = _breaking, **options: Any
+) -> tuple[Any, Any]:
     callback = of_lightning.GradGraphCallback(every_n_steps=100, on_finding=on_finding)
     pl = test_lightning.lightning.pytorch
-    module = test_lightning.new_module(pl, training_step=_breaking)
-    trainer = test_lightning.new_trainer(tmp_path, [callback], max_epochs=3)
+    module = test_lightning.new_module(pl, training_step=training_step)
+    trainer = test_lightning.new_trainer(tmp_path, [callback], max_epochs=3, **options)
     try:
         test_lightning.fit(trainer, module, count=48)
     finally:
         check_nothing_left(module, [module.sgd])
+        if on_finding == "raise":  # before the weights change, although Lightning uses a closure
+            assert all(bool(parameter.isfinite().all()) for parameter in module.parameters())
     return trainer, callback
 
 
@@ -44,7 +54,7 @@ def test_lightnings_trainer_stops(tmp_path: pathlib.Path):
     ):
         trainer, callback = _fit(tmp_path, "stop")
     assert trainer.should_stop and callback.is_to_stop
-    assert trainer.global_step == BROKEN + 2  # its optimizer steps with a closure
+    assert trainer.global_step == BROKEN + 1
 
 
 def test_lightnings_trainer_raises(tmp_path: pathlib.Path):
@@ -52,16 +62,24 @@ def test_lightnings_trainer_raises(tmp_path: pathlib.Path):
         _fit(tmp_path, "raise")
 
 
+def test_the_norm_that_lightnings_trainer_clips_by_raises(tmp_path: pathlib.Path):
+    with pytest.raises(FindingError, match="step 4: The norm of the gradients of step 4 is nan"):
+        _fit(tmp_path, "raise", _breaking_gradient, gradient_clip_val=1.0)
+
+
 class Breaking(test_transformers.Model):
-    """Its fifth loss is NaN."""
+    """Its fifth loss is NaN, or finite with a gradient that is not."""
 
     calls = 0
+    has_finite_loss = False
 
     def forward(self, x: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
         if self.training:
             self.calls += 1
         loss = super().forward(x, labels)["loss"]
-        return {"loss": loss * math.nan if self.calls == BROKEN + 1 else loss}
+        if self.calls != BROKEN + 1:
+            return {"loss": loss}
+        return {"loss": torch.sqrt(loss * 0) + loss if self.has_finite_loss else loss * math.nan}
 
 
 def _train(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, on_finding: Any) -> Any:
@@ -82,4 +100,13 @@ def test_hugging_faces_trainer_stops(tmp_path: pathlib.Path, monkeypatch: pytest
 
 def test_hugging_faces_trainer_raises(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(FindingError, match="step 5: The loss of step 5 is nan"):
+        _train(tmp_path, monkeypatch, "raise")
+
+
+def test_the_norm_that_hugging_faces_trainer_clips_by_raises(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its Accelerator clips by default."""
+    monkeypatch.setattr(Breaking, "has_finite_loss", True)
+    with pytest.raises(FindingError, match="step 5: The norm of the gradients of step 5 is nan"):
         _train(tmp_path, monkeypatch, "raise")

@@ -12,6 +12,7 @@ _BACKWARD = torch.autograd._engine_run_backward
 #: What may be in its place: also what a graph of another test had put there when the test began.
 _allowed = [_BACKWARD]
 _SCALER_STEP = torch.amp.GradScaler.step
+_TOTAL_NORM = torch.nn.utils.clip_grad._get_total_norm
 
 
 def begin() -> None:
@@ -23,6 +24,7 @@ def check_nothing_left(model: torch.nn.Module, optimizers: Iterable[torch.optim.
     """Look where a watch puts hooks."""
     assert torch.autograd._engine_run_backward in _allowed
     assert torch.amp.GradScaler.step is _SCALER_STEP
+    assert torch.nn.utils.clip_grad._get_total_norm is _TOTAL_NORM
     assert not global_hooks._global_forward_hooks and not global_hooks._global_forward_pre_hooks
     for optimizer in optimizers:
         assert not optimizer._optimizer_step_pre_hooks and not optimizer._optimizer_step_post_hooks

@@ -103,6 +103,11 @@ PARTS = (
         ("torch.nn.modules.module._global_forward_hooks_with_kwargs",),
         "an entry of a removed hook stays in torch's table",
     ),
+    Part(
+        ("torch.nn.utils.clip_grad._get_total_norm",),
+        "norms that are not finite where clip_grad_norm_ computes them, between recorded steps",
+        ("watch",),
+    ),
 )
 _COMPILER = Part(
     ("torch._dynamo.eval_frame._maybe_set_eval_frame",),

@@ -13,19 +13,26 @@ import torch
 from tb_gradgraph.autograd import (
     BackwardCall,
     elements_of,
-    functions_not_overridden,
-    modes_paused,
     reach,
     source_line,
     user_frame,
     variables_of,
     warn_of_fault,
 )
+from tb_gradgraph.training.guard.broken import (
+    bad_gradients,
+    bad_weights,
+    describe_loss,
+    describe_norm,
+    is_finite,
+)
+from tb_gradgraph.training.guard.closures import Arguments, has_closure, with_look
 from tb_gradgraph.training.guard.dense_steps import DenseSteps
 from tb_gradgraph.training.guard.kept_batch import BatchKeeper
-from tb_gradgraph.training.guard.losses import Losses, SeenLoss
+from tb_gradgraph.training.guard.missing_gradients import MissingGradients
+from tb_gradgraph.training.guard.scalars import NotFinite, Scalars
 from tb_gradgraph.training.guard.telling import Telling
-from tb_gradgraph.training.step.scalers import scaler_of
+from tb_gradgraph.training.step.scalers import enabled_scaler_in, scaler_of
 from tb_gradgraph.training.step.setting import Progress, Setting
 
 #: How many steps are recorded in detail after the first sign; the weights may still be good.
@@ -34,11 +41,8 @@ DENSE_STEPS = 3
 MOST_SKIPS = 3
 #: So many are an error: a factor of 2**16, which is the usual one, is below 1 by then.
 COLLAPSED = 20
-#: After so many losses that are not finite, no more are looked at.
+#: After so many losses and norms that are not finite, no more are looked at.
 _MOST_SEEN = 20
-#: A parameter without a gradient in so many recorded steps never gets one.
-_STEPS_WITHOUT = 3
-_NAMED = 5
 _PATIENCE = 5.0  # seconds to wait for the log
 
 
@@ -55,7 +59,7 @@ class Steps(Protocol):
 
 
 class Lookout:
-    """Looks at the loss of every backward, and at the steps that a scaler skips.
+    """Looks at the loss of every backward, at norms of gradients, and at steps that a scaler skips.
 
     Attributes:
         wants_steps: Whether ``before_step`` is to be called.
@@ -77,13 +81,14 @@ class Lookout:
         self._steps = weakref.ref(steps)
         self._model = weakref.ref(model)
         self._keeper = keeper
-        self._losses = Losses()
+        self._losses, self._norms = Scalars(), Scalars()
         self._seen = 0
+        self._fired = -1  # the last step that was told of
         self._is_off = False
         self._expected = -1  # step of which something is expected; -1: of none
         self._finite = -1  # the last step with a finite loss
         self._hook: Any = None  # on the next forward of the model
-        self._without: dict[int, int] = {}  # recorded steps without a gradient, by ``id``
+        self._missing = MissingGradients(setting, telling)
 
     def see(self, call: BackwardCall) -> None:
         """Look at the loss of a backward that is about to run. Does not raise."""
@@ -111,7 +116,7 @@ class Lookout:
         if self._telling.is_waiting and self._hook is None:
             self._deliver_with_forward()
 
-    def _fire(self, found: SeenLoss, call: BackwardCall, steps: Steps) -> None:
+    def _fire(self, found: NotFinite, call: BackwardCall, steps: Steps) -> None:
         """Say that a loss is not finite, if that is about this training."""
         scaler = steps.progress.scaler
         if scaler is None and math.isinf(found.value):  # before a scaler's first step it is unknown
@@ -119,12 +124,50 @@ class Lookout:
         is_scaled = scaler is not None and bool(scaler.is_enabled())
         if (is_scaled and math.isinf(found.value)) or not self._is_ours(call):
             return  # the factor alone may have made it infinite
+        bad = bad_weights(self._setting)
+        self._say(found, *describe_loss(found, bad, is_scaled, self._finite), bool(bad), steps)
+
+    def see_norm(self, gradients: Sequence[torch.Tensor], norm: torch.Tensor | None) -> None:
+        """Look at the norm of gradients that are not clipped yet. Does not raise."""
+        steps = self._steps()
+        if self._is_off or steps is None:
+            return
+        try:
+            found = self._norm_found(gradients, norm, steps.step)
+            if found is not None and found.step != self._fired:
+                self._fire_norm(found, gradients, steps)
+        except Exception as error:
+            self._is_off = True
+            warn_of_fault("stopped looking at the losses", error, "All else goes on.")
+
+    def _norm_found(
+        self, gradients: Sequence[torch.Tensor], norm: torch.Tensor | None, step: int
+    ) -> NotFinite | None:
+        if norm is not None:
+            return self._norms.see((elements_of(norm),), step)
+        if all(map(is_finite, gradients)):
+            return None  # torch refused them for another reason
+        return NotFinite(step, math.nan, False)
+
+    def _fire_norm(self, found: NotFinite, gradients: Sequence[torch.Tensor], steps: Steps) -> None:
+        """Say that a norm is not finite, if it is of this training and no scaler skips the step."""
+        own = {id(tensor.grad) for tensor in self._setting.parameters.tensors} - {id(None)}
+        if not any(id(gradient) in own for gradient in gradients):
+            return
+        scaler = steps.progress.scaler or enabled_scaler_in(variables_of(user_frame()))
+        if scaler is not None and scaler.is_enabled():
+            return
+        bad = bad_weights(self._setting)
+        at_fault = [] if found.is_late else bad_gradients(self._setting, gradients)
+        self._say(found, *describe_norm(found, bad, at_fault, self._finite), bool(bad), steps)
+
+    def _say(self, found: NotFinite, kind: str, text: str, is_lost: bool, steps: Steps) -> None:
+        """Tell of what was found, and record the next steps in detail."""
+        self._fired = found.step
         self._seen += 1
-        bad = self._bad_weights()
-        self._is_off = bool(bad) or self._seen >= _MOST_SEEN
-        steps.dense.ask(steps.step + 1, 1 if bad else DENSE_STEPS)
-        kind, text = _describe(found, bad, is_scaled, self._finite)
-        text += self._keep(found, not bad)
+        self._is_off = is_lost or self._seen >= _MOST_SEEN
+        steps.dense.ask(steps.step + 1, 1 if is_lost else DENSE_STEPS)
+        text += self._keep(found, not is_lost)
         source = "" if found.is_late else source_line(user_frame())
         if steps.current is not None and not found.is_late:
             self._telling.expect(kind, found.step, text, source)
@@ -140,16 +183,7 @@ class Lookout:
         ours = set(map(id, parameters.tensors))
         return any(id(parameters.own(leaf)) in ours for leaf in reach(call.roots)[1])
 
-    def _bad_weights(self) -> list[str]:
-        """Return the names of the model's parameters that hold NaN or infinity. Waits for the device."""
-        parameters = self._setting.parameters
-        return [
-            parameters.known[id(tensor)].names[0]
-            for tensor in parameters.tensors
-            if id(tensor) in parameters.known and not _is_finite(tensor)
-        ]
-
-    def _keep(self, found: SeenLoss, weights_finite: bool) -> str:
+    def _keep(self, found: NotFinite, weights_finite: bool) -> str:
         if self._keeper is None:
             return ""
         try:
@@ -169,13 +203,23 @@ class Lookout:
             text = f"The scaler has skipped {COLLAPSED} steps in a row."
             self._telling.tell("scale_collapse", steps.step, text)
 
-    def before_step(self) -> None:
-        """Do what the user wants at a finding, before an optimizer steps. Raises what that raises."""
+    def before_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments | None:
+        """Do what the user wants at a finding, before an optimizer steps. Raises what that raises.
+
+        If the step has a closure, which computes the gradients within it, return arguments with
+        which the same is done at the end of the closure.
+        """
+        has_one = has_closure(args, kwargs)
+        self._before_update(is_over=not has_one)
+        return with_look(args, kwargs, self._before_update) if has_one else None
+
+    def _before_update(self, is_over: bool = True) -> None:
+        """Do what the user wants; ``is_over`` says whether the gradients are those of the step."""
         steps = self._steps()
-        if steps is None:
+        if steps is None or not self.wants_steps:
             return
         try:
-            if steps.current is not None:
+            if steps.current is not None and is_over:
                 self._look_at_gradients(steps)
             if self._expected >= 0:
                 steps.hand_over()
@@ -188,27 +232,15 @@ class Lookout:
 
     def _look_at_gradients(self, steps: Steps) -> None:
         """Look at gradients of a recorded step, where a finding ends the training or is awaited."""
-        parameters = self._setting.parameters.tensors
         if self._telling.wants_warnings:
-            self._look_for_missing(parameters, steps.step)
+            self._missing.look(steps.step)
         if self._telling.raises and self._expected < 0 and steps.progress.scaler is None:
-            if not all(p.grad is None or _is_finite(p.grad) for p in parameters):
+            if not all(
+                p.grad is None or is_finite(p.grad) for p in self._setting.parameters.tensors
+            ):
                 text = f"At step {steps.step} a gradient is not finite; its loss was."
                 self._telling.expect("nonfinite", steps.step, text)
                 self._expected = steps.step
-
-    def _look_for_missing(self, parameters: Sequence[torch.Tensor], step: int) -> None:
-        known, missing = self._setting.parameters.known, []
-        for parameter in parameters:
-            if parameter.requires_grad and parameter.grad is None:
-                count = self._without[id(parameter)] = self._without.get(id(parameter), 0) + 1
-                if count == _STEPS_WITHOUT and id(parameter) in known:
-                    missing.append(known[id(parameter)].names[0])
-            else:
-                self._without[id(parameter)] = _STEPS_WITHOUT  # it had one
-        if missing:
-            text = f"In {_STEPS_WITHOUT} recorded steps no gradient arrived at {_listed(missing)}."
-            self._telling.tell("no_gradient", step, text, nodes=len(missing))
 
     def _settle(self) -> None:
         """Tell what was expected of a record that is written by now."""
@@ -259,31 +291,3 @@ def _deliver_once(lookout: weakref.ref[Lookout]) -> None:
     this = lookout()
     if this is not None and this._hook is not None:
         this._deliver()
-
-
-def _describe(found: SeenLoss, bad: Sequence[str], is_scaled: bool, last: int) -> tuple[str, str]:
-    """Return the kind of a finding, and say what was found; ``last`` is the step before of a finite loss."""
-    loss = f"The loss of step {found.step} is {found.value}"
-    if bad:
-        hold = "a weight holds" if len(bad) == 1 else f"{len(bad)} weights hold"
-        already = "now" if found.is_late else "already"
-        text = f"{loss}, and {hold} NaN or infinity {already}: {_listed(bad)}."
-        before = f" The loss of step {last} was finite, so its update did it." if last >= 0 else ""
-        return "nonfinite_weight", text + ("" if found.is_late else before)
-    next_one = "the scaler skips this step" if is_scaled else "the update may destroy them"
-    return "nonfinite_value", f"{loss}. All weights are finite so far; {next_one}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
-
-
-def _is_finite(tensor: torch.Tensor) -> bool:
-    with torch.no_grad(), functions_not_overridden(), modes_paused():
-        elements = elements_of(tensor)
-        if elements is None or not (elements.is_floating_point() or elements.is_complex()):
-            return True
-        if elements.layout != torch.strided:
-            elements = elements.coalesce().values() if elements.is_sparse else elements.values()
-        return bool(torch.isfinite(elements).all())

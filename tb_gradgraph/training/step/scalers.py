@@ -37,14 +37,23 @@ class ScalerListener(Protocol):
     def after_scaled_step(self, scaler: Any, optimizer: Any) -> None:
         """Handle its end without an error; the optimizer may have stepped or not."""
 
+    def before_unscaling(self, scaler: Any, optimizer: Any) -> None:
+        """Handle the start of ``scaler.unscale_(optimizer)``, also within the step."""
+
 
 def listen_to_scalers(listener: ScalerListener) -> Callable[[], None]:
     """Call ``listener`` for the steps of every scaler; return a function that ends this.
 
-    ``GradScaler.step`` is replaced in the class while there is a listener. So nothing is put on a
-    scaler, and scalers that the user did not name are found.
+    ``step`` and ``unscale_`` of ``GradScaler`` are replaced in the class while there is a listener.
+    So nothing is put on a scaler, and scalers that the user did not name are found.
     """
-    return _replaced.listen(listener)
+    ends = _replaced.listen(listener), _replaced_unscaling.listen(listener)
+
+    def stop() -> None:
+        for end in ends:
+            end()
+
+    return stop
 
 
 def _told(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,7 +70,20 @@ def _told(step: Callable[..., Any]) -> Callable[..., Any]:
     return told_step
 
 
+def _told_unscaling(unscale: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(unscale)
+    def told_unscale(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        for listener in tuple(_replaced_unscaling.listeners):
+            listener.before_unscaling(scaler, optimizer)
+        return unscale(scaler, optimizer, *args, **kwargs)
+
+    return told_unscale
+
+
 _replaced: Replaced[ScalerListener] = Replaced(torch.amp.GradScaler, "step", _told)
+_replaced_unscaling: Replaced[ScalerListener] = Replaced(
+    torch.amp.GradScaler, "unscale_", _told_unscaling
+)
 
 
 def loss_scale(scaler: Any) -> torch.Tensor | None:
@@ -84,6 +106,11 @@ def scaler_of(roots: Sequence[Any], variables: Mapping[str, Any]) -> Any:
                 "multiplied this loss, so gradients are recorded as they are. Pass it as grad_scaler=."
             )
     return None
+
+
+def enabled_scaler_in(variables: Mapping[str, Any]) -> Any:
+    """Return an enabled scaler among ``variables`` or their attributes; None if there is none."""
+    return next((one for one in _scalers_in(variables) if one.is_enabled()), None)
 
 
 def _scalers_in(variables: Mapping[str, Any]) -> Iterator[Any]:

@@ -67,6 +67,7 @@ ELSEWHERE = {
     "_top_saved_tensors_default_hooks": (lambda: torch._C._autograd, "watch: what hooks packed"),
     "_schema": (lambda: torch.ops.aten.sort.default, "inputs without gradient: results are none"),
     "_call_impl": (lambda: nn.Module, "watch: gradients that a forward asks for"),
+    "_get_total_norm": (lambda: torch.nn.utils.clip_grad, "watch: norms of gradients"),
     "_get_fsdp_state": (lambda: importlib.import_module("torch.distributed.fsdp").FSDPModule,
                         "watch: parameters of fully_shard"),
     "_is_functional_tensor": (lambda: torch, "tensors without memory are not read"),

@@ -241,6 +241,7 @@ TAKE_AWAY: dict[str, Callable[[], Any]] = {
     "_global_forward_hooks_with_kwargs": _rename_global(
         torch.nn.modules.module, "_global_forward_hooks_with_kwargs"
     ),
+    "_get_total_norm": _rename_global(torch.nn.utils.clip_grad, "_get_total_norm"),
     "__dlpack_c_exchange_api__": lambda: _delete_of_type(torch.Tensor, "__dlpack_c_exchange_api__"),
 }
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from tb_gradgraph.training.guard import losses
-from tb_gradgraph.training.guard.losses import Losses, SeenLoss
+from tb_gradgraph.training.guard import scalars
+from tb_gradgraph.training.guard.scalars import NotFinite, Scalars
 from tests.training.guard.breaking import recorded, small_net, square, steps_of, train
 
 
@@ -32,8 +32,9 @@ def late(monkeypatch: pytest.MonkeyPatch) -> Any:
     empty = torch.empty
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda _device: None)
+    monkeypatch.setattr(torch.Tensor, "record_stream", lambda _self, _stream: None)
     monkeypatch.setattr(torch, "empty", lambda *size, pin_memory, **rest: empty(*size, **rest))
-    return losses._LateLoss(torch.device("cuda", 0))
+    return scalars._LateScalar(torch.device("cuda", 0))
 
 
 def test_a_loss_is_told_of_one_step_later(late: Any):
@@ -54,19 +55,19 @@ def test_what_has_not_come_is_not_waited_for(late: Any, monkeypatch: pytest.Monk
     assert found is not None and found.step == 0
 
 
-def _one_step_late(self: Losses, roots: Any, step: int) -> SeenLoss | None:
+def _one_step_late(self: Scalars, roots: Any, step: int) -> NotFinite | None:
     """Look at losses as if they were on a device."""
     before = getattr(self, "before", None)
     self.before = (step, roots[0].item())  # type: ignore[attr-defined]
     if before is None or math.isfinite(before[1]):
         return None
-    return SeenLoss(*before, True)
+    return NotFinite(*before, True)
 
 
 def test_weights_that_are_lost_by_then_are_named(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(Losses, "see", _one_step_late)
+    monkeypatch.setattr(Scalars, "see", _one_step_late)
 
     def loss(step: int, y: torch.Tensor) -> torch.Tensor:
         return square(step, y) * (math.nan if step == 13 else 1)
@@ -79,7 +80,7 @@ def test_weights_that_are_lost_by_then_are_named(
 def test_a_step_late_is_soon_enough_if_weights_are_kept(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(Losses, "see", _one_step_late)
+    monkeypatch.setattr(Scalars, "see", _one_step_late)
     net = small_net()
     net.requires_grad_(False)
     net[2].bias.requires_grad_(True)
