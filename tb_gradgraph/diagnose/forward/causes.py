@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from tb_gradgraph.diagnose.forward.infinities import can_show
 from tb_gradgraph.diagnose.forward.known_values import Value
 from tb_gradgraph.diagnose.forward.likely_operation import NAMED, is_normalizing, judge
 from tb_gradgraph.diagnose.forward.value_flow import (
@@ -24,6 +25,8 @@ How = Literal["weight", "given", "made", "masked"]
 
 #: How many operations are searched for the one that made it.
 _MOST_BETWEEN = 2000
+#: How many likely operations are followed to what was seen, and how likely one is that cannot show it.
+_MOST_FOLLOWED, _CONTRADICTED = 30, 0.1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ def _cause(
     own = flow.owners[row]
     node, is_named, rivals = own, len(behind.between) <= 1, list[int]()
     if behind.between and behind.got:
-        scores = {at: judge(graph, flow, values, at) for at in behind.between}
+        scores = _scores(graph, flow, values, behind, row)
         best = max(behind.between, key=lambda at: (scores[at], at == own, -at))
         is_named = len(behind.between) == 1 or scores[best] >= NAMED
         node = best if is_named else max(behind.between)
@@ -138,6 +141,18 @@ def _cause(
         *(behind.got, behind.unread),
         is_live=row in flow.live,
     )
+
+
+def _scores(
+    graph: Graph, flow: ValueFlow, values: Mapping[int, Value], behind: Behind, row: int
+) -> dict[int, float]:
+    """Return how likely each operation made what a row holds."""
+    scores = {at: judge(graph, flow, values, at) for at in behind.between}
+    likely = [at for at in behind.between if scores[at] >= NAMED] if len(scores) > 1 else []
+    for at in sorted(likely, key=lambda at: -scores[at])[:_MOST_FOLLOWED]:
+        if not can_show(graph, flow, values, at, behind.between, row):
+            scores[at] *= _CONTRADICTED
+    return scores
 
 
 def count_reached(graph: Graph, flow: ValueFlow, values: Mapping[int, Value], cause: Cause) -> int:

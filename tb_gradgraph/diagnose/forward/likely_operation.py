@@ -49,6 +49,8 @@ _PASSING = frozenset(
 )
 _SPREADS = frozenset(("std", "var", "stdmean", "varmean"))
 _SOME = frozenset(("pow", "xlogy", "logsumexp", "prod", "cumprod", "lgamma", "maskedfill"))
+#: Its loss is infinite where a target is longer than its input, whatever the input holds.
+CTC_LOSS = "ctcloss"
 _GROWING = frozenset(
     ("addmm", "mm", "bmm", "baddbmm", "mul", "convolution", "mkldnnconvolution", "linear")
     + ("sum", "add", "pow", "square", "cumsum")
@@ -76,6 +78,8 @@ def judge(graph: Graph, flow: ValueFlow, values: Mapping[int, Value], index: int
         return _of_one(lambda value: value.high > math.log(limit), known)
     if name in ("div", "truedivide"):
         return _of_division(values, rows)
+    if name == CTC_LOSS:
+        return _LIKELY + 0.5
     if name in _SPREADS:
         return _CERTAIN if _is_of_one_element(graph, flow, index) else _HARDLY
     if name == "tocopy":

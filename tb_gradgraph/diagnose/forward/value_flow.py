@@ -38,6 +38,7 @@ class ValueFlow:
         came: What reached each node, by its index.
         gave: What each slot holds, by its row.
         sources: The rows that each node uses, by its index.
+        places: As which of its inputs it uses them.
         owners: The node of each slot, by its row.
         live: The rows whose NaN or infinity reaches what was differentiated, or what reaches it
             with values that are not known.
@@ -46,6 +47,7 @@ class ValueFlow:
     came: list[int]
     gave: list[int]
     sources: list[list[int]]
+    places: list[list[int]]
     owners: list[int]
     live: frozenset[int]
 
@@ -54,8 +56,10 @@ def follow(graph: Graph, values: Mapping[int, Value]) -> ValueFlow:
     """Follow values through the graph, in the order of the forward."""
     offsets = graph.slot_offsets.tolist()
     sources: list[list[int]] = [[] for _ in graph.nodes]
+    places: list[list[int]] = [[] for _ in graph.nodes]
     for edge in sorted(graph.edges, key=lambda edge: (edge.target, edge.target_input)):
         sources[edge.target].append(offsets[edge.source] + edge.source_slot)
+        places[edge.target].append(edge.target_input)
     came, gave = [0] * len(graph.nodes), [0] * graph.slot_count
     for index, node in enumerate(graph.nodes):
         for row in sources[index]:
@@ -64,7 +68,7 @@ def follow(graph: Graph, values: Mapping[int, Value]) -> ValueFlow:
             gave[row] = _leaves(node, came[index], bool(sources[index]), values.get(row))
     owners = [index for index, node in enumerate(graph.nodes) for _ in node.slots]
     live = frozenset(_live(graph, sources, gave, values))
-    return ValueFlow(came, gave, sources, owners, live)
+    return ValueFlow(came, gave, sources, places, owners, live)
 
 
 def is_given(node: Node) -> bool:

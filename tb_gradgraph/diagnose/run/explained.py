@@ -24,13 +24,14 @@ FOLLOWS: Mapping[str, frozenset[str]] = {
         "lost_update": "no_update small_update",
         "input_scale": "exploding large_update loss_oscillating gradient_spike saturated dead_units",
         "zero_origin": "zero_gradient vanishing no_update small_update",
-        "dead_units": "zero_gradient zero_origin vanishing",
+        "dead_units": "zero_gradient zero_origin",
         "softmax_twice": "vanishing small_update",
         "saturated": "vanishing zero_gradient zero_origin small_update",
         "exploding": "large_update loss_rising gradient_spike clipped",
-        "large_update": "weight_drift loss_rising loss_oscillating gradient_spike exploding clipped",
-        "vanishing": "small_update no_update zero_gradient",
+        "large_update": "weight_drift loss_rising loss_oscillating gradient_spike clipped",
+        "vanishing": "small_update no_update zero_gradient dead_units",
         "no_gradient": "not_optimized",
+        "loss_imbalance": "exploding clipped",
     }.items()
 }
 _SET_UP = frozenset(kind.name for kind in SET_UP_KINDS)
@@ -39,9 +40,14 @@ _GROWTH = frozenset(("not_zeroed", "input_scale", "large_update", "weight_drift"
 OVERFLOWS = 1e4
 #: The kinds that follow from a kind only if they begin after it.
 FOLLOWS_LATER: Mapping[str, frozenset[str]] = {
-    "large_update": frozenset(("dead_units", "attention_collapsed", "saturated", "zero_origin")),
+    "large_update": frozenset(
+        ("dead_units", "attention_collapsed", "saturated", "zero_origin", "exploding")
+    ),
+    "dead_units": frozenset(("vanishing",)),
     "gradient_spike": frozenset(("loss_rising",)),
 }
+#: What the first backward may show already.
+_OF_THE_NET = ("vanishing", "exploding")
 #: From this share of the steps on, a finding comes before those that pass.
 LASTING = 0.25
 #: Kinds that one run has once, whichever node shows them.
@@ -52,10 +58,11 @@ _ONCE = frozenset(
 
 def explain(course: Course, found: Sequence[RunFinding]) -> list[RunFinding]:
     """Return the findings, the cause first, without those that another one explains."""
-    kept = _without_line_search(course, _without_healthy_skips(course, found))
+    kept = _without_line_search(course, _without_healthy_skips(course, _with_origin(found)))
     kept = _one_of_each(_with_one_nonfinite(kept))
     kept = _causes_of_overflow(course, kept)
-    return sorted(_unexplained(_unexplained(kept)), key=_place)
+    first = course.steps[0].step if course.steps else 0
+    return sorted(_unexplained(_unexplained(kept)), key=lambda one: _place(one, first))
 
 
 def _unexplained(found: Sequence[RunFinding]) -> list[RunFinding]:
@@ -85,10 +92,12 @@ def _one_of_each(found: Sequence[RunFinding]) -> list[RunFinding]:
     return list(kept.values())
 
 
-def _place(one: RunFinding) -> tuple[int, bool, bool, int, int]:
+def _place(one: RunFinding, first: int) -> tuple[int, bool, bool, float, int]:
     follows = KINDS[one.kind].is_of_nonfinite and one.first_step > 0
     passes = one.count < LASTING * one.examined
-    order = list(KINDS).index(one.kind)
+    order: float = list(KINDS).index(one.kind)
+    if one.kind in _OF_THE_NET and one.first_step == first:  # no update caused it
+        order = list(KINDS).index("large_update") - 0.5
     return SEVERITIES.index(one.severity), follows, passes, order, one.first_step
 
 
@@ -132,6 +141,26 @@ def _without_healthy_skips(course: Course, found: Sequence[RunFinding]) -> list[
         one
         for one in found
         if not (KINDS[one.kind].is_of_nonfinite and skipped.issuperset(_steps_of(course, one)))
+    ]
+
+
+def _with_origin(found: Sequence[RunFinding]) -> list[RunFinding]:
+    """Say of a loss scale that collapses where infinity began in the steps that were skipped."""
+    began = [one for one in found if KINDS[one.kind].is_of_nonfinite and one.severity == "error"]
+    if not began:
+        return list(found)
+    origin = min(began, key=lambda one: (one.first_step, list(KINDS).index(one.kind)))
+    return [
+        dataclasses.replace(
+            one,
+            text=f"{one.text} {origin.text}",
+            **{
+                name: getattr(origin, name) for name in ("node", "key", "module", "source", "nodes")
+            },
+        )
+        if one.kind == "scale_collapse"
+        else one
+        for one in found
     ]
 
 

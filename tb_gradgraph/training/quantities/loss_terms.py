@@ -19,6 +19,7 @@ from tb_gradgraph.autograd import (
     Term,
     find_meeting,
     functions_not_overridden,
+    input_metadata,
     split_sum,
 )
 from tb_gradgraph.quantities import LOSS, LOSS_COSINE, LOSS_SHARE, made_name, made_unique
@@ -32,11 +33,13 @@ MOST_TERMS = 16
 MOST_NODES = 50_000
 #: How many searches of a watch are kept.
 MOST_MEETINGS = 200
-#: How many bytes of gradients are held until all terms have arrived.
+#: How many bytes of gradients are held until all terms have arrived, and of how many edges.
 MOST_HELD = 16 * 2**20
+MOST_EDGES = 1000
 
 MANY = f"The loss is a sum of more than {MOST_TERMS} terms."
 NO_MEETING = "The gradients of the terms meet in no node each of whose edges belongs to one term."
+MEETS_LATER = "Its gradient meets those of the others only where some of them have met before."
 NO_VARIABLE = "No variable holds its value where backward is called."
 LARGE_GRAPH = f"The graph has more than {MOST_NODES:,} nodes."
 LARGE = f"The gradients where the terms meet are larger than {MOST_HELD // 2**20} MB."
@@ -44,6 +47,8 @@ NOT_ARRIVED = "The backward did not send a dense gradient along each edge."
 
 #: Edges where terms meet, with their structure, by its ``id`` and the places of the terms.
 Meetings = dict[tuple[int, tuple[int, ...]], tuple[Structure, tuple[Branch, ...]]]
+#: Gradients by term, and by the node where they meet and its slot.
+Taken = dict[tuple[int, tuple[int, int]], list[torch.Tensor]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,7 +58,8 @@ class TermNumbers:
     names: tuple[str, ...]
     values: tuple[LateNumber | None, ...]
     weights: tuple[tuple[tuple[LateNumber, bool], ...], ...]
-    products: Transfer | None  # the gradients' inner products, if they were read
+    met: tuple[int, ...]  # the terms whose gradients meet
+    products: Transfer | None  # their inner products, if they were read
     why: str  # they were not
 
     def read(self, scale: float) -> tuple[dict[str, float], dict[str, str]]:
@@ -68,8 +74,11 @@ class TermNumbers:
                 found[f"{LOSS}/{name}"] = number / scale
         if self.products is None:
             return found, {**why, LOSS_SHARE: self.why, LOSS_COSINE: self.why}
-        products = self.products.wait()[0].reshape(len(self.names), -1).astype(np.float64)
-        return {**found, **_shares(self.names, products)}, why
+        products = self.products.wait()[0].reshape(len(self.met), -1).astype(np.float64)
+        met = [self.names[nr] for nr in self.met]
+        late = (name for name in self.names if name not in met)
+        why.update((f"{LOSS_SHARE}/{name}", MEETS_LATER) for name in late)
+        return {**found, **_shares(met, products)}, why
 
 
 def _weighted(value: LateNumber | None, weight: Sequence[tuple[LateNumber, bool]]) -> float | None:
@@ -107,7 +116,7 @@ class LossTerms:
     ) -> None:
         """Split the loss, and put hooks where the gradients of its terms meet. Nothing is raised."""
         self._handles: list[Any] = []
-        self._taken: dict[tuple[int, int], list[torch.Tensor]] = {}
+        self._taken: Taken = {}
         self._branches: tuple[Branch, ...] = ()
         self._told: dict[str, Any] | None = None
         try:
@@ -152,6 +161,11 @@ class LossTerms:
                 meetings.clear()
             branches = find_meeting(order, nodes)
             meetings[key] = (met.structure, branches)
+        if (
+            len(branches) > MOST_EDGES
+            or sum(_bytes_along(order, one) for one in branches) > MOST_HELD
+        ):
+            return LARGE
         self._branches = branches
         by_user: dict[int, list[Branch]] = {}
         for branch in branches:
@@ -164,17 +178,17 @@ class LossTerms:
     def finish(self, well: bool) -> TermNumbers | None:
         """Remove the hooks, and begin to read; None if the loss has no terms."""
         told, why = self._told, getattr(self, "_why", "")
-        products = None
+        products, met = None, tuple(sorted({branch.term for branch in self._branches}))
         try:
             if well and told is not None and not why:
                 with functions_not_overridden():
-                    products, why = _products(self._taken, self._branches, len(told["names"]))
+                    products, why = _products(self._taken, self._branches, met)
         except Exception:  # gradients of an unusual class
             why = NOT_ARRIVED
         self.drop()
         if told is None or not well:
             return None
-        return TermNumbers(**told, products=products, why=why)
+        return TermNumbers(**told, met=met, products=products, why=why)
 
     def drop(self) -> None:
         """Remove the hooks, and release everything."""
@@ -186,47 +200,51 @@ class LossTerms:
 
 
 def _take(
-    taken: dict[tuple[int, int], list[torch.Tensor]],
+    taken: Taken,
     branches: Sequence[Branch],
     inputs: Sequence[torch.Tensor | None],
     _outputs: Any,
 ) -> None:
-    """Hold the gradients that a node sends to the place where terms meet. Never raises."""
+    """Hold the gradients that a node sends to the places where terms meet. Never raises."""
     for branch in branches:
         gradient = inputs[branch.position] if branch.position < len(inputs) else None
         if gradient is not None:
-            taken.setdefault((branch.term, branch.slot), []).append(gradient)
+            taken.setdefault((branch.term, (branch.at, branch.slot)), []).append(gradient)
 
 
 @torch.no_grad()
 def _products(
-    taken: Mapping[tuple[int, int], Sequence[torch.Tensor]],
-    branches: Sequence[Branch],
-    count: int,
+    taken: Taken, branches: Sequence[Branch], terms: Sequence[int]
 ) -> tuple[Transfer | None, str]:
-    """Begin to read the inner products of all pairs of terms; else return why not."""
+    """Begin to read the inner products of all pairs of terms; else return why not.
+
+    The gradients of a term at all places where terms meet are one long vector.
+    """
     given = [one for parts in taken.values() for one in parts]
     if len(branches) != len(given) or any(one.is_complex() for one in given):
         return None, NOT_ARRIVED
     if sum(map(_bytes_of, given)) > MOST_HELD:
         return None, LARGE
-    slots = sorted({slot for _, slot in taken})
-    shapes = {
-        slot: next(parts[0] for (_, at), parts in taken.items() if at == slot) for slot in slots
-    }
-    device = next(iter(shapes.values())).device
+    shapes = {place: parts[0] for (_, place), parts in taken.items()}
+    device = given[0].device
     rows = []
-    for term in range(count):
+    for term in terms:
         parts = []
-        for slot in slots:
-            whole = torch.zeros(shapes[slot].numel(), dtype=wide_dtype(device), device=device)
-            for gradient in taken.get((term, slot), ()):
+        for place, shape in shapes.items():
+            whole = torch.zeros(shape.numel(), dtype=wide_dtype(device), device=device)
+            for gradient in taken.get((term, place), ()):
                 whole += gradient.detach().reshape(-1).to(device, whole.dtype)
             parts.append(whole)
         rows.append(torch.cat(parts))
     stacked = torch.stack(rows)
     products = torch.stack([(stacked * row).sum(1) for row in stacked])  # without cuBLAS's memory
     return Transfer(device, [products]), ""
+
+
+def _bytes_along(order: Sequence[Any], branch: Branch) -> int:
+    """Return how many bytes the gradient along an edge has, of four for each element."""
+    shapes = input_metadata(order[branch.at])
+    return 4 * math.prod(shapes[branch.slot][0]) if branch.slot < len(shapes) else 0
 
 
 def _bytes_of(gradient: torch.Tensor) -> int:

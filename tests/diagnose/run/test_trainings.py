@@ -19,9 +19,10 @@ def trained(
     net: nn.Module,
     optimizer: torch.optim.Optimizer,
     steps: Callable[[], Iterator[None]],
+    level: str = "module",
 ) -> list[RunFinding]:
     with tb_gradgraph.SummaryWriter(str(logdir)) as writer:
-        writer.watch(net, optimizer=optimizer, every_n_steps=1, strict=True)
+        writer.watch(net, optimizer=optimizer, every_n_steps=1, strict=True, level=level)
         for _ in steps():
             pass
     return tb_gradgraph.findings(logdir)
@@ -154,3 +155,54 @@ def test_bytes_that_are_not_scaled(tmp_path: pathlib.Path, scale: float) -> None
             optimizer.step()
     kinds = {one.kind: one for one in tb_gradgraph.findings(tmp_path)}
     assert ("input_scale" in kinds) == (scale == 1)
+
+
+def test_a_state_that_begins_at_zero_is_no_blank_input(tmp_path: pathlib.Path) -> None:
+    torch.manual_seed(0)
+    into, cell = nn.Linear(2, 16), nn.Linear(16, 16, bias=False)
+    nn.init.orthogonal_(cell.weight, 1.6)
+
+    class Recurrence(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.into, self.cell, self.readout = into, cell, nn.Linear(16, 1)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            state = x.new_zeros(len(x), 16)
+            for moment in self.into(x).unbind(1):
+                state = self.cell(state) + moment
+            return self.readout(state)
+
+    net = Recurrence()
+    optimizer = torch.optim.SGD(net.parameters(), 1e-12)
+
+    def steps() -> Iterator[None]:
+        for _ in range(12):
+            optimizer.zero_grad()
+            net(torch.randn(8, 40, 2)).square().mean().backward()
+            optimizer.step()
+            yield
+
+    kinds = [found.kind for found in trained(tmp_path, net, optimizer, steps)]
+    assert "input_scale" not in kinds and kinds[0] == "exploding"
+
+
+def test_a_scale_that_collapses_is_told_with_the_origin(tmp_path: pathlib.Path) -> None:
+    torch.manual_seed(0)
+    net = nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(net.parameters(), 1e-2)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16)
+
+    def steps() -> Iterator[None]:
+        for _ in range(30):
+            optimizer.zero_grad()
+            y = net(torch.randn(4, 3))
+            rough = (y - y.detach()).abs().sqrt().sum()
+            scaler.scale(y.square().mean() + rough).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            yield
+
+    found = trained(tmp_path, net, optimizer, steps, level="op")[0]
+    assert (found.kind, found.node) == ("scale_collapse", "sqrt")
+    assert "skipped 30 of 30" in found.text and "the gradient came in finite" in found.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from tb_gradgraph.diagnose.run.course import Course
 from tb_gradgraph.diagnose.run.over_steps.passing import PASSING
 from tb_gradgraph.diagnose.run.run_finding import RunFinding
 from tb_gradgraph.diagnose.run.told import tell_names, tell_of_run
-from tb_gradgraph.graph import Graph, Node
+from tb_gradgraph.graph import NO_SCOPE, Graph, Node
 from tb_gradgraph.statistics import STATISTICS
 
 #: The share of the steps at which it must be so.
@@ -132,8 +133,8 @@ def _find_inputs(course: Course, found: Mapping[str, list[ValueSeries]]) -> Iter
         with np.errstate(all="ignore"):
             off = (np.abs(mean) > OFF_CENTER * np.maximum(std, 1e-12)) & (np.abs(mean) > 1)
             flat = std < NARROW * np.maximum(np.abs(mean), 1)
-        if varies:
-            flat &= mean != 0  # a first state of zeros is usual beside an input
+        if varies or _is_first_state(deviation.graph, deviation.node):
+            flat &= mean != 0  # a first state of zeros is usual
         at = deviation.habit_of(off | flat | (std > WIDE))
         if at:
             yield _tell_input(course, deviation, float(np.nanmedian(mean)), at)
@@ -194,6 +195,18 @@ def _is_multiplied(graph: Graph, node: Node) -> bool:
                 waiting.append(user)
                 seen.add(user)
     return False
+
+
+def _is_first_state(graph: Graph, node: Node) -> bool:
+    """Return whether only the first of several calls of a module uses a tensor, as in a recurrent loop."""
+    index = graph.nodes.index(node)
+    first, end = graph.slot_offsets[index : index + 2].tolist()
+    users = [user for row in range(first, end) for user in graph.users.get(row, ())]
+    used = {graph.nodes[user].scope for user in users} - {NO_SCOPE}
+    calls = collections.Counter(scope.path for scope in graph.scopes)
+    return bool(used) and all(
+        graph.scopes[at].call == 0 and calls[graph.scopes[at].path] > 1 for at in used
+    )
 
 
 _ZEROS = STATISTICS.index("zero_fraction")
