@@ -281,6 +281,10 @@ class StatisticsTable:
         """Return one statistic of every row; NaN if there is no such number."""
         return self.values[:, STATISTICS.index(name)]
 
+    def is_nonfinite(self) -> bool:
+        """Return whether any number counts NaN or infinity."""
+        return any((self.column(name) > 0).any() for name in NONFINITE)
+
     def row(self, row: int) -> Statistics | None:
         """Read one row; ``None`` if no gradient arrived."""
         if not self.present[row]:

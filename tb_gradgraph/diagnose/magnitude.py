@@ -11,7 +11,7 @@ from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.diagnose.missing import parameter_rows, weight_rows
 from tb_gradgraph.diagnose.structure.by_module import tell_rows
 from tb_gradgraph.diagnose.structure.flat_gradient import rows_behind_flat_gradient
-from tb_gradgraph.diagnose.structure.removed import BIAS_INPUT, Uses, removed_rows
+from tb_gradgraph.diagnose.structure.removed import BIAS_INPUT, Uses, removed_rows, uses_of
 from tb_gradgraph.diagnose.structure.small_branch import rows_in_small_branches
 from tb_gradgraph.diagnose.structure.zero_factor import ZeroFactors
 from tb_gradgraph.graph import Edge, Graph, Node
@@ -40,7 +40,7 @@ _Sized = Sequence[tuple[int, Node]]
 def cancelled_rows(graph: Graph, table: StatisticsTable) -> frozenset[int]:
     """Return the rows of parameters whose gradient cancels out, or is removed by a normalization."""
     sizes = _root_mean_squares(table)
-    uses = Uses(graph)
+    uses = uses_of(graph)
     return frozenset(
         [
             *_cancelled_rows(graph, sizes),
@@ -134,7 +134,7 @@ def _find_far_off(graph: Graph, sizes: np.ndarray, found: _Sized) -> Iterator[Fi
     median, greatest = float(np.median(last)), float(last.max())
     is_low = median - orders > ORDERS
     if is_low.any():
-        small = rows_in_small_branches(Uses(graph), sizes, 10 ** (median - ORDERS))
+        small = rows_in_small_branches(uses_of(graph), sizes, 10 ** (median - ORDERS))
         is_low &= np.array([row not in small for row, _ in found])
     for kind, far, near in (
         ("vanishing", np.where(is_low, median - orders, 0), median),

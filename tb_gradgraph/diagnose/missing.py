@@ -10,6 +10,7 @@ import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.diagnose.structure.by_module import Rows, fold_by_module, tell_many, tell_rows
+from tb_gradgraph.diagnose.structure.kept_with_graph import kept_with_graph
 from tb_gradgraph.diagnose.zero_origin import explain_zeros
 from tb_gradgraph.errors import COMPILED
 from tb_gradgraph.graph import OF_FUNCTION, Graph, Node
@@ -28,10 +29,21 @@ def parameter_rows(graph: Graph, parts: bool = False) -> Iterator[tuple[int, Nod
     Nodes of which this process has only a part are left out, unless ``parts`` is set. The numbers
     of a part say nothing about the whole, except NaN and infinity.
     """
-    for index, node in enumerate(graph.nodes):
-        if node.kind in ("parameter", "leaf") and node.slots:
-            if parts or not node.slots[0].is_part:
-                yield int(graph.slot_offsets[index]), node
+    yield from _rows_with_parts(graph) if parts else _rows_without_parts(graph)
+
+
+@kept_with_graph
+def _rows_with_parts(graph: Graph) -> Rows:
+    return [
+        (row, node)
+        for row, node in zip(graph.slot_offsets.tolist(), graph.nodes)
+        if node.kind in ("parameter", "leaf") and node.slots
+    ]
+
+
+@kept_with_graph
+def _rows_without_parts(graph: Graph) -> Rows:
+    return [(row, node) for row, node in _rows_with_parts(graph) if not node.slots[0].is_part]
 
 
 def weight_rows(graph: Graph) -> Iterator[tuple[int, Node]]:

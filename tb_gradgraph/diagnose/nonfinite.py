@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.diagnose.forward.overflow import is_overflow
+from tb_gradgraph.diagnose.structure.kept_with_graph import kept_with_graph
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import NONFINITE, NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
@@ -106,6 +107,7 @@ def _read_states(table: StatisticsTable) -> dict[int, _State]:
     }
 
 
+@kept_with_graph
 def _consumers(graph: Graph) -> list[list[int]]:
     """List, for each slot, the nodes that use it."""
     users: list[list[int]] = [[] for _ in range(graph.slot_count)]

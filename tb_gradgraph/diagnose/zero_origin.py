@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding, tell
-from tb_gradgraph.diagnose.structure.removed import Uses
+from tb_gradgraph.diagnose.structure.removed import uses_of
 from tb_gradgraph.diagnose.structure.shift import short_name
 from tb_gradgraph.diagnose.structure.zero_factor import MAY_BE_ZERO, ZeroFactors
 from tb_gradgraph.graph import NO_SCOPE, Edge, Graph
@@ -52,7 +52,7 @@ def explain_zeros(graph: Graph, table: StatisticsTable, zero: Sequence[int]) -> 
     origins = {
         node for node, sent in edges.by_target.items() if _becomes_zero(graph, table, node, sent)
     }
-    factors = ZeroFactors(Uses(graph), _sizes(table))
+    factors = ZeroFactors(uses_of(graph), _sizes(table))
     causes = _follow(graph, table, edges.by_source, origins, factors)
     found = ZeroRows([], {}, [])
     of_origin: dict[int, list[int]] = {}

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tb_gradgraph.diagnose import RunFinding, course_of, find_in_course
+from tb_gradgraph.diagnose.run import course_step
 from tb_gradgraph.graph import Record
 from tb_gradgraph.record import EventFiles, read_logdir
 from tb_gradgraph.record.format.encode import encode_chunk, encode_graph
@@ -78,11 +79,11 @@ def test_numbers_of_the_course_are_those_of_the_records(logdir: pathlib.Path):
 
 def test_a_very_long_training_is_examined_at_some_steps(monkeypatch, logdir: pathlib.Path):
     parameters = sum(node.kind == "parameter" for node in GRAPH.nodes)
-    monkeypatch.setattr(recorded_course, "MOST_CELLS", 10 * parameters)
+    monkeypatch.setattr(course_step, "MOST_CELLS", 10 * parameters)
     reader = Reader(EventFiles(logdir))
     course = read_course(reader, reader.runs()["."], "net")
     found = {*range(0, STEPS, 4), BAD - 1, BAD, STEPS - 1}
-    assert [step.step for step in course.steps] == sorted(found)
+    assert [step.step for step in course.looked_at.steps] == sorted(found)
     told = ask(reader)
     assert (told["records"], told["steps"]) == (STEPS, len(found))
     assert told["findings"][0]["first_step"] == BAD
@@ -106,7 +107,7 @@ def test_whole_tensors_are_read_when_they_are_asked_for(tmp_path: pathlib.Path):
 
 def test_a_run_without_errors_and_warnings_is_healthy(monkeypatch, logdir: pathlib.Path):
     note = RunFinding(kind="cancelled", severity="note", text="A note.")
-    monkeypatch.setattr(run_findings_route, "find_in_course", lambda course: [note])
+    monkeypatch.setattr(recorded_course, "find_in_course", lambda course: [note])
     told = ask(Reader(EventFiles(logdir)))
     assert told["healthy"] is True
     assert [one["text"] for one in told["findings"]] == ["A note."]
@@ -116,7 +117,7 @@ def test_records_without_a_backward_are_not_called_healthy(monkeypatch, tmp_path
     rows = tuple(range(GRAPH.row_count))
     record = make_record(GRAPH, 0, table=make_table(GRAPH, absent=rows))
     write_session(tmp_path, [record], 1)
-    monkeypatch.setattr(run_findings_route, "find_in_course", lambda course: [])
+    monkeypatch.setattr(recorded_course, "find_in_course", lambda course: [])
     assert ask(Reader(EventFiles(tmp_path)))["healthy"] is False
 
 
@@ -127,7 +128,7 @@ class Growing:
         self.fake, self.now, self.made = FakeProvider(), 100.0, 0
         self.reader = Reader(self.fake, clock=lambda: self.now)
         monkeypatch.setattr(run_findings_route.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(run_findings_route, "find_in_course", self._find)
+        monkeypatch.setattr(recorded_course, "find_in_course", self._find)
 
     def _find(self, course: object) -> list[RunFinding]:
         self.made += 1

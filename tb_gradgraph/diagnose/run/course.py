@@ -2,88 +2,124 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from tb_gradgraph.diagnose.missing import parameter_rows
-from tb_gradgraph.diagnose.not_optimized import updated_rows
-from tb_gradgraph.diagnose.run.course_step import CourseStep, choose_steps
+from tb_gradgraph.diagnose.run.course_step import CourseStep, choose_steps, thin_out
+from tb_gradgraph.diagnose.run.kept_columns import KeptColumns
 from tb_gradgraph.graph import Graph, Node, Record
-from tb_gradgraph.quantities import series_name
 from tb_gradgraph.training_facts import TrainingFacts
 
-#: How many records are asked which parameters an optimizer updates.
-_ASKED = 16
 #: How many numbers a finding shows.
 MOST_NUMBERS = 100
 
 Series = Sequence[tuple[int, float]]  # steps and numbers
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """One training of a run: its steps in order, and the graphs that they ran over."""
+    """One training of a run: its steps in order, and the graphs that they ran over.
+
+    Attributes:
+        run: The run, as TensorBoard names it.
+        tag: The training in it.
+        graphs: The graphs by hash.
+        steps: The steps in order.
+        facts: What is known of the training; None: nothing.
+        kept: What rules found out about the steps. A course of the same training that has grown
+            shares it.
+    """
 
     run: str
     tag: str
     graphs: Mapping[str, Graph]
     steps: Sequence[CourseStep]
     facts: TrainingFacts | None = None
+    kept: KeptColumns = dataclasses.field(default_factory=KeptColumns, compare=False, repr=False)
 
-    @property
+    @functools.cached_property
+    def looked_at(self) -> Course:
+        """The course with the steps that the rules look at: all, or some of a very long training."""
+        counts = [self.of_graph(graph_hash, _count_parameters) for graph_hash in self.graphs]
+        steps = thin_out(self.steps, max(counts, default=0))
+        return self if steps is self.steps else dataclasses.replace(self, steps=steps)
+
+    @functools.cached_property
     def graph(self) -> Graph:
-        """The graph that most steps have."""
-        hashes = [step.graph_hash for step in self.steps]
-        return self.graphs[max(set(hashes), key=hashes.count)]
+        """The graph that most steps have; of several the one that was first."""
+        return self.graphs[self.graph_hash]
+
+    @functools.cached_property
+    def graph_hash(self) -> str:
+        """The hash of that graph."""
+        counts = collections.Counter(step.graph_hash for step in self.steps)
+        return counts.most_common(1)[0][0]
 
     @functools.cached_property
     def examined(self) -> Sequence[CourseStep]:
         """The steps that are examined one by one."""
-        return choose_steps(self.steps, self.graphs)
+        chosen = choose_steps(self.steps, self.graphs)
+        self.kept.keep_examined(chosen)
+        return chosen
 
-    @functools.cached_property
+    def followed(self) -> KeptColumns:
+        """Return what is kept of exactly these steps."""
+        self.kept.follow(self.steps, self.graph_hash if self.steps else "")
+        return self.kept
+
+    def column(self, make: Callable[[Course, int], T], version: Hashable = None) -> Sequence[T]:
+        """Return what a function gives for each step, made once as long as the step stays.
+
+        Args:
+            make: A function of a module. Gets the course and the index of a step, and may look at
+                that step and at those before it.
+            version: What else the results depend on.
+        """
+        return self.followed().column(make, len(self.steps), lambda at, _: make(self, at), version)
+
+    def of_graph(self, graph_hash: str, make: Callable[[Graph], T]) -> T:
+        """Return what a function of a module gives for a graph, made once."""
+        return self.kept.once((graph_hash, make), lambda: make(self.graphs[graph_hash]))
+
+    @property
     def names(self) -> Sequence[str]:
         """The series of quantities that some step has."""
-        found = {
-            series_name(name, record.stage): None
-            for step in self.steps
-            for record in (*step.passes, *step.later)
-            for name in record.quantities
-        }
-        return tuple(found)
+        alike = dict.fromkeys(tuple(step.numbers) for step in self.steps)
+        return tuple(dict.fromkeys(name for names in alike for name in names))
 
     def series(self, name: str) -> Series:
         """Return a quantity over the steps that have it."""
-        pairs = [(step.step, step.quantity(name)) for step in self.steps]
+        pairs = [(step.step, step.numbers[name]) for step in self.steps if name in step.numbers]
         return [(step, number) for step, number in pairs if number == number]
 
-    @functools.cached_property
+    def last(self, name: str) -> float | None:
+        """Return the last number of a quantity; None if no step has it."""
+        found = (step.quantity(name) for step in reversed(self.steps))
+        return next((number for number in found if number == number), None)
+
+    @property
     def updated(self) -> frozenset[str]:
-        """The keys of parameters that an optimizer of the watch updates, from some of the steps."""
-        applied = [one for step in self.steps for one in step.later if one.stage == "applied"]
-        found: set[str] = set()
-        for record in applied[:: -(-len(applied) // _ASKED) or 1]:
-            keys = self.graphs[record.graph_hash].row_keys
-            found.update(keys[row] for row in np.flatnonzero(updated_rows(record.table)).tolist())
-        return frozenset(found)
+        """The keys of parameters that an optimizer of the watch updates."""
+        found = self.followed().column(
+            _updated_until, len(self.steps), lambda at, before: _updated_until(self, at, before)
+        )
+        return found[-1].keys if found else frozenset()
 
     def at(self, step: int) -> Course:
         """Return the course with this step alone, or with none."""
-        return dataclasses.replace(self, steps=[one for one in self.steps if one.step == step])
-
-    @functools.cached_property
-    def _rows_of(self) -> dict[str, dict[str, int]]:
-        return {}
+        steps = [one for one in self.steps if one.step == step]
+        return dataclasses.replace(self, steps=steps, kept=KeptColumns())
 
     def row_of(self, graph_hash: str, key: str) -> int | None:
         """Return the row of a slot in a graph by its key; None if it is not there."""
-        if graph_hash not in self._rows_of:
-            keys = self.graphs[graph_hash].row_keys
-            self._rows_of[graph_hash] = {name: row for row, name in enumerate(keys)}
-        return self._rows_of[graph_hash].get(key)
+        return self.of_graph(graph_hash, _rows_by_key).get(key)
 
     def rows(self, graph: Graph) -> Sequence[tuple[int, Node]]:
         """Return row and node of each parameter of a graph."""
@@ -95,50 +131,86 @@ class Course:
         return ParameterCourse(self)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Updated:
+    """The parameters that an optimizer has updated so far: their keys, and their rows by graph."""
+
+    keys: frozenset[str] = frozenset()
+    rows: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+
+
+def _updated_until(course: Course, at: int, before: _Updated | None) -> _Updated:
+    found = before or _Updated()
+    for record in course.steps[at].later:
+        if record.stage == "applied":
+            has = ~np.isnan(record.table.column("weight_norm"))
+            known = found.rows.get(record.graph_hash, False)
+            if (has & ~np.asarray(known)).any():
+                keys = course.graphs[record.graph_hash].row_keys
+                more = (keys[row] for row in np.flatnonzero(has).tolist())
+                rows = {**found.rows, record.graph_hash: has | known}
+                found = _Updated(found.keys.union(more), rows)
+    return found
+
+
+def _count_parameters(graph: Graph) -> int:
+    return sum(node.kind == "parameter" for node in graph.nodes)
+
+
+def _rows_by_key(graph: Graph) -> Mapping[str, int]:
+    return {key: row for row, key in enumerate(graph.row_keys)}
+
+
 class ParameterCourse:
-    """Numbers of the parameters over the steps, by statistic and stage, as matrices.
+    """Numbers of the parameters over the steps, by statistic and stage.
 
     Attributes:
         nodes: The parameters of the graph that most steps have.
-        steps: The steps, one for each row of a matrix.
+        steps: The numbers of the steps.
     """
 
     def __init__(self, course: Course) -> None:
-        graph = course.graph
-        self.nodes = [node for _, node in course.rows(graph)]
-        self._keys = {f"{node.key}:0": at for at, node in enumerate(self.nodes)}
-        self.steps = [step.step for step in course.steps]
         self._course = course
+        self.nodes = [node for _, node in course.rows(course.graph)] if course.steps else []
+        self.steps = [step.step for step in course.steps]
         self._places: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        self._cached: dict[tuple[str, str], np.ndarray] = {}
+
+    @functools.cached_property
+    def matrices(self) -> np.ndarray:
+        """Where the parameters are that have several dimensions."""
+        return np.array([at for at, n in enumerate(self.nodes) if len(n.slots[0].shape) > 1], int)
 
     def of(self, stage: str, statistic: str) -> np.ndarray:
         """Return a matrix with a row for each step and a column for each parameter; NaN: no number.
 
         Of several records of a step the last one that has a number counts.
         """
-        if (stage, statistic) not in self._cached:
-            self._cached[stage, statistic] = self._read(stage, statistic)
-        return self._cached[stage, statistic]
+        key = ("parameters", stage, statistic)
+        kept, count = self._course.followed(), len(self.steps)
+        return kept.matrix(key, count, len(self.nodes), lambda at: self.row(at, stage, statistic))
 
-    def _read(self, stage: str, statistic: str) -> np.ndarray:
-        found = np.full((len(self.steps), len(self.nodes)), np.nan)
-        for at, step in enumerate(self._course.steps):
-            for record in (*step.passes, *step.later):
-                if record.stage == stage:
-                    rows, columns = self._places_in(record.graph_hash)
-                    numbers = record.table.column(statistic)[rows]
-                    known = ~np.isnan(numbers)
-                    found[at, columns[known]] = numbers[known]
+    def row(self, at: int, stage: str, statistic: str) -> np.ndarray:
+        """Return the numbers of one step, by its index."""
+        found = np.full(len(self.nodes), np.nan)
+        step = self._course.steps[at]
+        some = step.passes if stage == "backward" else step.later
+        for which, record in enumerate(one for one in some if one.stage == stage):
+            rows, columns = self._places_in(record.graph_hash)
+            numbers = record.table.column(statistic)[rows]
+            if which > 0:
+                known = ~np.isnan(numbers)
+                columns, numbers = columns[known], numbers[known]
+            found[columns] = numbers
         return found
 
     def _places_in(self, graph_hash: str) -> tuple[np.ndarray, np.ndarray]:
         """Return rows of a graph, and the columns that they fill."""
         if graph_hash not in self._places:
+            columns = {f"{node.key}:0": at for at, node in enumerate(self.nodes)}
             keys = self._course.graphs[graph_hash].row_keys
-            pairs = [(row, self._keys[key]) for row, key in enumerate(keys) if key in self._keys]
-            rows, columns = np.array(pairs, np.int64).reshape(-1, 2).T
-            self._places[graph_hash] = (rows, columns)
+            pairs = [(row, columns[key]) for row, key in enumerate(keys) if key in columns]
+            rows, places = np.array(pairs, np.int64).reshape(-1, 2).T
+            self._places[graph_hash] = (rows, places)
         return self._places[graph_hash]
 
 
@@ -149,24 +221,34 @@ def course_of(
     records: Iterable[Record],
     forwards: Iterable[Record],
     facts: TrainingFacts | None = None,
+    earlier: Course | None = None,
 ) -> Course:
-    """Arrange the records of one tag by step. Records of graphs that are missing are left out."""
-    passes: dict[int, list[Record]] = {}
-    later: dict[int, list[Record]] = {}
-    values: dict[int, list[Record]] = {}
+    """Arrange the records of one tag by step. Records of graphs that are missing are left out.
+
+    ``earlier``: the course of the same training when it had fewer records. Its steps of which the
+    records are the same objects are taken over, and what is kept about them.
+    """
+    parts: tuple[dict[int, list[Record]], ...] = ({}, {}, {})  # passes, later stages, forwards
     for record in records:
         if record.graph_hash in graphs:
-            (passes if record.stage == "backward" else later).setdefault(record.step, []).append(
-                record
-            )
+            part = parts[0] if record.stage == "backward" else parts[1]
+            part.setdefault(record.step, []).append(record)
     for record in forwards:
         if record.graph_hash in graphs:
-            values.setdefault(record.step, []).append(record)
+            parts[2].setdefault(record.step, []).append(record)
+    known = {} if earlier is None else {step.step: step for step in earlier.steps}
     steps = [
-        CourseStep(step, *(tuple(some.get(step, ())) for some in (passes, later, values)))
-        for step in sorted({*passes, *later})
+        _step(known.get(step), step, [some.get(step, ()) for some in parts])
+        for step in sorted({*parts[0], *parts[1]})
     ]
-    return Course(run, tag, graphs, steps, facts)
+    kept = KeptColumns() if earlier is None else earlier.kept
+    return Course(run, tag, graphs, steps, facts, kept)
+
+
+def _step(known: CourseStep | None, step: int, parts: Sequence[Sequence[Record]]) -> CourseStep:
+    if known is not None and known.is_of(*parts):
+        return known
+    return CourseStep(step, *map(tuple, parts))
 
 
 def some_numbers(series: Series) -> tuple[tuple[int, float], ...]:

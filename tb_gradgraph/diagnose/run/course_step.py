@@ -1,24 +1,26 @@
-"""One recorded step of a training, and which steps of many are examined one by one."""
+"""One recorded step of a training, and which steps of many are looked at."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-
-import numpy as np
+import functools
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 
 from tb_gradgraph.diagnose.not_optimized import join_tables
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.quantities import series_name
-from tb_gradgraph.statistics import NONFINITE, StatisticsTable
+from tb_gradgraph.statistics import StatisticsTable
 
-#: So many steps are examined at most, fewer if graphs are large: so many rows altogether.
+#: So many steps are examined one by one at most, fewer if graphs are large: so many rows altogether.
 MOST_STEPS = 64
 MOST_ROWS = 40_000
-LEAST_STEPS = 6
+LEAST_STEPS = 8
+#: The steps of a training times its parameters. Of a longer one only some steps are looked at.
+MOST_CELLS = 2**21
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class CourseStep:
     """The records of one step.
 
@@ -40,7 +42,7 @@ class CourseStep:
         alike = [one for one in self.later if one.graph_hash == graph_hash]
         return join_tables((one.stage, in_memory(one.table)) for one in alike)
 
-    @property
+    @functools.cached_property
     def graph_hash(self) -> str:
         """The graph of the last record."""
         records = self.later or self.passes or self.forwards
@@ -55,10 +57,15 @@ class CourseStep:
         """Return whether there is a record of a later stage."""
         return any(one.stage == stage for one in self.later)
 
-    @property
+    @functools.cached_property
     def skipped(self) -> bool:
         """Return whether a GradScaler skipped the optimizer."""
         return any(one.skipped for one in self.later)
+
+    @functools.cached_property
+    def is_nonfinite(self) -> bool:
+        """Return whether a gradient of a backward pass holds NaN or infinity."""
+        return any(record.table.is_nonfinite() for record in self.passes)
 
     @property
     def loss_scale(self) -> float:
@@ -66,15 +73,18 @@ class CourseStep:
         records = (*self.passes, *self.later)
         return records[-1].loss_scale if records else 1.0
 
+    @functools.cached_property
+    def numbers(self) -> Mapping[str, float]:
+        """The quantities of the step by the names of their series; the mean of several passes."""
+        found: dict[str, list[float]] = {}
+        for record in (*self.passes, *self.later):
+            for name, number in record.quantities.items():
+                found.setdefault(series_name(name, record.stage), []).append(number)
+        return {name: float(sum(some) / len(some)) for name, some in found.items()}
+
     def quantity(self, series: str) -> float:
-        """Return a number of the step by the name of its series; the mean of several passes; NaN: none."""
-        found = [
-            number
-            for record in (*self.passes, *self.later)
-            for name, number in record.quantities.items()
-            if series_name(name, record.stage) == series
-        ]
-        return float(np.mean(found)) if found else float("nan")
+        """Return a quantity of the step by the name of its series; NaN: none."""
+        return self.numbers.get(series, float("nan"))
 
     def forward_of(self, of: Record) -> Record | None:
         """Return the values of a record's forward."""
@@ -87,29 +97,60 @@ class CourseStep:
             None,
         )
 
+    def is_of(self, *parts: Sequence[Record]) -> bool:
+        """Return whether it has exactly these records, as passes, later ones and forwards."""
+        own = (self.passes, self.later, self.forwards)
+        return all(
+            len(old) == len(new) and all(map(operator.is_, old, new))
+            for old, new in zip(own, parts)
+        )
+
 
 def choose_steps(steps: Sequence[CourseStep], graphs: Mapping[str, Graph]) -> list[CourseStep]:
     """Choose the steps to examine: spread evenly, and those where NaN, infinity or a skip first occur."""
     rows = max((graph.row_count for graph in graphs.values()), default=1)
     most = max(LEAST_STEPS, min(MOST_STEPS, MOST_ROWS // max(1, rows)))
-    chosen = {int(at) for at in np.linspace(0, len(steps) - 1, min(most, len(steps)))}
-    firsts = (
-        next((at for at, step in enumerate(steps) if is_bad(step)), None)
-        for is_bad in (_is_nonfinite, lambda step: step.skipped)
-    )
-    for at in firsts:
-        if at is not None:
-            chosen |= {max(0, at - 1), at}
+    chosen = _spread(len(steps), most)
+    for first in (_first_nonfinite(steps), _first(step.skipped for step in steps)):
+        chosen |= _with_the_one_before(first)
     return [steps[at] for at in sorted(chosen)]
 
 
-def is_nonfinite(record: Record) -> bool:
-    """Return whether any number of a record counts NaN or infinity."""
-    return any((record.table.column(name) > 0).any() for name in NONFINITE)
+def thin_out(steps: Sequence[CourseStep], parameters: int) -> Sequence[CourseStep]:
+    """Choose the steps to look at: all of them, or some of a very long training.
+
+    Args:
+        steps: All steps.
+        parameters: How many parameters the model has.
+    """
+    most = max(2, MOST_CELLS // max(1, parameters))
+    if len(steps) <= most:
+        return steps
+    chosen = _spread(len(steps), most) | _with_the_one_before(_first_nonfinite(steps))
+    return [steps[at] for at in sorted(chosen)]
 
 
-def _is_nonfinite(step: CourseStep) -> bool:
-    return any(map(is_nonfinite, step.passes))
+def _spread(count: int, most: int) -> set[int]:
+    """Choose at most so many of some places, evenly, and the last one.
+
+    The distance is a power of two, so that in a training that grows mostly the same are chosen.
+    """
+    every = 1
+    while count > every * most:
+        every *= 2
+    return {*range(0, count, every), count - 1}
+
+
+def _first_nonfinite(steps: Sequence[CourseStep]) -> int | None:
+    return _first(step.is_nonfinite for step in steps)
+
+
+def _first(are: Iterable[bool]) -> int | None:
+    return next((at for at, is_so in enumerate(are) if is_so), None)
+
+
+def _with_the_one_before(at: int | None) -> set[int]:
+    return set() if at is None else {max(0, at - 1), at}
 
 
 def in_memory(table: StatisticsTable) -> StatisticsTable:

@@ -12,7 +12,7 @@ from tb_gradgraph.diagnose.kinds import KINDS
 from tb_gradgraph.diagnose.optimizer_step import OptimizerStep, find_in_step
 from tb_gradgraph.diagnose.rules import findings
 from tb_gradgraph.diagnose.run.course import Course
-from tb_gradgraph.diagnose.run.course_step import CourseStep, in_memory, is_nonfinite
+from tb_gradgraph.diagnose.run.course_step import CourseStep, in_memory
 from tb_gradgraph.graph import Graph, Node
 
 #: At its first steps an optimizer such as Adam or RMSprop moves weights far.
@@ -37,7 +37,12 @@ class Seen:
 
 
 def examine(course: Course, step: CourseStep) -> list[Seen]:
-    """Find what looks wrong in one step by itself."""
+    """Find what looks wrong in one step by itself. It is found once, as long as the step stays."""
+    version = len(course.updated) if step.later else 0  # parameters are only added to it
+    return course.kept.of_examined(step, "seen", lambda: _examine(course, step), version)
+
+
+def _examine(course: Course, step: CourseStep) -> list[Seen]:
     found: dict[tuple[str, str], Seen] = {}
     reached = _reached(course, step)
     for seen in (*_in_passes(course, step), *_in_update(course, step)):
@@ -83,15 +88,15 @@ def _in_update(course: Course, step: CourseStep) -> Iterator[Seen]:
     tables = dict(step.stages())
     passes = [one for one in step.passes if one.graph_hash == step.graph_hash]
     if len(step.passes) == 1 and passes:
-        tables = {"backward": passes[0].table, **tables}
+        tables = {"backward": in_memory(passes[0].table), **tables}
     keys = course.updated
     updated = frozenset(row for row, key in enumerate(graph.row_keys) if key in keys)
     is_early = step.step < EARLY_STEPS
     given = OptimizerStep(tables, step.loss_scale, step.skipped, updated, is_early)
     yield from (_seen(step, graph, one) for one in find_in_step(graph, given))
-    gradients_were_fine = not any(map(is_nonfinite, step.passes))
+    gradients_were_fine = not step.is_nonfinite
     for record in step.later if gradients_were_fine else ():
-        if is_nonfinite(record):
+        if record.table.is_nonfinite():
             of_stage = findings(graph, record.table, {}, record.stage, True, record.unread)
             yield from (
                 _seen(step, graph, one) for one in of_stage if KINDS[one.kind].is_of_nonfinite

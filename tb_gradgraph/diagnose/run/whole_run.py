@@ -17,6 +17,7 @@ from tb_gradgraph.diagnose.run.over_steps.of_structure import find_in_structure
 from tb_gradgraph.diagnose.run.over_steps.of_updates import find_in_updates
 from tb_gradgraph.diagnose.run.over_steps.of_values import find_in_values
 from tb_gradgraph.diagnose.run.run_finding import RunFinding
+from tb_gradgraph.errors import FormatError
 
 RULES: tuple[Callable[[Course], Iterable[RunFinding]], ...] = (
     find_in_facts,
@@ -32,16 +33,29 @@ RULES: tuple[Callable[[Course], Iterable[RunFinding]], ...] = (
 
 
 def find_in_course(course: Course) -> list[RunFinding]:
-    """Return what looks wrong in a training over all of its recorded steps, the cause first."""
+    """Return what looks wrong in a training over all of its recorded steps, the cause first.
+
+    Of a very long training some steps are looked at, ``course.looked_at``.
+
+    Raises:
+        FormatError: If a record turns out to be damaged as it is read.
+    """
     if not course.steps:
         return []
-    return explain(course, [found for rule in RULES for found in _found_by(rule, course)])
+    with course.kept.lock:
+        seen = course.looked_at
+        return explain(seen, [found for rule in RULES for found in _found_by(rule, seen)])
 
 
 def _found_by(rule: Callable[[Course], Iterable[RunFinding]], course: Course) -> list[RunFinding]:
-    """Return what a rule finds. A fault in it costs what it would have found, and says so."""
+    """Return what a rule finds. A fault in it costs what it would have found, and says so.
+
+    That a record is damaged is no fault of the rule: the caller may leave out the record.
+    """
     try:
         return list(rule(course))
+    except FormatError:
+        raise
     except Exception as error:
         what = f"run {course.run!r}, tag {course.tag!r}"
         warnings.warn(f"{what}: {rule.__name__} failed: {error!r}.", stacklevel=2)

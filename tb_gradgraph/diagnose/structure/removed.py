@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from tb_gradgraph.diagnose.structure.factor import (
     first_pattern,
     is_factor_removed,
 )
+from tb_gradgraph.diagnose.structure.kept_with_graph import kept_with_graph
 from tb_gradgraph.diagnose.structure.shift import Use, is_removed, passed_on, short_name
 from tb_gradgraph.graph import Edge, Graph, Node
 
@@ -68,9 +70,19 @@ class Uses:
             found.setdefault(node, []).append(slot)
         return found
 
+    @functools.cached_property
+    def _names(self) -> list[str]:
+        return [short_name(node.operation) for node in self.graph.nodes]
+
     def name(self, index: int) -> str:
         """Return the short name of an operation."""
-        return short_name(self.graph.nodes[index].operation)
+        return self._names[index]
+
+
+@kept_with_graph
+def uses_of(graph: Graph) -> Uses:
+    """Return the edges of a graph along which a gradient flows."""
+    return Uses(graph)
 
 
 def removed_rows(uses: Uses, sizes: np.ndarray) -> Iterator[int]:
@@ -80,28 +92,43 @@ def removed_rows(uses: Uses, sizes: np.ndarray) -> Iterator[int]:
         uses: The edges of the graph.
         sizes: Root mean square of each row's gradient.
     """
-    graph = uses.graph
+    every = sizes.tolist()
+    for place in _places(uses.graph):
+        size = every[place.row]
+        known = [one for row in place.beside if (one := every[row]) == one]
+        # It is rounding beside the gradients next to it, or nothing is next to it.
+        is_small = not known or size < place.limit * max(known)
+        if size == size and is_small and _is_removed(uses, place.node):
+            yield place.row
+
+
+class _Place(NamedTuple):
+    """A parameter: its node, its row, the rows next to it, and below what share of these it is small."""
+
+    node: int
+    row: int
+    beside: Sequence[int]
+    limit: float
+
+
+@kept_with_graph
+def _places(graph: Graph) -> list[_Place]:
+    places = []
     for index, node in enumerate(graph.nodes):
-        if node.kind != "parameter" or not node.slots:
-            continue
-        row = int(graph.slot_offsets[index])
-        if not np.isnan(sizes[row]) and _is_small(uses, sizes, index) and _is_removed(uses, index):
-            yield row
+        if node.kind == "parameter" and node.slots:
+            places.append(_place(uses_of(graph), index, int(graph.slot_offsets[index])))
+    return places
 
 
-def _is_small(uses: Uses, sizes: np.ndarray, index: int) -> bool:
-    """Return whether a gradient is rounding beside those next to it, or nothing is next to it."""
-    graph, row = uses.graph, int(uses.graph.slot_offsets[index])
-    beside: list[float] = []
-    limit = LESS_THAN_WEIGHT
+def _place(uses: Uses, index: int, row: int) -> _Place:
+    graph, beside, limit = uses.graph, list[int](), LESS_THAN_WEIGHT
     for operation in users_of(uses, index):
         slots = graph.nodes[operation].slots
         limit = _LESS_IN_HALF if slots and slots[0].dtype in _HALF else limit
         if slots:
-            beside.append(float(sizes[graph.slot_offsets[operation]]))
-        beside += [float(sizes[one]) for one in _weights(uses, operation) if one != row]
-    known = [size for size in beside if size == size]
-    return not known or float(sizes[row]) < limit * max(known)
+            beside.append(int(graph.slot_offsets[operation]))
+        beside += [one for one in _weights(uses, operation) if one != row]
+    return _Place(index, row, beside, limit)
 
 
 def users_of(uses: Uses, index: int) -> Iterator[int]:

@@ -5,68 +5,96 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tb_gradgraph.diagnose import Course, course_of
-from tb_gradgraph.graph import FACTS, Graph, Record
-from tb_gradgraph.serve.evidence.elsewhere import first_nonfinite
+from tb_gradgraph.diagnose import Course, RunFinding, course_of, find_in_course
+from tb_gradgraph.graph import FACTS, Record
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
-from tb_gradgraph.statistics import STATISTICS, StatisticsTable
+from tb_gradgraph.statistics import StatisticsTable
 
 #: How many numbers are kept expanded. The rules go through the steps in order, so that the numbers
 #: of a segment are needed again and again, and then no more.
-_MOST_NUMBERS = 2**23
+_MOST_NUMBERS = 2**22
 
-#: The steps of a training times its parameters. The rules hold all statistics of all of them.
-MOST_CELLS = 2**21
+_NODE_BYTES = 1000  # a node with its slots and edges, roughly
+_RECORD_BYTES = 1500  # a record, its step and its table, roughly
+
+
+class RecordedCourse:
+    """The training of one tag, which follows its log as that grows. Thread-safe.
+
+    What was found out about its steps is kept, so that a step more takes little time. All of it is
+    bounded by ``nbytes``, which the reader's cache limits.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._lock = threading.Lock()
+        self._source = _Source(reader)
+        self._records: tuple[_Followed, _Followed] = (_Followed(), _Followed())
+        self._course: Course | None = None
+
+    def find(self, run: RunView, tag: str) -> tuple[Course, list[RunFinding]]:
+        """Return the training in a view of its run, as the rules look at it, and what they find."""
+        with self._lock:
+            course = self.read(run, tag)
+            return course.looked_at, find_in_course(course)
+
+    def read(self, run: RunView, tag: str) -> Course:
+        """Return the training. Its numbers are read when a rule asks for them."""
+        entries = (run.records[tag], run.forwards.get(tag, ()))
+        used = dict.fromkeys(entry.graph_hash for part in entries for entry in part)
+        self._source.run = run
+        reader = self._source.reader
+        graphs = {key: reader.graph(run, key) for key in used if key in run.graphs}
+        records, values = (
+            one.follow(part, self._source) for one, part in zip(self._records, entries)
+        )
+        facts = (run.facts or {}).get(tag)
+        self._course = course_of(run.name, tag, graphs, records, values, facts, self._course)
+        return self._course
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes in memory, roughly."""
+        kept = 0 if self._course is None else self._course.kept.nbytes
+        graphs = {} if self._course is None else self._course.graphs
+        nodes = sum(len(graph.nodes) for graph in graphs.values())
+        records = sum(len(one.records) for one in self._records)
+        return kept + _NODE_BYTES * nodes + _RECORD_BYTES * records + self._source.nbytes
 
 
 def read_course(reader: Reader, run: RunView, tag: str) -> Course:
-    """Return the training of a tag. Its numbers are read when a rule asks for them.
-
-    A training of more than ``MOST_CELLS`` steps times parameters has only some of its steps.
-    """
-    entries, forwards = run.records[tag], run.forwards.get(tag, ())
-    used = dict.fromkeys(entry.graph_hash for entry in (*entries, *forwards))
-    graphs = {key: reader.graph(run, key) for key in used if key in run.graphs}
-    numbers = _LastNumbers(reader, run)
-    steps = _examined(reader, run, entries, graphs.values())
-    records, values = (
-        [_record_of(reader, run, entry, numbers) for entry in some if entry.step in steps]
-        for some in (entries, forwards)
-    )
-    return course_of(run.name, tag, graphs, records, values)
+    """Return the training of a tag, of which nothing is kept."""
+    return RecordedCourse(reader).read(run, tag)
 
 
-def _examined(
-    reader: Reader, run: RunView, entries: Sequence[Entry], graphs: Iterable[Graph]
-) -> Container[int]:
-    """Choose the steps: all of them, or some of a very long training, the first bad one among them."""
-    steps = list(dict.fromkeys(entry.step for entry in entries))
-    parameters = max((sum(n.kind == "parameter" for n in one.nodes) for one in graphs), default=0)
-    every = -(-len(steps) * max(1, parameters) // MOST_CELLS)
-    if every <= 1:
-        return frozenset(steps)
-    chosen = {*steps[::every], steps[-1]}
-    bad = first_nonfinite(reader, run, entries)
-    if bad is not None:
-        at = steps.index(bad.step)
-        chosen.update(steps[max(0, at - 1) : at + 1])
-    return chosen
+class _Followed:
+    """The records of a list of entries that grows; those of entries that stay are the same objects."""
+
+    def __init__(self) -> None:
+        self._entries: Sequence[Entry] = ()
+        self.records: list[Record] = []
+
+    def follow(self, entries: Sequence[Entry], source: _Source) -> Sequence[Record]:
+        known = {id(old): record for old, record in zip(self._entries, self.records)}
+        found = [known.get(id(entry)) or _record_of(entry, source) for entry in entries]
+        self._entries, self.records = entries, found
+        return found
 
 
-def _record_of(reader: Reader, run: RunView, entry: Entry, numbers: _LastNumbers) -> Record:
-    whole = functools.partial(reader.whole, run, entry)
+def _record_of(entry: Entry, source: _Source) -> Record:
+    whole = functools.partial(source.whole, entry)
     return Record(
         tag=entry.tag,
         graph_hash=entry.graph_hash,
         step=entry.step,
         wall_time=entry.wall_time,
         backward_pass=entry.backward_pass,
-        table=_ReadTable(reader, run, entry, numbers),
+        table=_ReadTable(source, entry),
         gradients=_ReadWhole(whole, 0),
         values=_ReadWhole(whole, 1),
         unread=entry.unread,
@@ -76,59 +104,69 @@ def _record_of(reader: Reader, run: RunView, entry: Entry, numbers: _LastNumbers
     )
 
 
-class _LastNumbers:
-    """Expands the numbers of whole segments, and keeps those that were used last."""
+class _Source:
+    """Reads the numbers of records. Expands a column of a whole segment, and keeps those used last."""
 
-    def __init__(self, reader: Reader, run: RunView) -> None:
-        self._reader, self._run = reader, run
-        self._kept: collections.OrderedDict[tuple[str, int], np.ndarray] = collections.OrderedDict()
+    run: RunView  # the latest view; entries of earlier ones are read through it, too
 
-    def of(self, entry: Entry) -> np.ndarray:
-        """Return all statistics of one record: ``[rows, statistics]``."""
-        one = self._reader.column(self._run, entry, STATISTICS[0]).presence
-        if one.records * one.rows * len(STATISTICS) > _MOST_NUMBERS:
-            return self._reader.table(self._run, entry).values
-        key = (entry.chunk, entry.segment)
-        if key not in self._kept:
-            self._kept[key] = self._expand(entry)
-            while sum(found.size for found in self._kept.values()) > _MOST_NUMBERS:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return self._kept[key][:, entry.position].T
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self._kept: collections.OrderedDict[tuple[str, int, str], np.ndarray]
+        self._kept = collections.OrderedDict()
+        self.nbytes = 0
 
-    def _expand(self, entry: Entry) -> np.ndarray:
-        columns = [self._reader.column(self._run, entry, name) for name in STATISTICS]
-        present = columns[0].presence.every()
-        found = np.full((len(columns), *present.shape), np.nan)
-        for at, column in enumerate(columns):
-            numbers = column.every(present)
-            if numbers is not None:
-                found[at] = numbers
-        return found
+    def whole(self, entry: Entry) -> Sequence[Mapping[int, np.ndarray]]:
+        """Return one record's gradients and values that were kept whole."""
+        return self.reader.whole(self.run, entry)
+
+    def column(self, entry: Entry, name: str) -> np.ndarray:
+        """Return one statistic of one record."""
+        key = (entry.chunk, entry.segment, name)
+        found = self._kept.get(key)
+        if found is None:
+            column = self.reader.column(self.run, entry, name)
+            one = column.presence
+            if one.records * one.rows > _MOST_NUMBERS // 8:
+                return self.reader.statistic(self.run, entry, name).astype(np.float64)
+            present = one.every()
+            every = column.every(present)
+            found = np.full(present.shape, np.nan) if every is None else every.astype(np.float64)
+            self._keep(key, found)
+        return found[entry.position]
+
+    def _keep(self, key: tuple[str, int, str], found: np.ndarray) -> None:
+        self._kept[key] = found
+        self.nbytes += found.nbytes
+        while self.nbytes > 8 * _MOST_NUMBERS:
+            self.nbytes -= self._kept.popitem(last=False)[1].nbytes
 
 
 class _ReadTable(StatisticsTable):
     """A table that is read each time it is asked for, so that many take little memory."""
 
-    _reader: Reader
-    _run: RunView
+    _source: _Source
     _entry: Entry
-    _numbers: _LastNumbers
 
-    def __init__(self, reader: Reader, run: RunView, entry: Entry, numbers: _LastNumbers) -> None:
-        vars(self).update(_reader=reader, _run=run, _entry=entry, _numbers=numbers)
+    def __init__(self, source: _Source, entry: Entry) -> None:
+        vars(self).update(_source=source, _entry=entry)
 
     @property
     def values(self) -> np.ndarray:  # noqa: D102
-        return self._numbers.of(self._entry)
+        return self._source.reader.table(self._source.run, self._entry).values
+
+    def column(self, name: str) -> np.ndarray:  # noqa: D102
+        return self._source.column(self._entry, name)
+
+    def is_nonfinite(self) -> bool:  # noqa: D102
+        return self._source.reader.is_nonfinite(self._source.run, self._entry)
 
     @property
     def present(self) -> np.ndarray:  # noqa: D102
-        return self._reader.present(self._run, self._entry)
+        return self._source.reader.present(self._source.run, self._entry)
 
     @property
     def histogram(self) -> np.ndarray:  # noqa: D102
-        return self._reader.histogram(self._run, self._entry)
+        return self._source.reader.histogram(self._source.run, self._entry)
 
 
 @dataclasses.dataclass(frozen=True)

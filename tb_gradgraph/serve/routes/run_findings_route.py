@@ -6,8 +6,7 @@ import dataclasses
 import time
 import weakref
 
-from tb_gradgraph.diagnose import find_in_course
-from tb_gradgraph.serve.evidence.recorded_course import read_course
+from tb_gradgraph.serve.evidence.recorded_course import RecordedCourse
 from tb_gradgraph.serve.request.answer import JSON, Answer
 from tb_gradgraph.serve.request.find import find_records, find_run
 from tb_gradgraph.serve.request.frames import to_json
@@ -61,8 +60,10 @@ def answer_run_findings(reader: Reader, parameters: Parameters) -> Answer:
 
 
 def _find(reader: Reader, run: RunView, tag: str) -> bytes:
-    course = read_course(reader, run, tag)
-    found = find_in_course(course)
+    key = (run.name, "course", tag)
+    recorded = reader.cache.get(key, lambda: RecordedCourse(reader), lambda one: one.nbytes)
+    course, found = recorded.find(run, tag)
+    reader.cache.put(key, recorded, recorded.nbytes)  # it has grown
     entries = run.records[tag]
     is_known = bool(course.steps) and any(entry.has_gradients for entry in entries)
     answer = {

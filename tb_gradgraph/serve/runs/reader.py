@@ -55,7 +55,7 @@ class Reader:
         self.source = RecordSource(provider)
         self._clock = clock
         self._patience = patience
-        self._cache = ByteBoundedCache(CACHE_BYTES)
+        self.cache = ByteBoundedCache(CACHE_BYTES)
         self._runs: dict[str, _Run] = {}
         self._listed_at: float | None = None
         self._lock = threading.Lock()  # guards the two attributes above; never held while decoding
@@ -84,7 +84,7 @@ class Reader:
         """Read a graph; KeyError if the run has none with that hash."""
         tag = run.graphs[graph_hash]
         with self._dropping_damaged(run.stored_name, tag):
-            return self._cache.get(
+            return self.cache.get(
                 (run.stored_name, tag),
                 lambda: decode_graph(self._read(run.stored_name, tag), graph_hash),
                 _graph_bytes,
@@ -92,7 +92,7 @@ class Reader:
 
     def keep(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
         """Return the cached value of ``key``, or make and cache it."""
-        return self._cache.get(key, make, len)
+        return self.cache.get(key, make, len)
 
     def statistic(self, run: RunView, entry: Entry, name: str) -> np.ndarray:
         """Read one statistic of all rows of one record; NaN if there is no number."""
@@ -195,7 +195,7 @@ class Reader:
             return decode(self._chunk(run.stored_name, entry.chunk).segments[entry.segment])
 
         with self._dropping_damaged(run.stored_name, entry.chunk, entry):
-            return self._cache.get(
+            return self.cache.get(
                 (run.stored_name, entry.chunk, entry.segment, name), make, size_of
             )
 
@@ -214,7 +214,7 @@ class Reader:
             raise DamagedRecordError(str(named)) from error
 
     def _chunk(self, run: str, tag: str) -> Chunk:
-        return self._cache.get((run, tag), lambda: decode_chunk(self._read(run, tag)), _chunk_bytes)
+        return self.cache.get((run, tag), lambda: decode_chunk(self._read(run, tag)), _chunk_bytes)
 
     def _read(self, run: str, tag: str) -> tuple[bytes, ...]:
         return next((strings for _, strings in self.source.read(run, [tag])), ())
@@ -237,7 +237,7 @@ class Reader:
             for tag, strings in self.source.read(run.index.name, run.index.list_new(tags)):
                 chunk = run.index.add(tag, strings)
                 if chunk is not None:
-                    self._cache.put((run.index.name, tag), chunk, _chunk_bytes(chunk))
+                    self.cache.put((run.index.name, tag), chunk, _chunk_bytes(chunk))
             run.look()
             with self._lock:
                 if run.listed is tags:  # otherwise more was listed meanwhile
@@ -272,6 +272,8 @@ def _nonfinite(segment: Segment, presence: Presence) -> np.ndarray:
     found = np.zeros(len(segment), bool)
     for name in NONFINITE:
         column = segment.column(name, presence)
+        if column.values is None or not (column.values > 0).any():
+            continue
         for at in range(len(segment)):
             counts = column.of_record(at)
             found[at] |= counts is not None and bool((counts > 0).any())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from tb_gradgraph.diagnose.run.course import Course
+from tb_gradgraph.diagnose.run.course_step import CourseStep
 from tb_gradgraph.diagnose.run.run_finding import RunFinding
 from tb_gradgraph.diagnose.run.told import tell_of_run
 from tb_gradgraph.graph import NO_SCOPE, Graph, Node
@@ -32,18 +34,22 @@ Chain = Sequence[tuple[int, Node]]  # row and node, in forward order
 def find_along_depth(course: Course) -> Iterator[RunFinding]:
     """Yield gradients that grow or shrink by a factor from each layer, or call, to the next."""
     steps = [step for step in course.examined if step.passes]
-    chains = {graph_hash: _chains(graph) for graph_hash, graph in course.graphs.items()}
     slopes: dict[str, list[tuple[int, float, int, Node]]] = {}
     for step in steps:
-        record = step.passes[0]
-        norms = record.table.column("l2_norm")
-        for name, chain in chains[record.graph_hash].items():
-            found = _slope(norms, chain, is_loop=bool(name))
-            if found is not None:
-                factor, count = found
-                slopes.setdefault(name, []).append((step.step, factor, count, chain[0][1]))
+        found = course.kept.of_examined(step, "slopes", partial(_slopes, course, step))
+        for name, factor, count, node in found:
+            slopes.setdefault(name, []).append((step.step, factor, count, node))
     for name, of_steps in slopes.items():
         yield from _tell(course, name, of_steps, len(steps))
+
+
+def _slopes(course: Course, step: CourseStep) -> list[tuple[str, float, int, Node]]:
+    """Return, for each chain, by what factor the gradient changes along it, its length and first node."""
+    record = step.passes[0]
+    norms = record.table.column("l2_norm")
+    chains = course.of_graph(record.graph_hash, _chains)
+    slopes = [(name, _slope(norms, chain, bool(name)), chain) for name, chain in chains.items()]
+    return [(name, *slope, chain[0][1]) for name, slope, chain in slopes if slope is not None]
 
 
 def _chains(graph: Graph) -> Mapping[str, Chain]:

@@ -75,7 +75,10 @@ def _find_twice(course: Course, facts: TrainingFacts) -> Iterator[RunFinding]:
 
 
 def _find_equal(course: Course, facts: TrainingFacts) -> Iterator[RunFinding]:
-    parallel = [one for one in facts.equal if not _follow_each_other(course.graph, one)]
+    parallel = course.kept.once(
+        ("parallel", course.graph_hash, facts.equal),
+        lambda: [one for one in facts.equal if not _follow_each_other(course.graph, one)],
+    )
     if not parallel:
         return
     more = f" So did {len(parallel) - 1} further sets of weights." if len(parallel) > 1 else ""
@@ -97,7 +100,10 @@ def _find_unregistered(course: Course, facts: TrainingFacts) -> Iterator[RunFind
 
 
 def _find_modes(course: Course, facts: TrainingFacts) -> Iterator[RunFinding]:
-    trained = tuple(name for name in facts.evaluating.first if not _is_frozen(course, name))
+    trained = course.kept.once(
+        ("trained", course.graph_hash, facts.evaluating),
+        lambda: tuple(one for one in facts.evaluating.first if not _is_frozen(course, one)),
+    )
     if not trained:
         return
     whole = "" if facts.is_training else " The whole model is: model.train() was not called."
@@ -119,7 +125,8 @@ def _find_early_clip(course: Course, facts: TrainingFacts) -> Iterator[RunFindin
 
 def _find_switch(course: Course) -> Iterator[RunFinding]:
     """Yield that modules left training mode in the middle of the training and did not come back."""
-    series = [(s.step, n if (n := s.quantity(EVALUATING)) == n else 0.0) for s in course.steps]
+    found = [(step.step, step.numbers.get(EVALUATING, 0.0)) for step in course.steps]
+    series = [(step, count if count == count else 0.0) for step, count in found]
     more = [step for step, count in series if count > series[0][1]]
     if len(more) < max(LEAST_STEPS, HABIT * len(series)):
         return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import bisect
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -46,12 +47,10 @@ def _find_spikes(course: Course) -> Iterator[RunFinding]:
     series = [(step, n) for step, n in course.series(name) if np.isfinite(n) and n > 0]
     norms = np.array([number for _, number in series])
     found = []
-    for at in range(LEAST_BEFORE, len(norms)):
-        before = norms[max(0, at - WINDOW) : at]
-        usual = float(np.median(before))
+    for at in _over_those_before(norms):
+        usual = float(np.median(norms[max(0, at - WINDOW) : at]))
         beginning = float(np.median(norms[:LEAST_BEFORE]))
-        is_far = norms[at] > SPIKE * usual and norms[at] > OVER_GREATEST * before.max()
-        if is_far and norms[at] > 0.5 * beginning:
+        if norms[at] > SPIKE * usual and norms[at] > 0.5 * beginning:
             found.append((series[at][0], float(norms[at]), usual))
     if not found:
         return
@@ -73,10 +72,20 @@ def _find_spikes(course: Course) -> Iterator[RunFinding]:
     )
 
 
+def _over_those_before(norms: np.ndarray) -> list[int]:
+    """Return where a number is far above the greatest of those before it."""
+    if len(norms) <= LEAST_BEFORE:
+        return []
+    padded = np.concatenate([np.full(WINDOW, -np.inf), norms[:-1]])
+    greatest = np.lib.stride_tricks.sliding_window_view(padded, WINDOW).max(axis=1)
+    far = np.flatnonzero(norms > OVER_GREATEST * greatest)
+    return far[far >= LEAST_BEFORE].tolist()
+
+
 def _greatest(course: Course, step: int) -> tuple[Node | None, float]:
     """Return the parameter with most of a step's gradient, and its share; None if none has most of it."""
     parameters = course.parameters
-    norms = parameters.of("backward", "l2_norm")[parameters.steps.index(step)]
+    norms = parameters.row(parameters.steps.index(step), "backward", "l2_norm")
     if not np.isfinite(norms).any():
         return None, 0.0
     at = int(np.nanargmax(norms))
@@ -92,9 +101,7 @@ def _find_trend(course: Course, loss: Series) -> Iterator[RunFinding]:
     values = np.array([number for _, number in loss])
     quarter = max(4, 2 * (len(values) // 8))  # even, so that the median of a swing is its middle
     first, last = float(np.median(values[:quarter])), float(np.median(values[-quarter:]))
-    best = float(
-        min(np.median(values[at : at + quarter]) for at in range(len(values) - quarter + 1))
-    )
+    best = _least_median(values.tolist(), quarter)
     scatter = float(np.median(np.abs(np.diff(values)))) + 1e-30
     size = max(abs(best), abs(first), 1e-12)
     rise = last - best
@@ -116,6 +123,18 @@ def _find_trend(course: Course, loss: Series) -> Iterator[RunFinding]:
         )
         at = [step for step, _ in loss if step >= since]
         yield tell_of_run(course, "loss_rising", text, at=at, measure=LOSS, numbers=loss)
+
+
+def _least_median(values: Sequence[float], width: int) -> float:
+    """Return the least median of so many numbers one after another; ``width`` is even."""
+    window = sorted(values[:width])
+    least = np.inf
+    for at in range(width, len(values) + 1):
+        least = min(least, (window[width // 2 - 1] + window[width // 2]) / 2)
+        if at < len(values):
+            del window[bisect.bisect_left(window, values[at - width])]
+            bisect.insort(window, values[at])
+    return float(least)
 
 
 def _turns(values: np.ndarray) -> float:

@@ -31,10 +31,11 @@ def find_in_optimizer(course: Course) -> Iterator[RunFinding]:
 
 def _find_never_stepped(course: Course) -> Iterator[RunFinding]:
     with_gradient = [step for step in course.steps if step.passes]
+    if len(with_gradient) != 1:  # a step ends with its optimizer's
+        return
     stepped = [step for step in course.steps if step.has_stepped or step.skipped]
-    passes = sum(len(step.passes) for step in with_gradient)
-    never_ended = len(with_gradient) == 1 and passes >= ENDLESS  # a step ends with its optimizer's
-    if not stepped and never_ended:
+    passes = len(with_gradient[0].passes)
+    if not stepped and passes >= ENDLESS:
         text = (
             f"{passes} backward passes or more came one after another, and no optimizer of the watch "
             "stepped."
@@ -43,28 +44,38 @@ def _find_never_stepped(course: Course) -> Iterator[RunFinding]:
 
 
 def _find_not_zeroed(course: Course) -> Iterator[RunFinding]:
-    parameters = course.parameters
-    held, gave = parameters.of("accumulated", "l2_norm"), parameters.of("backward", "l2_norm")
-    single = np.array([len(step.passes) == 1 for step in course.steps])
-    known = np.isfinite(held) & np.isfinite(gave) & single[:, None]
-    stepped = np.isfinite(parameters.of("applied", "weight_norm")).any(axis=0)
-    if stepped.any():
-        known &= stepped  # zero_grad() of an optimizer does not reach the others
-    differs = known & (np.abs(held - gave) > MORE * np.maximum(gave, 1e-30))
-    at = np.flatnonzero(differs.sum(axis=1) > 0.5 * np.maximum(1, known.sum(axis=1)))
-    steps = [parameters.steps[one] for one in at]
-    if len(steps) < max(LEAST_STEPS, HABIT * (single.sum() - 1)):
+    single = sum(len(step.passes) == 1 for step in course.steps)
+    sums = course.column(_adding_up, version=len(course.updated))
+    found = [(s.step, norms) for s, norms in zip(course.steps, sums) if norms is not None]
+    if len(found) < max(LEAST_STEPS, HABIT * (single - 1)):
         return
-    total = [(s, float(np.sqrt(np.nansum(held[row] ** 2)))) for s, row in zip(steps, at)]
-    last = at[-1]
-    norms = [float(np.sqrt(np.nansum(some[last] ** 2))) for some in (held, gave)]
+    steps, norms = [step for step, _ in found], found[-1][1]
     text = (
         f"Gradients of earlier steps add up: at step {steps[-1]} .grad had a norm of {norms[0]:.3g}, of "
         f"which the step's own backward gave {norms[1]:.3g}. Nothing clears it."
     )
     yield tell_of_run(
-        *(course, "not_zeroed", text), at=steps, measure="grad_norm/accumulated", numbers=total
+        *(course, "not_zeroed", text),
+        at=steps,
+        measure="grad_norm/accumulated",
+        numbers=[(step, held) for step, (held, _) in found],
     )
+
+
+def _adding_up(course: Course, at: int) -> tuple[float, float] | None:
+    """Return the norms of .grad and of what the only backward gave, if most parameters differ."""
+    if len(course.steps[at].passes) != 1 or not course.steps[at].has("accumulated"):
+        return None
+    parameters, updated = course.parameters, course.updated
+    held, gave = (parameters.row(at, stage, "l2_norm") for stage in ("accumulated", "backward"))
+    known = np.isfinite(held) & np.isfinite(gave)
+    if updated:  # zero_grad() of an optimizer does not reach the parameters of others
+        known &= np.array([f"{node.key}:0" in updated for node in parameters.nodes], bool)
+    differs = known & (np.abs(held - gave) > MORE * np.maximum(gave, 1e-30))
+    if differs.sum() <= 0.5 * max(1, known.sum()):
+        return None
+    norms = [float(np.sqrt(np.nansum(some**2))) for some in (held, gave)]
+    return norms[0], norms[1]
 
 
 def _find_scale_collapse(course: Course) -> Iterator[RunFinding]:

@@ -19,15 +19,15 @@ def find_unused_rows(course: Course) -> Iterator[RunFinding]:
     if len(steps) < LEAST_STEPS:
         return
     graph = course.graph
-    for index, tokens in _embeddings(graph):
+    for index, tokens in course.of_graph(course.graph_hash, _embeddings):
         rows = graph.nodes[index].slots[0].shape[0]
         key = graph.row_keys[tokens]
         greatest = [
             (step.step, float(record.table.column("max")[at]))
             for step in steps
             for record in step.forwards[:1]
-            for at, name in enumerate(course.graphs[record.graph_hash].row_keys)
-            if name == key
+            for at in [course.row_of(record.graph_hash, key)]
+            if at is not None
         ]
         known = [number for _, number in greatest if number == number]
         unused = 1 - (max(known) + 1) / rows if known else 0.0
@@ -47,14 +47,16 @@ def find_unused_rows(course: Course) -> Iterator[RunFinding]:
             )
 
 
-def _embeddings(graph: Graph) -> Iterator[tuple[int, int]]:
-    """Yield the weight of each embedding, and the row of the numbers that are looked up in it."""
+def _embeddings(graph: Graph) -> list[tuple[int, int]]:
+    """Return the weight of each embedding, and the row of the numbers that are looked up in it."""
     inputs: dict[int, dict[int, tuple[int, int]]] = {}
     for edge in graph.edges:
         row = int(graph.slot_offsets[edge.source]) + edge.source_slot
         inputs.setdefault(edge.target, {})[edge.target_input] = (edge.source, row)
+    found = []
     for index, node in enumerate(graph.nodes):
         of = inputs.get(index, {})
         if node.operation.startswith("Embedding") and {0, 1} <= set(of):
             if graph.nodes[of[0][0]].kind == "parameter" and graph.nodes[of[0][0]].slots:
-                yield of[0][0], of[1][1]
+                found.append((of[0][0], of[1][1]))
+    return found

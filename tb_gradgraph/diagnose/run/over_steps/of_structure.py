@@ -21,8 +21,8 @@ FEW = 2
 
 def find_in_structure(course: Course) -> Iterator[RunFinding]:
     """Yield what is wrong with the graph that most steps have."""
-    graph, at = course.graph, [step.step for step in course.steps]
-    twice = list(_taken_twice(graph))
+    at = [step.step for step in course.steps]
+    twice = course.of_graph(course.graph_hash, _taken_twice)
     if twice:
         inner, outer = twice[0]
         text = (
@@ -32,7 +32,7 @@ def find_in_structure(course: Course) -> Iterator[RunFinding]:
         yield tell_of_run(
             course, "softmax_twice", text, at=at, node=inner, nodes=(inner.name, outer.name)
         )
-    few = [node for node in graph.nodes if plain_name(node) in _BATCH_NORMS and _has_few(node)]
+    few = course.of_graph(course.graph_hash, _norms_of_few)
     if few:
         shape = few[0].slots[0].shape
         text = (
@@ -44,18 +44,24 @@ def find_in_structure(course: Course) -> Iterator[RunFinding]:
         )
 
 
-def _taken_twice(graph: Graph) -> Iterator[tuple[Node, Node]]:
+def _norms_of_few(graph: Graph) -> list[Node]:
+    return [node for node in graph.nodes if plain_name(node) in _BATCH_NORMS and _has_few(node)]
+
+
+def _taken_twice(graph: Graph) -> list[tuple[Node, Node]]:
     sources: dict[int, list[int]] = {}
     for edge in graph.edges:
         if edge.target_input == 0:
             sources.setdefault(edge.target, []).append(edge.source)
+    found = []
     for index, node in enumerate(graph.nodes):
         if plain_name(node) in _TAKES_LOGITS:
             at = sources.get(index, [-1])[0]
             while at >= 0 and plain_name(graph.nodes[at]) in PASSING:
                 at = sources.get(at, [-1])[0]
             if at >= 0 and plain_name(graph.nodes[at]) in _SHARES:
-                yield graph.nodes[at], node
+                found.append((graph.nodes[at], node))
+    return found
 
 
 def _has_few(node: Node) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from tb_gradgraph.diagnose.run.course import Course
 from tb_gradgraph.diagnose.run.run_finding import RunFinding
 from tb_gradgraph.diagnose.run.told import tell_names, tell_of_run
+from tb_gradgraph.statistics import NONFINITE
 
 #: Fewer steps say nothing about a habit.
 LEAST_STEPS = 4
@@ -24,6 +27,8 @@ TINY = 1e-6
 DECAYS = 0.01
 #: A step this large, as a share of the weight, forgets it.
 LEAP = 0.5
+#: It is so many times the median of so many steps before.
+FARTHER, WINDOW = 50.0, 30
 _SHORT = ("bfloat16", "float16", "float8_e4m3fn", "float8_e5m2")
 
 
@@ -39,9 +44,7 @@ def find_in_updates(course: Course) -> Iterator[RunFinding]:
 
 def _find_drift(course: Course) -> Iterator[RunFinding]:
     parameters = course.parameters
-    norms = parameters.of("applied", "weight_norm")
-    matrices = [at for at, node in enumerate(parameters.nodes) if len(node.slots[0].shape) > 1]
-    total = np.sqrt(np.nansum(norms[:, matrices] ** 2, axis=1)) if matrices else np.zeros(0)
+    total = np.array([one.norm for one in course.column(_update)])
     known = np.flatnonzero(np.isfinite(total) & (total > 0))
     if len(known) < 3 * LEAST_STEPS:
         return
@@ -70,13 +73,8 @@ def _find_drift(course: Course) -> Iterator[RunFinding]:
 
 def _find_decay(course: Course) -> Iterator[RunFinding]:
     """Yield that decay alone takes away so much of a weight at each step that little is remembered."""
-    series: dict[int, float] = {}
-    for name in course.names:
-        if name.startswith("weight_decay/"):
-            decay = dict(course.series(name))
-            rates = dict(course.series(name.replace("weight_decay/", "lr/", 1)))
-            for step, rate in rates.items():
-                series[step] = max(series.get(step, 0.0), rate * decay.get(step, 0.0))
+    shares = zip(course.steps, course.column(_decay_at))
+    series = {step.step: share for step, share in shares if share is not None}
     high = [step for step, share in series.items() if share >= DECAYS]
     if len(high) < max(LEAST_STEPS, HABIT * len(series)):
         return
@@ -93,43 +91,80 @@ def _find_decay(course: Course) -> Iterator[RunFinding]:
     )
 
 
+def _decay_at(course: Course, at: int) -> float | None:
+    """Return the greatest share of a weight that decay takes in a step; None if it is unknown."""
+    numbers = course.steps[at].numbers
+    found = [
+        rate * (decay if decay == decay else 0.0)
+        for name, decay in numbers.items()
+        if name.startswith("weight_decay/")
+        for rate in [numbers.get(name.replace("weight_decay/", "lr/", 1), np.nan)]
+        if rate == rate
+    ]
+    return max(0.0, *found) if found else None
+
+
 def _find_leap(course: Course) -> Iterator[RunFinding]:
     """Yield a single step that threw weights far away, in a training whose steps are small otherwise."""
-    parameters = course.parameters
-    matrices = [at for at, node in enumerate(parameters.nodes) if len(node.slots[0].shape) > 1]
-    ratios = parameters.of("applied", "update_ratio")[:, matrices]
-    for at in range(LEAST_STEPS, len(ratios)):
-        now, before = ratios[at], ratios[max(0, at - 30) : at]
-        known = np.isfinite(now) & np.isfinite(before).any(axis=0)
-        if not known.any():
-            continue
-        usual = np.nanmedian(before[:, known], axis=0)
-        far = (now[known] > LEAP) & (now[known] > 50 * usual) & (usual > 0)
-        if far.mean() < 0.5:
-            continue
-        worst = int(np.flatnonzero(known)[np.argmax(np.where(far, now[known], 0))])
-        node, step = parameters.nodes[matrices[worst]], parameters.steps[at]
-        text = (
-            f"Step {step} changed {far.sum()} of {known.sum()} weights by more than half of their norm, "
-            f"{node.name} by {now[worst]:.3g} times its norm; the steps before changed it by "
-            f"{np.nanmedian(before[:, worst]):.2g} of it."
-        )
-        series = [(s, float(n)) for s, n in zip(parameters.steps, ratios[:, worst]) if n == n]
-        yield tell_of_run(
-            *(course, "large_update", text),
-            at=[step],
-            node=node,
-            measure="update_ratio",
-            numbers=series,
-        )
+    found = ((at, leap) for at, leap in enumerate(course.column(_leap)) if leap is not None)
+    at, leap = next(found, (0, None))
+    if leap is None:
         return
+    parameters = course.parameters
+    ratios = parameters.of("applied", "update_ratio")[:, leap.worst]
+    node, step = parameters.nodes[leap.worst], parameters.steps[at]
+    text = (
+        f"Step {step} changed {leap.far} of {leap.known} weights by more than half of their norm, "
+        f"{node.name} by {ratios[at]:.3g} times its norm; the steps before changed it by "
+        f"{np.nanmedian(ratios[max(0, at - WINDOW) : at]):.2g} of it."
+    )
+    yield tell_of_run(
+        *(course, "large_update", text),
+        at=[step],
+        node=node,
+        measure="update_ratio",
+        numbers=[(s, float(n)) for s, n in zip(parameters.steps, ratios) if n == n],
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Leap:
+    """A step that threw weights far away: the weight it threw farthest, and how many of how many."""
+
+    worst: int
+    far: int
+    known: int
+
+
+def _leap(course: Course, at: int) -> _Leap | None:
+    if at < LEAST_STEPS or not course.steps[at].has_stepped:
+        return None
+    of = course.parameters.matrices
+    ratios = course.parameters.of("applied", "update_ratio")
+    now, before = ratios[at, of], ratios[max(0, at - WINDOW) : at, of]
+    known = np.isfinite(now) & np.isfinite(before).any(axis=0)
+    may_be = known & (now > LEAP)
+    if not may_be.any() or may_be.sum() < 0.5 * known.sum():
+        return None
+    # Of a median that is less than a number, at least half of the numbers are: counting is fast.
+    less = (before < now / FARTHER).sum(axis=0)
+    may_be &= less >= 0.5 * (~np.isnan(before)).sum(axis=0)
+    if not may_be.any() or may_be.sum() < 0.5 * known.sum():
+        return None
+    usual = np.nanmedian(before[:, may_be], axis=0)
+    far = np.zeros(len(of), bool)
+    far[may_be] = (now[may_be] > FARTHER * usual) & (usual > 0)
+    if not far.any() or far.sum() < 0.5 * known.sum():
+        return None
+    worst = int(of[np.argmax(np.where(far, now, 0))])
+    return _Leap(worst, int(far.sum()), int(known.sum()))
 
 
 def _decay_of(course: Course) -> str:
     found = [
-        (name, numbers[-1][1])
+        (name, number)
         for name in course.names
-        if name.startswith("weight_decay/") and (numbers := course.series(name))
+        if name.startswith("weight_decay/") and (number := course.last(name)) is not None
     ]
     top = max(found, key=lambda pair: pair[1], default=("", 0.0))
     return f" Weight decay is {top[1]:g}." if top[1] > 0 else ""
@@ -137,17 +172,18 @@ def _decay_of(course: Course) -> str:
 
 def _find_lost_updates(course: Course) -> Iterator[RunFinding]:
     parameters = course.parameters
+    short = [at for at, node in enumerate(parameters.nodes) if node.slots[0].dtype in _SHORT]
+    if not short:
+        return
     moved = parameters.of("applied", "update_norm")
     gradient = parameters.of("applied", "l2_norm")
-    short = [at for at, node in enumerate(parameters.nodes) if node.slots[0].dtype in _SHORT]
     known = np.isfinite(moved) & (gradient > 0)
-    lost = [
-        at
-        for at in short
-        if known[:, at].sum() >= LEAST_STEPS and (moved[known[:, at], at] == 0).mean() >= HABIT
-    ]
+    counts, zeros = known.sum(axis=0), (known & (moved == 0)).sum(axis=0)
+    lost = [at for at in short if counts[at] >= LEAST_STEPS and zeros[at] >= HABIT * counts[at]]
+    if not lost:
+        return
     rates = [n for name in course.names if name.startswith("lr/") for _, n in course.series(name)]
-    if not lost or (rates and max(rates) <= 0):
+    if rates and max(rates) <= 0:
         return
     node = parameters.nodes[lost[0]]
     rows = np.flatnonzero(known[:, lost[0]] & (moved[:, lost[0]] == 0))
@@ -169,16 +205,10 @@ def _find_lost_updates(course: Course) -> Iterator[RunFinding]:
 def _find_bad_updates(course: Course) -> Iterator[RunFinding]:
     """Yield a weight that a step made NaN although its gradient was finite."""
     parameters = course.parameters
-    weight = parameters.of("applied", "weight_norm")
-    bad = sum(parameters.of("applied", name) > 0 for name in ("nan", "posinf", "neginf"))
-    moved = parameters.of("applied", "update_norm")
-    has = np.isfinite(parameters.of("applied", "numel"))
-    made = has & (bad == 0) & ((np.isinf(moved)) | (np.isnan(moved) & np.isfinite(weight)))
-    rows, columns = np.nonzero(made)
-    if not len(rows):
+    made = enumerate(course.column(_update))
+    first, at = next(((step, one.bad) for step, one in made if one.bad), (0, ()))
+    if not at:
         return
-    first = int(rows.min())
-    at = [int(c) for r, c in zip(rows, columns) if r == first]
     names = [parameters.nodes[one].name for one in at]
     step = parameters.steps[first]
     text = (
@@ -193,9 +223,7 @@ def _find_bad_updates(course: Course) -> Iterator[RunFinding]:
 def _find_tiny_updates(course: Course) -> Iterator[RunFinding]:
     """Yield that nothing learns, because all updates are tiny or zero at most steps, not only at first."""
     parameters = course.parameters
-    ratio = parameters.of("applied", "update_ratio")
-    known = np.isfinite(ratio) & (parameters.of("applied", "l2_norm") > 0)
-    greatest = np.where(known, ratio, -1.0).max(axis=1, initial=-1.0)
+    greatest = np.array([one.greatest for one in course.column(_update)])
     steps = np.flatnonzero(greatest >= 0)
     small = steps[greatest[steps] < TINY]
     if len(steps) < 3 * LEAST_STEPS or len(small) < 0.3 * len(steps) or steps[-1] not in small:
@@ -204,9 +232,9 @@ def _find_tiny_updates(course: Course) -> Iterator[RunFinding]:
     top = float(greatest[small].max())
     kind = "small_update" if top > 0 else "no_update"
     rates = [
-        f"{name} is {numbers[-1][1]:g}"
+        f"{name} is {number:g}"
         for name in course.names
-        if name.startswith("lr/") and (numbers := course.series(name))
+        if name.startswith("lr/") and (number := course.last(name)) is not None
     ]
     since = parameters.steps[small[0]]
     told = f"no weight moves by more than {top:.2g} of its norm" if top else "no weight changes"
@@ -221,3 +249,34 @@ def _find_tiny_updates(course: Course) -> Iterator[RunFinding]:
         numbers=series,
         severity="warning",
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Update:
+    """What an optimizer did at a step.
+
+    Attributes:
+        norm: The norm over all weights of several dimensions; 0: unknown.
+        greatest: The greatest update of a weight with a gradient, as a share of its norm; -1: unknown.
+        bad: Where the parameters are that it made NaN or infinite.
+    """
+
+    norm: float = 0.0
+    greatest: float = -1.0
+    bad: tuple[int, ...] = ()
+
+
+def _update(course: Course, at: int) -> _Update:
+    if not course.steps[at].has_stepped:
+        return _Update()
+    row = partial(course.parameters.row, at, "applied")
+    weight, moved, ratios = row("weight_norm"), row("update_norm"), row("update_ratio")
+    bad = np.isinf(moved) | (np.isnan(moved) & np.isfinite(weight))
+    if bad.any():
+        bad &= np.isfinite(row("numel"))
+        for name in NONFINITE:
+            bad &= ~(row(name) > 0)
+    known = np.isfinite(ratios) & (row("l2_norm") > 0)
+    norm = np.sqrt(np.nansum(weight[course.parameters.matrices] ** 2))
+    greatest = ratios[known].max(initial=-1.0)
+    return _Update(float(norm), float(greatest), tuple(np.flatnonzero(bad).tolist()))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from tb_gradgraph.diagnose.forward.value_flow import plain_name
 from tb_gradgraph.diagnose.run.course import Course
+from tb_gradgraph.diagnose.run.course_step import CourseStep
 from tb_gradgraph.diagnose.run.over_steps.passing import PASSING
 from tb_gradgraph.diagnose.run.run_finding import RunFinding
 from tb_gradgraph.diagnose.run.told import tell_names, tell_of_run
@@ -37,42 +39,64 @@ _LINEAR = ("addmm", "mm", "bmm", "linear", "convolution", "conv", "matmul", "bad
 
 
 @dataclasses.dataclass(frozen=True)
-class ValueSeries:
-    """A statistic of what one node put out, over the examined steps."""
+class Values:
+    """Statistics of what the nodes put out, over the examined steps.
 
+    Attributes:
+        nodes: The nodes, each with its graph.
+        steps: The steps that have values.
+        numbers: By statistic, a matrix with a row for each step and a column for each node; NaN: no
+            number.
+        are: By a word of ``_SORTS``, for each node whether it is of that sort.
+    """
+
+    nodes: Sequence[tuple[Node, Graph]]
+    steps: Sequence[int]
+    numbers: Mapping[str, np.ndarray]
+    are: Mapping[str, np.ndarray]
+
+    def habits(self, statistic: str, chosen: np.ndarray, holds: np.ndarray) -> list[ValueSeries]:
+        """Return those of the chosen nodes for which something holds at most steps.
+
+        ``holds``: a matrix like the numbers.
+        """
+        known = np.isfinite(self.numbers[statistic])
+        true, counts = known & holds, known.sum(axis=0)
+        has = chosen & (counts >= 2) & (true.sum(axis=0) >= HABIT * counts)
+        return [self._series(statistic, at, true[:, at]) for at in np.flatnonzero(has).tolist()]
+
+    def _series(self, statistic: str, at: int, true: np.ndarray) -> ValueSeries:
+        steps = [step for step, is_true in zip(self.steps, true) if is_true]
+        numbers = self.numbers[statistic][:, at]
+        known = [(step, float(n)) for step, n in zip(self.steps, numbers) if n == n]
+        return ValueSeries(at, *self.nodes[at], known, float(np.nanmedian(numbers)), steps)
+
+
+@dataclasses.dataclass(frozen=True)
+class ValueSeries:
+    """A statistic of what one node put out, and the steps at which something holds for it."""
+
+    place: int
     node: Node
     graph: Graph
-    steps: Sequence[int]
-    numbers: np.ndarray
-
-    def habit(self, holds: Callable[[np.ndarray], np.ndarray]) -> list[int]:
-        """Return the steps at which it holds, if they are most of them; else none."""
-        return self.habit_of(holds(self.numbers))
-
-    def habit_of(self, holds: np.ndarray) -> list[int]:
-        """Return the same for what holds at each step."""
-        known = np.isfinite(self.numbers)
-        true = known & holds
-        if known.sum() < 2 or true.sum() < HABIT * known.sum():
-            return []
-        return [step for step, is_true in zip(self.steps, true) if is_true]
+    numbers: Sequence[tuple[int, float]]
+    median: float
+    at: Sequence[int]
 
 
 def find_in_values(course: Course) -> Iterator[RunFinding]:
     """Yield what is wrong with values; nothing if none were recorded."""
     found = _read(course)
-    if not found:
+    if not found.nodes:
         return
-    active = [one for one in found["zero_units"] if _has_samples(one.node)]
-    many = [one for one in active if not _has_few_units(one.node)]
-    few = [one for one in active if _has_few_units(one.node)]
-    dead = list(_find_shares(course, many, "dead_units", lambda x: x >= DEAD))
-    yield from dead or _find_shares(course, few, "dead_units", lambda x: x == 1.0)
-    saturated = [one for one in found["saturated"] if plain_name(one.node) in _BENT]
-    yield from _find_shares(course, saturated, "saturated", lambda x: x >= SATURATED)
-    yield from _find_shares(
-        course, found["entropy"], "attention_collapsed", lambda x: x <= COLLAPSED
-    )
+    active, few = found.are["sampled"], found.are["few"]
+    zeros, entropy = found.numbers["zero_units"], found.numbers["entropy"]
+    dead = list(_find_shares(course, found, active & ~few, "dead_units", zeros >= DEAD))
+    yield from dead or _find_shares(course, found, active & few, "dead_units", zeros == 1.0)
+    ends = found.numbers["saturated"] >= SATURATED
+    yield from _find_shares(course, found, found.are["bent"], "saturated", ends)
+    every = np.ones(len(found.nodes), bool)
+    yield from _find_shares(course, found, every, "attention_collapsed", entropy <= COLLAPSED)
     yield from _find_inputs(course, found)
 
 
@@ -90,72 +114,54 @@ _TEXTS: Mapping[str, tuple[str, str]] = {
 
 
 def _find_shares(
-    course: Course,
-    some: Sequence[ValueSeries],
-    kind: str,
-    holds: Callable[[np.ndarray], np.ndarray],
+    course: Course, found: Values, chosen: np.ndarray, kind: str, holds: np.ndarray
 ) -> Iterator[RunFinding]:
-    bad = [(one, at) for one in some if (at := one.habit(holds))]
+    measure, text = _TEXTS[kind]
+    bad = found.habits(measure, chosen, holds)
     if not bad:
         return
-    first, at = bad[0]
-    measure, text = _TEXTS[kind]
-    share = float(np.nanmedian(first.numbers))
-    told = text.format(share=share, name=first.node.name)
-    more = (
-        f" The same holds for {tell_names([o.node.name for o, _ in bad[1:]])}." if bad[1:] else ""
-    )
-    known = int(np.isfinite(first.numbers).sum())
+    first, names = bad[0], [one.node.name for one in bad]
+    told = text.format(share=first.median, name=first.node.name)
+    more = f" The same holds for {tell_names(names[1:])}." if bad[1:] else ""
+    known = len(first.numbers)
     yield tell_of_run(
         course,
         kind,
         f"{told[0].upper()}{told[1:]} (median of {known} steps).{more}",
-        at=at,
+        at=first.at,
         examined=known,
         node=first.node,
         graph=first.graph,
-        nodes=[one.node.name for one, _ in bad],
+        nodes=names,
         measure=measure,
-        numbers=[(s, float(n)) for s, n in zip(first.steps, first.numbers) if n == n],
+        numbers=first.numbers,
     )
 
 
-def _find_inputs(course: Course, found: Mapping[str, list[ValueSeries]]) -> Iterator[RunFinding]:
-    means = {one.node.key: one.numbers for one in found["mean"]}
-    given = [
-        one
-        for one in found["std"]
-        if one.node.kind in _GIVEN and _is_multiplied(one.graph, one.node)
-    ]
-    varies = any((np.nan_to_num(one.numbers) > 0).any() for one in given)
-    for deviation in given:
-        mean, std = means[deviation.node.key], deviation.numbers
-        with np.errstate(all="ignore"):
-            off = (np.abs(mean) > OFF_CENTER * np.maximum(std, 1e-12)) & (np.abs(mean) > 1)
-            flat = std < NARROW * np.maximum(np.abs(mean), 1)
-        if varies or _is_first_state(deviation.graph, deviation.node):
-            flat &= mean != 0  # a first state of zeros is usual
-        at = deviation.habit_of(off | flat | (std > WIDE))
-        if at:
-            yield _tell_input(course, deviation, float(np.nanmedian(mean)), at)
+def _find_inputs(course: Course, found: Values) -> Iterator[RunFinding]:
+    given, mean, std = found.are["input"], found.numbers["mean"], found.numbers["std"]
+    varies = bool((np.nan_to_num(std[:, given]) > 0).any())
+    with np.errstate(all="ignore"):
+        off = (np.abs(mean) > OFF_CENTER * np.maximum(std, 1e-12)) & (np.abs(mean) > 1)
+        flat = std < NARROW * np.maximum(np.abs(mean), 1)
+    flat &= (mean != 0) | ~(found.are["first"] | varies)  # a first state of zeros is usual
+    for one in found.habits("std", given, off | flat | (std > WIDE)):
+        yield _tell_input(course, one, float(np.nanmedian(mean[:, one.place])), len(found.steps))
 
 
-def _tell_input(
-    course: Course, deviation: ValueSeries, mean: float, at: Sequence[int]
-) -> RunFinding:
-    middle = float(np.nanmedian(deviation.numbers))
+def _tell_input(course: Course, one: ValueSeries, mean: float, examined: int) -> RunFinding:
     text = (
-        f"The input {deviation.node.name} has a mean of {mean:.3g} and a standard deviation of "
-        f"{middle:.3g} (medians of {len(deviation.steps)} steps)."
+        f"The input {one.node.name} has a mean of {mean:.3g} and a standard deviation of "
+        f"{one.median:.3g} (medians of {examined} steps)."
     )
     return tell_of_run(
         *(course, "input_scale", text),
-        at=at,
-        examined=len(deviation.steps),
-        node=deviation.node,
-        graph=deviation.graph,
+        at=one.at,
+        examined=examined,
+        node=one.node,
+        graph=one.graph,
         measure="std",
-        numbers=[(s, float(n)) for s, n in zip(deviation.steps, deviation.numbers) if n == n],
+        numbers=one.numbers,
     )
 
 
@@ -177,14 +183,14 @@ def _has_few_units(node: Node) -> bool:
     return _units_of(node) < LEAST_UNITS and not has_positions
 
 
-def _is_multiplied(graph: Graph, node: Node) -> bool:
+def _is_multiplied(graph: Graph, index: int) -> bool:
     """Return whether an input reaches a matrix product or convolution unchanged.
 
     On the way it may only be given another shape or type, or be put beside other tensors.
     """
-    if not node.slots or not node.slots[0].shape:
+    if not graph.nodes[index].slots[0].shape:
         return False
-    waiting, seen = [graph.nodes.index(node)], set[int]()
+    waiting, seen = [index], set[int]()
     for index in waiting:  # grows as it is read
         first, end = graph.slot_offsets[index : index + 2].tolist()
         for user in {user for row in range(first, end) for user in graph.users.get(row, ())} - seen:
@@ -197,9 +203,8 @@ def _is_multiplied(graph: Graph, node: Node) -> bool:
     return False
 
 
-def _is_first_state(graph: Graph, node: Node) -> bool:
+def _is_first_state(graph: Graph, index: int) -> bool:
     """Return whether only the first of several calls of a module uses a tensor, as in a recurrent loop."""
-    index = graph.nodes.index(node)
     first, end = graph.slot_offsets[index : index + 2].tolist()
     users = [user for row in range(first, end) for user in graph.users.get(row, ())]
     used = {graph.nodes[user].scope for user in users} - {NO_SCOPE}
@@ -211,50 +216,73 @@ def _is_first_state(graph: Graph, node: Node) -> bool:
 
 _ZEROS = STATISTICS.index("zero_fraction")
 _READ = ("zero_units", "saturated", "entropy", "mean", "std")
+_SORTS = ("sampled", "few", "bent", "input", "first")
+_READ_COLUMNS = [STATISTICS.index(name) for name in _READ]
 
 
-def _read(course: Course) -> dict[str, list[ValueSeries]]:
+@dataclasses.dataclass(frozen=True)
+class _Outputs:
+    """The nodes of a graph with a first output that may have values: its row, and that of what it is fed."""
+
+    nodes: Sequence[Node]
+    rows: np.ndarray
+    fed: np.ndarray  # -1: nothing
+    are: np.ndarray  # of which of _SORTS: a row for each node
+
+
+def _read(course: Course) -> Values:
     """Read what single nodes put out, at the examined steps."""
-    columns = {name: STATISTICS.index(name) for name in _READ}
-    numbers: dict[str, dict[str, dict[int, float]]] = {name: {} for name in _READ}
-    nodes: dict[str, tuple[Node, Graph]] = {}
     steps = [step for step in course.examined if step.forwards]
+    places: dict[str, int] = {}
+    nodes: list[tuple[Node, Graph]] = []
+    are: list[np.ndarray] = []
+    found: list[tuple[list[int], np.ndarray]] = []
     for step in steps:
-        for record in step.forwards[:1]:
-            graph = course.graphs[record.graph_hash]
-            values, present = record.table.values, record.table.present
-            fed = _first_inputs(graph)
-            for index, node in enumerate(graph.nodes):
-                row = int(graph.slot_offsets[index])
-                if node.slots and present[row] and node.kind in ("operation", *_GIVEN):
-                    nodes.setdefault(node.key, (node, graph))
-                    for name, column in columns.items():
-                        number = values[row, column]
-                        if name == "zero_units" and _is_fed_zeros(fed[index], values, present):
-                            number = 0.0
-                        if number == number:
-                            numbers[name].setdefault(node.key, {})[step.step] = number
-    if not nodes:
-        return {}
-    order = [step.step for step in steps]
-    return {
-        name: [
-            ValueSeries(*nodes[key], order, np.array([of_node.get(s, np.nan) for s in order]))
-            for key, of_node in found.items()
-        ]
-        for name, found in numbers.items()
-    }
+        graph_hash = step.forwards[0].graph_hash
+        graph, outputs = course.graphs[graph_hash], course.of_graph(graph_hash, _outputs)
+        at, numbers = course.kept.of_examined(step, "values", partial(_read_step, step, outputs))
+        for one in at.tolist():
+            node = outputs.nodes[one]
+            if node.key not in places:
+                places[node.key] = len(places)
+                nodes.append((node, graph))
+                are.append(outputs.are[one])
+        found.append(([places[outputs.nodes[one].key] for one in at.tolist()], numbers))
+    cube = np.full((len(_READ), len(steps), len(places)), np.nan)
+    for row, (columns, numbers) in enumerate(found):
+        cube[:, row, columns] = numbers
+    sorts = dict(zip(_SORTS, np.array(are, bool).reshape(-1, len(_SORTS)).T))
+    return Values(nodes, [step.step for step in steps], dict(zip(_READ, cube)), sorts)
 
 
-def _first_inputs(graph: Graph) -> list[int]:
-    """Return the row of each node's first input; -1: none."""
-    found = [-1] * len(graph.nodes)
+def _outputs(graph: Graph) -> _Outputs:
+    fed = [-1] * len(graph.nodes)
     for edge in graph.edges:
         if edge.target_input == 0:
-            found[edge.target] = int(graph.slot_offsets[edge.source]) + edge.source_slot
-    return found
+            fed[edge.target] = int(graph.slot_offsets[edge.source]) + edge.source_slot
+    kinds = ("operation", *_GIVEN)
+    at = [i for i, node in enumerate(graph.nodes) if node.slots and node.kind in kinds]
+    rows = graph.slot_offsets[at]
+    are = np.array([_sorts_of(graph, one) for one in at], bool).reshape(-1, len(_SORTS))
+    return _Outputs([graph.nodes[one] for one in at], rows, np.array(fed, int)[at], are)
 
 
-def _is_fed_zeros(row: int, values: np.ndarray, present: np.ndarray) -> bool:
-    """Return whether a node gets nothing but zeros. Its units are not dead then."""
-    return row >= 0 and bool(present[row]) and values[row, _ZEROS] == 1.0
+def _sorts_of(graph: Graph, index: int) -> tuple[bool, ...]:
+    """Return for each of ``_SORTS`` whether a node is of that sort."""
+    node = graph.nodes[index]
+    is_input = node.kind in _GIVEN and _is_multiplied(graph, index)
+    is_first = is_input and _is_first_state(graph, index)
+    return _has_samples(node), _has_few_units(node), plain_name(node) in _BENT, is_input, is_first
+
+
+def _read_step(step: CourseStep, outputs: _Outputs) -> tuple[np.ndarray, np.ndarray]:
+    """Return which outputs have values at a step, and their statistics."""
+    table = step.forwards[0].table
+    values, present = table.values, table.present
+    at = np.flatnonzero(present[outputs.rows])
+    numbers = values[outputs.rows[at]][:, _READ_COLUMNS].T
+    fed = outputs.fed[at]
+    # What gets nothing but zeros has no dead units.
+    is_fed_zeros = (fed >= 0) & present[fed] & (values[fed, _ZEROS] == 1.0)
+    numbers[_READ.index("zero_units"), is_fed_zeros] = 0.0
+    return at, numbers
