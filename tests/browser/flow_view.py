@@ -23,6 +23,12 @@ _READ_PIXELS = """
 """
 
 
+#: The names of rows move at once, their cells with the next frame.
+_TWO_FRAMES = """
+() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))
+"""
+
+
 @dataclasses.dataclass(frozen=True)
 class Axis:
     """One direction of the heat map: what is in sight, in units, and how long one is."""
@@ -39,6 +45,8 @@ class FlowView:
     def __init__(self, panel: Panel) -> None:
         self.panel = panel
         self.canvas = panel.control("flow-canvas")
+        #: Numbers beside the names that ``named_beside_cells`` has seen, as written.
+        self.values: dict[str, str] = {}
 
     @classmethod
     def open(cls, page: Page, address: str, **state: str) -> FlowView:
@@ -72,6 +80,21 @@ class FlowView:
         """List the keys of the named rows, from above."""
         return self.rows().evaluate_all("rows => rows.map(row => row.dataset.key)")
 
+    def named_beside_cells(self) -> dict[int, str]:
+        """Return the keys of rows whose name is as high as their cells, by their place among all rows."""
+        rows = self.rows().evaluate_all(
+            "rows => rows.map(row => ({...row.dataset, box: row.getBoundingClientRect().toJSON()}))"
+        )
+        box = self.canvas.bounding_box() or {"y": 0.0}
+        found = {}
+        for row in rows:
+            self.values[row["key"]] = row["value"]
+            _, y = self.middle(0, int(row["row"]))
+            at = row["box"]["top"] + row["box"]["height"] / 2 - box["y"]
+            if "header" in row or abs(at - y) < 1:
+                found[int(row["row"])] = row["key"]
+        return found
+
     def axis(self, name: str) -> Axis:
         """Read ``columns`` or ``rows``."""
         text = self.canvas.get_attribute(f"data-{name}") or "0,0,0,0"
@@ -84,6 +107,7 @@ class FlowView:
         self.panel.wait_until(
             lambda: grid.get_attribute("aria-rowcount") == str(self.axis("rows").count)
         )
+        self.canvas.evaluate(_TWO_FRAMES)
 
     def middles(self, cells: list[tuple[int, int]]) -> list[tuple[float, float]]:
         """Return the middles of cells on the canvas, each a column and a row."""

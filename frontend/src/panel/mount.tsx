@@ -10,6 +10,7 @@ import { App, DEFERRED } from "./app";
 import chartsStyle from "./comparing_and_charts.css?inline";
 import { loadWhenIdle } from "./controls/deferred";
 import findingsStyle from "./finding_rows.css?inline";
+import flowStyle from "./flow/heat_map.css?inline";
 import { watchKeyboard } from "./keyboard";
 import { watchGrowth } from "./live";
 import namesStyle from "./names.css?inline";
@@ -34,7 +35,7 @@ export interface MountOptions {
 export function mount(place: HTMLElement, { base = "./", soonestMs, alone = false, answer, workerUrl }: MountOptions = {}): Dispose {
   const disposer = new Disposer();
   const sheet = document.createElement("style");
-  sheet.textContent = uPlotStyle + style + chartsStyle + findingsStyle + namesStyle;
+  sheet.textContent = uPlotStyle + style + flowStyle + chartsStyle + findingsStyle + namesStyle;
   document.head.append(sheet);
   disposer.add(() => sheet.remove());
 

@@ -18,12 +18,13 @@ import { spread } from "../fixture";
 const WIDTH = 80;
 
 // How much of the color of NaN each pixel of a row has, from 0 to 255.
-function scalarPainted(values: readonly number[]): readonly number[] {
+function scalarPainted(values: readonly number[], y: number): readonly number[] {
   const context = new OffscreenCanvas(WIDTH, 40).getContext("2d")! as unknown as CanvasRenderingContext2D;
   const series = { tag: "loss", steps: [...values.keys()], values: Float64Array.from(values) };
   const line = { series, positions: Float64Array.from(values.keys(), (i) => i + 0.5), scale: valueScale(values) };
-  paintScalar(context, line, { from: 0, to: 8, count: 8, unitPx: 10 }, { x: 0, y: 0, width: WIDTH, height: 40 }, LIGHT);
-  const { data } = context.getImageData(0, 2, WIDTH, 1);
+  const unitPx = WIDTH / values.length;
+  paintScalar(context, line, { from: 0, to: values.length, count: values.length, unitPx }, { x: 0, y: 0, width: WIDTH, height: 40 }, LIGHT);
+  const { data } = context.getImageData(0, y, WIDTH, 1);
   const [r, g, b] = rgbOf(LIGHT.nonfinite);
   return Array.from({ length: WIDTH }, (_, x) => {
     const near = Math.abs(data[4 * x]! - r) + Math.abs(data[4 * x + 1]! - g) + Math.abs(data[4 * x + 2]! - b) < 12;
@@ -32,13 +33,23 @@ function scalarPainted(values: readonly number[]): readonly number[] {
 }
 
 test("a line begins each NaN of the scalar, and one shaded span lasts as long as it does", () => {
-  const painted = scalarPainted([1, 2, NaN, Infinity, NaN, 2, NaN, 3]);
+  const painted = scalarPainted([1, 2, NaN, Infinity, NaN, 2, NaN, 3], 12);
   expect([24, 25, 64, 65].map((x) => painted[x])).toEqual([255, 255, 255, 255]); // steps 2 and 6
   const span = painted.slice(26, 45);
   expect(new Set(span).size).toBe(1); // no line of its own at steps 3 and 4
   expect(span[0]).toBeGreaterThan(50);
   expect(span[0]).toBeLessThan(120);
   expect([...painted.slice(0, 24), ...painted.slice(46, 64), ...painted.slice(66)].every((alpha) => alpha === 0)).toBe(true);
+  const head = scalarPainted([1, 2, NaN, Infinity, NaN, 2, NaN, 3], 2);
+  expect(head.slice(26, 45).every((alpha) => alpha === 255)).toBe(true); // the mark at the top is solid
+});
+
+test("a scalar that is often NaN has marks at the top, and no bars over its curve", () => {
+  const often = Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? NaN : i));
+  expect(scalarPainted(often, 2).filter((alpha) => alpha === 255)).toHaveLength(8); // four marks of two pixels
+  expect(scalarPainted(often, 12).every((alpha) => alpha === 0)).toBe(true);
+  const dense = Array.from({ length: 80 }, (_, i) => (i % 2 === 0 ? NaN : i));
+  expect(scalarPainted(dense, 2).filter((alpha) => alpha === 255).length).toBeGreaterThan(78); // one mark
 });
 
 // The marked pixels of one large cell without a number, as [x, y].

@@ -17,7 +17,10 @@ import {
   fromPx,
   panSpan,
   rowAxis,
-  rowsWithNames,
+  rowsInSight,
+  scaleRows,
+  seekTop,
+  clampTop,
   seekSpan,
   toPx,
   unitAt,
@@ -132,13 +135,14 @@ test("if there are more numbers than fit, every n-th step is kept", () => {
   expect(thinning(hierarchy, 3 * steps)).toBe(3);
 });
 
+const TOP = { top: 0, rowPx: undefined };
 const COLUMNS: Axis = { from: 0, to: 1000, unitPx: 0.9, count: 1000 };
 
 test("axes fill their space, but a single step or row does not fill all of it", () => {
   expect(columnAxis(undefined, 100, 500)).toEqual({ from: 0, to: 100, unitPx: 5, count: 100 });
   expect(columnAxis(undefined, 1, 500)).toMatchObject({ from: 0, to: 1, unitPx: 120 });
-  expect(rowAxis(undefined, 2, 500)).toMatchObject({ from: 0, to: 2, unitPx: 26 });
-  expect(rowAxis([10, 12], 100, 260)).toMatchObject({ from: 6, to: 16, unitPx: 26 });
+  expect(rowAxis(TOP, 2, 500)).toMatchObject({ from: 0, to: 2, unitPx: 26 });
+  expect(rowAxis(TOP, 20, 440)).toMatchObject({ from: 0, to: 20, unitPx: 22 });
   expect(columnAxis(undefined, 0, 500).to).toBe(0);
 });
 
@@ -169,15 +173,26 @@ test("panning stops at the ends; a drag selects whole units; the cursor is made 
   ]);
 });
 
-test("names do not overlap: all rows, or the outermost visible ones, the chosen one first", () => {
-  const depths = Array.from({ length: 100 }, (_, i) => (i % 10 === 0 ? 0 : 1));
-  expect(rowsWithNames(depths, rowAxis([20, 30], 100, 200), -1)).toHaveLength(10);
-  const close = rowAxis(undefined, 100, 200);
-  const named = rowsWithNames(depths, close, 13);
-  expect(named).toContain(13);
-  expect(named).toContain(30);
-  for (let i = 1; i < named.length; i++) expect((named[i]! - named[i - 1]!) * close.unitPx).toBeGreaterThanOrEqual(13);
-  expect(rowsWithNames([], rowAxis(undefined, 0, 200), -1)).toEqual([]);
+test("rows that do not fit are scrolled, at a height that has room for a name", () => {
+  const axis = rowAxis({ ...TOP, top: 30 }, 100, 180);
+  expect(axis).toEqual({ from: 30, to: 40, unitPx: 18, count: 100 });
+  expect(rowsInSight(axis)).toEqual([30, 31, 32, 33, 34, 35, 36, 37, 38, 39]);
+  expect(rowsInSight(rowAxis({ ...TOP, top: 30.5 }, 100, 180))).toHaveLength(11);
+  expect(rowAxis({ ...TOP, top: 1e9 }, 100, 180)).toMatchObject({ from: 90, to: 100 });
+  expect([clampTop(axis, -1e9), clampTop(axis, 1e9), clampTop(axis, 1)]).toEqual([0, 90, 31]);
+  expect(rowsInSight(rowAxis(TOP, 0, 200))).toEqual([]);
+  const higher = scaleRows(axis, 1.25, 34);
+  expect(toPx(rowAxis(higher, 100, 180), 34)).toBeCloseTo(toPx(axis, 34));
+  expect(scaleRows(axis, 1e-9, 34).rowPx).toBe(14);
+});
+
+test("a row that is sought is not left under the headers of its groups", () => {
+  const axis = rowAxis({ ...TOP, top: 30 }, 100, 180);
+  expect(seekTop(axis, 35, 2)).toBeUndefined();
+  expect(seekTop(axis, 31, 2)).toBe(29);
+  expect(seekTop(axis, 5, 2)).toBe(3);
+  expect(seekTop(axis, 1, 2)).toBe(0);
+  expect(seekTop(axis, 40, 2)).toBe(31);
 });
 
 test("steps between recorded ones are interpolated", () => {

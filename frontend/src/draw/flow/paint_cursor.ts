@@ -3,7 +3,7 @@
 
 import { formatCount } from "../../base/format";
 import type { Rect } from "../../base/geometry";
-import { toPx, type Axis } from "../../model/flow/flow_window";
+import { toPx, type Axis, type Span } from "../../model/flow/flow_window";
 import { columnTicks, positionOf } from "../../model/recorded/step_axis";
 import { inkOn } from "../style/color_scale";
 import { DETAIL_FONT } from "../style/text";
@@ -12,15 +12,18 @@ import type { Theme } from "../style/theme";
 export interface Overlay {
   readonly columns: Axis;
   readonly rows: Axis;
-  readonly map: Rect; // the heat map
-  readonly whole: Rect; // the heat map with the line above it
+  readonly map: Rect; // the rows that are scrolled
+  readonly coveredPx: number; // how much of them is under headers
+  readonly top: number; // where all rows begin
+  readonly whole: Rect; // all rows with the line above them
   readonly steps: readonly number[];
   readonly bad: Iterable<number>; // steps with NaN or infinity
   readonly step: number | undefined; // place of the chosen step, in columns
   readonly shown: number; // its number
-  readonly row: number; // -1: none
-  readonly pointed: { readonly column: number; readonly row: number } | undefined;
-  readonly brush: Rect | undefined;
+  readonly row: number | undefined; // where the chosen row begins
+  readonly selection: { readonly columns: Span; readonly rows: Span } | undefined; // the chosen cells
+  readonly pointed: { readonly column: number; readonly topPx: number | undefined } | undefined;
+  readonly brush: Rect | undefined; // of a drag
 }
 
 const TICK_ROOM_PX = 64;
@@ -28,7 +31,7 @@ const THIN_PX = 5;
 const BAD_PX = 5; // height of a mark over a column
 
 export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay, theme: Theme): void {
-  const { columns, rows, map, whole, pointed } = overlay;
+  const { columns, rows, map, whole, pointed, row } = overlay;
   context.save();
   context.beginPath();
   context.rect(whole.x, whole.y, whole.width, whole.height);
@@ -37,22 +40,40 @@ export function paintOverlay(context: CanvasRenderingContext2D, overlay: Overlay
     context.strokeStyle = theme.inkSoft;
     context.lineWidth = 1;
     if (pointed.column !== -1) frameColumn(context, columns, pointed.column + 0.5, whole);
-    if (pointed.row !== -1) frameRow(context, rows, pointed.row, map);
+    if (pointed.topPx !== undefined) frameRow(context, pointed.topPx, rows.unitPx, map);
   }
-  if (overlay.row !== -1) {
+  if (row !== undefined) {
     context.strokeStyle = theme.accent;
     context.lineWidth = 2;
-    frameRow(context, rows, overlay.row, map);
+    frameRow(context, row, rows.unitPx, map);
   }
   if (overlay.step !== undefined) {
     context.strokeStyle = theme.root;
     context.lineWidth = columns.unitPx >= THIN_PX ? 2 : 1;
     frameColumn(context, columns, overlay.step, whole);
   }
-  if (overlay.brush !== undefined) paintBrush(context, overlay.brush, theme);
+  paintAreas(context, overlay, theme);
   context.restore();
   paintBad(context, overlay, theme);
   paintTicks(context, overlay, theme);
+}
+
+// The chosen cells are framed. Those of a drag are tinted too.
+function paintAreas(context: CanvasRenderingContext2D, { columns, rows, map, coveredPx, selection, brush }: Overlay, theme: Theme): void {
+  if (brush !== undefined) paintBrush(context, brush, theme);
+  else if (selection !== undefined) {
+    const [left, right] = selection.columns.map((column) => toPx(columns, column)) as [number, number];
+    const [top, bottom] = selection.rows.map((row) => map.y + toPx(rows, row)) as [number, number];
+    context.beginPath();
+    context.rect(map.x, map.y + coveredPx, map.width, map.height - coveredPx);
+    context.clip();
+    context.strokeStyle = theme.background;
+    context.lineWidth = 4;
+    context.strokeRect(map.x + left, top, right - left, bottom - top);
+    context.strokeStyle = theme.accent;
+    context.lineWidth = 2;
+    context.strokeRect(map.x + left, top, right - left, bottom - top);
+  }
 }
 
 // The mark is around the cells, not over them. A narrow column is marked by one line.
@@ -71,10 +92,8 @@ function frameColumn(context: CanvasRenderingContext2D, columns: Axis, middle: n
   context.stroke();
 }
 
-function frameRow(context: CanvasRenderingContext2D, rows: Axis, row: number, { x, y, width }: Rect): void {
-  const top = y + toPx(rows, row);
-  const height = Math.max(2, rows.unitPx);
-  context.strokeRect(x - 2, top - 1.5, width + 4, height + 2);
+function frameRow(context: CanvasRenderingContext2D, top: number, rowPx: number, { x, width }: Rect): void {
+  context.strokeRect(x - 2, top - 1.5, width + 4, Math.max(2, rowPx) + 2);
 }
 
 function paintBrush(context: CanvasRenderingContext2D, { x, y, width, height }: Rect, theme: Theme): void {
@@ -88,7 +107,7 @@ function paintBrush(context: CanvasRenderingContext2D, { x, y, width, height }: 
 }
 
 // At the top of columns, even if the cells show a pass of the step without NaN.
-function paintBad(context: CanvasRenderingContext2D, { columns, map, steps, bad }: Overlay, theme: Theme): void {
+function paintBad(context: CanvasRenderingContext2D, { columns, map, top, steps, bad }: Overlay, theme: Theme): void {
   if (steps.length === 0) return;
   const width = Math.max(3, Math.min(columns.unitPx - 1, 12));
   context.fillStyle = theme.nonfinite;
@@ -97,7 +116,7 @@ function paintBad(context: CanvasRenderingContext2D, { columns, map, steps, bad 
     const x = toPx(columns, positionOf(steps, step));
     if (x < 0 || x > map.width || x - before < 0.5) continue;
     before = x;
-    context.fillRect(map.x + x - width / 2, map.y - BAD_PX - 1, width, BAD_PX);
+    context.fillRect(map.x + x - width / 2, top - BAD_PX - 1, width, BAD_PX);
   }
 }
 

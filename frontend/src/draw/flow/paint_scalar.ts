@@ -14,6 +14,9 @@ export interface ScalarLine {
 const POINTS_UP_TO = 60;
 const EDGE_PX = 3;
 const SPAN_ALPHA = 0.3;
+const MARK_PX = 5;
+const MOST_LINES = 3; // more marks have no line down
+const APART_PX = 3;
 
 interface Point {
   readonly x: number;
@@ -48,22 +51,36 @@ export function paintScalar(
   }
   context.stroke();
   if (inSight.length <= POINTS_UP_TO) for (const { x, value } of inSight) if (Number.isFinite(value)) dot(context, x, yOf(value));
-  shadeNonfinite(context, inSight, rect, theme);
+  markNonfinite(context, inSight, rect, theme);
   context.restore();
 }
 
-// A line where NaN or infinity begins, and one span over as many points as it lasts.
-function shadeNonfinite(context: CanvasRenderingContext2D, points: readonly Point[], { y, height }: Rect, theme: Theme): void {
+// A mark at the top as long as NaN or infinity lasts. Below a few of them a line and a tint lead down to
+// the cells; many would hide the curve.
+function markNonfinite(context: CanvasRenderingContext2D, points: readonly Point[], { y, height }: Rect, theme: Theme): void {
   context.fillStyle = theme.nonfinite;
-  for (let from = 0; from < points.length; from++) {
-    if (Number.isFinite(points[from]!.value)) continue;
-    const left = points[from]!.x;
-    while (from + 1 < points.length && !Number.isFinite(points[from + 1]!.value)) from++;
+  const spans = nonfiniteSpans(points);
+  for (const [left, right] of spans) {
+    context.fillRect(left - 1, y, right - left + 2, MARK_PX);
+    if (spans.length > MOST_LINES) continue;
     context.fillRect(left - 1, y, 2, height);
     context.globalAlpha = SPAN_ALPHA;
-    context.fillRect(left + 1, y, points[from]!.x - left, height);
+    context.fillRect(left + 1, y, right - left, height);
     context.globalAlpha = 1;
   }
+}
+
+// From the first to the last of neighbors. Spans closer than a mark are one.
+function nonfiniteSpans(points: readonly Point[]): readonly (readonly [number, number])[] {
+  const spans: [number, number][] = [];
+  points.forEach(({ x, value }, i) => {
+    if (Number.isFinite(value)) return;
+    const last = spans.at(-1);
+    const lasts = i > 0 && !Number.isFinite(points[i - 1]!.value);
+    if (last !== undefined && (lasts || x - last[1] < APART_PX)) last[1] = x;
+    else spans.push([x, x]);
+  });
+  return spans;
 }
 
 function dot(context: CanvasRenderingContext2D, x: number, y: number): void {

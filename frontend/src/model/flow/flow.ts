@@ -1,6 +1,6 @@
 // One statistic of every node and group at every recorded step: computed once, then only read.
 
-import { isIndices } from "../recorded/graph";
+import { isIndices, type Graph } from "../recorded/graph";
 import { BACKWARD } from "../recorded/run";
 import type { Statistic } from "../recorded/statistics";
 import type { Hierarchy } from "../tree/hierarchy";
@@ -27,7 +27,8 @@ export interface Flow extends Values {
   readonly every: number; // only every n-th recorded step is a column
   readonly word: string; // how the number of a group is computed from its contents
   readonly shown: Uint8Array; // by entity: 0 if it has nothing to show at any step
-  readonly leftOut: number; // operations whose gradient was not recorded, as is usual inside modules
+  readonly leftOut: number; // operations that have no number at any step
+  readonly atOpLevel: number; // those of them that level="op" would record
   // `value` and `state` have the shape [entities, steps]; flow_rows defines entities.
 }
 
@@ -35,7 +36,7 @@ export function thinning(hierarchy: Hierarchy, steps: number): number {
   return Math.max(1, Math.ceil((entityCount(hierarchy) * steps) / MOST_CELLS));
 }
 
-type Numbers = Omit<Flow, "shown" | "leftOut">;
+type Numbers = Omit<Flow, "shown" | "leftOut" | "atOpLevel">;
 
 export function computeFlow(hierarchy: Hierarchy, numbers: FlowNumbers, statistic: Statistic, stage: string, every: number): Flow {
   const { steps } = numbers;
@@ -51,22 +52,28 @@ const WITHOUT: ReadonlySet<string> = new Set(["constant", "buffer"]);
 
 // A node is left out if it never had a gradient and the reason is unknown. In a run without any
 // gradient all nodes are shown.
-function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly leftOut: number } {
+function whatIsShown(flow: Numbers): Pick<Flow, "shown" | "leftOut" | "atOpLevel"> {
   const { groups, itemGroup, graph } = flow.hierarchy;
   const { kind, reason } = graph.columns.nodes;
   const shown = new Uint8Array(entityCount(flow.hierarchy));
   const empty = flow.state.every((state) => state === State.none);
-  let leftOut = 0;
+  const inner = innerOperations(graph);
+  let [leftOut, innerLeftOut, innerThere] = [0, 0, false];
   for (let node = 0; node < graph.nodeCount; node++) {
     if (node >= graph.ownNodes) continue;
     if (WITHOUT.has(kind[node]!)) {
       if (arrives(flow, node) && !isIndices(graph, node)) shown[node] = 1;
       continue;
     }
+    const isThere = arrives(flow, node);
+    innerThere ||= isThere && inner[node] === 1;
     // At later stages only parameters are ever recorded. Of a value it is not known whether it will be.
     const expected = kind[node] === "parameter" || kind[node] === "leaf" || (kind[node] !== "input" && flow.stage === BACKWARD);
-    if (empty || (expected && reason[node] !== "" && flow.stage !== FORWARD) || arrives(flow, node)) shown[node] = 1;
-    else if (expected || (flow.stage === FORWARD && kind[node] === "operation")) leftOut++;
+    if (empty || (expected && reason[node] !== "" && flow.stage !== FORWARD) || isThere) shown[node] = 1;
+    else if (expected || (flow.stage === FORWARD && kind[node] === "operation")) {
+      leftOut++;
+      innerLeftOut += inner[node]!;
+    }
   }
   for (let node = 0; node < graph.nodeCount; node++) {
     if (shown[node] === 1 && itemGroup[node] !== -1) shown[graph.nodeCount + itemGroup[node]!] = 1;
@@ -75,7 +82,18 @@ function whatIsShown(flow: Numbers): { readonly shown: Uint8Array; readonly left
     const { parent } = groups[group]!;
     if (parent !== -1 && shown[graph.nodeCount + group] === 1) shown[graph.nodeCount + parent] = 1;
   }
-  return { shown, leftOut };
+  return { shown, leftOut, atOpLevel: innerThere ? 0 : innerLeftOut };
+}
+
+// Operations whose results are used only in the module that made them. A watch records them at
+// level="op" alone; so if one of them has a number, the run has that level.
+function innerOperations({ columns, edgeCount, edgeSource, edgeTarget, nodeCount }: Graph): Uint8Array {
+  const { kind, scope } = columns.nodes;
+  const inner = Uint8Array.from({ length: nodeCount }, (_, node) => Number(kind[node] === "operation"));
+  for (let edge = 0; edge < edgeCount; edge++) {
+    if (scope[edgeSource[edge]!] !== scope[edgeTarget[edge]!]) inner[edgeSource[edge]!] = 0;
+  }
+  return inner;
 }
 
 function arrives({ state, steps }: Numbers, entity: number): boolean {

@@ -3,6 +3,7 @@
 import { asItem, type Hierarchy } from "../tree/hierarchy";
 
 export const START_ROWS = 40;
+
 export interface FlowRow {
   readonly id: string; // id of the group or key of the node, as in the graph's selection
   readonly kind: "node" | "group";
@@ -11,6 +12,18 @@ export interface FlowRow {
   readonly module: number; // group that a node is folded with, -1 for none
   readonly depth: number;
   readonly open: boolean;
+  readonly isFlat?: true; // outside its tree, so it is named with the modules around it
+}
+
+// The row of one node or group alone; undefined: the graph has none.
+export function rowFor({ graph, groupOf, groups }: Hierarchy, id: string): FlowRow | undefined {
+  const alone = { depth: 0, open: false, isFlat: true } as const;
+  const group = groupOf.get(id);
+  if (group !== undefined && groups[group]!.kind !== "chain" && groups[group]!.folds === -1)
+    return { id, kind: "group", node: -1, group, module: -1, ...alone };
+  const node = graph.columns.nodes.key.indexOf(id);
+  if (node === -1) return undefined;
+  return { id, kind: "node", node, group: -1, module: groups.findIndex(({ folds }) => folds === node), ...alone };
 }
 
 // Numbers are kept by entity: first the nodes, then the groups.

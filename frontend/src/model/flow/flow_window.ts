@@ -2,18 +2,20 @@
 
 export type Span = readonly [number, number]; // from, to (not included)
 
-// Undefined: everything, also columns that are added later.
 export interface FlowWindow {
-  readonly columns: Span | undefined;
-  readonly rows: Span | undefined;
+  readonly columns: Span | undefined; // undefined: everything, also columns that are added later
+  readonly top: number; // rows that are scrolled off
+  readonly rowPx: number | undefined; // undefined: as high as all rows allow, within limits
 }
 
-export const EVERYTHING: FlowWindow = { columns: undefined, rows: undefined };
+export const EVERYTHING: FlowWindow = { columns: undefined, top: 0, rowPx: undefined };
 
 const WIDEST_COLUMN_PX = 120;
-const HIGHEST_ROW_PX = 26;
 const LEAST_COLUMNS = 4;
-export const LABEL_PX = 13;
+// Every row in sight is high enough for its name.
+export const LOWEST_ROW_PX = 14;
+const ROW_PX = 18;
+const HIGHEST_ROW_PX = 26;
 
 // One direction on the screen: units are `unitPx` long, and the first visible one is `from`.
 export interface Axis {
@@ -24,17 +26,21 @@ export interface Axis {
 }
 
 export function columnAxis(span: Span | undefined, count: number, widthPx: number): Axis {
-  return axisOf(span, count, widthPx, WIDEST_COLUMN_PX);
-}
-
-export function rowAxis(span: Span | undefined, count: number, heightPx: number): Axis {
-  return axisOf(span, count, heightPx, HIGHEST_ROW_PX);
-}
-
-function axisOf(span: Span | undefined, count: number, lengthPx: number, mostPx: number): Axis {
-  const least = Math.min(count, lengthPx / mostPx);
+  const least = Math.min(count, widthPx / WIDEST_COLUMN_PX);
   const [from, to] = clampSpan(span ?? [0, count], count, least);
-  return { from, to, unitPx: Math.min(mostPx, lengthPx / Math.max(1e-9, to - from)), count };
+  return { from, to, unitPx: Math.min(WIDEST_COLUMN_PX, widthPx / Math.max(1e-9, to - from)), count };
+}
+
+// Rows that do not fit are scrolled, not shrunk.
+export function rowAxis({ top, rowPx }: Pick<FlowWindow, "top" | "rowPx">, count: number, heightPx: number): Axis {
+  const unitPx = rowPx ?? between(ROW_PX, heightPx / Math.max(1, count), HIGHEST_ROW_PX);
+  const fit = heightPx / unitPx;
+  const from = between(0, top, Math.max(0, count - fit));
+  return { from, to: Math.min(count, from + fit), unitPx, count };
+}
+
+function between(low: number, value: number, high: number): number {
+  return Math.max(low, Math.min(high, value));
 }
 
 export const toPx = (axis: Axis, position: number): number => (position - axis.from) * axis.unitPx;
@@ -71,11 +77,15 @@ export function panSpan({ from, to, count }: Axis, by: number): Span | undefined
 }
 
 // The whole units that a drag selected, in either direction.
-export function brushSpan(axis: Axis, onePx: number, otherPx: number): Span | undefined {
+export function unitsBetween(axis: Axis, onePx: number, otherPx: number): Span {
   const [low, high] = [Math.min(onePx, otherPx), Math.max(onePx, otherPx)];
-  const from = Math.max(0, Math.floor(fromPx(axis, low)));
+  const from = between(0, Math.floor(fromPx(axis, low)), axis.count - 1);
   const to = Math.min(axis.count, Math.floor(fromPx(axis, high)) + 1);
-  return orAll([from, Math.max(from + 1, to)], axis.count);
+  return [from, Math.max(from + 1, to)];
+}
+
+export function brushSpan(axis: Axis, onePx: number, otherPx: number): Span | undefined {
+  return orAll(unitsBetween(axis, onePx, otherPx), axis.count);
 }
 
 // Moves as little as needed to make a unit visible; undefined if it is visible.
@@ -84,30 +94,25 @@ export function seekSpan(axis: Axis, unit: number): Span | undefined {
   return Math.abs(by) < 1e-6 ? undefined : [axis.from + by, axis.to + by];
 }
 
-// The middle of the name of a row: the middle of the row, but within the map.
-export function namePx(axis: Axis, row: number, roomPx: number): number {
-  const middle = toPx(axis, row + 0.5);
-  return axis.unitPx >= LABEL_PX ? middle : Math.max(LABEL_PX / 2, Math.min(roomPx - LABEL_PX / 2, middle));
+// The same for a row, which must not be under the headers of the groups around it.
+export function seekTop(axis: Axis, row: number, headers: number): number | undefined {
+  if (row - headers < axis.from - 1e-6) return Math.max(0, row - headers);
+  const by = row + 1 - axis.to;
+  return by > 1e-6 ? axis.from + by : undefined;
 }
 
-// The rows whose names fit: all, or if they are too close together, those with the lowest rank first.
-export function rowsWithNames(ranks: readonly number[], axis: Axis, first: number): readonly number[] {
-  const low = Math.max(0, Math.floor(axis.from));
-  const high = Math.min(axis.count, Math.ceil(axis.to));
-  const inSight = Array.from({ length: Math.max(0, high - low) }, (_, i) => low + i);
-  if (axis.unitPx >= LABEL_PX - 1.5) return inSight;
-  const taken = new Map<number, number>();
-  const chosen: number[] = [];
-  const roomPx = (axis.to - axis.from) * axis.unitPx;
-  const place = (row: number): void => {
-    const y = namePx(axis, row, roomPx);
-    const slot = Math.floor(y / LABEL_PX);
-    const near = [slot - 1, slot, slot + 1].map((one) => taken.get(one));
-    if (near.some((other) => other !== undefined && Math.abs(other - y) < LABEL_PX)) return;
-    taken.set(slot, y);
-    chosen.push(row);
-  };
-  if (first >= low && first < high) place(first);
-  for (const row of inSight.sort((a, b) => ranks[a]! - ranks[b]! || a - b)) place(row);
-  return chosen.sort((a, b) => a - b);
+export function clampTop({ from, to, count }: Axis, by: number): number {
+  return between(0, from + by, Math.max(0, count - (to - from)));
+}
+
+// Rows of another height; the row `around` stays where it is.
+export function scaleRows(axis: Axis, factor: number, around: number): Pick<FlowWindow, "top" | "rowPx"> {
+  const rowPx = between(LOWEST_ROW_PX, axis.unitPx * factor, HIGHEST_ROW_PX);
+  return { rowPx, top: Math.max(0, around - ((around - axis.from) * axis.unitPx) / rowPx) };
+}
+
+// The rows of which at least a part is in sight.
+export function rowsInSight({ from, to, count }: Axis): readonly number[] {
+  const first = Math.max(0, Math.floor(from + 1e-6));
+  return Array.from({ length: Math.max(0, Math.min(count, Math.ceil(to - 1e-6)) - first) }, (_, i) => first + i);
 }

@@ -37,6 +37,9 @@ export const CloseIcon = icon("M4 4l8 8M12 4l-8 8");
 export const SwapIcon = icon("M2.5 5.5h10M10 3l2.5 2.5L10 8M13.5 10.5h-10M6 8l-2.5 2.5L6 13");
 export const PlusIcon = icon("M8 3.5v9M3.5 8h9");
 export const MinusIcon = icon("M3.5 8h9");
+export const UpIcon = icon("M8 13V3M4.5 6.5 8 3l3.5 3.5");
+export const DownIcon = icon("M8 3v10M4.5 9.5 8 13l3.5-3.5");
+export const PinIcon = icon("M6 2.5h4l-.5 4.5 2 2.5h-7l2-2.5zM8 9.5v4");
 
 // Its label is its tooltip and its name for screen readers.
 export function IconButton({

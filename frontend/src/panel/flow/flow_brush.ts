@@ -1,30 +1,39 @@
-// The selection of a drag over the heat map: a span of steps, of rows, or both.
+// The selection of a drag: over cells a part of the map, elsewhere a span of steps.
 
 import type { Point, Rect } from "../../base/geometry";
-import { brushSpan, type FlowWindow } from "../../model/flow/flow_window";
-import type { Sight } from "./flow_data";
+import { fromPx, toPx, unitsBetween } from "../../model/flow/flow_window";
+import { rowAt, type Selected, type Sight } from "./data/flow_sight";
 
-// If a drag is shorter than this in one direction, it selects only in the other.
-const STRAIGHT_PX = 14;
-
-// As wide as the map if only rows are selected, and as high if only steps are. The line above has only steps.
-export function brushRect(from: Point, to: Point, map: Rect): Rect {
-  const [left, right] = sorted(from.x, to.x, 0, map.width);
-  const [top, bottom] = sorted(from.y, to.y, map.y, map.y + map.height);
-  const tall = from.y >= map.y && bottom - top >= STRAIGHT_PX;
-  const wide = right - left >= STRAIGHT_PX || !tall;
-  return { x: wide ? left : 0, width: wide ? right - left : map.width, y: tall ? top : map.y, height: tall ? bottom - top : map.height };
+// Where a drag began, in units, because the map can be scrolled during it.
+export interface Grip {
+  readonly from: Point;
+  readonly column: number; // with its fraction
+  readonly row: number; // -1: beside the rows
 }
 
-export function brushedWindow(brush: Rect, { columns, rows, map }: Sight, now: FlowWindow): FlowWindow {
-  const [right, bottom] = [brush.x + brush.width, brush.y + brush.height - map.y];
-  return {
-    columns: brush.width < map.width ? brushSpan(columns, brush.x, right) : now.columns,
-    rows: brush.height < map.height ? brushSpan(rows, brush.y - map.y, bottom) : now.rows,
-  };
+export function grip(sight: Sight, from: Point): Grip {
+  return { from, column: fromPx(sight.columns, from.x), row: rowAt(sight, from.y) };
 }
 
-function sorted(one: number, other: number, low: number, high: number): readonly [number, number] {
-  const [a, b] = [one, other].map((value) => Math.max(low, Math.min(high, value))) as [number, number];
-  return a < b ? [a, b] : [b, a];
+// In whole cells.
+export function brushedCells({ column, row }: Grip, last: Point, sight: Sight): Selected {
+  const { columns, rows, map } = sight;
+  const inside = Math.max(map.y, Math.min(map.y + map.height - 1, last.y));
+  const found = rowAt(sight, inside);
+  const other = found === -1 ? rows.count - 1 : found;
+  return { columns: unitsBetween(columns, toPx(columns, column), last.x), rows: [Math.min(row, other), Math.max(row, other) + 1] };
+}
+
+export function brushOf(held: Grip, last: Point, sight: Sight): Rect {
+  const { columns, rows, map, strip } = sight;
+  if (held.row === -1) {
+    const [left, right] = [held.from.x, last.x].sort((a, b) => a - b) as [number, number];
+    const y = strip.y + strip.height;
+    const x = Math.max(0, left);
+    return { x, y, width: Math.min(map.width, right) - x, height: map.y + map.height - y };
+  }
+  const cells = brushedCells(held, last, sight);
+  const x = toPx(columns, cells.columns[0]);
+  const y = map.y + toPx(rows, cells.rows[0]);
+  return { x, y, width: toPx(columns, cells.columns[1]) - x, height: map.y + toPx(rows, cells.rows[1]) - y };
 }

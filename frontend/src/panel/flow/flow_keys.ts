@@ -1,16 +1,21 @@
 // Keys and symbols of the heat map, and what the help says about them.
 
 import type { Entries } from "../view/view";
-import { moveRow, showEverything, toggleRows, zoomColumns, zoomRows } from "./flow_actions";
-import type { Flowing } from "./flow_data";
+import { mostHeaders } from "../../model/flow/flow_headers";
+import { enlargeRows, moveRow, scrollRows, showEverything, togglePin, toggleRows, zoomColumns } from "./data/flow_actions";
+import type { Flowing } from "./data/flow_data";
 
 export const FLOW_KEYS: Entries = [
   ["← →", "one step back or on; with Shift ten steps"],
   ["↑ ↓", "one row up or down"],
   ["Home End", "go to the first and last step"],
   ["+ −", "show fewer and more steps"],
-  ["] [", "show fewer and more rows"],
-  ["F", "shows everything"],
+  ["] [", "make rows higher and lower"],
+  ["Page Up Page Down", "scroll the rows"],
+  ["F", "shows all steps"],
+  ["P", "pins the row above the others, or unpins it"],
+  ["A", "begins to select at the cursor; the arrows extend the selection, and A ends it"],
+  ["Esc", "ends the selection"],
   ["Enter", "opens and closes the module"],
   ["D", "shows values (forward) or gradients (backward)"],
   ["G", "goes to the graph, at the same step and node"],
@@ -38,12 +43,18 @@ export const FLOW_MEANINGS: Entries = [
   ["magenta", "NaN or infinity in the gradient or value, or in the line above; over a column: in any pass and stage of the step"],
   ["line above", "a scalar that the same run logs, such as its loss, or a recorded number of the step, on the same steps"],
   ["orange, blue", "the chosen step and row; a click goes there"],
-  ["wheel", "shows fewer or more steps; with Shift, rows; over the names it moves the rows"],
-  ["drag", "shows the steps and rows in the frame; with Shift it moves them"],
-  ["double click", "shows everything"],
+  ["wheel", "scrolls the rows; with Shift the steps; with Ctrl it shows fewer or more steps"],
+  [
+    "drag",
+    "over cells selects them, for a table of their numbers; over the line, or over the numbers of the steps, shows these steps; with Shift it moves the map",
+  ],
+  ["double click", "shows all steps"],
+  ["bars above the rows", "findings of the training: from their first to their last step"],
+  ["right edge", "all rows, small; the frame is around those in sight"],
 ];
 
 const ZOOM = 1.5;
+const ROW_ZOOM = 1.2;
 
 // Keys of the heat map. All other keys work as in the graph.
 export function pressInFlow(flowing: Flowing, event: KeyboardEvent, target: Element | undefined): boolean {
@@ -51,7 +62,8 @@ export function pressInFlow(flowing: Flowing, event: KeyboardEvent, target: Elem
   const { columns, rows } = flowing.sight.peek();
   const stride = event.shiftKey ? 10 : 1;
   const column = flowing.cursor.position.peek() ?? (columns.from + columns.to) / 2;
-  const row = flowing.cursor.row.peek() === -1 ? (rows.from + rows.to) / 2 : flowing.cursor.row.peek() + 0.5;
+  const chosen = flowing.cursor.row.peek();
+  const row = chosen >= rows.from && chosen < rows.to ? chosen : rows.from;
   switch (event.key) {
     case "ArrowUp":
       moveRow(state, flowing.rows.peek(), -stride);
@@ -67,18 +79,28 @@ export function pressInFlow(flowing: Flowing, event: KeyboardEvent, target: Elem
       zoomColumns(state, columns, 1 / ZOOM, column);
       return true;
     case "]":
-      zoomRows(state, rows, ZOOM, row);
+      enlargeRows(state, rows, ROW_ZOOM, row);
       return true;
     case "[":
-      zoomRows(state, rows, 1 / ZOOM, row);
+      enlargeRows(state, rows, 1 / ROW_ZOOM, row);
       return true;
+    case "PageUp":
+    case "PageDown":
+      // No row is skipped, not even under headers.
+      scrollRows(state, rows, (event.key === "PageUp" ? -1 : 1) * (rows.to - rows.from - mostHeaders(rows)) * rows.unitPx);
+      return true;
+    case "p": {
+      const pinned = flowing.rows.peek()[flowing.cursor.row.peek()]?.id;
+      if (pinned !== undefined) togglePin(state, pinned);
+      return pinned !== undefined;
+    }
     case "f":
       showEverything(state);
       return true;
     case "Enter": {
       const id = flowing.rows.peek()[flowing.cursor.row.peek()]?.id;
       if (id === undefined || target?.closest("button, summary") != null) return false;
-      toggleRows(state, flowing.rows.peek(), rows, id);
+      toggleRows(state, flowing.rows.peek(), id);
       return true;
     }
     default:

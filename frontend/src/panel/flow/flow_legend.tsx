@@ -5,15 +5,16 @@ import { formatCount, formatNumber } from "../../base/format";
 import { ratioColor, ratioStops } from "../../draw/compare/ratio_scale";
 import { rampOf } from "../../draw/style/color_scale";
 import type { Theme } from "../../draw/style/theme";
+import type { Flow } from "../../model/flow/flow";
 import { isCompared, type ComparedFlow } from "../../model/flow/flow_compared";
 import { spokenIn } from "../../model/recorded/complex";
-import { halfOf, nounOf } from "../../model/recorded/record";
+import { halfOf, nounOf, type Half } from "../../model/recorded/record";
 import type { Place } from "../../state/compare";
 import type { Store } from "../../state/store";
 import { NoValues } from "../view/halves";
 import { BesideScale, Chip, endsOf, Ramp } from "../controls/swatches";
 import type { Drawing } from "../session/drawing";
-import type { Flowing } from "./flow_data";
+import type { Flowing } from "./data/flow_data";
 
 export function FlowLegend({
   store,
@@ -32,7 +33,7 @@ export function FlowLegend({
   const scale = drawing.scale.value;
   const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
   const half = halfOf(flow?.stage);
-  const [every, leftOut] = [flow?.every ?? 1, flow?.leftOut ?? 0];
+  const every = flow?.every ?? 1;
   return (
     <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={low} data-high={high}>
       <NoValues store={store} />
@@ -51,18 +52,24 @@ export function FlowLegend({
         <BesideScale theme={theme} half={half} />
       </span>
       <span class="faint flow-told" data-testid="flow-told">
-        {leftOut > 0 && (
-          <span
-            title={`These operations have no ${half} at any recorded step${half === "value" ? "" : " of this stage"}. A watch records those inside modules with level="op".`}
-          >
-            {formatCount(leftOut)} operation{leftOut === 1 ? "" : "s"} without a {half}
-            {half === "gradient" && <> (level=&quot;op&quot; records those inside modules)</>}.{" "}
-          </span>
-        )}
+        <LeftOut flow={flow} half={half} />
         {every > 1 && <b>Every {every}th recorded step is drawn. </b>}A closed module shows the{" "}
         {statistic.summary === "sum" ? "sum" : "greatest"} of what is in it.
       </span>
     </aside>
+  );
+}
+
+// The level is advised only where it would record more.
+function LeftOut({ flow, half }: { readonly flow: Flow | undefined; readonly half: Half }): JSX.Element | null {
+  if (flow === undefined || flow.leftOut === 0) return null;
+  const advice = half === "gradient" && flow.atOpLevel > 0;
+  const which = `No ${half} arrived there at any recorded step${half === "value" ? "" : " of this stage"}.`;
+  return (
+    <span title={advice ? `${which} A watch records those inside modules with level="op".` : which}>
+      {formatCount(flow.leftOut)} operation{flow.leftOut === 1 ? "" : "s"} without a {half}
+      {advice && <> (level=&quot;op&quot; records those inside modules)</>}.{" "}
+    </span>
   );
 }
 

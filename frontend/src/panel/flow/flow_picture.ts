@@ -1,16 +1,16 @@
 // The visible part of the heat map as a picture: names, cells, the line above them and the steps below.
 
-import { paintCells } from "../../draw/flow/paint_cells";
 import { DETAIL_FONT, fitText, TITLE_FONT } from "../../draw/style/text";
 import type { Theme } from "../../draw/style/theme";
-import { LABEL_PX, namePx, rowsWithNames } from "../../model/flow/flow_window";
+import type { FlowRow } from "../../model/flow/flow_rows";
+import { rowsInSight, toPx } from "../../model/flow/flow_window";
 import type { Store } from "../../state/store";
 import type { Painted } from "../picture/picture";
 import type { Drawing } from "../session/drawing";
-import type { Flowing } from "./flow_data";
-import { paintOver } from "./flow_paint";
-import { rankOf } from "./flow_tree";
-import { rowTitle } from "./flow_words";
+import type { Flowing } from "./data/flow_data";
+import { pinnedAxis } from "./data/flow_sight";
+import { fullTitle, rowTitle } from "./data/flow_words";
+import { CellBand, paintOver } from "./flow_paint";
 
 const NAMES_PX = 250;
 const INDENT_PX = 13;
@@ -32,42 +32,54 @@ export function flowPicture(store: Store, drawing: Drawing, flowing: Flowing): P
 }
 
 function paintMap(context: CanvasRenderingContext2D, store: Store, flowing: Flowing, theme: Theme): void {
-  const { columns, rows, map } = flowing.sight.peek();
-  const cells = flowing.cells.peek();
-  if (cells !== undefined && map.width > 0 && map.height > 0) {
+  const sight = flowing.sight.peek();
+  const { columns, rows, map, pinned } = sight;
+  const palette = flowing.palette.peek();
+  const bands = [
+    { cells: flowing.cells.peek(), rows, rect: map },
+    { cells: flowing.pinnedCells.peek(), rows: pinnedAxis(sight), rect: pinned },
+  ];
+  for (const { cells, rows: high, rect } of bands) {
+    if (rect.width === 0 || rect.height === 0) continue;
     const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [2 * Math.round(map.width), 2 * Math.round(map.height)];
+    [canvas.width, canvas.height] = [2 * Math.round(rect.width), 2 * Math.round(rect.height)];
     const inner = canvas.getContext("2d");
-    const image = inner?.createImageData(canvas.width, canvas.height);
-    if (image !== undefined) {
-      paintCells(image, cells, columns, rows, 2, flowing.palette.peek());
-      inner?.putImageData(image, 0, 0);
-      context.drawImage(canvas, map.x, map.y, map.width, map.height);
-    }
+    if (inner === null) continue;
+    new CellBand().put(inner, { cells, columns, rows: high, rect: { ...rect, y: 0 }, ratio: 2, palette });
+    context.drawImage(canvas, rect.x, rect.y, rect.width, rect.height);
   }
   paintOver(context, store, flowing, theme, { pointed: undefined, brush: undefined });
 }
 
 function paintNames(context: CanvasRenderingContext2D, flowing: Flowing, theme: Theme): void {
-  const flow = flowing.flow.peek();
-  const [rows, { rows: axis, map }] = [flowing.rows.peek(), flowing.sight.peek()];
-  if (flow === undefined) return;
+  const { rows: axis, map, headers, pinned, coveredPx } = flowing.sight.peek();
+  const rows = flowing.rows.peek();
   context.textBaseline = "middle";
   context.textAlign = "left";
-  for (const index of rowsWithNames(rows.map(rankOf), axis, flowing.cursor.row.peek())) {
-    const row = rows[index]!;
-    const { title, subtitle } = rowTitle(flow.hierarchy, row);
-    const x = 12 + INDENT_PX * row.depth;
-    context.font = row.kind === "group" ? TITLE_FONT : DETAIL_FONT;
-    context.fillStyle = colorOf(flow.hierarchy.graph.columns.nodes.kind[row.node], theme);
-    const text = subtitle === "" ? title : `${title} ${subtitle}`;
-    context.fillText(fitText(text, context.font, NAMES_PX - x - 8), x, map.y + Math.max(LABEL_PX / 2, namePx(axis, index, map.height)));
+  flowing.pinned
+    .peek()
+    .forEach((row, i) => paintName(context, flowing, row, pinned.y + pinnedAxis(flowing.sight.peek()).unitPx * (i + 0.5), theme));
+  for (const { row, topPx } of headers) paintName(context, flowing, rows[row]!, map.y + topPx + axis.unitPx / 2, theme);
+  for (const index of rowsInSight(axis)) {
+    const middle = toPx(axis, index + 0.5);
+    if (middle > coveredPx && middle < map.height) paintName(context, flowing, rows[index]!, map.y + middle, theme);
   }
   const scalar = flowing.scalar.line.peek();
   if (scalar === undefined) return;
   context.font = DETAIL_FONT;
   context.fillStyle = theme.accent;
-  context.fillText(fitText(scalar.series.tag, DETAIL_FONT, NAMES_PX - 24), 12, map.y / 2);
+  context.fillText(fitText(scalar.series.tag, DETAIL_FONT, NAMES_PX - 24), 12, map.y / 3);
+}
+
+function paintName(context: CanvasRenderingContext2D, flowing: Flowing, row: FlowRow, y: number, theme: Theme): void {
+  const flow = flowing.flow.peek();
+  if (flow === undefined) return;
+  const { title, subtitle } = rowTitle(flow.hierarchy, row);
+  const named = subtitle === "" ? title : `${title} ${subtitle}`;
+  const x = 12 + INDENT_PX * row.depth;
+  context.font = row.kind === "group" ? TITLE_FONT : DETAIL_FONT;
+  context.fillStyle = colorOf(flow.hierarchy.graph.columns.nodes.kind[row.node], theme);
+  context.fillText(fitText(row.isFlat ? fullTitle(flow.hierarchy, row) : named, context.font, NAMES_PX - x - 8), x, y);
 }
 
 function colorOf(kind: string | undefined, theme: Theme): string {

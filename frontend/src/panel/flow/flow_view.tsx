@@ -4,9 +4,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
-import type { Flow } from "../../model/flow/flow";
 import { quantityMeaning, valueAt } from "../../model/flow/scalar_line";
-import { badWords } from "../../model/recorded/bad_steps";
 import type { Store } from "../../state/store";
 import { FitIcon, IconButton } from "../controls/icons";
 import { Loading, NoGradients } from "../controls/messages";
@@ -15,16 +13,21 @@ import type { Drawing } from "../session/drawing";
 import { DirectionSwitch } from "../view/halves";
 import { SavePictures } from "../view/save_pictures";
 import type { Around, Shown, View } from "../view/view";
-import { closeAllRows, openAllRows, openRowsAround, showEverything } from "./flow_actions";
-import { FlowCanvas, type PointedCell } from "./flow_canvas";
-import { createFlowing, ofStep, type Flowing } from "./flow_data";
+import { closeAllRows, openAllRows, openRowsAround, showEverything } from "./data/flow_actions";
+import { createFlowing, type Flowing } from "./data/flow_data";
+import { ofStep } from "./data/flow_scalar";
+import type { PointedCell } from "./data/flow_sight";
+import { readFlowLink, writeFlowLink } from "./data/flow_state";
+import { FlowCanvas } from "./flow_canvas";
 import { FLOW_KEYS, FLOW_MEANINGS, pressInFlow } from "./flow_keys";
+import { FlowLanes } from "./flow_lanes";
+import { CellTooltip, Said } from "./flow_said";
 import { FlowLegend } from "./flow_legend";
 import { flowPicture } from "./flow_picture";
-import { FlowTree } from "./flow_tree";
-import { cellSentence, fullTitle } from "./flow_words";
+import { FlowScroll } from "./rows/flow_scroll";
+import { FlowTree } from "./rows/flow_tree";
+import { OrderChoice } from "./rows/order_choice";
 
-const TOOLTIP_PX = 280;
 // How many points of a scalar TensorBoard keeps by default.
 const THINNED = 1000;
 
@@ -58,7 +61,7 @@ function showFlow(around: Around): Shown {
     groups: { openAll: () => openAllRows(state), closeAll: () => closeAllRows(state) },
     enter: (selected) => openRowsAround(state, selected),
     press: (event, target) => pressInFlow(flowing, event, target),
-    link: { read: (values) => void (state.scalarTag.value = values.get("scalar")), write: () => [["scalar", state.scalarTag.value]] },
+    link: { read: (values) => readFlowLink(state, values), write: () => writeFlowLink(state) },
     close: flowing.close,
   };
 }
@@ -79,12 +82,11 @@ function FlowBody({
     const made = new FlowCanvas(element.current, store, drawing, flowing, setPointed);
     return () => made.close();
   }, []);
-  const { columns, rows } = flowing.state.window.value;
-  const zoomed = columns !== undefined || rows !== undefined;
   return (
     <main class="flow" data-testid="flow">
       <div class="flow-names">
         <ScalarChoice store={store} flowing={flowing} />
+        <OrderChoice flowing={flowing} />
         <FlowTree store={store} flowing={flowing} />
       </div>
       <div class="flow-map">
@@ -95,13 +97,7 @@ function FlowBody({
           aria-label={`Heat map: ${flowing.rows.value.length} rows, ${flowing.flow.value?.steps.length ?? 0} recorded steps; the tree before it has its numbers`}
         />
         <NoGradients store={store} />
-        {zoomed && (
-          <div class="zoom flow-zoom">
-            <IconButton id="flow-reset" label="Show everything (F, or a double click)" onClick={() => showEverything(flowing.state)}>
-              <FitIcon />
-            </IconButton>
-          </div>
-        )}
+        <Zoomed flowing={flowing} />
         {flowing.flow.value === undefined &&
           (flowing.problem.value === undefined ? (
             <Loading what="Loading all steps…" />
@@ -110,11 +106,26 @@ function FlowBody({
               {flowing.problem.value}
             </div>
           ))}
+        <FlowLanes store={store} flowing={flowing} />
+        <FlowScroll flowing={flowing} />
         {pointed && <CellTooltip store={store} flowing={flowing} pointed={pointed} widthPx={element.current?.clientWidth ?? 0} />}
       </div>
       <FlowLegend store={store} drawing={drawing} flowing={flowing} />
       <Said store={store} flowing={flowing} />
     </main>
+  );
+}
+
+// Only this part is rendered again while the map moves.
+function Zoomed({ flowing }: { readonly flowing: Flowing }): JSX.Element | null {
+  const { columns, rowPx } = flowing.state.window.value;
+  if (columns === undefined && rowPx === undefined) return null;
+  return (
+    <div class="zoom flow-zoom">
+      <IconButton id="flow-reset" label="Show all steps (F, or a double click)" onClick={() => showEverything(flowing.state)}>
+        <FitIcon />
+      </IconButton>
+    </div>
   );
 }
 
@@ -132,7 +143,10 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
     </option>
   );
   return (
-    <div class={`flow-scalar${chosen.value === "" ? " alone" : ""}`}>
+    <div
+      class={`flow-scalar${chosen.value === "" ? " alone" : ""}`}
+      style={{ height: chosen.value === "" ? undefined : `${flowing.sight.value.strip.y}px` }}
+    >
       <div class="flow-chosen">
         <select
           data-testid="scalar"
@@ -164,73 +178,6 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
           <span>{scale.low === scale.high ? "" : formatNumber(scale.low)}</span>
         </div>
       )}
-    </div>
-  );
-}
-
-function CellTooltip({
-  store,
-  flowing,
-  pointed,
-  widthPx,
-}: {
-  readonly store: Store;
-  readonly flowing: Flowing;
-  readonly pointed: PointedCell;
-  readonly widthPx: number;
-}): JSX.Element | null {
-  const flow = flowing.flow.value;
-  const step = flow?.steps[pointed.column];
-  if (flow === undefined || step === undefined) return null;
-  const row = flowing.rows.value[pointed.row];
-  const series = flowing.scalar.line.value?.series;
-  const logged = series === undefined ? undefined : valueAt(series, step);
-  const bad = badIn(store, flow, pointed.column);
-  const { x, y } = pointed.pointScreen;
-  const left = x + 16 + TOOLTIP_PX > widthPx ? x - 12 - TOOLTIP_PX : x + 16;
-  return (
-    <div
-      class="tooltip flow-tooltip"
-      data-testid="flow-tooltip"
-      role="tooltip"
-      style={{ left: `${Math.max(4, left)}px`, top: `${y + 14}px`, maxWidth: `${TOOLTIP_PX}px` }}
-    >
-      {row !== undefined && <div class="tooltip-title">{fullTitle(flow.hierarchy, row)}</div>}
-      <div>
-        step {step}
-        {row !== undefined && (
-          <>
-            : <b>{cellSentence(flow, row, pointed.column)}</b>
-          </>
-        )}
-      </div>
-      {bad !== "" && <div class="bad">{bad}</div>}
-      {series !== undefined && logged !== undefined && (
-        <div>
-          {series.tag} {formatNumber(logged)}
-        </div>
-      )}
-    </div>
-  );
-}
-
-function badIn(store: Store, { steps }: Flow, column: number): string {
-  return column < 0 ? "" : badWords(store.recorded.badSteps.value, store.place.tag.value?.records ?? [], steps, column);
-}
-
-// The cell at the cursor, for screen readers: announced when it changes.
-function Said({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element {
-  const flow = flowing.flow.value;
-  const row = flowing.rows.value[flowing.cursor.row.value];
-  const ref = store.place.ref.value;
-  const bad = flow === undefined ? "" : badIn(store, flow, flowing.cursor.column.value);
-  const sentence =
-    flow === undefined || ref === undefined || row === undefined
-      ? ""
-      : `${fullTitle(flow.hierarchy, row)}, step ${ref.step}: ${cellSentence(flow, row, flowing.cursor.column.value)}${bad === "" ? "" : `. ${bad}`}`;
-  return (
-    <div class="visually-hidden" data-testid="flow-said" role="status" aria-live="polite">
-      {sentence}
     </div>
   );
 }

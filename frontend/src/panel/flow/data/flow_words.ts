@@ -1,15 +1,15 @@
 // Describes rows and cells of the heat map in words.
 
-import { formatNumber } from "../../base/format";
-import { ratioText } from "../../draw/compare/ratio_scale";
-import { captionOf } from "../../draw/graph/caption";
-import { Relation } from "../../model/compare/comparison";
-import { cellAt, type Flow } from "../../model/flow/flow";
-import { isCompared, relatedAt, type ComparedFlow } from "../../model/flow/flow_compared";
-import { entityOf, type FlowRow } from "../../model/flow/flow_rows";
-import { halfOf, noneWord } from "../../model/recorded/record";
-import type { Hierarchy } from "../../model/tree/hierarchy";
-import { State } from "../../model/visible/values";
+import { formatNumber } from "../../../base/format";
+import { ratioText } from "../../../draw/compare/ratio_scale";
+import { captionOf } from "../../../draw/graph/caption";
+import { Relation } from "../../../model/compare/comparison";
+import { cellAt, type Flow } from "../../../model/flow/flow";
+import { isCompared, relatedAt, type ComparedFlow } from "../../../model/flow/flow_compared";
+import { entityOf, type FlowRow } from "../../../model/flow/flow_rows";
+import { halfOf, noneWord } from "../../../model/recorded/record";
+import type { Hierarchy } from "../../../model/tree/hierarchy";
+import { State } from "../../../model/visible/values";
 
 export interface RowTitle {
   readonly title: string;

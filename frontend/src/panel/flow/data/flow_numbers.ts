@@ -2,19 +2,19 @@
 // is the same map if all steps are compared with one step.
 
 import { batch, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { Client } from "../../api/client";
-import { readFlow, type FlowQuery } from "../../api/read_flow";
-import type { Dispose } from "../../base/disposer";
-import { followLatest } from "../../base/follow_latest";
-import { success, type Result } from "../../base/result";
-import { FORWARD } from "../../base/vocabulary";
-import { computeFlow, thinning, type Flow, type FlowNumbers } from "../../model/flow/flow";
-import { compareFlows, type ComparedFlow } from "../../model/flow/flow_compared";
-import { intactColumns, joinColumns } from "../../model/flow/flow_growth";
-import { distinctSteps, isOfPass, lengthOf, type RecordRef } from "../../model/recorded/run";
-import type { Hierarchy } from "../../model/tree/hierarchy";
-import type { Store } from "../../state/store";
-import type { Around } from "../view/view";
+import type { Client } from "../../../api/client";
+import { readFlow, type FlowQuery } from "../../../api/read_flow";
+import type { Dispose } from "../../../base/disposer";
+import { followLatest } from "../../../base/follow_latest";
+import { success, type Result } from "../../../base/result";
+import { FORWARD } from "../../../base/vocabulary";
+import { computeFlow, thinning, type Flow, type FlowNumbers } from "../../../model/flow/flow";
+import { compareFlows, type ComparedFlow } from "../../../model/flow/flow_compared";
+import { intactColumns, joinColumns } from "../../../model/flow/flow_growth";
+import { distinctSteps, isOfPass, lengthOf, type RecordRef } from "../../../model/recorded/run";
+import type { Hierarchy } from "../../../model/tree/hierarchy";
+import type { Store } from "../../../state/store";
+import type { Around } from "../../view/view";
 
 interface Kept {
   readonly query: string;

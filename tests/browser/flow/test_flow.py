@@ -2,87 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import pathlib
-import warnings
 from itertools import takewhile
 
 import numpy as np
 import pytest
-import torch
-from torch import nn
-from torch.nn.functional import mse_loss
 
-import tb_gradgraph
+from tests.browser.flow.flow_training import BREAKS, EVERY, EXPLODES, STEPS
 from tests.browser.flow_oracle import NONE, NONFINITE, Logged, expected_color
 from tests.browser.flow_view import Color, FlowView
 from tests.browser.panel import Panel
 
 pytestmark = pytest.mark.browser
-
-STEPS, EVERY, EXPLODES, BREAKS = 40, 2, 20, 30
-
-
-class Net(nn.Module):
-    """Three layers, of which one is frozen and one is not used."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.body = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8))
-        self.head, self.spare = nn.Linear(8, 1), nn.Linear(1, 1)
-        self.body[0].bias.requires_grad_(False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.head(self.body(x))
-
-
-def train(directory: pathlib.Path) -> None:
-    """Train with one explosion and one step that is not finite; the loss is logged at every step."""
-    torch.manual_seed(0)
-    net = Net()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
-    with tb_gradgraph.SummaryWriter(str(directory)) as writer:
-        writer.watch(net, optimizer=optimizer, every_n_steps=EVERY, level="op", on_finding=None)
-        for step in range(STEPS):
-            x = torch.randn(16, 4)
-            loss = mse_loss(net(x), x.sum(1, keepdim=True))
-            loss = loss * 1e6 if step == EXPLODES else loss
-            loss = loss * math.inf if step == BREAKS else loss
-            optimizer.zero_grad()
-            loss.backward()
-            if step in (EXPLODES, BREAKS):
-                net.zero_grad()  # the weights stay as they are
-            optimizer.step()
-            writer.add_scalar("train/loss", loss.item(), step)
-            writer.add_scalar("lr", 0.05, step)
-
-
-def write_odd_runs(root: pathlib.Path) -> None:
-    """One step, only NaN, no gradient at all."""
-    with tb_gradgraph.SummaryWriter(str(root / "one")) as writer:
-        writer.add_grad_graph(nn.Linear(2, 1), torch.ones(1, 2))
-    with tb_gradgraph.SummaryWriter(str(root / "nan")) as writer:
-        net = nn.Linear(2, 1)
-        for step in range(3):
-            writer.add_grad_graph(net, torch.full((1, 2), math.nan), step)
-            writer.add_scalar("loss", math.nan, step)
-    with tb_gradgraph.SummaryWriter(str(root / "none")) as writer:
-        writer.add_grad_graph(nn.Linear(2, 1)(torch.ones(1, 2)).sum())
-
-
-@pytest.fixture(scope="module")
-def logdir(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    root = tmp_path_factory.mktemp("flow")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what is not finite, which is the point here
-        train(root / "training")
-        write_odd_runs(root)
-    return root
-
-
-@pytest.fixture(scope="module")
-def address(tensorboard_server, logdir: pathlib.Path) -> str:
-    return tensorboard_server(logdir)
 
 
 def assert_near(found: Color, expected: set[Color]) -> None:
@@ -203,21 +133,27 @@ def test_the_loss_stands_above_its_steps(address, page):
     assert flow.panel.control("scalar-ends").get_attribute("data-log") == "true"
 
 
-def test_zoom_and_brush_change_what_is_in_sight(address, page):
+def drag(page, flow: FlowView, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Drag from one point of the canvas to another."""
+    box = flow.canvas.bounding_box()
+    page.mouse.move(box["x"] + start[0], box["y"] + start[1])
+    page.mouse.down()
+    page.mouse.move(box["x"] + end[0], box["y"] + end[1], steps=3)
+    page.mouse.up()
+
+
+def test_ctrl_and_wheel_or_a_drag_over_the_line_zoom_the_steps(address, page):
     flow = FlowView.alone(page, address, run="training")
     x, y = flow.middle(10, 2)
     flow.canvas.hover(position={"x": x, "y": y})
+    page.keyboard.down("Control")
     page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
     flow.panel.wait_until(lambda: flow.axis("columns").unit_px > 60)
     assert flow.middle(10, 2)[0] == pytest.approx(x, abs=1)
     flow.canvas.dblclick(position={"x": x, "y": y})
     flow.panel.wait_until(lambda: flow.axis("columns").start == 0)
-    box = flow.canvas.bounding_box()
-    (left, y), (right, _) = flow.middle(4, 2), flow.middle(15, 2)
-    page.mouse.move(box["x"] + left, box["y"] + y)
-    page.mouse.down()
-    page.mouse.move(box["x"] + right, box["y"] + y, steps=3)
-    page.mouse.up()
+    drag(page, flow, (flow.middle(4, 2)[0], 20), (flow.middle(15, 2)[0], 24))
     flow.panel.wait_until(lambda: flow.axis("columns").start == 4)
     assert flow.axis("columns").end == 16
     flow.panel.control("flow-reset").click()

@@ -1,0 +1,74 @@
+// What the user chose in the heat map, and its part of a link.
+
+import { signal, type Signal } from "@preact/signals";
+import { FORWARD_ORDER, isInTree, SORTS, type RowOrder } from "../../../model/flow/flow_order";
+import { EVERYTHING, type FlowWindow } from "../../../model/flow/flow_window";
+import { listed, type LinkEntry } from "../../../state/address";
+import type { Store } from "../../../state/store";
+
+// A part of the map: all rows between two, in the order that is shown, and all steps between two.
+export interface Area {
+  readonly first: string; // id of a row
+  readonly last: string;
+  readonly from: number; // a step
+  readonly to: number; // the last step in it
+}
+
+export interface FlowState {
+  readonly store: Store;
+  readonly open: Signal<ReadonlySet<string> | undefined>; // ids of groups whose rows are shown; undefined: not chosen yet
+  readonly window: Signal<FlowWindow>; // the part that is in sight
+  readonly scalarTag: Signal<string | undefined>; // the line above it: a scalar's tag, or a quantity; undefined: the loss, if one is found
+  readonly order: Signal<RowOrder>;
+  readonly pins: Signal<readonly string[]>; // ids of rows that stay above the others
+  readonly area: Signal<Area | undefined>;
+  readonly anchor: Signal<{ readonly id: string; readonly step: number } | undefined>; // the area extends from here to the cursor
+}
+
+export const MOST_PINNED_ROWS = 8;
+
+export function createFlowState(store: Store): FlowState {
+  return {
+    store,
+    open: signal<ReadonlySet<string> | undefined>(undefined),
+    window: signal<FlowWindow>(EVERYTHING),
+    scalarTag: signal<string | undefined>(undefined),
+    order: signal(FORWARD_ORDER),
+    pins: signal<readonly string[]>([]),
+    area: signal<Area | undefined>(undefined),
+    anchor: signal(undefined),
+  };
+}
+
+export function writeFlowLink({ scalarTag, order, pins, area }: FlowState): readonly LinkEntry[] {
+  const { by, descending, below } = order.value;
+  const { first, last, from, to } = area.value ?? {};
+  return [
+    ["scalar", scalarTag.value],
+    ["flow.sort", isInTree(order.value) ? undefined : `${by}.${descending ? "down" : "up"}`],
+    ["flow.below", by === "below" ? below : undefined],
+    ["flow.pins", listed(pins.value)],
+    ["flow.area", area.value === undefined ? undefined : listed([`${from}:${to}`, first!, last!])],
+  ];
+}
+
+export function readFlowLink(state: FlowState, values: ReadonlyMap<string, string>): void {
+  const list = (name: string): readonly string[] => (values.get(name) ?? "").split("\n").filter((one) => one !== "");
+  state.scalarTag.value = values.get("scalar");
+  state.order.value = orderIn(values.get("flow.sort"), Number(values.get("flow.below")));
+  if (state.pins.peek().join("\n") !== list("flow.pins").join("\n")) state.pins.value = list("flow.pins").slice(0, MOST_PINNED_ROWS);
+  state.area.value = areaIn(list("flow.area"));
+}
+
+function orderIn(text: string | undefined, below: number): RowOrder {
+  const [name, way] = (text ?? "").split(".");
+  const by = SORTS.find((one) => one === name);
+  if (by === undefined) return FORWARD_ORDER;
+  return { by, descending: way === "down", below: below > 0 && Number.isFinite(below) ? below : FORWARD_ORDER.below };
+}
+
+function areaIn([span, first, last]: readonly string[]): Area | undefined {
+  const [from, to] = (span ?? "").split(":").map(Number);
+  if (first === undefined || last === undefined || !Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return undefined;
+  return { first, last, from: from!, to: to! };
+}
