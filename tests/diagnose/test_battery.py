@@ -47,7 +47,7 @@ def _one_thread():
 
 def test_cases_have_names_of_their_own():
     names = collections.Counter(
-        case.slug for half in ("first", "second") for case in run_battery.cases_of(half)
+        case.slug for half in run_battery.HALVES for case in run_battery.cases_of(half)
     )
     assert [name for name, count in names.items() if count > 1] == []
 
@@ -55,6 +55,14 @@ def test_cases_have_names_of_their_own():
 def test_cases_name_kinds_that_exist():
     assert {kind for case in FIRST for kind in case.kinds} == KINDS.keys() - NOT_PLANTED
     assert max(len(case.kinds) for case in FIRST) <= 3
+
+
+@pytest.mark.parametrize("half", run_battery.HALVES)
+def test_each_part_has_enough_faults_and_healthy_trainings(half: str):
+    cases = run_battery.cases_of(half)
+    assert {kind for case in cases for kind in case.kinds} <= KINDS.keys()
+    assert sum(not case.is_healthy for case in cases) >= 40
+    assert sum(case.is_healthy for case in cases) >= 30
 
 
 def test_there_are_enough_cases_of_each_family():

@@ -1,6 +1,6 @@
 """Run the battery of planted faults and healthy trainings, and print what is found in them.
 
-``python -m tests.diagnose.battery.run_battery [--half first|second|both] [--only PATTERN]
+``python -m tests.diagnose.battery.run_battery [--half first|second|third|all] [--only PATTERN]
 [--logs DIR] [--jobs N] [--check] [--write]``. A log that is already in DIR is used again, so that
 rules can be tuned without training. ``--check`` trains, and says only what is wrong with the cases.
 """
@@ -25,13 +25,14 @@ from tests.diagnose.battery.case import Case
 from tests.diagnose.battery.examine import Outcome, examine
 from tests.diagnose.battery.score import line_of, table
 
-HALVES = ("first", "second")
+#: The halves and the part written after them, with the folders that hold their cases.
+HALVES = {"first": "first_half", "second": "second_half", "third": "third_part"}
 
 
 @functools.cache
 def cases_of(half: str) -> tuple[Case, ...]:
     """Return the cases of a half; of one that is not there, none."""
-    name = f"tests.diagnose.battery.{half}_half"
+    name = f"tests.diagnose.battery.{HALVES[half]}"
     if importlib.util.find_spec(name) is None:
         return ()
     return tuple(importlib.import_module(name).CASES)
@@ -81,7 +82,7 @@ def _examine_named(half: str, name: str, logs: pathlib.Path | None, asks_finding
 def parse(words: Sequence[str] | None) -> argparse.Namespace:
     """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--half", choices=[*HALVES, "both"], default="both")
+    parser.add_argument("--half", choices=[*HALVES, "all"], default="all")
     parser.add_argument("--only", default="", metavar="PATTERN")
     parser.add_argument("--logs", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--jobs", type=int, default=1, metavar="N")
@@ -96,14 +97,14 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
 def main(words: Sequence[str] | None = None) -> None:
     """Run, print, and write if it is wanted."""
     arguments = parse(words)
-    for half in HALVES if arguments.half == "both" else (arguments.half,):
-        start = time.perf_counter()
+    for half in HALVES if arguments.half == "all" else (arguments.half,):
+        title, start = HALVES[half].replace("_", " "), time.perf_counter()
         outcomes = run_half(half, arguments)
         if outcomes and not arguments.check:
-            print(f"\n{half} half", *table(outcomes), sep="\n")
+            print(f"\n{title}", *table(outcomes), sep="\n")
             if arguments.write:
                 write_half(half, outcomes)
-        print(f"{half} half: {len(outcomes)} cases, {time.perf_counter() - start:.0f} s\n")
+        print(f"{title}: {len(outcomes)} cases, {time.perf_counter() - start:.0f} s\n")
 
 
 if __name__ == "__main__":
