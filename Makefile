@@ -1,4 +1,4 @@
-# make demo   train a small net, log its graph with gradients, start TensorBoard on it
+# make demo   train a small GPT with a mistake and without, start TensorBoard on what is logged
 # make test   everything that CI runs
 # make bits   compare trainings with and without a watch, bit by bit, over all of torch's operators (an hour)
 # make battery  train with planted faults and without, see what is found, write docs/battery.md (minutes)
@@ -51,6 +51,7 @@ battery: .venv/installed-test
 
 # Slow tests that rarely break. Each is marked, with the reason.
 slow: .venv/installed-test browser
+	.ci/install_browsers
 	$(BIN)/python -m pytest -m slow --numprocesses $(WORKERS) --dist loadfile
 
 # Random records, requests and tensors, different each time: FUZZ_EXAMPLES of each kind.

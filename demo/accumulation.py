@@ -1,6 +1,6 @@
 """Accumulation: two batches of 64 as one of 128; each one's gradient and what they add up to."""
 
-import sys
+import argparse
 
 import torch
 
@@ -27,7 +27,7 @@ def train(writer: SummaryWriter, tag: str, batches: int, zero_grad: bool = True)
             optimizer.step()
 
 
-def main(logdir: str = "runs/accumulation") -> None:
+def main(logdir: str) -> None:
     with SummaryWriter(logdir) as writer:
         train(writer, "one of 128", 1)
         train(writer, "two of 64", 2)
@@ -35,4 +35,8 @@ def main(logdir: str = "runs/accumulation") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--logdir", default="runs/accumulation", help="where to write (%(default)s)"
+    )
+    main(**vars(parser.parse_args()))

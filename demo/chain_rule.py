@@ -1,13 +1,13 @@
 """The chain rule at x = 3: two paths lead from x to the loss, and their gradients add up."""
 
-import sys
+import argparse
 
 import torch
 
 from tb_gradgraph import SummaryWriter
 
 
-def main(logdir: str = "runs/chain_rule") -> None:
+def main(logdir: str) -> None:
     x = torch.tensor(3.0, requires_grad=True)
     y1 = x + 1
     y2 = 2 * x
@@ -27,4 +27,6 @@ def main(logdir: str = "runs/chain_rule") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logdir", default="runs/chain_rule", help="where to write (%(default)s)")
+    main(**vars(parser.parse_args()))

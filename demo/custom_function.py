@@ -1,6 +1,6 @@
 """A custom Function, MyReLU, in the graph under its own name."""
 
-import sys
+import argparse
 
 import torch
 
@@ -19,7 +19,7 @@ class MyReLU(torch.autograd.Function):
         return grad_output.masked_fill(input < 0, 0)
 
 
-def main(logdir: str = "runs/custom_function") -> None:
+def main(logdir: str) -> None:
     X = torch.tensor([[-1.0, -1.0], [1.0, 1.0]])
     Y = torch.tensor([[2.0, 3.0]])
     w = torch.tensor([[3.0, 1.0]], requires_grad=True)
@@ -35,4 +35,8 @@ def main(logdir: str = "runs/custom_function") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--logdir", default="runs/custom_function", help="where to write (%(default)s)"
+    )
+    main(**vars(parser.parse_args()))

@@ -1,6 +1,6 @@
 """B trains on A's detached output: the cut is in the graph, and A says why it learns nothing."""
 
-import sys
+import argparse
 
 import torch
 from torch import nn
@@ -19,7 +19,7 @@ class Pair(nn.Module):
         return self.B(features.detach())
 
 
-def main(logdir: str = "runs/detached") -> None:
+def main(logdir: str) -> None:
     torch.manual_seed(0)
     pair = Pair()
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -31,4 +31,6 @@ def main(logdir: str = "runs/detached") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logdir", default="runs/detached", help="where to write (%(default)s)")
+    main(**vars(parser.parse_args()))

@@ -1,6 +1,6 @@
 """Two 1x1 convolutions, differentiated by autograd.grad and by backward: the same numbers."""
 
-import sys
+import argparse
 
 import torch
 from torch import nn
@@ -34,11 +34,15 @@ def train(writer: SummaryWriter, tag: str) -> None:
             second -= LR * gradients[1]
 
 
-def main(logdir: str = "runs/grad_or_backward") -> None:
+def main(logdir: str) -> None:
     with SummaryWriter(logdir) as writer:
         train(writer, "grad")
         train(writer, "backward")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--logdir", default="runs/grad_or_backward", help="where to write (%(default)s)"
+    )
+    main(**vars(parser.parse_args()))

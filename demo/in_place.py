@@ -1,6 +1,6 @@
 """Changes in place: one tensor in two versions, and the two errors that torch raises."""
 
-import sys
+import argparse
 import warnings
 
 import torch
@@ -46,7 +46,7 @@ def modify_a_leaf(writer: SummaryWriter) -> None:
         print(f"torch: {error}")
 
 
-def main(logdir: str = "runs/in_place") -> None:
+def main(logdir: str) -> None:
     with SummaryWriter(logdir) as writer:
         print(writer.add_grad_graph(Net(), torch.ones(2), tag="versions"))
         modify_what_backward_needs(writer)
@@ -54,4 +54,6 @@ def main(logdir: str = "runs/in_place") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logdir", default="runs/in_place", help="where to write (%(default)s)")
+    main(**vars(parser.parse_args()))

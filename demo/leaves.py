@@ -1,6 +1,6 @@
 """Leaf and non-leaf: .grad is kept on leaves alone, the record has every tensor's gradient."""
 
-import sys
+import argparse
 import warnings
 
 import torch
@@ -8,7 +8,7 @@ import torch
 from tb_gradgraph import SummaryWriter
 
 
-def main(logdir: str = "runs/leaves") -> None:
+def main(logdir: str) -> None:
     x = torch.tensor(3.0, requires_grad=True)
     y1 = x + 1
     y2 = 2 * x
@@ -34,4 +34,6 @@ def main(logdir: str = "runs/leaves") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logdir", default="runs/leaves", help="where to write (%(default)s)")
+    main(**vars(parser.parse_args()))

@@ -1,6 +1,6 @@
 """A linear fit: every operation as it ran, and what is left of the graph after backward()."""
 
-import sys
+import argparse
 
 import torch
 
@@ -27,11 +27,13 @@ def fit(writer: SummaryWriter, tag: str, retain_graph: bool) -> None:
     print(f"{tag}: w.grad {w.grad.tolist()}, b.grad {b.grad.tolist()}")
 
 
-def main(logdir: str = "runs/linear_fit") -> None:
+def main(logdir: str) -> None:
     with SummaryWriter(logdir) as writer:
         fit(writer, "freed", retain_graph=False)
         fit(writer, "retained", retain_graph=True)  # .grad accumulates; the record keeps both
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logdir", default="runs/linear_fit", help="where to write (%(default)s)")
+    main(**vars(parser.parse_args()))

@@ -1,6 +1,6 @@
 """MAML in small: the query loss is differentiated through the update that the support loss made."""
 
-import sys
+import argparse
 
 import torch
 
@@ -30,7 +30,7 @@ def learn(writer: SummaryWriter, w: torch.Tensor, step: int) -> torch.Tensor:
         return (w - OUTER_LR * w.grad).requires_grad_()
 
 
-def main(logdir: str = "runs/meta_learning") -> None:
+def main(logdir: str) -> None:
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     with SummaryWriter(logdir) as writer:
         for step in range(3):
@@ -38,4 +38,8 @@ def main(logdir: str = "runs/meta_learning") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--logdir", default="runs/meta_learning", help="where to write (%(default)s)"
+    )
+    main(**vars(parser.parse_args()))

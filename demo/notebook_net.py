@@ -1,6 +1,6 @@
 """A net of one weight and one bias: torch's add_graph and add_grad_graph side by side."""
 
-import sys
+import argparse
 
 import torch
 from torch import nn
@@ -18,7 +18,7 @@ class Net(nn.Module):
         return x @ self.w + self.b
 
 
-def main(logdir: str = "runs/net") -> None:
+def main(logdir: str) -> None:
     torch.manual_seed(0)
     net = Net()
     x = torch.rand(10, 2)
@@ -32,4 +32,6 @@ def main(logdir: str = "runs/net") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logdir", default="runs/net", help="where to write (%(default)s)")
+    main(**vars(parser.parse_args()))

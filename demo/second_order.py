@@ -1,6 +1,6 @@
 """The second derivative of z = x*x*y at x = 2, y = 3, in the four ways there are."""
 
-import sys
+import argparse
 import warnings
 
 import torch
@@ -33,7 +33,7 @@ def differentiate_twice(writer: SummaryWriter, first: str, second: str) -> None:
     x.grad = None
 
 
-def main(logdir: str = "runs/second_order") -> None:
+def main(logdir: str) -> None:
     with SummaryWriter(logdir) as writer:
         for first in ("grad", "backward"):
             for second in ("grad", "backward"):
@@ -41,4 +41,8 @@ def main(logdir: str = "runs/second_order") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--logdir", default="runs/second_order", help="where to write (%(default)s)"
+    )
+    main(**vars(parser.parse_args()))

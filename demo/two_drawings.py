@@ -1,6 +1,6 @@
 """One graph, drawn forward and backward: as plain tensors, and as a module."""
 
-import sys
+import argparse
 
 import torch
 from torch import nn
@@ -42,11 +42,15 @@ def log_tensors(writer: SummaryWriter) -> None:
         )
 
 
-def main(logdir: str = "runs/two_drawings") -> None:
+def main(logdir: str) -> None:
     with SummaryWriter(logdir) as writer:
         log_tensors(writer)
         print(writer.add_grad_graph(Net(), torch.ones(2, 2), tag="module"))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--logdir", default="runs/two_drawings", help="where to write (%(default)s)"
+    )
+    main(**vars(parser.parse_args()))

@@ -1,6 +1,6 @@
 """A vector output needs the gradient to begin with: ones, or the weights of several losses."""
 
-import sys
+import argparse
 import warnings
 from collections.abc import Callable
 
@@ -35,7 +35,7 @@ def weigh_two_losses(writer: SummaryWriter) -> None:
     print(f"0.5 squares + 2 triples: at x {graph['x'].gradient.tolist()}")
 
 
-def main(logdir: str = "runs/vector_output") -> None:
+def main(logdir: str) -> None:
     with SummaryWriter(logdir) as writer:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         y = x * x
@@ -51,4 +51,8 @@ def main(logdir: str = "runs/vector_output") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--logdir", default="runs/vector_output", help="where to write (%(default)s)"
+    )
+    main(**vars(parser.parse_args()))

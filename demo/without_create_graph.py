@@ -1,13 +1,13 @@
 """Without create_graph a gradient has no graph of its own: torch says so, and nothing hides it."""
 
-import sys
+import argparse
 
 import torch
 
 from tb_gradgraph import SummaryWriter
 
 
-def main(logdir: str = "runs/without_create_graph") -> None:
+def main(logdir: str) -> None:
     x = torch.tensor(2.0, requires_grad=True)
     y = torch.tensor(3.0, requires_grad=True)
     z = x * x * y
@@ -23,4 +23,8 @@ def main(logdir: str = "runs/without_create_graph") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--logdir", default="runs/without_create_graph", help="where to write (%(default)s)"
+    )
+    main(**vars(parser.parse_args()))

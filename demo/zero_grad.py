@@ -1,6 +1,6 @@
 """model.zero_grad() against optimizer.zero_grad(), of an optimizer that owns more than the model."""
 
-import sys
+import argparse
 
 import torch
 
@@ -26,11 +26,13 @@ def train(writer: SummaryWriter, zeroed: str) -> None:
             optimizer.step()
 
 
-def main(logdir: str = "runs/zero_grad") -> None:
+def main(logdir: str) -> None:
     with SummaryWriter(logdir) as writer:
         train(writer, "optimizer")
         train(writer, "model")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logdir", default="runs/zero_grad", help="where to write (%(default)s)")
+    main(**vars(parser.parse_args()))

@@ -32,6 +32,13 @@ def test_program_runs_and_logs_what_it_says(program: str, tmp_path: pathlib.Path
         assert all(record.table.present.any() for record in run.records)
 
 
+def test_no_program_writes_into_the_run_of_another():
+    pages = PAGES + (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
+    runs = re.findall(r'(?:Writer\("runs/|init_trackers\(")(\w+)"', pages)
+    assert len(runs) > 8
+    assert sorted(set(runs)) == sorted(runs)
+
+
 def test_files_that_the_readme_names_exist():
     named = re.findall(r'(?:src|srcset)="(\S+?)"|`((?:demo|docs|tb_gradgraph)/\S*?)`', TEXT)
     paths = [image or code for image, code in named]

@@ -9,7 +9,8 @@ import os
 import pathlib
 import sys
 import threading
-from collections.abc import Sequence
+import urllib.parse
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tb_gradgraph.commands.findings import add_findings
@@ -93,13 +94,16 @@ def _make_parser() -> argparse.ArgumentParser:
 
 
 def _add_demo(commands: argparse._SubParsersAction[_IntermixedParser]) -> None:
-    text = "Train a net of one weight and one bias, log its graph and gradients, start TensorBoard."
+    text = (
+        "Train a small GPT twice, once with a learning rate that is too high for three steps, "
+        "log graph, values and gradients, and start TensorBoard."
+    )
     demo = commands.add_parser(
         "demo", help="train something small and look at it", description=text
     )
     demo.add_argument("--logdir", default="runs/demo", help="where to write (default: %(default)s)")
     demo.add_argument(
-        "--steps", type=int, default=300, help="steps to train (default: %(default)s)"
+        "--steps", type=int, default=100, help="steps to train (default: %(default)s)"
     )
     demo.add_argument("--port", type=int, help="port to serve at (default: 6006 or the next free)")
     demo.add_argument("--no-serve", action="store_true", help="only train, start no TensorBoard")
@@ -203,26 +207,32 @@ def _write_html(arguments: argparse.Namespace) -> int:
 
 
 def _run_demo(arguments: argparse.Namespace) -> int:
-    from tb_gradgraph.commands import demo  # here, because it imports torch
+    import torch  # here, because it takes seconds
 
-    run = _choose_new_run(pathlib.Path(arguments.logdir))
-    print(f"Training for {arguments.steps} steps, logging to {run} ...")
-    net = demo.train(run, arguments.steps)
-    w, b = net.w.flatten().tolist(), net.b.item()
-    print(f"learned: w = [{w[0]:.3f}, {w[1]:.3f}], b = {b:.3f} (right: [3, 1], 3)")
+    from tb_gradgraph.commands import demo
+
+    torch.set_num_threads(1)  # more would wait for each other, with tensors as small as these
+    logdir = pathlib.Path(arguments.logdir)
+    runs = _choose_new_runs(logdir, demo.TRAININGS)
+    for name, mistake in demo.TRAININGS.items():
+        print(f"Training a small GPT {demo.tell(mistake)}, logging to {runs[name]} ...", flush=True)
+        loss = demo.train(runs[name], arguments.steps, mistake=mistake)
+        print(f"  {arguments.steps} steps, loss {loss:.3f}", flush=True)
     if arguments.no_serve:
         print(f"To look at it: {_python()} -m tensorboard.main --logdir {arguments.logdir}")
         return 0
-    return _serve(arguments.logdir, arguments.port)
+    return _serve(arguments.logdir, arguments.port, runs["mistake"].relative_to(logdir).as_posix())
 
 
-def _choose_new_run(logdir: pathlib.Path) -> pathlib.Path:
-    """Return a run directory that does not exist yet: net, net-2, net-3."""
-    run, number = logdir / "net", 1
-    while run.exists():
+def _choose_new_runs(logdir: pathlib.Path, names: Iterable[str]) -> dict[str, pathlib.Path]:
+    """Return directories of runs that do not exist yet: gpt-healthy, gpt-healthy-2, gpt-healthy-3."""
+    number = 1
+    while True:
+        end = "" if number == 1 else f"-{number}"
+        runs = {name: logdir / f"gpt-{name}{end}" for name in names}
+        if not any(run.exists() for run in runs.values()):
+            return runs
         number += 1
-        run = logdir / f"net-{number}"
-    return run
 
 
 def _python() -> str:
@@ -230,14 +240,15 @@ def _python() -> str:
     return sys.executable.removeprefix(os.getcwd() + os.sep)
 
 
-def _serve(logdir: str, port: int | None) -> int:
+def _serve(logdir: str, port: int | None, run: str) -> int:
     from tensorboard import program
 
     server = program.TensorBoard()
     options = [] if port is None else ["--port", str(port)]
     server.configure(("tensorboard", "--logdir", logdir, *options))
     address = server.launch()
-    print(f"TensorBoard shows it at {address}#gradgraph (Ctrl+C ends it)", flush=True)
+    link = f"{address}#gradgraph&p.gradgraph.run={urllib.parse.quote(run)}"
+    print(f"TensorBoard shows it at {link} (Ctrl+C ends it)", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         threading.Event().wait()
     return 0

@@ -53,6 +53,11 @@ _ROUTES: dict[str, Route] = {
     "/quantities": answer_quantities,
 }
 
+# TensorBoard's page imports "." + es_module_path, and has <base href="plugin/gradgraph/">. WebKit resolves
+# an import() of such a page against the address of the page, /data/plugin_entry.html, and other browsers
+# against the base. So the path is the way from the page, and the panel is also where it leads from the base.
+_STATIC = f"/plugin/{PLUGIN_NAME}/static/"
+
 _logger = logging.getLogger(__name__)
 
 
@@ -71,13 +76,13 @@ class GradGraphPlugin(base_plugin.TBPlugin):
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
         """Return the name of the tab, and the module that draws it."""
         return base_plugin.FrontendMetadata(
-            es_module_path="/static/index.js", tab_name="Grad Graph"
+            es_module_path=f"{_STATIC}index.js", tab_name="Grad Graph"
         )
 
     def get_plugin_apps(self) -> dict[str, Callable]:
         """Return the routes below ``data/plugin/gradgraph``; http_api.md describes them."""
         apps = {path: self._make_app(route) for path, route in _ROUTES.items()}
-        return {**apps, "/static/*": _serve_asset}
+        return {**apps, "/static/*": _serve_asset, f"{_STATIC}*": _serve_asset}
 
     def _make_app(self, route: Route) -> Callable:
         @wrappers.Request.application
@@ -97,7 +102,7 @@ class GradGraphPlugin(base_plugin.TBPlugin):
 
 @wrappers.Request.application
 def _serve_asset(request: wrappers.Request) -> wrappers.Response:
-    name = request.path.partition("/static/")[2]
+    name = request.path.rpartition("/static/")[2]
     return _respond(request, lambda: answer_asset(name))
 
 

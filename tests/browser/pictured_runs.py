@@ -6,60 +6,15 @@ import pathlib
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, scaled_dot_product_attention
+from torch.nn.functional import cross_entropy
 
 from tb_gradgraph import SummaryWriter
+from tb_gradgraph.commands.demo import GPT, LENGTH, TOKENS, make_batch
 
-TOKENS, WIDTH, HEADS, LENGTH = 32, 64, 4, 32
-BLOCKS, GPT_STEPS = 12, 70
+BLOCKS, WIDTH, GPT_STEPS = 12, 64, 70
 #: Steps at which the learning rate of the GPT is by mistake forty times too high.
 MISTAKE = range(40, 43)
 CALLS, LOOP_STEPS = 16, 60
-
-
-class Attention(nn.Module):
-    """Causal self-attention."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.qkv, self.proj = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        batch, length, _ = x.shape
-        heads = self.qkv(x).view(batch, length, 3, HEADS, -1).permute(2, 0, 3, 1, 4)
-        mixed = scaled_dot_product_attention(*heads.unbind(0), is_causal=True)
-        return self.proj(mixed.transpose(1, 2).reshape(batch, length, WIDTH))
-
-
-class Block(nn.Module):
-    """One block of a GPT, with its norms after the sums, as in the first one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ln_1, self.attn, self.ln_2 = nn.LayerNorm(WIDTH), Attention(), nn.LayerNorm(WIDTH)
-        self.mlp = nn.Sequential(
-            nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH)
-        )
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.ln_1(x + self.attn(x))
-        return self.ln_2(x + self.mlp(x))
-
-
-class GPT(nn.Module):
-    """Embeddings, equal blocks, a head."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.wte, self.wpe = nn.Embedding(TOKENS, WIDTH), nn.Embedding(LENGTH, WIDTH)
-        self.h = nn.ModuleList(Block() for _ in range(BLOCKS))
-        self.ln_f, self.lm_head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, TOKENS, bias=False)
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1]))
-        for block in self.h:
-            x = block(x)
-        return self.lm_head(self.ln_f(x))
 
 
 class Loop(nn.Module):
@@ -77,16 +32,10 @@ class Loop(nn.Module):
         return self.out(hidden)
 
 
-def make_batch(length: int) -> torch.Tensor:
-    """Sequences that count up by a stride of their own."""
-    start, stride = torch.randint(TOKENS, (2, 16, 1))
-    return (start + (1 + stride % 6) * torch.arange(length)) % TOKENS
-
-
 def train_gpt(directory: pathlib.Path) -> None:
     """Train a small GPT, with clipping, and with a learning rate that is far too high for a moment."""
     torch.manual_seed(0)
-    model = GPT()
+    model = GPT(BLOCKS, WIDTH)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     with SummaryWriter(str(directory)) as writer:
         kinds = {"level": "op", "values": True, "tag": "GPT"}

@@ -131,3 +131,9 @@ def test_standard_graphs_dashboard_lists_both_graphs(address, page):
     run = answer.json()["notebook_net"]
     assert run["run_graph"]  # the user's own add_graph
     assert any(tag.startswith("gradgraph/") for tag in run["tags"])
+
+
+def test_keys_work_as_soon_as_the_tab_is_shown(address, page):
+    panel = Panel.open(page, address, run="chain_rule")
+    page.keyboard.press("3")
+    panel.wait_until(lambda: panel.control("view").get_attribute("data-value") == "charts")

@@ -16,8 +16,8 @@ WARNINGS = (
 
 
 def run_demo(name: str, logdir: pathlib.Path) -> str:
-    """Run ``demo/<name>.py LOGDIR`` with warnings as errors and return what it printed."""
+    """Run ``demo/<name>.py --logdir LOGDIR`` with warnings as errors and return what it printed."""
     script = str(ROOT / "demo" / f"{name}.py")
-    finished = warm.run(*WARNINGS, script, str(logdir), cwd=logdir.parent)
+    finished = warm.run(*WARNINGS, script, "--logdir", str(logdir), cwd=logdir.parent)
     assert finished.returncode == 0, finished.stderr
     return finished.stdout

@@ -8,31 +8,60 @@ import subprocess
 import sys
 import urllib.request
 
-import numpy as np
 import pytest
 import torch
 
 from tb_gradgraph.commands import demo
 from tb_gradgraph.commands import main as cli
-from tests.logged import read_one_run, read_tensor
+from tb_gradgraph.diagnose.run import RunFinding, find_in_course
+from tb_gradgraph.health.logged import trainings_of
+from tests.logged import LoggedRun, read_logdir, read_tensor
 
 
-def test_training_finds_the_equation_and_logs_the_gradients(tmp_path, capsys):
-    assert cli.main(["demo", "--logdir", str(tmp_path), "--no-serve"]) == 0
-    assert "w = [3.000, 1.000], b = 3.000" in capsys.readouterr().out
-    run = read_one_run(tmp_path)
-    assert run.name == "net"
-    assert [record.step for record in run.records] == list(range(0, 300, demo.EVERY_N_STEPS))
-    first, last = (read_tensor(run, run.records[at], "w") for at in (0, -1))
-    assert first.statistics.l2_norm > 1
-    assert last.statistics.l2_norm < 1e-3
-    np.testing.assert_allclose(last.value, demo.WEIGHT, rtol=1e-3)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoggedRun]:
+    """Both trainings of the command, by name."""
+    logdir = tmp_path_factory.mktemp("demo")
+    assert cli.main(["demo", "--logdir", str(logdir), "--no-serve"]) == 0
+    return {run.name: run for run in read_logdir(logdir)}
 
 
-def test_second_demo_writes_a_second_run(tmp_path, capsys):
+def find_in_run(run: LoggedRun) -> list[RunFinding]:
+    """Return what looks wrong in the one training of a run, the worst first."""
+    ((_, course),) = trainings_of(run)
+    return find_in_course(course)
+
+
+def test_both_trainings_are_logged_with_what_plain_torch_computes(trained):
+    assert trained.keys() == {"gpt-mistake", "gpt-healthy"}
+    for run in trained.values():
+        steps = {record.step for record in run.records}
+        assert 0 in steps
+        assert steps <= set(range(0, demo.STEPS, demo.EVERY_N_STEPS))
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            model, tokens = demo.GPT(), demo.make_batch(demo.LENGTH + 1)
+        logits = model(tokens[:, :-1]).flatten(0, 1)
+        torch.nn.functional.cross_entropy(logits, tokens[:, 1:].flatten()).backward()
+        record = next(one for one in run.records if one.step == 0 and one.stage == "backward")
+        for name in ("wte.weight", "h.0.attn.qkv.weight", "lm_head.weight"):
+            expected = model.get_parameter(name).grad.norm().item()
+            found = read_tensor(run, record, name).statistics.l2_norm
+            assert found == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_mistake_is_found_at_its_step_and_the_other_training_is_healthy(trained):
+    worst = find_in_run(trained["gpt-mistake"])[0]
+    assert (worst.kind, worst.first_step) == ("loss_rising", demo.MISTAKE[0])
+    assert {one.severity for one in find_in_run(trained["gpt-healthy"])} <= {"note"}
+
+
+def test_second_demo_writes_more_runs(tmp_path, capsys):
     for _ in range(2):
         assert cli.main(["demo", "--logdir", str(tmp_path), "--no-serve", "--steps", "1"]) == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["net", "net-2"]
+    names = [path.name for path in tmp_path.iterdir()]
+    assert sorted(names) == ["gpt-healthy", "gpt-healthy-2", "gpt-mistake", "gpt-mistake-2"]
+    assert "40 times too high at steps 50 to 52" in capsys.readouterr().out
 
 
 def test_random_state_is_left_as_it_was(tmp_path):

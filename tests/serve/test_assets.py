@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import pathlib
+import re
+import urllib.parse
 
 import pytest
 
@@ -68,6 +70,17 @@ def test_panel_is_served_by_tensorboard(client):
     assert reply.headers["Content-Type"].startswith("text/javascript")
     assert reply.headers["Cache-Control"] == "no-cache, must-revalidate"
     assert b"render" in reply.content
+
+
+@pytest.mark.parametrize("browser", ["WebKit", "others"])
+def test_page_of_tensorboard_finds_the_panel_in_every_browser(client, browser):
+    page = client.fetch("data/plugin_entry.html?name=gradgraph").content.decode()
+    base = "data/" + re.search(r'<base href="(.+?)"', page).group(1)
+    imported = re.search(r'import\("(.+?)"\)', page).group(1)
+    beside = "data/plugin_entry.html" if browser == "WebKit" else base
+    reply = client.fetch(urllib.parse.urljoin(f"/{beside}", imported).removeprefix("/"))
+    assert reply.status == 200
+    assert reply.content == client.get("static/index.js").content
 
 
 def test_a_panel_that_is_installed_anew_meanwhile_asks_for_a_restart(static):

@@ -1,5 +1,6 @@
 // Puts the panel into a document and connects it to its surroundings.
 
+import "../base/language"; // before uPlot
 import { render } from "preact";
 import uPlotStyle from "uplot/dist/uPlot.min.css?inline";
 import { Client, type Fetch } from "../api/client";
@@ -19,6 +20,7 @@ import { revealFromDashboard } from "./session/dashboard_link";
 import { createDrawing } from "./session/drawing";
 import { watchDarkMode, watchReload } from "./session/host";
 import { Session } from "./session/session";
+import { takeFocusWhenShown } from "./session/take_focus";
 import style from "./style.css?inline";
 import { applyAddress, syncAddress } from "./sync_address";
 import { createViews } from "./view/views";
@@ -51,6 +53,7 @@ export function mount(place: HTMLElement, { base = "./", soonestMs, alone = fals
   disposer.add(session.close);
   disposer.add(watchDarkMode((dark) => (store.look.dark.value = dark)));
   disposer.add(watchKeyboard(place, store, views));
+  if (!alone) disposer.add(takeFocusWhenShown());
 
   const address = applyAddress(store, views);
   render(<App session={session} drawing={drawing} views={views} />, place);
