@@ -83,6 +83,24 @@ describe.each(["light", "dark"])("%s", (theme) => {
     expect(await faults()).toEqual([]);
   });
 
+  test("the heat map with findings, pinned and sorted rows, a scroll bar and a selection", async () => {
+    start();
+    stage.place.style.height = "480px";
+    writeHash(
+      "p.gradgraph.view=flow&p.gradgraph.flow.sort=below.up&p.gradgraph.flow.pins=parameter%3Aup.weight&p.gradgraph.flow.area=20%3A40%0Aparameter%3Aup.weight%0Aparameter%3Adown.weight",
+    );
+    stage.show(faulty());
+    await waitFor(() => expect(stage.one("flow-area")?.querySelector("tbody tr")).not.toBeNull());
+    await waitFor(() => expect(stage.one("flow-lanes")).not.toBeNull());
+    stage.one("verdict-close")?.click();
+    await waitFor(() => expect(stage.place.querySelector("[data-pinned]")).not.toBeNull());
+    expect(await faults()).toEqual([]);
+    stage.choose("flow-order", "depth");
+    await waitFor(() => expect(stage.one("flow-scroll")).not.toBeNull());
+    expect(await faults()).toEqual([]);
+    localStorage.removeItem("gradgraph.findings");
+  });
+
   test.each([
     ["help", "help-text"],
     ["take-away", "take-away-list"],

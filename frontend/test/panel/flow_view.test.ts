@@ -375,7 +375,7 @@ test("rows are sorted by their number, their slope, and the first step below a l
   await waitFor(() => expect(readHash()).toContain("p.gradgraph.flow.sort=below.up"));
   expect(readHash()).toContain("p.gradgraph.flow.below=0.004");
   expect(keys().slice(0, 3)).toEqual(["up#0/AddmmBackward0.0", "parameter:down.weight", "parameter:up.weight"]); // at steps 30, 30 and 40
-  stage.one("flow-unsorted")!.click();
+  stage.choose("flow-order", "depth");
   await waitFor(() => expect(keys()[0]).toBe("#0"));
   await waitFor(() => expect(readHash()).not.toContain("flow.sort"));
 });

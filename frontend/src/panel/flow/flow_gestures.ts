@@ -6,7 +6,8 @@ import type { Point, Rect } from "../../base/geometry";
 import { brushSpan } from "../../model/flow/flow_window";
 import { goToStep } from "../../state/actions";
 import type { Store } from "../../state/store";
-import { panColumns, scrollRows, selectArea, showEverything, turnWheel } from "./data/flow_actions";
+import { panColumns, scrollRows, showEverything, turnWheel } from "./data/flow_actions";
+import { endArea, selectArea } from "./data/flow_area";
 import type { Flowing } from "./data/flow_data";
 import { spotAt, type PointedCell } from "./data/flow_sight";
 import { brushedCells, brushOf, grip, type Grip } from "./flow_brush";
@@ -103,6 +104,7 @@ export function watchGestures(
       { passive: false },
     ),
   );
+  disposer.add(listen<KeyboardEvent>(document, "keydown", ({ key }) => key === "Escape" && endArea(state)));
   return { hand: () => ({ pointed, brush: brush() }), close: () => disposer.dispose() };
 }
 

@@ -3,6 +3,7 @@
 import type { Entries } from "../view/view";
 import { mostHeaders } from "../../model/flow/flow_headers";
 import { enlargeRows, moveRow, scrollRows, showEverything, togglePin, toggleRows, zoomColumns } from "./data/flow_actions";
+import { markArea } from "./data/flow_area";
 import type { Flowing } from "./data/flow_data";
 
 export const FLOW_KEYS: Entries = [
@@ -94,6 +95,9 @@ export function pressInFlow(flowing: Flowing, event: KeyboardEvent, target: Elem
       if (pinned !== undefined) togglePin(state, pinned);
       return pinned !== undefined;
     }
+    case "a":
+      markArea(state, flowing.rows.peek()[flowing.cursor.row.peek()]?.id, state.store.place.ref.peek()?.step);
+      return true;
     case "f":
       showEverything(state);
       return true;

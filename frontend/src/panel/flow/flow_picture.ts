@@ -9,7 +9,7 @@ import type { Painted } from "../picture/picture";
 import type { Drawing } from "../session/drawing";
 import type { Flowing } from "./data/flow_data";
 import { pinnedAxis } from "./data/flow_sight";
-import { fullTitle, rowTitle } from "./data/flow_words";
+import { flatTitle, rowTitle } from "./data/flow_words";
 import { CellBand, paintOver } from "./flow_paint";
 
 const NAMES_PX = 250;
@@ -79,7 +79,7 @@ function paintName(context: CanvasRenderingContext2D, flowing: Flowing, row: Flo
   const x = 12 + INDENT_PX * row.depth;
   context.font = row.kind === "group" ? TITLE_FONT : DETAIL_FONT;
   context.fillStyle = colorOf(flow.hierarchy.graph.columns.nodes.kind[row.node], theme);
-  context.fillText(fitText(row.isFlat ? fullTitle(flow.hierarchy, row) : named, context.font, NAMES_PX - x - 8), x, y);
+  context.fillText(fitText(row.isFlat ? flatTitle(flow.hierarchy, row) : named, context.font, NAMES_PX - x - 8), x, y);
 }
 
 function colorOf(kind: string | undefined, theme: Theme): string {

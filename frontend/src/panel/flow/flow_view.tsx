@@ -6,6 +6,7 @@ import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
 import { quantityMeaning, valueAt } from "../../model/flow/scalar_line";
 import type { Store } from "../../state/store";
+import { deferred } from "../controls/deferred";
 import { FitIcon, IconButton } from "../controls/icons";
 import { Loading, NoGradients } from "../controls/messages";
 import { nameOf, withFooter } from "../picture/picture";
@@ -31,6 +32,8 @@ import { OrderChoice } from "./rows/order_choice";
 // How many points of a scalar TensorBoard keeps by default.
 const THINNED = 1000;
 
+const AreaPanel = deferred("The table", () => import("./area/area_panel").then((loaded) => loaded.AreaPanel));
+
 export const flowView: View = {
   id: "flow",
   text: "Flow",
@@ -39,6 +42,7 @@ export const flowView: View = {
   hasCard: false,
   compares: true,
   help: { keys: FLOW_KEYS, meanings: FLOW_MEANINGS },
+  deferred: [AreaPanel],
   create: showFlow,
 };
 
@@ -48,7 +52,7 @@ function showFlow(around: Around): Shown {
   const { state } = flowing;
   return {
     Choices: () => <DirectionSwitch store={store} />,
-    Body: () => <FlowBody store={store} drawing={drawing} flowing={flowing} />,
+    Body: () => <FlowBody store={store} drawing={drawing} flowing={flowing} toCharts={(ids) => around.handOver("charts", ids)} />,
     Saved: () => (
       <SavePictures
         store={store}
@@ -70,10 +74,12 @@ function FlowBody({
   store,
   drawing,
   flowing,
+  toCharts,
 }: {
   readonly store: Store;
   readonly drawing: Drawing;
   readonly flowing: Flowing;
+  readonly toCharts: (ids: readonly string[]) => void;
 }): JSX.Element {
   const element = useRef<HTMLCanvasElement>(null);
   const [pointed, setPointed] = useState<PointedCell | undefined>(undefined);
@@ -110,6 +116,7 @@ function FlowBody({
         <FlowScroll flowing={flowing} />
         {pointed && <CellTooltip store={store} flowing={flowing} pointed={pointed} widthPx={element.current?.clientWidth ?? 0} />}
       </div>
+      {flowing.selection.value !== undefined && <AreaPanel store={store} flowing={flowing} toCharts={toCharts} />}
       <FlowLegend store={store} drawing={drawing} flowing={flowing} />
       <Said store={store} flowing={flowing} />
     </main>

@@ -33,6 +33,7 @@ export interface Around {
   readonly drawing: Drawing;
   readonly isShown: ReadonlySignal<boolean>; // this view is the one shown
   show(): void; // this view
+  handOver(view: string, ids: readonly string[]): void; // shows another view, with these nodes and groups chosen in it
 }
 
 // A view with its own state, for the lifetime of the panel. All parts with "?" are optional.

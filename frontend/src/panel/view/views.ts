@@ -22,12 +22,19 @@ export interface Views {
   readonly close: Dispose;
 }
 
-export function createViews(list: readonly View[], around: Omit<Around, "isShown" | "show">): Views {
+export function createViews(list: readonly View[], around: Omit<Around, "isShown" | "show" | "handOver">): Views {
   const { store } = around;
   const opened = list.map((view): Opened => {
     const isShown = computed(() => store.shown.view.value === idIn(list, view.id));
-    return { ...view, ...view.create({ ...around, isShown, show: () => show(view.id) }) };
+    return { ...view, ...view.create({ ...around, isShown, show: () => show(view.id), handOver: (to, ids) => handOver(to, ids) }) };
   });
+  const handOver = (id: string, ids: readonly string[]): void =>
+    batch(() => {
+      // The selection would be drawn beside them.
+      store.shown.selected.value = ids[0];
+      show(id);
+      for (const one of ids) opened.find((view) => view.id === id)?.select?.(one);
+    });
   const shown = computed(() => opened.find(({ id }) => id === store.shown.view.value) ?? opened[0]!);
   const show = (id: string): void => enter(store, opened, id);
   return {

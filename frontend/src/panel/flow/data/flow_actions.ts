@@ -6,7 +6,7 @@ import { clampTop, EVERYTHING, fromPx, panSpan, scaleRows, zoomSpan, type Axis }
 import type { RowOrder } from "../../../model/flow/flow_order";
 import { asItem, soleFrame, type Hierarchy } from "../../../model/tree/hierarchy";
 import { openUpTo } from "../../../model/visible/opening";
-import type { Selected, Sight } from "./flow_sight";
+import type { Sight } from "./flow_sight";
 import { MOST_PINNED_ROWS, type FlowState } from "./flow_state";
 
 // Opens as many groups as stay readable, unless groups of this graph are open already.
@@ -112,20 +112,6 @@ export function togglePin({ store, pins }: FlowState, id: string): void {
   if (pinned.includes(id)) pins.value = pinned.filter((one) => one !== id);
   else if (pinned.length < MOST_PINNED_ROWS) pins.value = [...pinned, id];
   else store.shown.notice.value = `At most ${MOST_PINNED_ROWS} rows can be pinned.`;
-}
-
-export function selectArea({ area, anchor }: FlowState, steps: readonly number[], rows: readonly FlowRow[], cells: Selected): void {
-  const [first, last] = [rows[cells.rows[0]], rows[cells.rows[1] - 1]];
-  const [from, to] = [steps[cells.columns[0]], steps[cells.columns[1] - 1]];
-  if (first === undefined || last === undefined || from === undefined || to === undefined) return;
-  batch(() => {
-    anchor.value = undefined;
-    area.value = { first: first.id, last: last.id, from, to };
-  });
-}
-
-export function endArea({ area, anchor }: FlowState): void {
-  batch(() => (area.value = anchor.value = undefined));
 }
 
 export function scrollTo({ window }: FlowState, axis: Axis, top: number): void {

@@ -15,10 +15,11 @@ import { positionOf } from "../../../model/recorded/step_axis";
 import type { Store } from "../../../state/store";
 import type { Around } from "../../view/view";
 import { openAtFirst, openRowsAround } from "./flow_actions";
+import { cellsIn, followCursor } from "./flow_area";
 import { comparedOf, followOwn, followTheirs } from "./flow_numbers";
 import { createScalar, type Scalar } from "./flow_scalar";
 import { sightOf, type Selected, type Sight } from "./flow_sight";
-import { createFlowState, type Area, type FlowState } from "./flow_state";
+import { createFlowState, type FlowState } from "./flow_state";
 
 export interface Cursor {
   readonly row: ReadonlySignal<number>; // of what is selected; -1: none
@@ -78,6 +79,8 @@ export function createFlowing(around: Around): Flowing {
       if (around.isShown.value && selected !== undefined && shown !== undefined) openRowsAround(state, selected);
     }),
   );
+  const row = computed(() => (flow.value === undefined ? -1 : rowShowing(flow.value.hierarchy, rows.value, store.shown.selected.value)));
+  disposer.add(followCursor(state, rows, row, () => store.place.ref.value?.step));
   return {
     state,
     own,
@@ -88,7 +91,7 @@ export function createFlowing(around: Around): Flowing {
     size,
     scalar,
     cursor: {
-      row: computed(() => (flow.value === undefined ? -1 : rowShowing(flow.value.hierarchy, rows.value, store.shown.selected.value))),
+      row,
       column,
       position: computed(() =>
         store.place.ref.value === undefined || steps.value.length === 0 ? undefined : positionOf(steps.value, store.place.ref.value.step),
@@ -134,13 +137,4 @@ function cellsOf(flow: Flow | undefined, codes: Uint16Array | undefined, rows: r
   if (flow === undefined || codes === undefined) return undefined;
   const entities = Int32Array.from(rows, (row) => (row.open ? -1 : entityOf(flow.hierarchy, row)));
   return { codes, columns: flow.steps.length, entities };
-}
-
-// If a row of the area is gone, it is the module around it.
-function cellsIn({ hierarchy, steps }: Flow, rows: readonly FlowRow[], area: Area | undefined): Selected | undefined {
-  if (area === undefined) return undefined;
-  const ends = [area.first, area.last].map((id) => rowShowing(hierarchy, rows, id)).sort((a, b) => a - b) as [number, number];
-  const from = steps.findIndex((step) => step >= area.from);
-  const to = steps.findLastIndex((step) => step <= area.to);
-  return ends[0] === -1 || from === -1 || to < from ? undefined : { columns: [from, to + 1], rows: [ends[0], ends[1] + 1] };
 }

@@ -1,6 +1,7 @@
 // What the user chose in the heat map, and its part of a link.
 
 import { signal, type Signal } from "@preact/signals";
+import { AREA_SORTS, BY_PLACE, type AreaOrder } from "../../../model/flow/area_table";
 import { FORWARD_ORDER, isInTree, SORTS, type RowOrder } from "../../../model/flow/flow_order";
 import { EVERYTHING, type FlowWindow } from "../../../model/flow/flow_window";
 import { listed, type LinkEntry } from "../../../state/address";
@@ -22,6 +23,7 @@ export interface FlowState {
   readonly order: Signal<RowOrder>;
   readonly pins: Signal<readonly string[]>; // ids of rows that stay above the others
   readonly area: Signal<Area | undefined>;
+  readonly areaOrder: Signal<AreaOrder>; // of its table
   readonly anchor: Signal<{ readonly id: string; readonly step: number } | undefined>; // the area extends from here to the cursor
 }
 
@@ -36,19 +38,22 @@ export function createFlowState(store: Store): FlowState {
     order: signal(FORWARD_ORDER),
     pins: signal<readonly string[]>([]),
     area: signal<Area | undefined>(undefined),
+    areaOrder: signal(BY_PLACE),
     anchor: signal(undefined),
   };
 }
 
-export function writeFlowLink({ scalarTag, order, pins, area }: FlowState): readonly LinkEntry[] {
+export function writeFlowLink({ scalarTag, order, pins, area, areaOrder }: FlowState): readonly LinkEntry[] {
   const { by, descending, below } = order.value;
   const { first, last, from, to } = area.value ?? {};
+  const table = areaOrder.value;
   return [
     ["scalar", scalarTag.value],
-    ["flow.sort", isInTree(order.value) ? undefined : `${by}.${descending ? "down" : "up"}`],
+    ["flow.sort", isInTree(order.value) ? undefined : wordsOf(by, descending)],
     ["flow.below", by === "below" ? below : undefined],
     ["flow.pins", listed(pins.value)],
     ["flow.area", area.value === undefined ? undefined : listed([`${from}:${to}`, first!, last!])],
+    ["flow.table", area.value === undefined || table === BY_PLACE ? undefined : wordsOf(table.by, table.descending)],
   ];
 }
 
@@ -58,13 +63,20 @@ export function readFlowLink(state: FlowState, values: ReadonlyMap<string, strin
   state.order.value = orderIn(values.get("flow.sort"), Number(values.get("flow.below")));
   if (state.pins.peek().join("\n") !== list("flow.pins").join("\n")) state.pins.value = list("flow.pins").slice(0, MOST_PINNED_ROWS);
   state.area.value = areaIn(list("flow.area"));
+  state.areaOrder.value = sortIn(values.get("flow.table"), AREA_SORTS) ?? BY_PLACE;
+}
+
+const wordsOf = (by: string, descending: boolean): string => `${by}.${descending ? "down" : "up"}`;
+
+function sortIn<S extends string>(text: string | undefined, sorts: readonly S[]): { by: S; descending: boolean } | undefined {
+  const [name, way] = (text ?? "").split(".");
+  const by = sorts.find((one) => one === name);
+  return by && { by, descending: way === "down" };
 }
 
 function orderIn(text: string | undefined, below: number): RowOrder {
-  const [name, way] = (text ?? "").split(".");
-  const by = SORTS.find((one) => one === name);
-  if (by === undefined) return FORWARD_ORDER;
-  return { by, descending: way === "down", below: below > 0 && Number.isFinite(below) ? below : FORWARD_ORDER.below };
+  const sort = sortIn(text, SORTS);
+  return sort === undefined ? FORWARD_ORDER : { ...sort, below: below > 0 && Number.isFinite(below) ? below : FORWARD_ORDER.below };
 }
 
 function areaIn([span, first, last]: readonly string[]): Area | undefined {

@@ -41,6 +41,13 @@ export function fullTitle(hierarchy: Hierarchy, row: FlowRow): string {
   return name === "" || name === title ? own : `${name} (${subtitle === "" ? title : subtitle})`;
 }
 
+// The same without what it says twice: "up.weight", not "up.weight (weight)".
+export function flatTitle(hierarchy: Hierarchy, row: FlowRow): string {
+  const full = fullTitle(hierarchy, row);
+  const [, name, kind] = /^(.*[./](.*)) \(\2\)$/s.exec(full) ?? [];
+  return name === undefined || kind === "" ? full : name;
+}
+
 // The number of a cell as it is shown next to the row; "–" if there is none.
 export function cellText(flow: Flow, row: FlowRow, column: number): string {
   if (isCompared(flow)) return row.open ? "" : ratioIn(flow, row, column);

@@ -6,7 +6,7 @@ import type { Store } from "../../../state/store";
 import { PinIcon } from "../../controls/icons";
 import { scrollTo, togglePin, toggleRows } from "../data/flow_actions";
 import type { Flowing } from "../data/flow_data";
-import { cellText, fullTitle, rowTitle } from "../data/flow_words";
+import { cellText, flatTitle, fullTitle, rowTitle } from "../data/flow_words";
 
 const INDENT_PX = 13;
 // Rows of less height have smaller names.
@@ -89,7 +89,7 @@ function Name({ flowing, row }: { readonly flowing: Flowing; readonly row: FlowR
   if (row.isFlat)
     return (
       <span class="flow-name" role="rowheader">
-        <bdi dir="ltr">{fullTitle(hierarchy, row)}</bdi>
+        <bdi dir="ltr">{flatTitle(hierarchy, row)}</bdi>
       </span>
     );
   return (

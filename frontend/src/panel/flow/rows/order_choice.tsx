@@ -1,7 +1,7 @@
 // Above the names: the order of the rows.
 
 import type { JSX } from "preact";
-import { FORWARD_ORDER, isInTree, type RowOrder, type SortBy } from "../../../model/flow/flow_order";
+import type { RowOrder, SortBy } from "../../../model/flow/flow_order";
 import { DownIcon, IconButton, UpIcon } from "../../controls/icons";
 import { sortRows } from "../data/flow_actions";
 import type { Flowing } from "../data/flow_data";
@@ -75,11 +75,6 @@ export function OrderChoice({ flowing }: { readonly flowing: Flowing }): JSX.Ele
       >
         {descending ? <DownIcon /> : <UpIcon />}
       </IconButton>
-      {!isInTree(order.value) && (
-        <button type="button" class="link" data-testid="flow-unsorted" onClick={() => change(FORWARD_ORDER)}>
-          Tree
-        </button>
-      )}
     </div>
   );
 }

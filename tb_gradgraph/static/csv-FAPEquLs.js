@@ -1,0 +1,1 @@
+function e(e){return e.map(e=>`${e.map(t).join(`,`)}\r\n`).join(``)}function t(e){let t=e===null?``:typeof e==`string`&&/^[=+\-@\t\r\n＝＋－＠]/.test(e)?`'${e}`:String(e);return/[",\r\n]/.test(t)?`"${t.replaceAll(`"`,`""`)}"`:t}export{e as t};
