@@ -48,12 +48,17 @@ def add_findings(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--ignore",
         action="extend",
-        nargs="+",
+        type=_rules,
         default=[],
-        metavar="KIND[:GLOB]",
-        help="leave out findings of this kind, or only those at nodes whose names match",
+        metavar="KIND[:GLOB][,..]",
+        help="leave out findings of this kind, or only those at nodes whose names match; several are "
+        "separated by commas, or given by several --ignore",
     )
     parser.set_defaults(run=run_findings)
+
+
+def _rules(text: str) -> list[str]:
+    return [rule.strip() for rule in text.split(",") if rule.strip()]
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:

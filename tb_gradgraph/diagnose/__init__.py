@@ -1,7 +1,7 @@
 """Finds what looks wrong in a graph and its statistics, ranked by severity."""
 
 from tb_gradgraph.diagnose.finding import Finding
-from tb_gradgraph.diagnose.kinds import KINDS
+from tb_gradgraph.diagnose.kinds import KINDS, SEVERITIES
 from tb_gradgraph.diagnose.magnitude import cancelled_rows
 from tb_gradgraph.diagnose.missing import who_gave_none
 from tb_gradgraph.diagnose.not_optimized import is_stranger, join_tables, rows_of_no_optimizer
@@ -12,6 +12,7 @@ from tb_gradgraph.diagnose.structure.by_module import fold_by_module, tell_many
 
 __all__ = [
     "KINDS",
+    "SEVERITIES",
     "Course",
     "Finding",
     "OptimizerStep",

@@ -21,7 +21,7 @@ from tb_gradgraph.serve.routes.graph_route import answer_graph
 from tb_gradgraph.serve.routes.node_route import answer_node
 from tb_gradgraph.serve.routes.quantities_route import answer_quantities
 from tb_gradgraph.serve.routes.run_findings_route import answer_run_findings
-from tb_gradgraph.serve.routes.runs_route import answer_pulse, answer_runs
+from tb_gradgraph.serve.routes.runs_route import answer_facts, answer_pulse, answer_runs
 from tb_gradgraph.serve.routes.scalars_route import answer_scalar, answer_scalars
 from tb_gradgraph.serve.routes.series_route import answer_series
 from tb_gradgraph.serve.routes.step_route import answer_step
@@ -51,6 +51,7 @@ _ROUTES: dict[str, Route] = {
     "/scalars": answer_scalars,
     "/scalar": answer_scalar,
     "/quantities": answer_quantities,
+    "/facts": answer_facts,
 }
 
 # TensorBoard's page imports "." + es_module_path, and has <base href="plugin/gradgraph/">. WebKit resolves

@@ -83,7 +83,7 @@ def test_a_log_without_values_says_that_values_would_show_more(trainings_logdir,
         ("idle", ["--fail-on", "error"], 0),
         ("idle", ["--fail-on", "warning"], 1),
         ("idle", ["--fail-on", "warning", "--ignore", "no_gradient"], 0),
-        ("idle", ["--fail-on", "warning", "--ignore", "no_gradient:idle.*", "frozen"], 0),
+        ("idle", ["--fail-on", "warning", "--ignore", "no_gradient:idle.*,frozen"], 0),
         ("idle", ["--fail-on", "warning", "--ignore", "no_gradient:body.*"], 1),
         ("idle", ["--fail-on", "warning", "--ignore", "frozen", "--ignore", "no_gradient"], 0),
     ],
@@ -92,6 +92,24 @@ def test_the_exit_status_is_1_if_something_bad_is_left(trainings_logdir, say, ru
     found, _, err = say(trainings_logdir, "--run", run, *options)
     assert found == status
     assert ("found (--fail-on)" in err) == bool(status)
+
+
+@pytest.mark.parametrize(
+    "ignored",
+    [
+        ["--ignore", "no_gradient"],
+        ["--ignore", "no_gradient", "--ignore", "frozen"],
+        ["--ignore", "frozen,no_gradient:idle.*"],
+        ["--ignore=frozen, no_gradient"],
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_directory_may_come_before_what_is_ignored_or_after_it(
+    trainings_logdir, say, ignored, is_first
+):
+    places = [trainings_logdir, *ignored] if is_first else [*ignored, trainings_logdir]
+    status, out, err = say("--run", "idle", "--fail-on", "warning", *places)
+    assert (status, err) == (0, "") and "idle" in out
 
 
 def test_without_torch_and_for_a_stream_without_blocks(trainings_logdir):

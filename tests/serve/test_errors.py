@@ -34,6 +34,8 @@ NODE = TAG | {"hash": HASH, "row": 0}
         ("step", STEP | {"tag": "x"}, 404, "Expected a tag of run 'mixed', got 'x'."),
         ("run_findings", RUN, 400, "Expected the parameter 'tag', got none."),
         ("run_findings", RUN | {"tag": "x"}, 404, "Expected a tag of run 'mixed', got 'x'."),
+        ("facts", RUN, 400, "Expected the parameter 'tag', got none."),
+        ("facts", RUN | {"tag": "x"}, 404, "Expected a tag of run 'mixed', got 'x'."),
         ("step", TAG, 400, "Expected the parameter 'step', got none."),
         ("step", TAG | {"step": ""}, 400, "Expected the parameter 'step', got none."),
         ("step", TAG | {"step": 99}, 404, "Expected a recorded step of the tag, got step 99"),

@@ -28,6 +28,7 @@ QUESTIONS = [
     ("node", {"run": "mixed", "tag": "net", "key": "lin#0/MmBackward0.0:0"}),
     ("findings", MIXED | {"step": 3}),
     ("run_findings", MIXED),
+    ("facts", MIXED),
     ("export", MIXED | {"format": "json"}),
     ("export", MIXED | {"format": "csv"}),
     ("export", MIXED | {"format": "dot"}),

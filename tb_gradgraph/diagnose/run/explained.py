@@ -183,7 +183,12 @@ def _with_one_nonfinite(found: Sequence[RunFinding]) -> list[RunFinding]:
         return list(found)
     origin = min(bad, key=lambda one: (one.first_step, list(KINDS).index(one.kind)))
     last = max(one.last_step for one in bad)
-    origin = dataclasses.replace(origin, last_step=last, count=max(one.count for one in bad))
+    origin = dataclasses.replace(
+        origin,
+        last_step=last,
+        spans=((origin.first_step, last),),
+        count=max(one.count for one in bad),
+    )
     others = [
         one
         for one in found

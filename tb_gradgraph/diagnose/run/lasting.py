@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 
 from tb_gradgraph.diagnose.kinds import KINDS, SEVERITIES, Severity
@@ -23,13 +24,13 @@ def find_lasting(course: Course) -> Iterator[RunFinding]:
     bad = {one.step for one in seen if KINDS[one.finding.kind].is_of_nonfinite}
     fine = len({step.step for step in steps} - bad)  # once all is NaN, nothing else can last
     for (kind, _), group in by_cause(seen).items():
-        told = _tell(course, kind, group, len(steps), fine)
+        told = _tell(course, kind, group, [step.step for step in steps], fine)
         if told is not None:
             yield told
 
 
 def _tell(
-    course: Course, kind: str, group: Sequence[Seen], examined: int, fine: int
+    course: Course, kind: str, group: Sequence[Seen], examined: Sequence[int], fine: int
 ) -> RunFinding | None:
     first = group[0]
     steps = sorted({one.step for one in group})
@@ -41,7 +42,7 @@ def _tell(
     measure = "" if first.node is None else _MEASURES.get(kind, "l2_norm")
     if KINDS[kind].is_of_nonfinite:  # a norm is that of the finite elements
         measure = ""
-    return tell_of_run(
+    told = tell_of_run(
         course,
         kind,
         first.finding.text,
@@ -54,6 +55,7 @@ def _tell(
         numbers=_numbers(course, first, measure) if measure else (),
         severity=mild,
     )
+    return dataclasses.replace(told, shown_by_steps=True)
 
 
 def _numbers(course: Course, seen: Seen, measure: str) -> Series:

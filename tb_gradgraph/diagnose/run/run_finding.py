@@ -24,6 +24,10 @@ class RunFinding:
         source: The line that made it, "path/file.py:12 in forward"; "": unknown.
         first_step: The first recorded step at which it is true.
         last_step: The last one.
+        spans: From which step to which it is true, without an examined step between at which it is
+            not: pairs of first and last, at most 100.
+        shown_by_steps: Whether the records of its steps show it by themselves, each alone. Otherwise only
+            the course of the training does.
         count: At how many of the examined steps it is true.
         examined: How many steps were examined for it.
         measure: What ``numbers`` are: a statistic, or a quantity; "": there are none.
@@ -43,11 +47,18 @@ class RunFinding:
     source: str = ""
     first_step: int = 0
     last_step: int = 0
+    spans: tuple[tuple[int, int], ...] = ()
+    shown_by_steps: bool = False
     count: int = 1
     examined: int = 1
     measure: str = ""
     numbers: tuple[tuple[int, float], ...] = ()
     nodes: tuple[str, ...] = ()
+
+    def holds_at(self, step: int) -> bool:
+        """Return whether it is true at a step, as far as steps were examined."""
+        spans = self.spans or ((self.first_step, self.last_step),)
+        return any(first <= step <= last for first, last in spans)
 
     @property
     def meaning(self) -> str:

@@ -40,12 +40,18 @@ def answer_run_findings(reader: Reader, parameters: Parameters) -> Answer:
     takes more than a small part of the time.
     """
     run = find_run(reader, parameters)
-    entries = find_records(run, parameters)
-    tag, last = entries[-1].tag, entries[-1]
+    find_records(run, parameters)
+    return Answer(findings_of(reader, run, parameters.text("tag")), JSON)
+
+
+def findings_of(reader: Reader, run: RunView, tag: str) -> bytes:
+    """Return the answer about the training of a tag, which has records."""
+    entries = run.records[tag]
+    last = entries[-1]
     kept = _latest.setdefault(reader, {})
     latest = kept.get((run.name, tag))
     if latest is not None and time.monotonic() < latest.until:
-        return Answer(latest.content, JSON)
+        return latest.content
 
     def find() -> bytes:
         began = time.monotonic()
@@ -56,7 +62,7 @@ def answer_run_findings(reader: Reader, parameters: Parameters) -> Answer:
 
     counts = (len(entries), len(run.forwards.get(tag, ())), len(run.graphs))
     key = (run.name, "run findings", tag, *counts, last.step, last.wall_time)
-    return Answer(reader.keep(key, find), JSON)
+    return reader.keep(key, find)
 
 
 def _find(reader: Reader, run: RunView, tag: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Answer with the list of records, or with a short word that changes when it does."""
+"""Answer with the list of records, a short word that changes when it does, or facts of a training."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from tb_gradgraph.graph import FACTS
 from tb_gradgraph.record import CURE, HiddenRecords, session_run
 from tb_gradgraph.serve.request.answer import JSON, Answer
+from tb_gradgraph.serve.request.find import find_records, find_run
 from tb_gradgraph.serve.request.frames import to_json
 from tb_gradgraph.serve.request.parameters import Parameters
 from tb_gradgraph.serve.runs.index import Entry, RunView
@@ -33,6 +34,16 @@ def answer_runs(reader: Reader, parameters: Parameters) -> Answer:
         for run in reader.runs(all_sessions).values()
     ]
     return Answer(to_json({"version": __version__, "runs": runs}).encode(), JSON)
+
+
+def answer_facts(reader: Reader, parameters: Parameters) -> Answer:
+    """Return the facts of a training: its optimizers, modes and parameters; null if they are unknown."""
+    run = find_run(reader, parameters)
+    find_records(run, parameters)
+    tag = parameters.text("tag")
+    facts = (run.facts or {}).get(tag)
+    told = None if facts is None else dataclasses.asdict(facts)
+    return Answer(to_json({"run": run.name, "tag": tag, "facts": told}).encode(), JSON)
 
 
 def _own(run: RunView, tag: str) -> list[dict[str, str]]:

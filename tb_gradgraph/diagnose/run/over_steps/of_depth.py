@@ -40,7 +40,7 @@ def find_along_depth(course: Course) -> Iterator[RunFinding]:
         for name, factor, count, node in found:
             slopes.setdefault(name, []).append((step.step, factor, count, node))
     for name, of_steps in slopes.items():
-        yield from _tell(course, name, of_steps, len(steps))
+        yield from _tell(course, name, of_steps, [step.step for step in steps])
 
 
 def _slopes(course: Course, step: CourseStep) -> list[tuple[str, float, int, Node]]:
@@ -117,7 +117,10 @@ def _slope(norms: np.ndarray, chain: Chain, is_loop: bool) -> tuple[float, int] 
 
 
 def _tell(
-    course: Course, name: str, of_steps: Sequence[tuple[int, float, int, Node]], examined: int
+    course: Course,
+    name: str,
+    of_steps: Sequence[tuple[int, float, int, Node]],
+    examined: Sequence[int],
 ) -> Iterator[RunFinding]:
     grows, shrinks = (GROWS_OVER_CALLS, OVER_CALLS) if name else (OVER_ALL, OVER_ALL)
     for kind, bad in (

@@ -40,7 +40,7 @@ def find_unused_rows(course: Course) -> Iterator[RunFinding]:
             yield tell_of_run(
                 *(course, "unused_rows", text),
                 at=[step for step, _ in greatest],
-                examined=len(steps),
+                examined=[step.step for step in steps],
                 node=node,
                 measure="max",
                 numbers=greatest,

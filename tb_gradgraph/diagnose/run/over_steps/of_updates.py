@@ -244,7 +244,7 @@ def _find_tiny_updates(course: Course) -> Iterator[RunFinding]:
     yield tell_of_run(
         *(course, kind, text),
         at=[parameters.steps[at] for at in small],
-        examined=len(steps),
+        examined=[parameters.steps[at] for at in steps],
         measure="update_ratio",
         numbers=series,
         severity="warning",

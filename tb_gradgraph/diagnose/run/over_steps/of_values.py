@@ -129,7 +129,7 @@ def _find_shares(
         kind,
         f"{told[0].upper()}{told[1:]} (median of {known} steps).{more}",
         at=first.at,
-        examined=known,
+        examined=[step for step, _ in first.numbers],
         node=first.node,
         graph=first.graph,
         nodes=names,
@@ -146,13 +146,15 @@ def _find_inputs(course: Course, found: Values) -> Iterator[RunFinding]:
         flat = std < NARROW * np.maximum(np.abs(mean), 1)
     flat &= (mean != 0) | ~(found.are["first"] | varies)  # a first state of zeros is usual
     for one in found.habits("std", given, off | flat | (std > WIDE)):
-        yield _tell_input(course, one, float(np.nanmedian(mean[:, one.place])), len(found.steps))
+        yield _tell_input(course, one, float(np.nanmedian(mean[:, one.place])), found.steps)
 
 
-def _tell_input(course: Course, one: ValueSeries, mean: float, examined: int) -> RunFinding:
+def _tell_input(
+    course: Course, one: ValueSeries, mean: float, examined: Sequence[int]
+) -> RunFinding:
     text = (
         f"The input {one.node.name} has a mean of {mean:.3g} and a standard deviation of "
-        f"{one.median:.3g} (medians of {examined} steps)."
+        f"{one.median:.3g} (medians of {len(examined)} steps)."
     )
     return tell_of_run(
         *(course, "input_scale", text),
