@@ -1,11 +1,11 @@
 // Finds a free place for the label of each edge, once per layout.
 
 import { boundsOf, intersects, type Point, type Rect } from "../base/geometry";
-import { TITLE_HEIGHT, type Laid } from "./laid_out";
-import type { LayoutRequest } from "./request";
+import { TITLE_HEIGHT, type Laid } from "./places/laid_out";
+import type { LayoutRequest } from "./places/request";
 
-export const LABEL_WIDTH = 44;
-export const LABEL_HEIGHT = 14;
+export const LABEL_WIDTH = 60;
+export const LABEL_HEIGHT = 16;
 // Size of the mark of a chain that is folded into a line.
 export const MARK_RADIUS = 7;
 

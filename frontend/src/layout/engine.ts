@@ -3,8 +3,9 @@
 import type { Size } from "../base/geometry";
 import { failure, success, type Result } from "../base/result";
 import type { VisibleGraph } from "../model/visible/collapse";
-import { unpackLaid, type Answer, type LaidOut } from "./laid_out";
-import { requestOf } from "./request";
+import { unpackLaid, type Answer, type LaidOut } from "./places/laid_out";
+import { requestOf } from "./places/request";
+import { addRows } from "./places/placed_rows";
 
 const REMEMBERED = 40;
 // From this many boxes on, a layout takes longer than starting a new worker.
@@ -26,19 +27,20 @@ export class LayoutEngine {
   }
 
   // `key` identifies the visible graph. Equal keys give the same layout without a new run. A long
-  // run is ended when the next one begins. `onPart` gets the progress, 0..1.
+  // run is ended when the next one begins. `onPart` gets the progress, 0..1. `tallest`: see LayoutRequest.
   layOut(
     key: string,
     visible: VisibleGraph,
     sizes: () => readonly Size[],
     onPart: (part: number) => void = () => {},
+    tallest = 0,
   ): Promise<Result<LaidOut>> {
     this.wanted = key;
     const known = this.known.get(key);
     if (known !== undefined) return known;
     if ((this.running?.boxes ?? 0) > LONG_FROM) this.cancel();
     const run = this.last
-      .then(() => (this.wanted === key ? this.run(visible, sizes(), onPart) : STOPPED))
+      .then(() => (this.wanted === key ? this.run(visible, sizes(), onPart, tallest) : STOPPED))
       .then((reply) => {
         if (!reply.ok) this.known.delete(key);
         return reply;
@@ -50,7 +52,12 @@ export class LayoutEngine {
     return run;
   }
 
-  private run(visible: VisibleGraph, sizes: readonly Size[], onPart: (part: number) => void): Result<LaidOut> | Promise<Result<LaidOut>> {
+  private run(
+    visible: VisibleGraph,
+    sizes: readonly Size[],
+    onPart: (part: number) => void,
+    tallest: number,
+  ): Result<LaidOut> | Promise<Result<LaidOut>> {
     if (this.closed) return STOPPED; // nothing would end the worker that starts now
     if (visible.boxes.length === 0) return failure("The graph has no nodes.");
     const worker = (this.worker ??= this.start());
@@ -63,9 +70,9 @@ export class LayoutEngine {
       worker.onmessage = ({ data }: MessageEvent<Answer>) => {
         if (data.kind === "part") return onPart(data.part);
         if (data.warning) console.warn("gradgraph: layout failed, boxes are stacked instead.", data.warning);
-        end(success(unpackLaid(data)));
+        end(success(addRows(visible, unpackLaid(data))));
       };
-      worker.postMessage(requestOf(visible, sizes));
+      worker.postMessage(requestOf(visible, sizes, tallest));
     });
   }
 

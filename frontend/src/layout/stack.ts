@@ -1,8 +1,8 @@
 // The fallback layout: boxes below each other in forward order, with straight edges.
 
 import type { Rect } from "../base/geometry";
-import { boundsAround, straight, TITLE_HEIGHT, type Laid } from "./laid_out";
-import type { LayoutRequest } from "./request";
+import { boundsAround, straight, TITLE_HEIGHT, type Laid } from "./places/laid_out";
+import type { LayoutRequest } from "./places/request";
 
 const GAP = 24;
 const INDENT = 16;

@@ -12,6 +12,7 @@ import chartsStyle from "./comparing_and_charts.css?inline";
 import { loadWhenIdle } from "./controls/deferred";
 import findingsStyle from "./finding_rows.css?inline";
 import flowStyle from "./flow/heat_map.css?inline";
+import footStyle from "./graph_foot.css?inline";
 import { watchKeyboard } from "./keyboard";
 import { watchGrowth } from "./live";
 import namesStyle from "./names.css?inline";
@@ -37,7 +38,7 @@ export interface MountOptions {
 export function mount(place: HTMLElement, { base = "./", soonestMs, alone = false, answer, workerUrl }: MountOptions = {}): Dispose {
   const disposer = new Disposer();
   const sheet = document.createElement("style");
-  sheet.textContent = uPlotStyle + style + flowStyle + chartsStyle + findingsStyle + namesStyle;
+  sheet.textContent = uPlotStyle + style + flowStyle + chartsStyle + findingsStyle + footStyle + namesStyle;
   document.head.append(sheet);
   disposer.add(() => sheet.remove());
 

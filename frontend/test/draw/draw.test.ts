@@ -1,19 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { chainRule, marks, states } from "../../fixtures/examples.mjs";
-import { bringIn, fitCamera, startCamera, toScreen, toWorld } from "../../src/draw/camera/camera";
+import { bringIn, cameraAtPart, fitCamera, partInView, startCamera, toScreen, toWorld } from "../../src/draw/camera/camera";
 import { Picker } from "../../src/draw/camera/picking";
 import { paintCompared } from "../../src/draw/compare/compared_scene";
-import { sizeOf, textRoom } from "../../src/draw/graph/caption";
+import { sizesOf } from "../../src/draw/scene/box_sizes";
+import { detailRoom } from "../../src/draw/scene/caption";
 import { paint } from "../../src/draw/graph/painter";
-import type { Paints } from "../../src/draw/graph/paints";
-import { buildScene, type Scene } from "../../src/draw/graph/scene";
-import { paintScene } from "../../src/draw/graph/step_paints";
+import type { Paints } from "../../src/draw/scene/paints";
+import { buildScene, type Scene } from "../../src/draw/scene/scene";
+import { paintScene } from "../../src/draw/scene/step_paints";
 import { inkOn, luminance, makeScale, rampOf } from "../../src/draw/style/color_scale";
 import { elementColor, rgbOf } from "../../src/draw/style/element_colors";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "../../src/draw/style/text";
 import { DARK, LIGHT, type Theme } from "../../src/draw/style/theme";
 import { labelRect, placeLabels } from "../../src/layout/edge_labels";
-import { requestOf } from "../../src/layout/request";
+import { addRows } from "../../src/layout/places/placed_rows";
+import { requestOf } from "../../src/layout/places/request";
 import { stackBoxes } from "../../src/layout/stack";
 import { compare, joinGraphs } from "../../src/model/compare/comparison";
 import { statisticOf, statisticsFor } from "../../src/model/recorded/statistics";
@@ -95,12 +97,9 @@ interface Set {
 function setOf(run: FixtureRun, step: number, theme: Theme, statistic = norm): Set {
   const hierarchy = hierarchyOf(run);
   const visible = showGraph(hierarchy, openUpTo(hierarchy, 100));
-  const request = requestOf(
-    visible,
-    visible.boxes.map((box) => sizeOf(hierarchy, box)),
-  );
+  const request = requestOf(visible, sizesOf(hierarchy, visible), 0);
   const laid = stackBoxes(request);
-  const layout = { ...laid, labels: placeLabels(laid, request) };
+  const layout = addRows(visible, { ...laid, labels: placeLabels(laid, request) });
   const record = withOwn(recordAt(run, step), hierarchy.graph.edgeRow[0]!, 5);
   const values = computeValues(hierarchy, record, statistic);
   const scene = buildScene(hierarchy, visible, layout);
@@ -159,11 +158,8 @@ test.each([
   const [run, statistic] = [chainRule(), norm];
   const hierarchy = hierarchyOf(run);
   const visible = showGraph(hierarchy, openUpTo(hierarchy, 100));
-  const request = requestOf(
-    visible,
-    visible.boxes.map((box) => sizeOf(hierarchy, box)),
-  );
-  const scene = buildScene(hierarchy, visible, { ...stackBoxes(request), labels: [] });
+  const request = requestOf(visible, sizesOf(hierarchy, visible), 0);
+  const scene = buildScene(hierarchy, visible, addRows(visible, { ...stackBoxes(request), labels: [] }));
   const here = { ...recordAt(run, 0), stage };
   const there = { ...here, present: here.present.slice().fill(0, 0, 1) };
   const [one, other] = [here, there].map((record) => computeValues(hierarchy, record, statistic));
@@ -182,9 +178,9 @@ test("a second line that does not fit gives up the value, then the elements; it 
   expect(detail("/detach.0")).toBe("gradient stops here");
   expect(detail("parameter:a")).toBe("cut off");
   expect(detail("/MmBackward0.0")).toBe("no gradient");
-  scene.boxes.forEach(({ shape, rectWorld }, i) => {
+  scene.boxes.forEach((box, i) => {
     const { detail: text } = paints.boxes[i]!;
-    expect(fitText(text, DETAIL_FONT, textRoom(shape, rectWorld.width))).toBe(text);
+    expect(fitText(text, DETAIL_FONT, detailRoom(box, box.rectWorld.width))).toBe(text);
   });
 });
 
@@ -217,17 +213,22 @@ test("a drawing that was in view stays in view when the window narrows", () => {
   const bounds = { x: 0, y: 0, width: 400, height: 200 };
   const camera = { x: 500, y: 100, k: 1 };
   expect(bringIn(camera, bounds, { width: 1000, height: 600 })).toEqual(camera);
-  expect(bringIn(camera, bounds, { width: 700, height: 600 })).toEqual({ x: 286, y: 100, k: 1 });
+  expect(bringIn(camera, bounds, { width: 700, height: 600 })).toEqual({ x: 293, y: 100, k: 1 });
   expect(bringIn(camera, bounds, { width: 300, height: 600 }).k).toBeLessThan(1);
 });
 
-test("camera: world to screen and back; a tall drawing starts readable at its top", () => {
+test("camera: world to screen and back; a tall drawing starts readable, at the place that it is told", () => {
   const bounds = { x: 10, y: 20, width: 300, height: 9000 };
   const size = { width: 1000, height: 700 };
   expect(fitCamera(bounds, size).k).toBeLessThan(0.1);
-  const start = startCamera(bounds, size);
-  expect(start.k).toBeGreaterThanOrEqual(0.5);
-  expect(toScreen(start, { x: 160, y: 20 })).toEqual({ x: 500, y: 28 });
+  const loss = { x: 100, y: 8900, width: 80, height: 40 };
+  const start = startCamera(bounds, size, loss);
+  expect(start.k).toBeGreaterThan(10 / 12);
+  expect(toScreen(start, { x: 160, y: 9020 })).toEqual({ x: 500, y: 700 - 14 });
+  expect(toScreen(startCamera(bounds, size, { ...loss, y: 4000 }), { x: 160, y: 4020 }).y).toBeCloseTo(350);
+  expect(partInView(bounds, start, size)).toEqual({ part: 12, count: 12 });
+  expect(partInView(bounds, cameraAtPart(bounds, start.k, size, 3), size)).toEqual({ part: 3, count: 12 });
+  expect(partInView({ ...bounds, height: 500 }, { x: 0, y: 0, k: 1 }, size)).toBeUndefined();
   const back = toWorld(start, toScreen(start, { x: 5, y: 7 }));
   expect(back.x).toBeCloseTo(5);
   expect(back.y).toBeCloseTo(7);

@@ -1,17 +1,17 @@
 import { afterAll, expect, test } from "vitest";
 import { chain, recurrent, transformer } from "../../fixtures/examples.mjs";
-import { contains, type Point, type Rect } from "../../src/base/geometry";
+import { boundsOf, contains, type Point, type Rect, type Size } from "../../src/base/geometry";
 import { Panning } from "../../src/draw/camera/panning";
-import { sizeOf } from "../../src/draw/graph/caption";
+import { sizesOf } from "../../src/draw/scene/box_sizes";
 import { paint, type View } from "../../src/draw/graph/painter";
-import type { Paints } from "../../src/draw/graph/paints";
-import { buildScene, type Scene } from "../../src/draw/graph/scene";
-import { paintScene } from "../../src/draw/graph/step_paints";
+import type { Paints } from "../../src/draw/scene/paints";
+import { buildScene, type Scene } from "../../src/draw/scene/scene";
+import { paintScene } from "../../src/draw/scene/step_paints";
 import { makeScale } from "../../src/draw/style/color_scale";
 import { LIGHT } from "../../src/draw/style/theme";
-import { intoColumns } from "../../src/layout/columns";
 import { LayoutEngine } from "../../src/layout/engine";
-import type { LaidOut } from "../../src/layout/laid_out";
+import { partition } from "../../src/layout/levels/partition";
+import type { LaidOut } from "../../src/layout/places/laid_out";
 import { statisticOf } from "../../src/model/recorded/statistics";
 import type { Hierarchy } from "../../src/model/tree/hierarchy";
 import { showGraph, type VisibleGraph } from "../../src/model/visible/collapse";
@@ -37,7 +37,7 @@ function opened(run: FixtureRun, most: number): Omit<Opened, "layout"> {
 
 async function laidOut(run: FixtureRun, most: number, onPart?: (part: number) => void): Promise<Opened> {
   const { hierarchy, visible } = opened(run, most);
-  const reply = await engine.layOut(`${run.run} ${most}`, visible, () => visible.boxes.map((box) => sizeOf(hierarchy, box)), onPart);
+  const reply = await engine.layOut(`${run.run} ${most}`, visible, () => sizesOf(hierarchy, visible), onPart);
   if (!reply.ok) throw new Error(reply.error);
   return { hierarchy, visible, layout: reply.value };
 }
@@ -46,7 +46,7 @@ const corners = ({ x, y, width, height }: Rect): readonly Point[] => [
   { x, y },
   { x: x + width, y: y + height },
 ];
-const grown = ({ x, y, width, height }: Rect): Rect => ({ x: x - 1, y: y - 1, width: width + 2, height: height + 2 });
+const grown = ({ x, y, width, height }: Rect, by = 1): Rect => ({ x: x - by, y: y - by, width: width + 2 * by, height: height + 2 * by });
 const apart = (a: Rect, b: Rect): boolean => a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
 
 test.each([
@@ -59,7 +59,7 @@ test.each([
   const siblings = new Map<number, number[]>();
   visible.boxes.forEach(({ parent }, i) => {
     if (parent !== -1) for (const corner of corners(layout.boxes[i]!)) expect(contains(layout.boxes[parent]!, corner)).toBe(true);
-    siblings.set(parent, [...(siblings.get(parent) ?? []), i]);
+    if (visible.holder[i] === -1) siblings.set(parent, [...(siblings.get(parent) ?? []), i]);
   });
   for (const boxes of siblings.values()) {
     boxes.forEach((one, at) => boxes.slice(at + 1).forEach((other) => expect(apart(layout.boxes[one]!, layout.boxes[other]!)).toBe(true)));
@@ -100,38 +100,63 @@ test("a long layout reports its progress, and ends when the next one begins", as
   expect((await laidOut(transformer(400, 1), 10_000)).layout.boxes.length).toBeGreaterThan(1000);
 });
 
-test("a column is broken where no box is, and its edges lead around without crossing a box", () => {
-  const rects = Array.from({ length: 30 }, (_, i) => ({ x: 20, y: 40 + 140 * i, width: 100, height: 100 }));
-  const skip = [
-    { x: 10, y: 0 },
-    { x: 10, y: 4240 },
-  ];
-  const paths = [
-    ...rects.slice(1).map(({ y }) => [
-      { x: 70, y: y - 40 },
-      { x: 70, y },
-    ]),
-    skip,
-  ];
-  const {
-    rects: moved,
-    paths: led,
-    size,
-    ports,
-  } = intoColumns({ size: { width: 140, height: 4240 }, ports: [skip[0]!, skip[1]!], rects, paths }, 30);
-  expect(new Set(moved.map(({ x }) => x)).size).toBeGreaterThan(2);
-  expect(size.height).toBeLessThan(2000);
-  for (const rect of moved) for (const corner of corners(rect)) expect(contains({ x: 0, y: 0, ...size }, corner)).toBe(true);
-  const inside = ({ x, y, width, height }: Rect): Rect => ({ x: x + 1, y: y + 1, width: width - 2, height: height - 2 });
-  for (const path of led) {
-    path.slice(1).forEach(({ x, y }, i) => {
-      const before = path[i]!;
-      const piece = { x: Math.min(x, before.x), y: Math.min(y, before.y), width: Math.abs(x - before.x), height: Math.abs(y - before.y) };
-      expect(moved.every((rect) => apart(inside(rect), piece))).toBe(true);
+test("a level that is higher than the page is broken into columns that are read from the left; data runs down in each", async () => {
+  const { hierarchy, visible } = opened(transformer(2, 1), 90);
+  const sizes = (): readonly Size[] => sizesOf(hierarchy, visible);
+  const [long, broken] = [await engine.layOut("long", visible, sizes), await engine.layOut("page", visible, sizes, undefined, 500)];
+  if (!long.ok || !broken.ok) throw new Error("no layout");
+  expect(long.value.bounds.height).toBeGreaterThan(2000);
+  expect(broken.value.bounds.height).toBeLessThan(620);
+  checkApart(visible, broken.value);
+  visible.edges.forEach(({ source, target }, i) => {
+    const path = broken.value.edges[i]!;
+    expect(contains(grown(broken.value.boxes[source]!), path[0]!)).toBe(true);
+    expect(contains(grown(broken.value.boxes[target]!), path.at(-1)!)).toBe(true);
+    if (visible.holder[source] !== -1) return;
+    const around = (box: number): Set<number> => {
+      const found = new Set<number>();
+      for (let at = box; at !== -1; at = visible.boxes[at]!.parent) found.add(at);
+      return found;
+    };
+    const allowed = new Set([...around(source), ...around(target)]);
+    path.slice(1).forEach((point, at) => {
+      const piece = grown(boundsOf([path[at]!, point]), -1.5);
+      expect(Math.min(Math.abs(point.x - path[at]!.x), Math.abs(point.y - path[at]!.y))).toBeLessThan(0.01);
+      visible.boxes.forEach((box, other) => {
+        // No line crosses a box to which it does not lead.
+        if (!box.open && visible.holder[other] === -1 && !allowed.has(other)) expect(apart(broken.value.boxes[other]!, piece)).toBe(true);
+      });
     });
-  }
-  expect(led.at(-1)!.at(-1)).toEqual(ports[1]);
+  });
 });
+
+test("boxes are divided among as few columns as the page allows, of about equal height, in forward order", () => {
+  const heights = Array.from({ length: 30 }, () => 100);
+  const edges = heights.slice(1).map((_, i) => [i, i + 1] as const);
+  const columns = partition({ heights, edges }, 1000, 12);
+  const counts = new Map<number, number>();
+  columns.forEach((column, box) => {
+    if (box > 0) expect([0, 1]).toContain(column - columns[box - 1]!);
+    counts.set(column, (counts.get(column) ?? 0) + 1);
+  });
+  // 7 boxes of 100 with gaps of 40 between them fit into 1000, 8 do not.
+  expect(counts.size).toBe(Math.ceil(30 / Math.floor((1000 - 44 + 40) / 140)));
+  expect(Math.max(...counts.values()) - Math.min(...counts.values())).toBeLessThanOrEqual(1);
+  expect(partition({ heights, edges }, 1000, 2).at(-1)).toBe(1);
+  expect(new Set(partition({ heights: [100, 100], edges: [] }, 150, 9))).toEqual(new Set([0]));
+});
+
+function checkApart(visible: VisibleGraph, layout: LaidOut): void {
+  visible.boxes.forEach(({ parent }, i) => {
+    const by = visible.holder[i]!;
+    const outer = by === -1 ? parent : by;
+    if (outer !== -1) for (const corner of corners(layout.boxes[i]!)) expect(contains(layout.boxes[outer]!, corner)).toBe(true);
+    visible.boxes.forEach((other, j) => {
+      const isApart = j > i && other.parent === parent && by === visible.holder[j];
+      if (isApart) expect(apart(layout.boxes[i]!, layout.boxes[j]!)).toBe(true);
+    });
+  });
+}
 
 function sceneOf({ hierarchy, visible, layout }: Opened, run: FixtureRun): { scene: Scene; paints: Paints } {
   const norm = statisticOf("l2_norm")!;

@@ -5,7 +5,7 @@ import { loop, one, two } from "../../fixtures/compared.mjs";
 import { chainRule } from "../../fixtures/examples.mjs";
 import { paintCompared } from "../../src/draw/compare/compared_scene";
 import { ratioColor, ratioStops, ratioText } from "../../src/draw/compare/ratio_scale";
-import { headRoom } from "../../src/draw/graph/caption";
+import { headRoom } from "../../src/draw/scene/caption";
 import { luminance } from "../../src/draw/style/color_scale";
 import { DETAIL_FONT, widthOf } from "../../src/draw/style/text";
 import { DARK, LIGHT } from "../../src/draw/style/theme";
@@ -167,6 +167,9 @@ test("boxes show the ratio if it fits; NaN, zero and nodes of only one graph loo
       order: 1,
       copied: false,
       retains: false,
+      holder: -1,
+      rows: 0,
+      chained: false,
       strip: undefined,
     })),
     edges: [],
@@ -176,7 +179,7 @@ test("boxes show the ratio if it fits; NaN, zero and nodes of only one graph loo
   const scale = { domain: [1, 10] as const, below: false, above: false, position: () => 0.5, fill: () => "" };
   const paints = paintCompared(
     shown,
-    { boxes, edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() },
+    { boxes, edges: [], holder: new Int32Array(4).fill(-1), boxOfNode: new Int32Array(), shownBy: new Int32Array() },
     scene,
     comparison,
     undefined,
@@ -208,6 +211,9 @@ test("an open module keeps its name, and shows more only if it fits", () => {
           order: 1,
           copied: false,
           retains: false,
+          holder: -1,
+          rows: 0,
+          chained: false,
           strip: undefined,
         },
       ],
@@ -218,7 +224,7 @@ test("an open module keeps its name, and shows more only if it fits", () => {
     const scale = { domain: [1, 10] as const, below: false, above: false, position: () => 0.5, fill: () => "" };
     return paintCompared(
       shown,
-      { boxes: [box], edges: [], boxOfNode: new Int32Array(), shownBy: new Int32Array() },
+      { boxes: [box], edges: [], holder: new Int32Array(4).fill(-1), boxOfNode: new Int32Array(), shownBy: new Int32Array() },
       scene,
       comparison,
       undefined,

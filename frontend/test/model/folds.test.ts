@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { activations, chain, recurrent, reshaped, transformer } from "../../fixtures/examples.mjs";
-import { blockUnder, cellCount, stripRect } from "../../src/draw/graph/paint_strip";
+import { blockUnder, cellCount, stripRect } from "../../src/draw/scene/paint_strip";
 import type { GraphColumns } from "../../src/model/recorded/graph_columns";
 import { statisticOf } from "../../src/model/recorded/statistics";
 import type { Hierarchy } from "../../src/model/tree/hierarchy";

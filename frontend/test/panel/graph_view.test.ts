@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { recurrent, reshaped, transformer } from "../../fixtures/examples.mjs";
 import { smallFor, worldAt } from "../../src/draw/camera/paint_minimap";
-import { paintFarTitles, loneTitleSize } from "../../src/draw/graph/level_of_detail";
-import { stripRect } from "../../src/draw/graph/paint_strip";
-import type { SceneBox } from "../../src/draw/graph/scene";
+import { paintFarTitles } from "../../src/draw/graph/level_of_detail";
+import { textScale } from "../../src/draw/graph/paint_text";
+import { stripRect } from "../../src/draw/scene/paint_strip";
+import type { SceneBox } from "../../src/draw/scene/scene";
 import { LIGHT } from "../../src/draw/style/theme";
 import { press, useStage, waitFor } from "../stage";
 
@@ -133,12 +134,10 @@ test("a point of the minimap corresponds to a point of the drawing", () => {
   expect(small.size.height).toBeLessThanOrEqual(190);
 });
 
-test("farther away a title is larger if it fits, and far away it is left out", () => {
-  const size = (title: string, zoom: number): number | undefined => loneTitleSize(title, { width: 100, height: 42 }, zoom);
-  expect(size("mm", 0.5)).toBe(18);
-  expect(size("mm", 0.3)).toBe(Math.floor(42 * 0.56));
-  expect(size("a_long_title_of_it", 0.5)).toBe(14);
-  expect(size("mm", 0.1)).toBeUndefined();
+test("text is as it was laid out where it can be read, and never smaller than that on the screen", () => {
+  for (const zoom of [0.25, 0.5, 0.84, 1, 3]) expect(12 * textScale(zoom) * zoom).toBeGreaterThanOrEqual(10);
+  expect(textScale(0.84)).toBe(1);
+  expect(textScale(3)).toBe(1);
 });
 
 test("titles of open groups do not overlap far away; outer ones have priority", () => {

@@ -214,7 +214,8 @@ test("a line's card has what flows both ways", async () => {
   await drawn(FIRST);
   await waitFor(() => {
     const { x, y } = stage.middleOf(FIRST);
-    stage.click({ x, y: y + (21 + 8) * stage.camera().k }); // just below its box
+    const height = Number(item(FIRST).dataset.rect!.split(",")[3]);
+    stage.click({ x, y: y + (height / 2 + 8) * stage.camera().k }); // just below its box
     expect(one("card")!.dataset.key).toBe("edge");
   });
   const row = (): DOMStringMap => one("statistics")!.querySelector<HTMLElement>("[data-statistic=l2_norm]")!.dataset;

@@ -286,7 +286,7 @@ test("a frame without height, as TensorBoard hides tabs, breaks nothing", async 
   await drawn("leaf:x");
   expect(one("canvas")?.dataset.camera).toBeUndefined();
   place.style.height = "700px";
-  await waitFor(() => expect(one("canvas")?.dataset.camera).toMatch(/^[\d.]+,[\d.]+,[\d.]+$/));
+  await waitFor(() => expect(one("canvas")?.dataset.camera).toMatch(/^-?[\d.]+,-?[\d.]+,[\d.]+$/));
 });
 
 test("playing continues to the end and stops there", async () => {

@@ -3,16 +3,18 @@
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, zoomTransform } from "d3-zoom";
 import type { Dispose } from "../../base/disposer";
-import type { Point, Rect, Size } from "../../base/geometry";
+import { center, type Point, type Rect, type Size } from "../../base/geometry";
 import type { Camera } from "../graph/painter";
 
-const MARGIN = 28;
+const MARGIN = 14;
 const CLOSEST = 4;
 const FARTHEST = 0.01;
-// If a drawing fits only below this zoom, its top is shown at the start instead.
-const READABLE = 0.5;
-// If a drawing is this many times as wide as the view, the middle of its top may be empty.
-const WIDE = 4;
+// At this zoom all text is as it was laid out. Down to a little less, names still fit into their boxes.
+const READING = 0.86;
+const READABLE = 0.8;
+const LARGEST = 1.25;
+const AROUND_PX = 24;
+const NARROWEST_PX = 320;
 
 export class CameraControl {
   private readonly behavior = zoom<HTMLCanvasElement, unknown>();
@@ -51,7 +53,7 @@ export class CameraControl {
 
 export function fitCamera(boundsWorld: Rect, size: Size): Camera {
   const k = Math.min(
-    1.25,
+    LARGEST,
     Math.max(FARTHEST, (size.width - 2 * MARGIN) / boundsWorld.width),
     Math.max(FARTHEST, (size.height - 2 * MARGIN) / boundsWorld.height),
   );
@@ -75,12 +77,57 @@ export function bringIn(camera: Camera, boundsWorld: Rect, size: Size): Camera {
   };
 }
 
-// The first view: everything if it is readable, else the top.
-export function startCamera(boundsWorld: Rect, size: Size): Camera {
+// The first view: everything if it can be read, else the part around `focusWorld`.
+export function startCamera(boundsWorld: Rect, size: Size, focusWorld: Rect): Camera {
   const fit = fitCamera(boundsWorld, size);
-  if (fit.k >= READABLE || boundsWorld.width * READABLE > WIDE * size.width) return fit;
-  const k = Math.max(fit.k, Math.min(0.8, Math.max(READABLE, (size.width - 2 * MARGIN) / boundsWorld.width)));
-  return { k, x: size.width / 2 - (boundsWorld.x + boundsWorld.width / 2) * k, y: MARGIN - boundsWorld.y * k };
+  return fit.k >= READABLE ? fit : cameraOn(boundsWorld, size, center(focusWorld), READING);
+}
+
+// With a point in the middle, as far as the drawing reaches.
+export function cameraOn(boundsWorld: Rect, size: Size, { x, y }: Point, k: number): Camera {
+  const along = (at: number, low: number, length: number, room: number): number => {
+    if (length * k <= room - 2 * MARGIN) return room / 2 - (low + length / 2) * k;
+    return Math.max(room - MARGIN - (low + length) * k, Math.min(MARGIN - low * k, room / 2 - at * k));
+  };
+  return { k, x: along(x, boundsWorld.x, boundsWorld.width, size.width), y: along(y, boundsWorld.y, boundsWorld.height, size.height) };
+}
+
+// The drawing in parts as large as the view, row by row. Undefined if it fits.
+export function partInView(
+  boundsWorld: Rect,
+  { x, y, k }: Camera,
+  size: Size,
+): { readonly part: number; readonly count: number } | undefined {
+  const { across, down } = partsOf(boundsWorld, k, size);
+  if (across * down === 1) return undefined;
+  const at = (offset: number, low: number, length: number, room: number, count: number): number =>
+    count === 1 ? 0 : Math.max(0, Math.min(count - 1, Math.round(((-offset - low * k) / Math.max(1, length * k - room)) * (count - 1))));
+  const column = at(x, boundsWorld.x, boundsWorld.width, size.width, across);
+  const row = at(y, boundsWorld.y, boundsWorld.height, size.height, down);
+  return { part: row * across + column + 1, count: across * down };
+}
+
+export function cameraAtPart(boundsWorld: Rect, k: number, size: Size, part: number): Camera {
+  const { across, down } = partsOf(boundsWorld, k, size);
+  const middle = (at: number, count: number, low: number, length: number, room: number): number => {
+    const half = room / k / 2;
+    return count === 1 ? low + length / 2 : low + half + (at / (count - 1)) * (length - 2 * half);
+  };
+  const point = {
+    x: middle((part - 1) % across, across, boundsWorld.x, boundsWorld.width, size.width),
+    y: middle(Math.floor((part - 1) / across), down, boundsWorld.y, boundsWorld.height, size.height),
+  };
+  return cameraOn(boundsWorld, size, point, k);
+}
+
+function partsOf({ width, height }: Rect, k: number, size: Size): { readonly across: number; readonly down: number } {
+  return { across: Math.max(1, Math.ceil((width * k) / size.width)), down: Math.max(1, Math.ceil((height * k) / size.height)) };
+}
+
+// Everything at its own size, for a saved picture, which has room for what is written below it.
+export function wholeView({ x, y, width, height }: Rect): { readonly room: Size; readonly camera: Camera } {
+  const room = { width: Math.max(NARROWEST_PX, width + 2 * AROUND_PX), height: height + 2 * AROUND_PX };
+  return { room, camera: { k: 1, x: (room.width - width) / 2 - x, y: AROUND_PX - y } };
 }
 
 export function toWorld({ x, y, k }: Camera, pointScreen: Point): Point {

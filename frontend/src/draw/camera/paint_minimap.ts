@@ -2,8 +2,8 @@
 
 import { encloses, type Point, type Rect, type Size } from "../../base/geometry";
 import { visibleWorld, type Camera } from "../graph/painter";
-import type { Paints } from "../graph/paints";
-import type { Scene } from "../graph/scene";
+import type { Paints } from "../scene/paints";
+import type { Scene } from "../scene/scene";
 import type { Theme } from "../style/theme";
 
 const MOST: Size = { width: 150, height: 190 };

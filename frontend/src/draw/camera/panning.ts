@@ -3,8 +3,8 @@
 
 import type { Rect } from "../../base/geometry";
 import { deviceSize, paint, type Camera, type View } from "../graph/painter";
-import type { Paints } from "../graph/paints";
-import type { Scene } from "../graph/scene";
+import type { Paints } from "../scene/paints";
+import type { Scene } from "../scene/scene";
 import type { Theme } from "../style/theme";
 
 export class Panning {

@@ -6,10 +6,10 @@ import { halfOf, type RecordedStep } from "../../model/recorded/record";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { Box, VisibleGraph } from "../../model/visible/collapse";
 import { State } from "../../model/visible/values";
-import { headRoom, textRoom, valueText } from "../graph/caption";
-import { cellCount } from "../graph/paint_strip";
-import type { BoxPaint, EdgePaint, Paints } from "../graph/paints";
-import type { Scene } from "../graph/scene";
+import { detailRoom, headRoom, valueText } from "../scene/caption";
+import { cellCount } from "../scene/paint_strip";
+import type { BoxPaint, EdgePaint, Paints } from "../scene/paints";
+import type { Scene } from "../scene/scene";
 import { inkOn, type ColorScale } from "../style/color_scale";
 import { DETAIL_FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
@@ -37,10 +37,15 @@ export function paintCompared(
   const ofValues = halfOf(record?.stage) === "value";
   const boxes = visible.boxes.map((box, i): BoxPaint => {
     const sceneBox = scene.boxes[i]!;
-    const { shape, rectWorld, strip } = sceneBox;
+    const { rectWorld, strip } = sceneBox;
     const related = relateBox(comparison, box);
     const fill = relatedFill(related, reach, theme);
-    const detail = detailOf(comparison, box, related, box.open ? headRoom(sceneBox, rectWorld.width) : textRoom(shape, rectWorld.width));
+    const detail = detailOf(
+      comparison,
+      box,
+      related,
+      box.open ? headRoom(sceneBox, rectWorld.width) : detailRoom(sceneBox, rectWorld.width),
+    );
     const [only, ghost] = [related.relation === Relation.onlyHere, related.relation === Relation.onlyThere];
     const cells = strip === undefined ? [] : relateCells(hierarchy, comparison, strip, cellCount(strip, rectWorld.width));
     // Nodes that cannot be compared are hatched.

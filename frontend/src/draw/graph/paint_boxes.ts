@@ -1,16 +1,16 @@
-// Paints boxes: the frames of open groups first, then closed boxes.
+// Paints boxes: nodes, closed groups, and rows.
 
 import type { Rect } from "../../base/geometry";
-import { TITLE_HEIGHT } from "../../layout/laid_out";
 import { State } from "../../model/visible/values";
-import { DETAIL_FONT, fitText, FONT, TITLE_FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
-import { SHEETS, textRoom } from "./caption";
-import { isFullText, loneTitleSize } from "./level_of_detail";
+import { HEAD_HEIGHT } from "../../layout/places/placed_rows";
+import { SHEETS } from "../scene/caption";
+import { TEXT_FROM } from "./level_of_detail";
 import { paintDots, paintGhost, paintMarks, RIM } from "./paint_marks";
-import { paintStrip, STRIP_HEIGHT } from "./paint_strip";
-import type { BoxPaint } from "./paints";
-import type { SceneBox, Shape } from "./scene";
+import { paintStrip, STRIP_HEIGHT } from "../scene/paint_strip";
+import type { BoxPaint } from "../scene/paints";
+import type { SceneBox, Shape } from "../scene/scene";
+import { paintText } from "./paint_text";
 import { outline } from "./shapes";
 
 const ZERO_FRAME = 4;
@@ -22,61 +22,10 @@ export interface Marks {
   readonly cell: number; // the cell of its strip that has the selection; -1: none
 }
 
-export function paintFrame(context: CanvasRenderingContext2D, box: SceneBox, marks: Marks, theme: Theme, zoom: number): void {
-  outline(context, "frame", box.rectWorld);
-  context.fillStyle = theme.groupFill[box.depth % 2]!;
-  context.fill();
-  context.lineWidth = (marks.selected ? 2 : marks.hovered ? 1.5 : 1) / Math.min(1, zoom);
-  context.strokeStyle = marks.selected ? theme.accent : marks.hovered ? theme.inkSoft : theme.groupBorder;
-  context.stroke();
-}
-
-// Titles are painted over the edges. Each letter has an outline in the frame's color, so edges seem
-// to pass below titles.
-export function paintFrameTitle(context: CanvasRenderingContext2D, box: SceneBox, paint: BoxPaint, theme: Theme): void {
-  const { x, y, width } = box.rectWorld;
-  const right = width - 60 - widthOf(paint.detail, DETAIL_FONT);
-  rim = theme.groupFill[box.depth % 2]!;
-  const middle = y + TITLE_HEIGHT / 2 + 3;
-  chevron(context, x + 14, middle, theme.inkSoft);
-  const end = text(context, box.title, TITLE_FONT, theme.ink, x + 24, middle, right);
-  if (box.subtitle) text(context, box.subtitle, DETAIL_FONT, theme.inkSoft, end + 7, middle, right - (end - x - 20));
-  context.textAlign = "right";
-  text(context, paint.detail, DETAIL_FONT, theme.inkSoft, x + width - 28, middle, width);
-  context.textAlign = "left";
-  swatch(context, { x: x + width - 22, y: middle - 6.5, width: 11, height: 11 }, paint, theme);
-  rim = undefined;
-}
-
-let rim: string | undefined;
-
-function swatch(context: CanvasRenderingContext2D, rect: Rect, paint: BoxPaint, theme: Theme): void {
-  context.beginPath();
-  context.roundRect(rect.x, rect.y, rect.width, rect.height, 3);
-  context.fillStyle = paint.fill;
-  context.fill();
-  context.lineWidth = 1;
-  context.strokeStyle = theme.border;
-  context.stroke();
-  if (paint.zero !== true) return;
-  context.fillStyle = theme.zero;
-  context.fillRect(rect.x + 3, rect.y + 3, rect.width - 6, rect.height - 6);
-}
-
 function fillInside(context: CanvasRenderingContext2D, shape: Shape, face: Rect, theme: Theme): void {
   outline(context, shape, face, ZERO_FRAME);
   context.fillStyle = theme.zero;
   context.fill();
-}
-
-function chevron(context: CanvasRenderingContext2D, x: number, y: number, color: string): void {
-  context.beginPath();
-  context.moveTo(x - 3.5, y - 2);
-  context.lineTo(x, y + 2);
-  context.lineTo(x + 3.5, y - 2);
-  context.lineWidth = 1.5;
-  context.strokeStyle = color;
-  context.stroke();
 }
 
 export function paintBox(
@@ -101,22 +50,9 @@ export function paintBox(
   paintMarks(context, box, face, theme, zoom);
   const hasStrip = box.strip !== undefined;
   if (hasStrip && zoom > 0.25) paintStrip(context, face, paint, marks.cell, theme);
-  const room = hasStrip ? { ...face, height: face.height - STRIP_HEIGHT } : face;
-  if (isFullText(zoom)) paintText(context, box, room, paint);
-  else paintLoneTitle(context, box, room, paint.ink, zoom);
-}
-
-function paintLoneTitle(context: CanvasRenderingContext2D, box: SceneBox, face: Rect, ink: string, zoom: number): void {
-  const width = textRoom(box.shape, face.width);
-  const title = box.subtitle.startsWith("×") ? `${box.title} ${box.subtitle}` : box.title; // with the number of blocks
-  const size = loneTitleSize(title, { width, height: face.height }, zoom);
-  if (size === undefined) return;
-  const fitted = fitText(title, TITLE_FONT, (width * 12) / size);
-  context.textAlign = "center";
-  context.font = `600 ${size}px ${FONT}`;
-  context.fillStyle = ink;
-  context.fillText(fitted, face.x + face.width / 2, face.y + face.height / 2 + size * 0.06);
-  context.textAlign = "left";
+  const height = hasStrip ? face.height - STRIP_HEIGHT : box.rows > 0 ? HEAD_HEIGHT : face.height;
+  const room = { ...face, height };
+  if (zoom >= TEXT_FROM) paintText(context, box, room, paint, zoom);
 }
 
 // A box without the two sheets below it.
@@ -179,58 +115,4 @@ function hatch(context: CanvasRenderingContext2D, shape: Shape, rect: Rect, colo
   context.strokeStyle = color;
   context.stroke();
   context.restore();
-}
-
-function paintText(context: CanvasRenderingContext2D, box: SceneBox, face: Rect, paint: BoxPaint): void {
-  const { x, y, width, height } = face;
-  const room = textRoom(box.shape, width);
-  const gap = box.shape === "constant" ? 6.5 : 8;
-  const middle = y + height / 2 + 1;
-  context.textAlign = "center";
-  const title = box.copied ? `${box.title} ↗` : box.title;
-  const alone = paint.detail === "";
-  if (box.subtitle) paintPair(context, box, paint.ink, room, middle - gap);
-  else text(context, title, TITLE_FONT, paint.ink, x + width / 2, alone ? middle : middle - gap, room);
-  if (!alone) {
-    softly(context, 0.82, () => text(context, paint.detail, DETAIL_FONT, paint.ink, x + width / 2, middle + gap, room));
-  }
-  context.textAlign = "left";
-}
-
-function softly(context: CanvasRenderingContext2D, alpha: number, draw: () => void): void {
-  const before = context.globalAlpha;
-  context.globalAlpha = alpha * before;
-  draw();
-  context.globalAlpha = before;
-}
-
-// The title in bold with the class name next to it, centered together.
-function paintPair(context: CanvasRenderingContext2D, box: SceneBox, ink: string, room: number, y: number): void {
-  const title = fitText(box.title, TITLE_FONT, room);
-  const titleWidth = widthOf(title, TITLE_FONT);
-  const subtitle = room - titleWidth > 40 ? fitText(box.subtitle, DETAIL_FONT, room - titleWidth - 6) : "";
-  const total = titleWidth + (subtitle ? 6 + widthOf(subtitle, DETAIL_FONT) : 0);
-  const left = box.rectWorld.x + (box.rectWorld.width - total) / 2;
-  context.textAlign = "left";
-  const end = text(context, title, TITLE_FONT, ink, left, y, room);
-  if (subtitle) {
-    softly(context, 0.75, () => text(context, subtitle, DETAIL_FONT, ink, end + 6, y, room));
-  }
-  context.textAlign = "center";
-}
-
-// Returns where left-aligned text ends.
-function text(context: CanvasRenderingContext2D, content: string, font: string, color: string, x: number, y: number, room: number): number {
-  if (room <= 8) return x;
-  const fitted = fitText(content, font, room);
-  context.font = font;
-  if (rim !== undefined) {
-    context.strokeStyle = rim;
-    context.lineWidth = 3.5;
-    context.lineJoin = "round";
-    context.strokeText(fitted, x, y);
-  }
-  context.fillStyle = color;
-  context.fillText(fitted, x, y);
-  return x + widthOf(fitted, font);
 }

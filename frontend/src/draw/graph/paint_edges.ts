@@ -4,15 +4,17 @@
 import type { Point } from "../../base/geometry";
 import { LABEL_HEIGHT, MARK_RADIUS } from "../../layout/edge_labels";
 import { State } from "../../model/visible/values";
-import { fitText, LABEL_FONT, widthOf } from "../style/text";
+import { DETAIL_SIZE, fitText, LABEL_FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
 import { paintCut } from "./paint_marks";
-import type { EdgePaint } from "./paints";
-import type { SceneEdge } from "./scene";
+import { LEAST_PX } from "./paint_text";
+import type { EdgePaint } from "../scene/paints";
+import type { SceneEdge } from "../scene/scene";
 
 const BEND = 7;
 const HEAD = 7;
-const LABEL_FROM = 0.55;
+// Below it, a label would be too small to read.
+const LABEL_FROM = LEAST_PX / DETAIL_SIZE - 0.001;
 const LABEL_ROOM = 96;
 
 const MARK_FROM = 0.3;
@@ -122,10 +124,7 @@ export function paintEdgeLabel(
   context.beginPath();
   context.roundRect(x - width / 2, y - LABEL_HEIGHT / 2, width, LABEL_HEIGHT, 4);
   context.fillStyle = theme.surface;
-  const alpha = context.globalAlpha;
-  context.globalAlpha = 0.92 * alpha;
   context.fill();
-  context.globalAlpha = alpha;
   context.font = LABEL_FONT;
   context.textAlign = "center";
   const bad = look.numbers && paint.state === State.nonfinite;

@@ -4,8 +4,8 @@
 import { State } from "../../model/visible/values";
 import type { Theme } from "../style/theme";
 import { colorOf, isDashed, lineWidth, type EdgeLook } from "./paint_edges";
-import type { Paints } from "./paints";
-import type { Scene } from "./scene";
+import type { Paints } from "../scene/paints";
+import type { Scene, SceneBox } from "../scene/scene";
 
 export const FAR_BELOW = 0.2;
 // From this zoom on, borders mark leaves, inputs and the loss.
@@ -21,12 +21,15 @@ const batches = new WeakMap<Paints, ReadonlyMap<string, readonly number[]>>();
 function byFill(scene: Scene, paints: Paints): ReadonlyMap<string, readonly number[]> {
   let known = batches.get(paints);
   if (known === undefined) {
-    batches.set(
-      paints,
-      (known = grouped(paints.boxes.length, (i) => (scene.boxes[i]!.shape === "frame" ? undefined : paints.boxes[i]!.fill))),
-    );
+    batches.set(paints, (known = grouped(paints.boxes.length, (i) => lookFromFar(scene.boxes[i]!, paints.boxes[i]!.fill))));
+    batches.set(paints, (known = new Map([...known].sort(([a], [b]) => a.charCodeAt(0) - b.charCodeAt(0)))));
   }
   return known;
+}
+
+// Rows come after the boxes that hold them.
+function lookFromFar({ shape, holder }: SceneBox, fill: string): string | undefined {
+  return shape === "frame" ? undefined : `${holder === -1 ? 0 : 1}${fill}`;
 }
 
 function grouped<K>(length: number, keyOf: (i: number) => K | undefined): ReadonlyMap<K, readonly number[]> {
@@ -70,8 +73,8 @@ export function paintFarBoxes(
   theme: Theme,
   zoom: number,
 ): void {
-  for (const [fill, boxes] of byFill(scene, paints)) {
-    context.fillStyle = fill;
+  for (const [key, boxes] of byFill(scene, paints)) {
+    context.fillStyle = key.slice(1);
     for (const i of boxes) {
       if (!isShown(i)) continue;
       const { x, y, width, height } = scene.boxes[i]!.rectWorld;

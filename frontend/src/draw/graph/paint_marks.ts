@@ -3,7 +3,7 @@
 import type { Point, Rect } from "../../base/geometry";
 import { FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
-import type { SceneBox, Shape } from "./scene";
+import type { SceneBox, Shape } from "../scene/scene";
 import { outline } from "./shapes";
 
 // Distance of the rim of a second-order box, so that it is visible next to the fill.

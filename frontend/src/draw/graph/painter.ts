@@ -3,12 +3,13 @@
 import { intersects, type Rect, type Size } from "../../base/geometry";
 import type { Lit } from "../../model/visible/paths";
 import type { Theme } from "../style/theme";
-import { paintFarTitles, TITLES_FROM } from "./level_of_detail";
-import { paintBox, paintFrame, paintFrameTitle, type Marks } from "./paint_boxes";
+import { HEADS_FROM, paintFarTitles } from "./level_of_detail";
+import { paintBox, type Marks } from "./paint_boxes";
 import { paintChainMark, paintEdge, paintEdgeLabel, type EdgeLook } from "./paint_edges";
+import { paintFrame, paintFrameHead } from "./paint_frames";
 import { FAR_BELOW, paintFarBoxes, paintFarEdges, paintFarFrames } from "./paint_far";
-import type { Paints } from "./paints";
-import type { Scene } from "./scene";
+import type { Paints } from "../scene/paints";
+import type { Scene } from "../scene/scene";
 
 // World to screen: screen = world * k + (x, y), in CSS pixels.
 export interface Camera {
@@ -52,12 +53,12 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, paints: P
   for (const i of far ? [view.hovered, view.selected].filter((i) => frames.includes(i)) : frames)
     paintFrame(context, scene.boxes[i]!, marksOf(i), theme, camera.k);
   paintEdges(context, scene, paints, theme, view, partWorld);
-  if (camera.k >= TITLES_FROM) for (const i of frames) paintFrameTitle(context, scene.boxes[i]!, paints.boxes[i]!, theme);
+  if (camera.k >= HEADS_FROM) for (const i of frames) paintFrameHead(context, scene.boxes[i]!, paints.boxes[i]!, theme, camera.k);
   paintBoxes(context, scene, paints, theme, view, shown, marksOf);
   // Which titles fit depends on all titles in view.
   const viewWorld = visibleWorld(camera, size);
   const titled =
-    camera.k < TITLES_FROM ? scene.boxes.filter(({ shape, rectWorld }) => shape === "frame" && intersects(rectWorld, viewWorld)) : [];
+    camera.k < HEADS_FROM ? scene.boxes.filter(({ shape, rectWorld }) => shape === "frame" && intersects(rectWorld, viewWorld)) : [];
   paintFarTitles(context, titled, theme, camera.k);
   if (only !== undefined) context.restore();
 }
@@ -97,12 +98,34 @@ function paintBoxes(
     for (const i of [view.hovered, view.selected]) if (inView[i] === 1 && scene.boxes[i]!.shape !== "frame") one(i);
     return;
   }
-  for (const i of shown) {
-    if (scene.boxes[i]!.shape === "frame") continue;
-    context.globalAlpha = lit?.boxes[i] === 0 ? BACK : 1;
-    one(i);
+  for (const rows of [false, true]) {
+    for (const i of shown) {
+      const { shape, holder } = scene.boxes[i]!;
+      if (shape === "frame" || (holder !== -1) !== rows) continue;
+      context.globalAlpha = lit?.boxes[i] === 0 ? BACK : 1;
+      one(i);
+    }
   }
   context.globalAlpha = 1;
+  paintRowMarks(context, scene, paints, theme, view, shown);
+  context.globalAlpha = 1;
+}
+
+// The marks of chains that are folded into the lines of rows.
+function paintRowMarks(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  paints: Paints,
+  theme: Theme,
+  { camera, backward }: View,
+  shown: readonly number[],
+): void {
+  const chained = new Set(shown.filter((i) => scene.boxes[i]!.chained));
+  if (chained.size === 0) return;
+  const look = { backward, numbers: false, marked: false, lit: false };
+  scene.edges.forEach((edge, i) => {
+    if (edge.held && chained.has(edge.source)) paintChainMark(context, edge, paints.edges[i]!, look, theme, camera.k);
+  });
 }
 
 function indices(length: number, holds: (index: number) => boolean): number[] {
@@ -119,7 +142,7 @@ function paintEdges(context: CanvasRenderingContext2D, scene: Scene, paints: Pai
     const near = (box: number): boolean => box !== -1 && (source === box || target === box);
     return { backward, numbers, marked: i === view.edge || near(selected) || near(hovered), lit: lit?.lines[i] === 1 };
   };
-  const inView = indices(scene.edges.length, (i) => intersects(scene.edges[i]!.boundsWorld, viewWorld));
+  const inView = indices(scene.edges.length, (i) => !scene.edges[i]!.held && intersects(scene.edges[i]!.boundsWorld, viewWorld));
   const plain = { backward, numbers, marked: false, lit: false };
   if (view.camera.k < FAR_BELOW) {
     const isOver = (i: number): boolean => look(i).marked || look(i).lit;

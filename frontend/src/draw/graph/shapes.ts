@@ -1,7 +1,7 @@
 // The outlines of the kinds of nodes. A kind can be recognized by its shape, not only by its color.
 
 import type { Rect } from "../../base/geometry";
-import type { Shape } from "./scene";
+import type { Shape } from "../scene/scene";
 
 const SLANT = 10;
 const CUT = 8;

@@ -1,9 +1,25 @@
 // Measures and cuts text for the canvas. Names are user data and only ever reach fillText.
 
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
-export const TITLE_FONT = `600 12px ${FONT}`;
-export const DETAIL_FONT = `11px ${FONT}`;
-export const LABEL_FONT = `10.5px ${FONT}`;
+export const TITLE_SIZE = 13;
+export const DETAIL_SIZE = 12;
+export const TITLE_FONT = `600 ${TITLE_SIZE}px ${FONT}`;
+export const DETAIL_FONT = `${DETAIL_SIZE}px ${FONT}`;
+export const LABEL_FONT = DETAIL_FONT;
+
+const scaled = new Map<string, string>();
+
+// The same font, larger.
+export function scaledFont(font: string, scale: number): string {
+  if (scale === 1) return font;
+  const key = `${scale} ${font}`;
+  let known = scaled.get(key);
+  if (known === undefined) {
+    if (scaled.size > KEPT) scaled.clear();
+    scaled.set(key, (known = font.replace(/[\d.]+px/, (size) => `${Number.parseFloat(size) * scale}px`)));
+  }
+  return known;
+}
 
 let context: CanvasRenderingContext2D | undefined;
 const widths = new Map<string, number>();

@@ -1,6 +1,7 @@
 // Computes the visible boxes and merged edges for a set of open groups.
 
 import { asItem, type Hierarchy } from "../tree/hierarchy";
+import { holdersOf } from "./rows";
 
 export interface Box {
   readonly id: string;
@@ -25,6 +26,8 @@ export interface VisibleEdge {
 export interface VisibleGraph {
   readonly boxes: readonly Box[];
   readonly edges: readonly VisibleEdge[];
+  // For a tensor that is a row in the box of an operation, that box; else -1 (rows.ts).
+  readonly holder: Int32Array;
   // First box that shows each node; -1 if it is inside a closed group or part of a line.
   readonly boxOfNode: Int32Array;
   // The box that shows each item: its own or that of a closed group; -1 if it is part of a line.
@@ -62,9 +65,11 @@ export function showGraph(hierarchy: Hierarchy, open: ReadonlySet<number>): Visi
   };
   for (const child of hierarchy.top) visit(child, -1, 0);
   const shownBy = nearestBox(hierarchy, groupBox, itemBox);
+  const edges = mergeEdges(hierarchy, boxes, shownBy);
   return {
     boxes,
-    edges: mergeEdges(hierarchy, boxes, shownBy),
+    edges,
+    holder: holdersOf(hierarchy, boxes, edges),
     boxOfNode: itemBox.subarray(0, hierarchy.graph.nodeCount).map((box) => Math.max(-1, box)),
     shownBy,
   };

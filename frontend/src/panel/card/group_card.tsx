@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { formatAmount, formatCount, plainNumber } from "../../base/format";
-import { valueText } from "../../draw/graph/caption";
+import { valueText } from "../../draw/scene/caption";
 import { relateGroup } from "../../model/compare/comparison";
 import { depthOfGroup } from "../../model/charts/depth";
 import { spokenIn } from "../../model/recorded/complex";

@@ -31,15 +31,12 @@ export function CompareLegend({
         here {placeText(store.place.run.value?.run, store.place.tag.value?.tag, store.place.ref.value?.step)}
       </div>
       <div class="faint legend-line">there {placeText(there.run.run, there.tag.tag, there.ref.step)}</div>
-      <div class="ramp" style={{ background: `linear-gradient(to right, ${ratioStops(theme).join(", ")})` }} />
-      <div class="ramp-numbers">
-        <span>÷{formatNumber(most)}</span>
-        <span>equal</span>
-        <span>×{formatNumber(most)}</span>
-      </div>
-      <div class="ramp-numbers">
-        <span>smaller here</span>
-        <span>greater here</span>
+      <div class="legend-scale">
+        <div class="ramp" style={{ background: `linear-gradient(to right, ${ratioStops(theme).join(", ")})` }} />
+        <div class="ramp-numbers">
+          <span>÷{formatNumber(most)} smaller here</span>
+          <span>×{formatNumber(most)} greater here</span>
+        </div>
       </div>
       <div class="chips">
         <Chip color={theme.surface} border={theme.only} hatched>

@@ -3,7 +3,7 @@
 import { effect } from "@preact/signals";
 import { Disposer, listen } from "../../base/disposer";
 import type { Point, Size } from "../../base/geometry";
-import { CameraControl } from "../../draw/camera/camera";
+import { CameraControl, partInView, wholeView } from "../../draw/camera/camera";
 import { Panning } from "../../draw/camera/panning";
 import { paint, type Camera } from "../../draw/graph/painter";
 import { chooseEdge, openChains, reveal, toggleGroup } from "../../state/actions";
@@ -11,13 +11,12 @@ import type { Store } from "../../state/store";
 import { followSize, Frames, opaqueContext } from "../picture/live_canvas";
 import type { Painted } from "../picture/picture";
 import type { Drawing, Drawn } from "../session/drawing";
-import { frameInView, litKeys, Looking } from "./looking";
+import { cameraText, firstPlace, frameInView, litKeys, Looking, tellPart } from "./looking";
 import { Minimap } from "./minimap";
 import { Pointing, type Pointed } from "./pointing";
 import { Viewpoint } from "./viewpoint";
 
 const RESTING_MS = 120;
-const AROUND_PX = 24;
 
 export class GraphCanvas {
   private readonly disposer = new Disposer();
@@ -89,6 +88,10 @@ export class GraphCanvas {
     this.viewpoint.fit();
   }
 
+  goToPart(part: number): void {
+    this.viewpoint.goToPart(part);
+  }
+
   zoomBy(factor: number): void {
     this.control.zoomBy(factor);
   }
@@ -97,9 +100,7 @@ export class GraphCanvas {
   picture(whole: boolean): Painted | undefined {
     const { shown, size } = this;
     if (shown === undefined) return undefined;
-    const { x, y, width, height } = shown.scene.boundsWorld;
-    const camera = whole ? { k: 1, x: AROUND_PX - x, y: AROUND_PX - y } : this.control.camera;
-    const room = whole ? { width: width + 2 * AROUND_PX, height: height + 2 * AROUND_PX } : size;
+    const { room, camera } = whole ? wholeView(shown.scene.boundsWorld) : { room: size, camera: this.control.camera };
     return { size: room, paint: (context, pixelRatio) => void this.paintOn(context, camera, room, pixelRatio) };
   }
 
@@ -117,6 +118,7 @@ export class GraphCanvas {
         key: [store.place.run.value?.run, store.place.tag.value?.tag, hash, store.graph.refits.value].join("\n"),
         settled: drawn !== undefined && drawn.visible === store.graph.visible.value && hash === store.place.hash.value,
         sought: store.graph.sought.value,
+        finding: firstPlace(store),
       },
       this.lastPointer,
     );
@@ -210,6 +212,7 @@ export class GraphCanvas {
     if (shown === undefined) return this.clear();
     if (paints === undefined || looked === undefined) return;
     this.minimap.update(shown.scene, paints, drawing.theme.peek(), camera, size);
+    tellPart(drawing, partInView(shown.scene.boundsWorld, camera, size));
     drawing.inside.value = frameInView(shown.scene, camera, size);
     this.canvas.dataset.lit = litKeys(shown, looked.lit);
     this.canvas.dataset.camera = cameraText(camera);
@@ -240,8 +243,4 @@ export class GraphCanvas {
     else paint(context, shown.scene, paints, drawing.theme.peek(), view);
     return looked;
   }
-}
-
-function cameraText({ x, y, k }: Camera): string {
-  return [x, y, k].map((part) => part.toFixed(3)).join(",");
 }

@@ -31,6 +31,7 @@ export const GRAPH_MEANINGS: Entries = [
   ["dotted", "forward: this value was not read; its card says why"],
   ["magenta", "NaN or infinity in the gradient or value"],
   ["round, green", "a parameter or another leaf: its gradient lands in .grad"],
+  ["row in a box", "a parameter, buffer or constant that only this operation uses"],
   ["slanted", "an input"],
   ["cut corners", "a buffer"],
   ["dashed", "a constant"],

@@ -16,6 +16,7 @@ import { GraphCanvas } from "./graph_canvas";
 import { GRAPH_KEYS, GRAPH_MEANINGS, pressInGraph } from "./graph_keys";
 import { Legend } from "./legend";
 import type { Pointed } from "./pointing";
+import { Parts } from "./parts";
 import { Tooltip } from "./tooltip";
 import { Tree } from "./tree/tree";
 
@@ -71,43 +72,48 @@ function GraphBody({ store, drawing, canvas }: GraphProps): JSX.Element {
   const waiting = drawing.drawn.value === undefined || drawing.busy.value;
   return (
     <div class="stage">
-      <canvas
-        ref={element}
-        data-testid="canvas"
-        role="img"
-        aria-label="Drawing of the graph; the tree after it has the same content"
-        tabIndex={0}
-      />
-      <Tree store={store} drawing={drawing} />
-      <div class="over">
-        <Breadcrumbs store={store} inside={drawing.inside.value} />
-        <NoGradients store={store} />
-        <NoValues store={store} />
-      </div>
-      <Legend store={store} drawing={drawing} />
-      <canvas ref={small} class="minimap" data-testid="minimap" aria-hidden="true" title="The whole drawing; a click goes there" hidden />
-      <div class="zoom" role="group" aria-label="Zoom">
-        <IconButton id="zoom-in" label="Zoom in" onClick={() => canvas.current?.zoomBy(1.3)}>
-          <PlusIcon />
-        </IconButton>
-        <IconButton id="zoom-out" label="Zoom out" onClick={() => canvas.current?.zoomBy(1 / 1.3)}>
-          <MinusIcon />
-        </IconButton>
-        <IconButton id="fit" label="Fit to window (F)" onClick={() => canvas.current?.fit()}>
-          <FitIcon />
-        </IconButton>
-      </div>
-      {waiting && (
-        <Loading what={drawing.busy.value ? `Laying out…${percent}` : "Loading graph…"} onStop={part > 0 ? drawing.stop : undefined} />
-      )}
-      {pointed && (
-        <Tooltip
-          store={store}
-          drawing={drawing}
-          pointed={pointed}
-          stagePx={{ width: element.current?.clientWidth ?? 0, height: element.current?.clientHeight ?? 0 }}
+      <div class="picture">
+        <canvas
+          ref={element}
+          data-testid="canvas"
+          role="img"
+          aria-label="Drawing of the graph; the tree after it has the same content"
+          tabIndex={0}
         />
-      )}
+        <Tree store={store} drawing={drawing} />
+        <div class="over">
+          <Breadcrumbs store={store} inside={drawing.inside.value} />
+          <NoGradients store={store} />
+          <NoValues store={store} />
+        </div>
+        <canvas ref={small} class="minimap" data-testid="minimap" aria-hidden="true" title="The whole drawing; a click goes there" hidden />
+        {waiting && (
+          <Loading what={drawing.busy.value ? `Laying out…${percent}` : "Loading graph…"} onStop={part > 0 ? drawing.stop : undefined} />
+        )}
+        {pointed && (
+          <Tooltip
+            store={store}
+            drawing={drawing}
+            pointed={pointed}
+            stagePx={{ width: element.current?.clientWidth ?? 0, height: element.current?.clientHeight ?? 0 }}
+          />
+        )}
+      </div>
+      <div class="foot">
+        <Legend store={store} drawing={drawing} />
+        <Parts parts={drawing.parts.value} goTo={(part) => canvas.current?.goToPart(part)} />
+        <div class="zoom" role="group" aria-label="Zoom">
+          <IconButton id="zoom-in" label="Zoom in" onClick={() => canvas.current?.zoomBy(1.3)}>
+            <PlusIcon />
+          </IconButton>
+          <IconButton id="zoom-out" label="Zoom out" onClick={() => canvas.current?.zoomBy(1 / 1.3)}>
+            <MinusIcon />
+          </IconButton>
+          <IconButton id="fit" label="Fit to window (F)" onClick={() => canvas.current?.fit()}>
+            <FitIcon />
+          </IconButton>
+        </div>
+      </div>
     </div>
   );
 }

@@ -26,11 +26,13 @@ export function Legend({ store, drawing }: { readonly store: Store; readonly dra
         {nounOf(stage)}, {statistic.label}
         <span class="faint">{statistic.scale === "log" ? " log" : ""}</span>
       </div>
-      <Ramp colors={ramp} scale={scale} />
-      <div class="ramp-numbers">
-        <span>{lowText}</span>
-        <span>{formatNumber(middle)}</span>
-        <span>{highText}</span>
+      <div class="legend-scale">
+        <Ramp colors={ramp} scale={scale} />
+        <div class="ramp-numbers">
+          <span>{lowText}</span>
+          <span>{formatNumber(middle)}</span>
+          <span>{highText}</span>
+        </div>
       </div>
       <div class="chips">
         <BesideScale theme={theme} half={store.shown.half.value} />

@@ -1,14 +1,14 @@
 // What a frame shows besides the drawing itself: the selection, the box under the pointer, and the path that is lit.
 
 import { contains, type Size } from "../../base/geometry";
-import { cellCount } from "../../draw/graph/paint_strip";
+import { cellCount } from "../../draw/scene/paint_strip";
 import { visibleWorld, type Camera, type View } from "../../draw/graph/painter";
-import type { Scene } from "../../draw/graph/scene";
-import { TITLE_HEIGHT } from "../../layout/laid_out";
+import type { Scene } from "../../draw/scene/scene";
+import { TITLE_HEIGHT } from "../../layout/places/laid_out";
 import { lightPath, type Lit } from "../../model/visible/paths";
 import { blockOf, firstBlock } from "../../model/visible/strip";
 import type { Store } from "../../state/store";
-import { edgeIndex, keyOf, type Drawn } from "../session/drawing";
+import { edgeIndex, keyOf, type Drawing, type Drawn, type Sight } from "../session/drawing";
 
 type Looked = Pick<View, "backward" | "selected" | "hovered" | "edge" | "cell" | "lit">;
 
@@ -69,4 +69,18 @@ export function frameInView({ boxes }: Scene, camera: Camera, size: Size): strin
   const middle = { x: x + width / 2, y: y + height / 2 };
   return boxes.findLast(({ shape, rectWorld }) => shape === "frame" && rectWorld.y + TITLE_HEIGHT / 2 < y && contains(rectWorld, middle))
     ?.id;
+}
+
+// Where the first finding begins: its node or its module.
+export function firstPlace({ findings }: Store): string | undefined {
+  const [first] = findings.causes.value;
+  return first === undefined ? undefined : first.key || `${first.module}#0`;
+}
+
+export function cameraText({ x, y, k }: Camera): string {
+  return [x, y, k].map((part) => part.toFixed(3)).join(",");
+}
+
+export function tellPart({ parts }: Drawing, now: Sight | undefined): void {
+  if (parts.peek()?.part !== now?.part || parts.peek()?.count !== now?.count) parts.value = now;
 }

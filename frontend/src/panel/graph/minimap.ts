@@ -4,8 +4,8 @@ import { Disposer, listen } from "../../base/disposer";
 import type { Point, Size } from "../../base/geometry";
 import { paintSight, paintSmall, smallFor, worldAt, type Small } from "../../draw/camera/paint_minimap";
 import type { Camera } from "../../draw/graph/painter";
-import type { Paints } from "../../draw/graph/paints";
-import type { Scene } from "../../draw/graph/scene";
+import type { Paints } from "../../draw/scene/paints";
+import type { Scene } from "../../draw/scene/scene";
 import type { Theme } from "../../draw/style/theme";
 
 export class Minimap {

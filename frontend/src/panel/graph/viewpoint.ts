@@ -1,14 +1,12 @@
 // Positions the camera: at the start for another graph, in place when groups open, and at a box that was requested.
 
 import { encloses, type Point, type Rect, type Size } from "../../base/geometry";
-import { bringIn, fitCamera, startCamera, toScreen, type CameraControl } from "../../draw/camera/camera";
-import { visibleWorld } from "../../draw/graph/painter";
-import type { SceneBox } from "../../draw/graph/scene";
+import { bringIn, cameraAtPart, fitCamera, startCamera, toScreen, type CameraControl } from "../../draw/camera/camera";
+import { visibleWorld, type Camera } from "../../draw/graph/painter";
+import type { SceneBox } from "../../draw/scene/scene";
 import type { Drawn } from "../session/drawing";
 
 const MARGIN_PX = 24;
-// The size of the part that floats over the lower left corner of the drawing.
-const LEGEND_PX: Size = { width: 262, height: 130 };
 // From this zoom on, the text of boxes is readable. Below it, a requested box is shown closer.
 const READABLE = 0.6;
 const CLOSER = 0.9;
@@ -18,13 +16,15 @@ export interface Look {
   readonly key: string; // changes when the camera must start again
   readonly settled: boolean; // whether the drawing shows the present choice
   readonly sought: string | undefined;
+  readonly finding: string | undefined; // where the first finding is; the start shows it, if not everything
 }
 
 export class Viewpoint {
   private drawn: Drawn | undefined;
   private size: Size = { width: 0, height: 0 };
-  private look: Look = { key: "", settled: false, sought: undefined };
+  private look: Look = { key: "", settled: false, sought: undefined, finding: undefined };
   private startedFor: string | undefined;
+  private started: Camera | undefined;
   private settling: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly control: CameraControl) {}
@@ -37,6 +37,11 @@ export class Viewpoint {
     if (this.drawn !== undefined) this.control.set(fitCamera(this.drawn.scene.boundsWorld, this.size));
   }
 
+  // The drawing in parts as large as the view, counted from 1.
+  goToPart(part: number): void {
+    if (this.drawn !== undefined) this.control.set(cameraAtPart(this.drawn.scene.boundsWorld, this.control.camera.k, this.size, part));
+  }
+
   // Puts a point of the drawing into the middle of the view.
   goTo({ x, y }: Point): void {
     const { k } = this.control.camera;
@@ -47,7 +52,9 @@ export class Viewpoint {
   follow(drawn: Drawn | undefined, look: Look, eye: Point | undefined): boolean {
     const before = this.drawn;
     this.drawn = drawn;
+    const isNews = look.finding !== undefined && look.finding !== this.look.finding;
     this.look = look;
+    if (isNews && before === drawn && drawn !== undefined) this.startAgain();
     if (before !== undefined && drawn !== undefined && before !== drawn) this.keepPlace(before, drawn, eye);
     return this.arrive();
   }
@@ -79,12 +86,26 @@ export class Viewpoint {
     if (this.startedFor !== key) {
       this.startedFor = key;
       clearTimeout(this.settling);
-      this.control.set(startCamera(this.drawn.scene.boundsWorld, this.size));
+      this.start();
     }
     if (sought === undefined) return false;
     clearTimeout(this.settling);
     this.show(sought);
     return true;
+  }
+
+  private start(): void {
+    const { scene } = this.drawn!;
+    const end = scene.boxes.findLast(({ shape }) => shape === "root") ?? scene.boxes.at(-1)!;
+    const focus = (this.look.finding === undefined ? undefined : this.rectOf(this.look.finding)) ?? end.rectWorld;
+    this.control.set(startCamera(scene.boundsWorld, this.size, focus));
+    this.started = this.control.camera;
+  }
+
+  // Findings come later than the drawing. Whoever has moved it since is not moved again.
+  private startAgain(): void {
+    const { x, y, k } = this.control.camera;
+    if (x === this.started?.x && y === this.started.y && k === this.started.k) this.start();
   }
 
   // A visible box does not move, however small it is.
@@ -123,8 +144,7 @@ export class Viewpoint {
     const { width: right, height: bottom } = this.size;
     const wide = width * camera.k > right - 2 * margin;
     const across = wide ? middle > 0 && middle < right : from.x >= margin && to.x <= right - margin;
-    const covered = from.x < LEGEND_PX.width && to.y > bottom - LEGEND_PX.height;
-    return across && !covered && from.y >= margin && to.y <= bottom - margin;
+    return across && from.y >= margin && to.y <= bottom - margin;
   }
 
   private center({ x, y, width, height }: Rect, k: number): void {

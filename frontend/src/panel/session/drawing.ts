@@ -4,10 +4,10 @@ import { computed, effect, signal, type ReadonlySignal, type Signal } from "@pre
 import { Disposer, type Dispose } from "../../base/disposer";
 import { followLatest } from "../../base/follow_latest";
 import { paintCompared } from "../../draw/compare/compared_scene";
-import { sizeOf } from "../../draw/graph/caption";
-import type { Paints } from "../../draw/graph/paints";
-import { buildScene, type Scene } from "../../draw/graph/scene";
-import { paintScene } from "../../draw/graph/step_paints";
+import { sizesOf } from "../../draw/scene/box_sizes";
+import type { Paints } from "../../draw/scene/paints";
+import { buildScene, type Scene } from "../../draw/scene/scene";
+import { paintScene } from "../../draw/scene/step_paints";
 import { makeScale, type ColorScale } from "../../draw/style/color_scale";
 import { DEFAULT_RAMP, rampNamed } from "../../draw/style/ramp_names";
 import { themeOf, type Theme } from "../../draw/style/theme";
@@ -35,6 +35,12 @@ export function edgeIndex({ visible }: Drawn, edges: readonly number[] | undefin
   return edges === undefined ? -1 : visible.edges.findIndex((line) => line.edges.includes(edges[0]!));
 }
 
+// Which part of a drawing is in view that is larger than the view.
+export interface Sight {
+  readonly part: number; // counted from 1
+  readonly count: number;
+}
+
 export interface Drawing {
   readonly drawn: Signal<Drawn | undefined>;
   readonly busy: Signal<boolean>;
@@ -44,6 +50,7 @@ export interface Drawing {
   readonly scale: ReadonlySignal<ColorScale>;
   readonly paints: ReadonlySignal<Paints | undefined>;
   readonly inside: Signal<string | undefined>; // id of the open group that fills the view
+  readonly parts: Signal<Sight | undefined>; // undefined if all of it is in view
   readonly close: Dispose;
 }
 
@@ -102,7 +109,18 @@ export function createDrawing(store: Store, engine: LayoutEngine): Drawing {
     if (shownOpen === undefined) collapseAll(store);
     else store.graph.open.value = shownOpen;
   };
-  return { drawn, busy, part, stop, theme, scale, paints, inside: signal(undefined), close: () => disposer.dispose() };
+  return {
+    drawn,
+    busy,
+    part,
+    stop,
+    theme,
+    scale,
+    paints,
+    inside: signal(undefined),
+    parts: signal(undefined),
+    close: () => disposer.dispose(),
+  };
 }
 
 function layOut(
@@ -127,10 +145,11 @@ function layOut(
       busy.value = true;
       part.value = 0;
       return engine.layOut(
-        layoutKey(hierarchy, visible),
+        `${layoutKey(hierarchy, visible)} ${pageHeight()}`,
         visible,
-        () => visible.boxes.map((box) => sizeOf(hierarchy, box)),
+        () => sizesOf(hierarchy, visible),
         (done) => (part.value = done),
+        pageHeight(),
       );
     },
     (reply, [hierarchy, visible]) => {
@@ -140,6 +159,16 @@ function layOut(
       else shown.notice.value = reply.error;
     },
   );
+}
+
+// What is above and below the drawing, with its margins.
+const BARS_PX = 184;
+const LEAST_PAGE = 420;
+const READING = 0.86;
+
+// What a window shows of the drawing at the zoom at which text can be read, in world units.
+function pageHeight(): number {
+  return Math.max(LEAST_PAGE, Math.floor((window.innerHeight - BARS_PX) / READING / 20) * 20);
 }
 
 // Open chains have no box; their nodes show that they are open.

@@ -2,7 +2,7 @@
 
 import { formatNumber } from "../../../base/format";
 import { ratioText } from "../../../draw/compare/ratio_scale";
-import { captionOf } from "../../../draw/graph/caption";
+import { captionOf } from "../../../draw/scene/caption";
 import { Relation } from "../../../model/compare/comparison";
 import { cellAt, type Flow } from "../../../model/flow/flow";
 import { isCompared, relatedAt, type ComparedFlow } from "../../../model/flow/flow_compared";

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { plainNumber } from "../../../base/format";
-import type { EdgePaint } from "../../../draw/graph/paints";
+import type { EdgePaint } from "../../../draw/scene/paints";
 import { scalarOf } from "../../../model/recorded/record";
 import type { VisibleEdge } from "../../../model/visible/collapse";
 import { rowsOfHalf } from "../../../model/visible/line_rows";

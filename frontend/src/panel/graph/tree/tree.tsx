@@ -14,6 +14,7 @@
 //   data-there, data-ratio, data-only        while comparing: the number there, here / there, no such node there
 //   data-ghost       while comparing: such a node there, none here
 //   data-leaf, data-retains, data-order      as torch has it; order 2: made by a backward
+//   data-within      key of the operation in whose box it is a row
 //   data-rect        x,y,width,height, world; screen = world * k + (x, y) with
 //                    x,y,k in data-camera of the canvas
 //   aria-expanded (groups), aria-selected, aria-level, tabindex
@@ -27,8 +28,8 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { JSX, RefObject } from "preact";
 import { plainNumber } from "../../../base/format";
 import { relateBox } from "../../../draw/compare/compared_scene";
-import { scalarsOf } from "../../../draw/graph/caption";
-import type { BoxPaint } from "../../../draw/graph/paints";
+import { scalarsOf } from "../../../draw/scene/caption";
+import type { BoxPaint } from "../../../draw/scene/paints";
 import { Relation } from "../../../model/compare/comparison";
 import type { Box } from "../../../model/visible/collapse";
 import { State } from "../../../model/visible/values";
@@ -169,6 +170,7 @@ function attributes({ store, drawn }: TreeProps, index: number): Record<string, 
     "data-leaf": box.node === -1 ? undefined : nodes.is_leaf[box.node] === true,
     "data-retains": drawn.scene.boxes[index]!.retains,
     "data-order": drawn.scene.boxes[index]!.order,
+    "data-within": drawn.visible.holder[index] === -1 ? undefined : keyOf(drawn, drawn.visible.holder[index]!),
     "data-rect": [x, y, width, height].map((part) => Math.round(part)).join(),
     "aria-expanded": box.group === -1 ? undefined : box.open ? "true" : "false",
     "aria-selected": store.shown.selected.value === keyOf(drawn, index) ? "true" : "false",

@@ -3,11 +3,12 @@
 // through a port there, so its route has one piece for each level. Equal levels, such as the layers
 // of a transformer, are laid out once.
 
-import type { Point, Rect } from "../base/geometry";
+import type { Point, Rect } from "../../base/geometry";
 import type { Tall } from "./columns";
-import { boundsAround, type Laid } from "./laid_out";
-import { layOutLevel, type End, type Level, type LevelLayout } from "./one_level";
-import type { LayoutRequest } from "./request";
+import type { End, Level, LevelLayout } from "./level_graph";
+import { boundsAround, type Laid } from "../places/laid_out";
+import { layOutLevel } from "./one_level";
+import type { LayoutRequest } from "../places/request";
 
 interface Piece {
   readonly level: number;

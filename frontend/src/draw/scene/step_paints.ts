@@ -11,7 +11,7 @@ import { rowsOfHalf } from "../../model/visible/line_rows";
 import { State, summarizeRows, type StepValues } from "../../model/visible/values";
 import { inkOn, type ColorScale } from "../style/color_scale";
 import type { Theme } from "../style/theme";
-import { detailOf, numberOf, textRoom } from "./caption";
+import { detailOf, detailRoom, numberOf } from "./caption";
 import { stripFills } from "./paint_strip";
 import type { BoxPaint, EdgePaint, Paints } from "./paints";
 import type { Scene } from "./scene";
@@ -69,8 +69,8 @@ class BoxAtStep implements BoxPaint {
 
   get detail(): string {
     const { hierarchy, visible, scene, values, record } = this.step;
-    const { shape, rectWorld } = scene.boxes[this.at]!;
-    return (this.written ??= detailOf(hierarchy, visible.boxes[this.at]!, values, record, textRoom(shape, rectWorld.width)));
+    const box = scene.boxes[this.at]!;
+    return (this.written ??= detailOf(hierarchy, visible.boxes[this.at]!, values, record, detailRoom(box, box.rectWorld.width)));
   }
 
   get told(): boolean {

@@ -2,9 +2,11 @@
 // points down in forward order, and one unit is one CSS pixel at zoom 1. Positions do not depend on
 // direction or step.
 
-import { boundsOf, type Point, type Rect } from "../base/geometry";
+import { boundsOf, type Point, type Rect } from "../../base/geometry";
 
 export const TITLE_HEIGHT = 26;
+// The room beside a box that is alone in its group.
+export const CLOSE_BESIDE = 6;
 
 export interface Laid {
   readonly boxes: readonly Rect[]; // by index in VisibleGraph.boxes

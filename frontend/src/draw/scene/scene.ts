@@ -3,7 +3,7 @@
 
 import { boundsOf, distanceToPath, intersects, type Point, type Rect } from "../../base/geometry";
 import type { NodeKind } from "../../base/vocabulary";
-import type { LaidOut } from "../../layout/laid_out";
+import type { LaidOut } from "../../layout/places/laid_out";
 import { isCut, retainsGrad } from "../../model/recorded/gradient_flow";
 import { slotRowOf } from "../../model/recorded/graph";
 import { shapeTextOf } from "../../model/recorded/labels";
@@ -19,11 +19,14 @@ export interface SceneBox {
   readonly rectWorld: Rect;
   readonly shape: Shape;
   readonly depth: number;
+  readonly holder: number; // the box in which it is a row; -1: none
   readonly title: string;
   readonly subtitle: string;
   readonly order: number;
   readonly copied: boolean;
   readonly retains: boolean; // the user called retain_grad on it
+  readonly rows: number; // how many rows it holds
+  readonly chained: boolean; // a row with the mark of a chain that is folded into its line
   readonly strip: Strip | undefined; // of a closed run of equal blocks
 }
 
@@ -35,6 +38,7 @@ export interface SceneEdge {
   readonly chains: readonly number[]; // groups of those chains
   readonly source: number;
   readonly target: number;
+  readonly held: boolean; // from a row, and not drawn
   readonly shapeLabel: string;
   readonly cut: boolean; // no gradient flows back along it, although its source requires one
 }
@@ -48,6 +52,11 @@ export interface Scene {
 
 export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: LaidOut): Scene {
   const { columns } = hierarchy.graph;
+  const rows = new Int32Array(visible.boxes.length);
+  for (const by of visible.holder) if (by !== -1) rows[by]!++;
+  const chained = new Set(
+    visible.edges.flatMap(({ source, chains }) => (visible.holder[source] !== -1 && chains.length > 0 ? [source] : [])),
+  );
   const boxes = visible.boxes.map((box, index): SceneBox => {
     const node = box.node;
     return {
@@ -55,9 +64,12 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
       rectWorld: layout.boxes[index]!,
       shape: node !== -1 ? columns.nodes.kind[node]! : box.open ? "frame" : "group",
       depth: box.depth,
+      holder: visible.holder[index]!,
       ...captionOf(hierarchy, box),
       order: node === -1 ? 1 : columns.nodes.order[node]!,
       copied: node !== -1 && box.item !== node,
+      rows: rows[index]!,
+      chained: chained.has(index),
       retains: node !== -1 && retainsGrad(hierarchy.graph, node),
       strip: box.group === -1 || box.open ? undefined : stripOf(hierarchy, box.group),
     };
@@ -70,6 +82,7 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
     chains: edge.chains,
     source: edge.source,
     target: edge.target,
+    held: visible.holder[edge.source] !== -1,
     shapeLabel: shapeLabelOf(hierarchy, edge),
     cut: edge.edges.every((one) => isCut(hierarchy.graph, one)),
   }));
@@ -93,7 +106,8 @@ function shapeLabelOf(hierarchy: Hierarchy, { ends }: VisibleEdge): string {
 export function edgeNear(scene: Scene, pointWorld: Point, reachWorld: number): number {
   const around = { x: pointWorld.x - reachWorld, y: pointWorld.y - reachWorld, width: 2 * reachWorld, height: 2 * reachWorld };
   return scene.edges.findIndex(
-    ({ pathWorld }) =>
+    ({ pathWorld, held }) =>
+      !held &&
       pathWorld.some((point, i) => i > 0 && intersects(around, spanOf(pathWorld[i - 1]!, point))) &&
       distanceToPath(pointWorld, pathWorld) <= reachWorld,
   );

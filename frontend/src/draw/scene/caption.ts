@@ -1,8 +1,6 @@
 // The text on a box: a title that does not change, and a detail that changes with the step.
 
 import { formatCount, formatNumber } from "../../base/format";
-import type { Size } from "../../base/geometry";
-import { WHOLE_LIMIT } from "../../base/vocabulary";
 import { isSeed, requiresGrad, saysNone, stopsGradient, wordFor } from "../../model/recorded/gradient_flow";
 import type { Graph } from "../../model/recorded/graph";
 import { kindLabel, nameWithin, operationLabel, shapeTextOf } from "../../model/recorded/labels";
@@ -10,16 +8,35 @@ import { elementOf, halfOf, halfWord, scalarOf, type RecordedStep, type Whole } 
 import { nameOfNode } from "../../model/recorded/titles";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { Box } from "../../model/visible/collapse";
-import { stripOf } from "../../model/visible/strip";
 import { State, type StepValues } from "../../model/visible/values";
 import { DETAIL_FONT, TITLE_FONT, widthOf } from "../style/text";
-import { STRIP_HEIGHT, wantedWidth } from "./paint_strip";
 
 const MOST_WRITTEN = 3;
 
 // The room for text inside a box of that width. Slanted and round ends take some of it.
 export function textRoom(shape: string, width: number): number {
   return width - (shape === "operation" || shape === "group" ? 14 : 24);
+}
+
+// The room that the ends of a row take, and the least distance of its number from its title.
+export const ROW_ENDS = 22;
+export const ROW_GAP = 10;
+
+// The room for the second line of a box, or for the number of a row, which is beside its title.
+export function detailRoom({ shape, holder, title, copied }: DetailOf, width: number): number {
+  if (holder === -1) return textRoom(shape, width);
+  return width - ROW_ENDS - ROW_GAP - widthOf(rowTitle({ title, copied }), TITLE_FONT);
+}
+
+interface DetailOf {
+  readonly shape: string;
+  readonly holder: number;
+  readonly title: string;
+  readonly copied: boolean;
+}
+
+export function rowTitle({ title, copied }: Pick<DetailOf, "title" | "copied">): string {
+  return copied ? `${title} ↗` : title;
 }
 
 // The room in the head of an open group, next to its title and the swatch.
@@ -61,40 +78,6 @@ function scopePath(hierarchy: Hierarchy, box: Box): string {
     if (scope !== -1) return hierarchy.graph.columns.scopes.path[scope]!;
   }
   return "";
-}
-
-// Sizes depend only on the structure, so that a step never moves a box.
-export function sizeOf(hierarchy: Hierarchy, box: Box): Size {
-  const { title, subtitle } = captionOf(hierarchy, box);
-  const text = widthOf(title, TITLE_FONT) + (subtitle ? widthOf(subtitle, DETAIL_FONT) + 8 : 0);
-  if (box.kind === "group") {
-    // The longest detail that any step may have.
-    const detail = widthOf(`${formatCount(hierarchy.nodesInside[box.group]!)} nodes · max −1.23e−12`, DETAIL_FONT);
-    if (box.open) return { width: Math.min(360, Math.ceil(text) + 136), height: 60 };
-    const strip = stripOf(hierarchy, box.group);
-    const least = Math.max(text + 34, detail + 20);
-    if (strip === undefined) return { width: clamp(least, 128, 240), height: 46 + SHEETS };
-    return { width: clamp(Math.max(least, wantedWidth(strip)), 128, 300), height: 46 + STRIP_HEIGHT + SHEETS };
-  }
-  const { kind } = hierarchy.graph.columns.nodes;
-  if (kind[box.node] === "constant") return { width: clamp(text + 24, 104, 180), height: 34 };
-  const slant = kind[box.node] === "operation" ? 24 : 38;
-  const shape = widthOf(shapeTextOf(hierarchy.graph, hierarchy.graph.slotOffset[box.node]!), DETAIL_FONT) + slant;
-  const least = Math.min(230, Math.max(shape, leastWidth(hierarchy.graph, box.node)));
-  return { width: clamp(text + slant, least, 230), height: kind[box.node] === "root" ? 50 : 42 };
-}
-
-function clamp(value: number, low: number, high: number): number {
-  return Math.ceil(Math.max(low, Math.min(high, value)));
-}
-
-// Tensors that may be kept whole need room for value and gradient.
-function leastWidth(graph: Graph, node: number): number {
-  if (node >= graph.ownNodes) return 128; // "only there" and the number
-  const shape = graph.columns.slots.shape[graph.slotOffset[node]!] ?? [];
-  const elements = shape.reduce((product, size) => product * size, 1);
-  if (graph.columns.nodes.slot_count[node] !== 1 || elements > WHOLE_LIMIT) return 88;
-  return elements === 1 ? 140 : 168;
 }
 
 export interface Scalars {

@@ -1,9 +1,9 @@
 // Converts a layout request to ELK's input, and ELK's output to our form.
 
 import type { ElkExtendedEdge, ElkNode, LayoutOptions } from "elkjs/lib/elk-api";
-import type { Point, Rect } from "../base/geometry";
-import { boundsAround, straight, TITLE_HEIGHT, type Laid } from "./laid_out";
-import type { LayoutRequest } from "./request";
+import type { Point, Rect } from "../../base/geometry";
+import { boundsAround, CLOSE_BESIDE, straight, TITLE_HEIGHT, type Laid } from "../places/laid_out";
+import type { LayoutRequest } from "../places/request";
 
 // ELK does not pass options down to groups, so they are repeated for each group.
 export const SPACING: LayoutOptions = {
@@ -38,13 +38,19 @@ const WRAP: LayoutOptions = {
   "elk.aspectRatio": "1.5",
 };
 
-export const GROUP: LayoutOptions = {
-  "elk.padding": `[top=${TITLE_HEIGHT + 16},left=16,bottom=16,right=16]`,
-  "elk.nodeSize.constraints": "MINIMUM_SIZE",
-};
+// A group with a single box is drawn close around it.
+export function groupOptions(children: number): LayoutOptions {
+  const [above, beside] = children === 1 ? [10, CLOSE_BESIDE] : [14, 12];
+  return {
+    "elk.padding": `[top=${TITLE_HEIGHT + above},left=${beside},bottom=${beside},right=${beside}]`,
+    "elk.nodeSize.constraints": "MINIMUM_SIZE",
+  };
+}
 
 export function toElk({ parent, open, width, height, source, target }: LayoutRequest): ElkNode {
-  const nodes = Array.from(parent, (_, box) => elkNode(open[box] === 1, String(box), width[box]!, height[box]!));
+  const inside = new Int32Array(parent.length);
+  for (const around of parent) if (around !== -1) inside[around]!++;
+  const nodes = Array.from(parent, (_, box) => elkNode(open[box] === 1, String(box), width[box]!, height[box]!, inside[box]!));
   const top: ElkNode[] = [];
   parent.forEach((around, box) => {
     const siblings = around === -1 ? top : (nodes[around]!.children ??= []);
@@ -59,10 +65,10 @@ export function toElk({ parent, open, width, height, source, target }: LayoutReq
   return wrapLong({ id: "root", layoutOptions: ROOT, children: top, edges });
 }
 
-function elkNode(open: boolean, id: string, width: number, height: number): ElkNode {
+function elkNode(open: boolean, id: string, width: number, height: number, children: number): ElkNode {
   if (!open) return { id, width, height };
   // With INCLUDE_CHILDREN and direction DOWN, ELK 0.12 swaps these two values.
-  return { id, layoutOptions: { ...SPACING, ...GROUP, "elk.nodeSize.minimum": `(${height},${width})` } };
+  return { id, layoutOptions: { ...SPACING, ...groupOptions(children), "elk.nodeSize.minimum": `(${height},${width})` } };
 }
 
 function wrapLong(node: ElkNode): ElkNode {

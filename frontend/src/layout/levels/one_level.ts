@@ -1,0 +1,63 @@
+// Lays out one level, in one column or in several.
+
+import type { ElkNode } from "elkjs/lib/elk-api";
+import { breakLevel } from "./broken_level";
+import type { Tall } from "./columns";
+import { TITLE_HEIGHT } from "../places/laid_out";
+import { planOf, runLevel, wholeGraph, type Level, type LevelLayout } from "./level_graph";
+import type { LayoutRequest } from "../places/request";
+
+const MANY = 5;
+const MUCH = 4e6;
+const WORTH = 0.8;
+// What a frame needs above and below its contents.
+const AROUND = 54;
+const TOP = TITLE_HEIGHT + 2;
+
+// Without a page, a level is too slender if it is this many times as high as wide, and at least this high.
+const SLENDER = 3;
+const HIGH = 2500;
+const ASPECT = 1.4;
+
+export function layOutLevel(
+  request: LayoutRequest,
+  number: number,
+  level: Level,
+  inside: ReadonlyMap<number, LevelLayout>,
+  known: Map<string, Tall>,
+): LevelLayout {
+  const plan = planOf(request, number, level, inside);
+  const graph = wholeGraph(plan, number === -1);
+  const page = tallestAt(request, number);
+  const key = `${page} ${JSON.stringify(graph)}`;
+  let laid = known.get(key);
+  if (laid === undefined) {
+    const whole = layOutBest(graph);
+    const tallest = page === 0 ? tallestOfSlender(whole) : page;
+    laid = whole.size.height <= tallest ? whole : breakLevel(plan, whole, number === -1 ? 0 : TOP, tallest, layOutBest);
+    known.set(key, laid);
+  }
+  return { ...laid, rects: new Map(level.children.map((box, i) => [box, laid.rects[i]!])) };
+}
+
+// A group has the room that the groups around it leave.
+function tallestAt({ tallest, depth }: LayoutRequest, level: number): number {
+  return tallest === 0 ? 0 : Math.max(tallest / 2, tallest - (level === -1 ? 0 : AROUND * (depth[level]! + 1)));
+}
+
+function tallestOfSlender({ size: { width, height } }: Tall): number {
+  return height < HIGH || height < SLENDER * width ? Infinity : Math.sqrt(ASPECT * height * width);
+}
+
+// Lines are as straight as possible. An exception: if each box had its exit next to its entry, a
+// long row of boxes would drift to one side and leave most of the area empty.
+function layOutBest(graph: ElkNode): Tall {
+  const straight = runLevel(graph);
+  if (graph.children!.length < MANY || areaOf(straight) < MUCH) return straight;
+  const centered = runLevel(graph, { "elk.layered.nodePlacement.strategy": "SIMPLE" });
+  return areaOf(centered) < areaOf(straight) * WORTH ? centered : straight;
+}
+
+function areaOf({ size }: Tall): number {
+  return size.width * size.height;
+}
