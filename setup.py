@@ -20,6 +20,10 @@ NATIVE = "tb_gradgraph/summarize/csrc/"
 SOURCES = (
     "module.c",
     "reducer.c",
+    "hooks.c",
+    "keyed.c",
+    "made.c",
+    "calls.c",
     "snapshot.c",
     "tensors.c",
     "asked.c",
@@ -27,7 +31,20 @@ SOURCES = (
     "moments.c",
     "units.c",
 )
-HEADERS = ("module.h", "tensors.h", "asked.h", "elements.h", "moments.h", "units.h", "dlpack.h")
+HEADERS = (
+    "module.h",
+    "reducer.h",
+    "hooks.h",
+    "keyed.h",
+    "made.h",
+    "calls.h",
+    "tensors.h",
+    "asked.h",
+    "elements.h",
+    "moments.h",
+    "units.h",
+    "dlpack.h",
+)
 MISSING = (
     "tb_gradgraph: expected to compile summarize/csrc, which failed (see above): this build has no compiled "
     "statistics. On the CPU the same numbers cost several times as much. Install a C compiler and "

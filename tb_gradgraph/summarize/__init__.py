@@ -19,6 +19,7 @@ from tb_gradgraph.summarize.native import (
     NativeSnapshot,
     is_available,
     is_built,
+    native_grad_states,
     native_norms,
 )
 from tb_gradgraph.summarize.pending import PendingStatistics
@@ -37,6 +38,7 @@ __all__ = [
     "is_built",
     "is_computed",
     "is_readable",
+    "native_grad_states",
     "native_norms",
     "norms",
     "real_floats",

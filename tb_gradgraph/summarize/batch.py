@@ -81,13 +81,17 @@ class StatisticsBatch:
         """Add the tensor of ``row`` if compiled code can reduce it; it runs no function of torch."""
         return self._native is not None and self._native.take(row, tensor)
 
+    def fill(self, rows: Any, piece: int) -> None:
+        """Begin a piece of ``rows``, which may add tensors that compiled code can reduce."""
+        rows.begin(None if self._native is None else self._native.reducer, piece)
+
     def add(self, row: int, tensor: torch.Tensor, keep: bool = False) -> None:
         """Add the tensor of ``row``. Call it under ``torch.no_grad()``.
 
         Args:
             row: A row that is added again replaces the earlier one.
-            tensor: A tensor of any type, dense or sparse, on any device. It is read, not kept. A
-                tensor without memory is left out.
+            tensor: Of any type, dense or sparse, on any device. It is read, not kept. Left out if
+                it has no memory.
             keep: Whether to return the whole tensor as well.
         """
         if self.unread:
@@ -163,6 +167,18 @@ class StatisticsBatch:
             The prehook, or None if there is no compiled code, without which it would be slow.
         """
         return None if self._native is None else self._native.hook(slot_rows, otherwise)
+
+    def hook_slots(
+        self,
+        nodes: Sequence[Any],
+        slots: bytes,
+        carriers: Sequence[torch.Tensor],
+        otherwise: Callable[[Any, Any], None],
+    ) -> tuple[list[dict[int, Any]], list[int]] | None:
+        """Put hooks on many slots of nodes, as ``HookSlots`` says; None if there is no compiled code."""
+        if self._native is None:
+            return None
+        return self._native.hook_slots(nodes, slots, carriers, otherwise)
 
     def _begin_ticket(self) -> None:
         self._ticket = self._ticket + 1 if self._native is None else self._native.next_ticket()

@@ -14,6 +14,7 @@ from tb_gradgraph.summarize.arithmetic.transfer import Transfer
 from tb_gradgraph.summarize.arithmetic.units import further_statistics
 from tb_gradgraph.summarize.batch import StatisticsBatch
 from tb_gradgraph.summarize.native import NativeCounts, is_available
+from tb_gradgraph.summarize.native_rows import rows_of_keys
 from tb_gradgraph.summarize.pending import PendingStatistics
 
 #: How many tensors are reduced to one piece, and how many pieces are held before the oldest goes: an
@@ -118,8 +119,8 @@ class KeyedBatch:
         self._counts = NativeCounts() if is_available() else None
         self._places: dict[Hashable, tuple[int, int]] = {}  # number of the piece, row in it
         self._pieces: dict[int, _Piece] = {}
-        self._number = 0
-        self._begin()
+        self._rows = rows_of_keys(self._places, PIECE)
+        self._begin(0)
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._places
@@ -129,55 +130,71 @@ class KeyedBatch:
 
         A key that is added again stands for the later tensor.
         """
-        if self._count == PIECE:
+        if self._rows.row == PIECE:
             self._cut()
-        if not self._batch.take_plain(self._count, tensor):
-            self._batch.add(self._count, tensor, tensor.numel() <= WHOLE_LIMIT)
+        row = self._rows.row
+        if not self._batch.take_plain(row, tensor):
+            self._batch.add(row, tensor, tensor.numel() <= WHOLE_LIMIT)
         if meaning is not None:
             for name, number in further_statistics(tensor, meaning, self._counts):
-                self._further.add(self._count, name, number)
-        self._places[key] = (self._number, self._count)
-        self._count += 1
+                self._further.add(row, name, number)
+        self._places[key] = (self._rows.piece, row)
+        self._rows.row = row + 1
 
-    def add_plain(self, key: Hashable, tensor: torch.Tensor) -> bool:
+    def add_plain(
+        self, key: Hashable, tensor: torch.Tensor, meaning: ValueMeaning | None = None
+    ) -> bool:
         """Do the same without running a function of torch; return whether this was possible."""
-        if self._count == PIECE or not self._batch.take_plain(self._count, tensor):
+        row = self._rows.row
+        if meaning is not None and (self._counts is None or not tensor.dim()):
             return False
-        self._places[key] = (self._number, self._count)
-        self._count += 1
+        if not self._rows.add(key, tensor):
+            return False
+        if meaning is not None:
+            for name, number in further_statistics(tensor, meaning, self._counts):
+                self._further.add(row, name, number)
         return True
+
+    def reader(self, kinds: set[type], guard: Any) -> Any:
+        """Return compiled code that adds what operations have made; None if there is none.
+
+        Its method ``see(tensor, may_skip)`` does what the one of ``MadeTensors`` does, or returns
+        False. ``NativeRows.reader`` says what is needed.
+        """
+        return self._rows.reader(kinds, guard)
 
     def add_many_plain(
         self, keys: Sequence[Hashable], tensors: Sequence[torch.Tensor]
     ) -> Sequence[int]:
         """Do the same for many; return the places of the tensors that must be added in another way."""
-        if self._count + len(keys) > PIECE:
+        first = self._rows.row
+        if first + len(keys) > PIECE:
             return range(len(keys))
-        first = self._count
         left = self._batch.add_plain(range(first, first + len(keys)), tensors)
-        self._count += len(keys)
-        number, lacking = self._number, set(left)
+        self._rows.row = first + len(keys)
+        number, lacking = self._rows.piece, set(left)
         pairs = ((at, key) for at, key in enumerate(keys) if at not in lacking)
         self._places.update({key: (number, first + at) for at, key in pairs})
         return left
 
     def note(self, key: Hashable, error: Exception) -> None:
         """Note that the tensor of ``key`` could not be read."""
-        if self._count == PIECE:
+        if self._rows.row == PIECE:
             self._cut()
-        self._batch.unread.note(self._count, error)
-        self._places[key] = (self._number, self._count)
-        self._count += 1
+        row = self._rows.row
+        self._batch.unread.note(row, error)
+        self._places[key] = (self._rows.piece, row)
+        self._rows.row = row + 1
 
     def clear(self) -> None:
         """Forget all tensors."""
         self._places.clear()
         self._pieces.clear()
-        self._begin()
+        self._begin(self._rows.piece)
 
     def choose(self, wanted: Iterable[tuple[Hashable, tuple[int, ...]]]) -> ChosenStatistics:
         """Return the statistics of keys. Each will fill the rows of a table that are given with it."""
-        if self._count:
+        if self._rows.row:
             self._cut()
         chosen = []
         for key, of_key in wanted:
@@ -186,17 +203,18 @@ class KeyedBatch:
                 chosen.append((self._pieces[number], place, of_key))
         return ChosenStatistics(chosen)
 
-    def _begin(self) -> None:
+    def _begin(self, piece: int) -> None:
         self._batch = StatisticsBatch(PIECE, PIECE * self.sample, keeps_small=True)
         self._further = _Further()
-        self._count = 0
+        self._batch.fill(self._rows, piece)
 
     def _cut(self) -> None:
         """Begin a new piece."""
         self._further.begin_copy()
-        self._pieces[self._number] = _Piece(self._batch.reduce(rows=self._count), self._further)
-        oldest = self._number - MOST_PIECES
+        piece = self._rows.piece
+        self._pieces[piece] = _Piece(self._batch.reduce(rows=self._rows.row), self._further)
+        oldest = piece - MOST_PIECES
         if self._pieces.pop(oldest, None) is not None:
-            self._places = {key: at for key, at in self._places.items() if at[0] > oldest}
-        self._number += 1
-        self._begin()
+            for key in [key for key, at in self._places.items() if at[0] <= oldest]:
+                del self._places[key]
+        self._begin(piece + 1)

@@ -26,6 +26,7 @@ try:
 except ImportError:  # the package was built without a compiler, or Python has no global lock
     _native = None
 
+compiled: Any = _native
 #: Set to 0 to switch off the compiled code.
 SWITCH = "TB_GRADGRAPH_NATIVE"
 
@@ -55,6 +56,15 @@ def is_built() -> bool:
 def is_available() -> bool:
     """Return whether tensors are reduced by compiled code."""
     return is_built() and os.environ.get(SWITCH, "1") != "0"
+
+
+def native_grad_states(tensors: Sequence[torch.Tensor]) -> list[tuple[int, int] | None] | None:
+    """Return identity and version of each ``.grad``, None where there is none; None without compiled code.
+
+    Raises an error if one has no version.
+    """
+    find = getattr(_native, "grad_states", None) if is_available() else None
+    return None if find is None else find(list(tensors))
 
 
 class NativeCounts:
@@ -91,17 +101,17 @@ class NativeReducer:
         mask = np.zeros(rows, np.uint8)
         mask[np.fromiter(kept, np.int64, len(kept))] = 1
         whole = bytes([_KEPT_IF_SMALL]) * rows if keeps_small else mask.tobytes()
-        self._reducer = _native.Reducer(rows, sample_limit, _most(), whole, WHOLE_LIMIT)
+        self.reducer = _native.Reducer(rows, sample_limit, _most(), whole, WHOLE_LIMIT)
         #: The same as ``add``, but keeps whole what the rows say.
-        self.take: Callable[[int, torch.Tensor], bool] = self._reducer.take
+        self.take: Callable[[int, torch.Tensor], bool] = self.reducer.take
         #: ``add(row, tensor)`` returns whether it took the tensor, which it does not keep whole.
-        self.add: Callable[[int, torch.Tensor], bool] = self._reducer.add
+        self.add: Callable[[int, torch.Tensor], bool] = self.reducer.add
         #: Returns a number greater than those of all tensors so far.
-        self.next_ticket: Callable[[], int] = self._reducer.next_ticket
+        self.next_ticket: Callable[[], int] = self.reducer.next_ticket
 
     def add_many(self, rows: Sequence[int], tensors: Sequence[torch.Tensor]) -> list[int]:
         """Reduce many tensors; return the places of those that were not taken."""
-        return self._reducer.add_many(list(rows), list(tensors))
+        return self.reducer.add_many(list(rows), list(tensors))
 
     def hook(
         self, slot_rows: tuple[tuple[int, ...], ...], otherwise: Callable[[Any, Any], None]
@@ -112,11 +122,33 @@ class NativeReducer:
             slot_rows: The rows that each slot fills; the first one counts.
             otherwise: Called with ``slot_rows`` and the gradients if one of them is not taken.
         """
-        return self._reducer.hook(slot_rows, otherwise)
+        return self.reducer.hook(slot_rows, otherwise)
+
+    def hook_slots(
+        self,
+        nodes: Sequence[Any],
+        slots: bytes,
+        carriers: Sequence[torch.Tensor],
+        otherwise: Callable[[Any, Any], None],
+    ) -> tuple[list[dict[int, Any]], list[int]] | None:
+        """Put a hook on each of many slots of nodes, which reduces its gradient at once.
+
+        Args:
+            nodes: Nodes of autograd.
+            slots: The place of a node, the number of a slot of it, and the row to fill (int64 each).
+            carriers: Tensors with these numbers, whose tables of hooks the nodes are given.
+            otherwise: As for ``hook``.
+
+        Returns:
+            The tables, which hold one hook each, and the index of each slot whose node refused its
+            hook. None if the compiled code is older than this file.
+        """
+        put = getattr(self.reducer, "hook_slots", None)
+        return None if put is None else put(list(nodes), slots, tuple(carriers), otherwise)
 
     def take_out(self) -> tuple[Part, list[WholeBlock]] | None:
         """Return and remove all results, and the tensors kept whole; None if there are none."""
-        content, samples, shapes = self._reducer.take_out()
+        content, samples, shapes = self.reducer.take_out()
         if not content:
             return None
         table = np.frombuffer(content, DTYPE)

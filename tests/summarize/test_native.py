@@ -237,7 +237,7 @@ def test_histograms_of_what_is_divided(divisor: float) -> None:
 def test_the_table_of_entries_is_as_the_compiler_lays_it_out() -> None:
     reducer = NativeReducer(9, HISTOGRAM_SAMPLE)
     reducer.add(7, torch.tensor([3.0, -4.0]))
-    content, samples, _ = reducer._reducer.take_out()
+    content, samples, _ = reducer.reducer.take_out()
     (entry,) = np.frombuffer(content, DTYPE)
     assert entry.tolist()[:5] == (7, 1, 2, 2, -1)
     assert entry["moments"].tolist() == [2, 0, 0, 0, 0, -0.5, 24.5 / 16, 25 / 16, -4, 3]

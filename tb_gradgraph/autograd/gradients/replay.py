@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -16,7 +15,7 @@ from torch.autograd.graph import Node as AutogradNode
 from torch.autograd.graph import get_gradient_edge
 
 from tb_gradgraph.autograd.build.build import BuiltGraph
-from tb_gradgraph.autograd.gradients.rows import SlotRows, rows_of_nodes
+from tb_gradgraph.autograd.gradients.rows import NodeToRead, SlotRows, rows_of_nodes
 from tb_gradgraph.autograd.gradients.sharing import (
     groups_of_equal_values,
     only_reshapes,
@@ -24,6 +23,7 @@ from tb_gradgraph.autograd.gradients.sharing import (
     sharing_additions,
     sharing_broadcasts,
 )
+from tb_gradgraph.autograd.gradients.slot_hooks import HookSlots, SlotHooks, is_alone
 from tb_gradgraph.autograd.torch_internals.engine import (
     HAS_NUMBERS,
     accumulated_leaf,
@@ -86,16 +86,6 @@ def fingerprint(
     return tuple(map(type, order)), tuple(wiring), tuple(leaves)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeToRead:
-    """One autograd node to hook, by its place in ``reach``."""
-
-    place: int
-    index: int  # among the graph's nodes
-    rows: SlotRows
-    number: int  # backward runs from the greatest number to the least
-
-
 class Shared(NamedTuple):
     """Rows, and in the same order the rows whose statistics they use."""
 
@@ -150,6 +140,7 @@ class Replay:
         for node in self._all:  # a root's row, besides that of the slot that it ends
             for first, *others in filter(None, node.rows):
                 self.same.update(dict.fromkeys(others, self.same.get(first, first)))
+        self._slots: SlotHooks | None = None  # once hooks were put on the nodes one by one
         self._set_shared()
         self._groups: Shared | None = None
 
@@ -200,6 +191,7 @@ class Replay:
         share: bool,
         refused: Callable[[SlotRows, Exception], None],
         needed: Set[int] = frozenset(),
+        hook_slots: HookSlots | None = None,
     ) -> list[Any]:
         """Put hooks on the nodes of ``order``; return the handles.
 
@@ -215,11 +207,16 @@ class Replay:
             share: Whether to leave out rows in ``same``.
             refused: Called with each node that refuses a hook.
             needed: Rows to read even if they share statistics.
+            hook_slots: As for ``SlotHooks``, if every gradient that is read may be read there.
         """
         share = share and self._hands_on(order)
-        handles = []
+        nodes = self._nodes_with(needed) if share else self._all
+        handles: list[Any] = []
+        if hook_slots is not None and self._slots is not None:
+            nodes = self._slots.attach(order, nodes, hook_slots, take_at_once, handles)
         held = 0
-        for node in self._nodes_with(needed) if share else self._all:
+        alone = set()
+        for node in nodes:
             hook = make_hook(node.rows, take_at_once)
             if hook is not None:
                 pass
@@ -230,9 +227,14 @@ class Replay:
                 hook = partial(take_and_reduce if held >= HELD else take, node.place)
                 held = 0 if held >= HELD else held
             try:
-                handles.append(prehook_of(order[node.place])(hook))
+                handle = prehook_of(order[node.place])(hook)
+                handles.append(handle)
+                if is_alone(handle):
+                    alone.add(node.place)
             except Exception as error:
                 refused(node.rows, error)
+        if self._slots is None and not share:
+            self._slots = SlotHooks(order, alone)
         return handles
 
     def _nodes_with(self, needed: Set[int]) -> Sequence[NodeToRead]:

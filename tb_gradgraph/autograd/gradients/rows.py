@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 
 import torch
@@ -13,6 +14,16 @@ from tb_gradgraph.autograd.build.build import BuiltGraph
 SlotRows = tuple[tuple[int, ...], ...]
 #: Rows by slot (with a root's row next to that of its slot), and by input for edges that share a slot.
 NodeRows = tuple[SlotRows, SlotRows]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeToRead:
+    """One autograd node to hook, by its place in ``reach``."""
+
+    place: int
+    index: int  # among the graph's nodes
+    rows: SlotRows
+    number: int  # backward runs from the greatest number to the least
 
 
 def rows_of_nodes(

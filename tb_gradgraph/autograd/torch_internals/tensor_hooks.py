@@ -1,4 +1,4 @@
-"""Notice hooks that the user puts on tensors."""
+"""Notice hooks that the user puts on tensors, and put ours where those of tensors are."""
 
 from __future__ import annotations
 
@@ -32,3 +32,14 @@ def _told(register_hook: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _replaced: Replaced[Callable[[], None]] = Replaced(torch.Tensor, "register_hook", _told)
+
+
+def _carriers() -> tuple[torch.Tensor, ...]:
+    with torch.inference_mode(False), torch.enable_grad():
+        return torch.zeros(_SLOTS, device="cpu", requires_grad=True).unbind()
+
+
+_SLOTS = 8
+#: Tensors that carry a table of hooks to the slot of their own number, when they are given to
+#: ``Node._register_hook_dict``. ``Tensor.register_hook`` gives it the tensor itself.
+CARRIERS = _carriers()

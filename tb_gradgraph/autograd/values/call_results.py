@@ -26,6 +26,7 @@ class CallResults(FunctionMode):
     Attributes:
         inside: The name of the call that made a node whose result it does not return, by number.
         failure: Our own error, after which nothing is seen any more.
+        is_active: Whether it has begun and not ended.
     """
 
     def __init__(self, made: MadeTensors, wants_names: bool) -> None:
@@ -35,11 +36,15 @@ class CallResults(FunctionMode):
         self._wants_names = wants_names
         self._next = 0  # the number after those of the last call
         self.failure: Exception | None = None
-        self._is_active = False
-        self.is_handling = (
-            False  # whether a call is running; torch has taken this mode off meanwhile
-        )
+        self.is_active = False
+        self._is_handling = False
+        self._compiled: Any = None  # what handles calls while it is active
         self.inside: dict[int, str] = {}
+
+    @property
+    def is_handling(self) -> bool:
+        """Return whether a call is running; torch has taken this mode off meanwhile."""
+        return self._is_handling or (self._compiled is not None and self._compiled.is_handling)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -48,38 +53,57 @@ class CallResults(FunctionMode):
 
     def begin(self) -> None:
         """Begin, below the modes of the user's that are active."""
-        if not self._is_active:
-            self._is_active = True
+        if not self.is_active:
+            self.is_active = True
+            self._use_compiled()
             enter_function_mode(self)
 
     def end(self) -> None:
         """End, even if other modes have begun since. A second call does nothing."""
-        if self._is_active:
-            self._is_active = False
+        if self.is_active:
+            self.is_active = False
             leave_function_mode(self)
+            if self._compiled is not None:  # it holds this object in a cycle
+                self._next = self._compiled.next
+                self._compiled = None
+                del self.__dict__["__torch_function__"]
+
+    def _use_compiled(self) -> None:
+        """Let compiled code do what ``__torch_function__`` does, if there is any."""
+        if self._made.reader is not None and self.failure is None:
+            asked = (next_sequence_nr, torch.is_grad_enabled, self._next, self._wants_names)
+            self._compiled = self._made.reader.call_reader(self, self._note_safely, *asked)
+            self.__dict__["__torch_function__"] = self._compiled
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Make the call unchanged, and then look at what it returned."""
         first = next_sequence_nr()
-        self.is_handling = True
+        self._is_handling = True
         try:
             result = func(*args, **kwargs) if kwargs else func(*args)
         finally:
-            self.is_handling = False
+            self._is_handling = False
         made = next_sequence_nr() - first
         if made and torch.is_grad_enabled() and self.failure is None:
-            try:
-                self._note(func, first, made, args, result)
-            except Exception as error:
-                self.failure = error
+            is_after_others, self._next = first > self._next, first + made
+            self._note_safely(func, first, made, args, result, is_after_others)
         return result
 
-    def _note(self, func: Any, first: int, made: int, args: Any, result: Any) -> None:
-        if first > self._next:  # what made nodes meanwhile was no call that is seen
+    def _note_safely(self, *noted: Any) -> bool:
+        """Note a call; return whether further ones are to be noted."""
+        try:
+            self._note(*noted)
+        except Exception as error:
+            self.failure = error
+        return self.failure is None
+
+    def _note(
+        self, func: Any, first: int, made: int, args: Any, result: Any, is_after_others: bool
+    ) -> None:
+        if is_after_others:  # what made nodes meanwhile was no call that is seen
             with functions_not_overridden():
                 given = _results_of_functions(args)
             self._made.see_all(given)
-        self._next = first + made
         if made > 1 and self._wants_names:
             name = getattr(func, "__name__", "") or type(func).__name__
             self.inside.update(dict.fromkeys(range(first, first + made), name))

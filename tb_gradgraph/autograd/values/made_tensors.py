@@ -22,7 +22,7 @@ from tb_gradgraph.autograd.torch_internals.engine import (
 )
 from tb_gradgraph.autograd.torch_internals.tensor_classes import elements_of, placement_of
 from tb_gradgraph.autograd.user_code.user_events import Quiet
-from tb_gradgraph.autograd.values.meanings import meaning_of_node
+from tb_gradgraph.autograd.values.meanings import WITHOUT_MEANING, meaning_of_node
 from tb_gradgraph.memory import has_memory
 from tb_gradgraph.statistics import ValueMeaning
 
@@ -37,21 +37,24 @@ class MadeTensors:
     def __init__(
         self,
         take: Callable[[SlotKey, torch.Tensor, ValueMeaning | None], None],
-        take_plain: Callable[[SlotKey, torch.Tensor], bool],
+        take_plain: Callable[[SlotKey, torch.Tensor, ValueMeaning | None], bool],
         refuse: Callable[[SlotKey, Exception], None],
         knows: Callable[[SlotKey], bool],
         take_view: Callable[[SlotKey, torch.Tensor], None] | None = None,
+        make_reader: Callable[[set[type], Any], Any] | None = None,
     ) -> None:
         """Prepare.
 
         Args:
             take: Gets each key with a plain tensor and its meaning.
-            take_plain: Gets those without a meaning first; runs no function of torch, and returns
-                whether it took the tensor.
+            take_plain: Gets the same first; runs no function of torch, and returns whether it took
+                the tensor.
             refuse: Gets the keys of tensors that cannot be read.
             knows: Returns whether a key was taken. An outer module often returns what an inner one
                 has returned.
             take_view: Gets the views that ``see`` may skip; None: they are left out.
+            make_reader: Makes what reads most tensors in compiled code (``KeyedBatch.reader``);
+                None: nothing does.
         """
         self._take = take
         self._take_plain = take_plain
@@ -60,6 +63,13 @@ class MadeTensors:
         self._take_view = take_view
         self._made_by = MadeBy()
         self.placements: dict[SlotKey, str] = {}
+        #: What reads most tensors in compiled code; None if nothing does.
+        self.reader: Any = None
+        if make_reader is not None:
+            self.reader = make_reader(WITHOUT_MEANING, functions_not_overridden)
+        self._see_fast: Callable[[torch.Tensor, bool], bool] | None = (
+            None if self.reader is None else self.reader.see
+        )
 
     def see(self, tensor: torch.Tensor, may_skip: bool = False) -> None:
         """Read a tensor that an operation with gradient has just made. The user's modes do not notice.
@@ -67,6 +77,8 @@ class MadeTensors:
         With ``may_skip``, a view of all elements of another tensor is not read, because its numbers
         are those of the other (see ``groups_of_equal_values``).
         """
+        if self._see_fast is not None and self._see_fast(tensor, may_skip):
+            return
         with functions_not_overridden():
             self._see(tensor, may_skip)
 
@@ -107,7 +119,7 @@ class MadeTensors:
 
     def _read(self, key: SlotKey, tensor: torch.Tensor, node: AutogradNode) -> None:
         meaning = meaning_of_node(node, tensor)
-        if meaning is None and self._take_plain(key, tensor):
+        if self._take_plain(key, tensor, meaning):
             return
         if peek_interpreters() is not None or (elements := elements_of(tensor)) is None:
             return

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from tb_gradgraph.autograd.forward.schemas import word_of
-from tb_gradgraph.autograd.torch_internals.engine import bounds_of, dim_of
+from tb_gradgraph.autograd.torch_internals.engine import bounds_of, custom_function, dim_of
 from tb_gradgraph.statistics import ValueMeaning
 
 #: The least and the greatest result of operations that saturate. Those of ``hardtanh`` are arguments.
@@ -46,13 +46,19 @@ _OF_CHANNELS = frozenset(
 )
 #: Operations whose results have the dimensions of their first argument.
 _ELEMENTWISE = _ACTIVATIONS | {"add", "sub", "mul", "div", "native_dropout"}
+#: Kinds of autograd nodes of C++ that were seen and whose results have no further statistics. They live
+#: as long as the process; those of custom Functions do not.
+WITHOUT_MEANING: set[type] = set()
 _MOST_STEPS = 8  # back to an operation of channels
 
 
 def meaning_of_node(node: Any, tensor: torch.Tensor) -> ValueMeaning | None:
     """Return the meaning of what an autograd node made; None if it has no further statistics."""
-    word = word_of(type(node).__name__)
+    kind = type(node)
+    word = word_of(kind.__name__)
     if word not in _ACTIVATIONS and word not in _ENDS:
+        if custom_function(node) is None:
+            WITHOUT_MEANING.add(kind)
         return None
     ends = _ENDS.get(word)
     if word == "hardtanh":

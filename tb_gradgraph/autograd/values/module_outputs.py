@@ -110,7 +110,8 @@ class ModuleOutputs:
                 self._given.see_all(inputs)
             except Exception as error:
                 self._failure = error
-            self._begin_calls()
+            if self.calls is not None and not self.calls.is_active:
+                self._begin_calls()
 
     def _begin_calls(self) -> None:
         """Look at calls from now on, if a module call is running that makes nodes."""
@@ -130,7 +131,7 @@ class ModuleOutputs:
                 self._unhook()
         if not _makes_nodes() or not self._is_read():
             return
-        if self.calls is not None:
+        if self.calls is not None and not self.calls.is_active:
             self._begin_calls()
         try:
             if type(output) is torch.Tensor:

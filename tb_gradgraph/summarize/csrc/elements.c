@@ -78,6 +78,32 @@ int elements_of(const DLTensor *tensor, Elements *found)
     return found->count == 0 || tensor->data != NULL;
 }
 
+/* Merge dimensions that one stride steps through; return how many are left. */
+static int merged(const Elements *of, int64_t *shape, int64_t *stride)
+{
+    int count = 0;
+    for (int dim = 0; dim < of->ndim; dim++) {
+        if (count && stride[count - 1] == of->shape[dim] * of->stride[dim])
+            shape[count - 1] *= of->shape[dim];
+        else
+            shape[count++] = of->shape[dim];
+        stride[count - 1] = of->stride[dim];
+    }
+    return count;
+}
+
+int are_same(const Elements *one, const Elements *other)
+{
+    int64_t shape[2][MOST_DIMS], stride[2][MOST_DIMS];
+    if (one->data != other->data || one->type != other->type || one->count != other->count
+        || one->repeats != other->repeats)
+        return 0;
+    int count = merged(one, shape[0], stride[0]);
+    return count == merged(other, shape[1], stride[1])
+           && !memcmp(shape[0], shape[1], (size_t)count * sizeof(int64_t))
+           && !memcmp(stride[0], stride[1], (size_t)count * sizeof(int64_t));
+}
+
 float element_at(const Elements *of, int64_t offset)
 {
     if (of->type == SINGLE)
@@ -96,9 +122,14 @@ static void copy_scattered(Walk *walk, int64_t count)
         for (int dim = 0; dim < last; dim++)
             offset += walk->place[dim] * of->stride[dim];
         run = run < count - copied ? run : count - copied;
-        for (int64_t end = index + run; index < end; index++)
-            walk->copy[copied++] = element_at(of, offset + index * stride);
-        walk->place[last] = index;
+        if (of->type == SINGLE && stride == 1)
+            memcpy(walk->copy + copied, (const float *)of->data + offset + index,
+                   (size_t)run * sizeof(float));
+        else
+            for (int64_t at = 0; at < run; at++)
+                walk->copy[copied + at] = element_at(of, offset + (index + at) * stride);
+        copied += run;
+        walk->place[last] = index + run;
         for (int dim = last; dim > 0 && walk->place[dim] == of->shape[dim]; dim--) {
             walk->place[dim] = 0;
             walk->place[dim - 1]++;

@@ -38,6 +38,9 @@ typedef struct {
 /* Describe the elements of a tensor; 0 if its kind is not supported here. */
 int elements_of(const DLTensor *tensor, Elements *found);
 
+/* Return whether two tensors have the same elements in the same memory, in whatever shape. */
+int are_same(const Elements *one, const Elements *other);
+
 /* Return the element at an offset from the first one, in elements. */
 float element_at(const Elements *of, int64_t offset);
 

@@ -117,7 +117,42 @@ static PyObject *module_mean_entropy(PyObject *module, PyObject *args)
     return PyFloat_FromDouble(entropy);
 }
 
+static PyObject *grad_name, *version_name;
+
+/* The identity and the version of a gradient; None if there is none. */
+static PyObject *state_of(PyObject *tensor)
+{
+    PyObject *gradient = PyObject_GetAttr(tensor, grad_name);
+    if (!gradient || gradient == Py_None)
+        return gradient;
+    PyObject *version = PyObject_GetAttr(gradient, version_name);
+    PyObject *identity = version ? PyLong_FromVoidPtr(gradient) : NULL;
+    PyObject *state = identity ? PyTuple_Pack(2, identity, version) : NULL;
+    Py_DECREF(gradient);
+    Py_XDECREF(version);
+    Py_XDECREF(identity);
+    return state;
+}
+
+/* The state of the .grad of each tensor of a list. */
+static PyObject *module_grad_states(PyObject *module, PyObject *args)
+{
+    PyObject *tensors;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!", &PyList_Type, &tensors))
+        return NULL;
+    PyObject *states = PyList_New(0);
+    for (Py_ssize_t at = 0; states && at < PyList_Size(tensors); at++) {
+        PyObject *state = state_of(PyList_GetItem(tensors, at));
+        if (!state || PyList_Append(states, state) < 0)
+            Py_CLEAR(states);
+        Py_XDECREF(state);
+    }
+    return states;
+}
+
 static PyMethodDef module_methods[] = {
+    {"grad_states", module_grad_states, METH_VARARGS, NULL},
     {"dead_units", module_dead_units, METH_VARARGS, NULL},
     {"near_ends", module_near_ends, METH_VARARGS, NULL},
     {"mean_entropy", module_mean_entropy, METH_VARARGS, NULL},
@@ -133,7 +168,13 @@ PyMODINIT_FUNC PyInit__native(void)
 {
     PyObject *module = PyModule_Create(&module_def);
     choose_kernels();
-    if (module && (add_reducer(module) < 0 || add_snapshot(module) < 0))
+    grad_name = PyUnicode_InternFromString("grad");
+    version_name = PyUnicode_InternFromString("_version");
+    if (!grad_name || !version_name)
+        Py_CLEAR(module);
+    if (module
+        && (add_reducer(module) < 0 || add_snapshot(module) < 0 || add_keyed(module) < 0
+            || add_made(module) < 0))
         Py_CLEAR(module);
     return module;
 }

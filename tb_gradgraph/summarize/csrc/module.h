@@ -7,5 +7,7 @@
 /* Make a type and add it; -1 and an exception if that fails. */
 int add_reducer(PyObject *module);
 int add_snapshot(PyObject *module);
+int add_keyed(PyObject *module);
+int add_made(PyObject *module);
 
 #endif

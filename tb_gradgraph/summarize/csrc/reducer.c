@@ -1,6 +1,6 @@
-/* Reducer reduces tensors while a backward runs, and makes the hooks that pass them to it. */
+/* Reducer reduces tensors while a backward runs. */
 #include "module.h"
-#include "moments.h"
+#include "hooks.h"
 
 #include <string.h>
 
@@ -13,22 +13,6 @@ typedef struct {
 
 /* Whether the tensor of a row is kept whole; KEPT_IF_SMALL: a large one is only reduced. */
 enum { NOT_KEPT, KEPT, KEPT_IF_SMALL };
-
-typedef struct {
-    PyObject_HEAD
-    Py_ssize_t rows;
-    int64_t sample_limit, most, ticket, most_whole;
-    PyObject *whole; /* bytes, one per row: KEPT if it is kept whole */
-    Grown entries, samples, shapes;
-} Reducer;
-
-typedef struct {
-    PyObject_HEAD
-    Reducer *reducer;
-    PyObject *slot_rows, *otherwise;
-} Hook;
-
-static PyObject *hook_type;
 
 /* Store the result for a tensor. */
 static int keep(Reducer *self, const Entry *entry, const Elements *elements)
@@ -66,9 +50,7 @@ static int take_unlocked(Reducer *self, const Elements *elements, int64_t step, 
     return sample ? keep(self, entry, elements) : -1;
 }
 
-/* Reduce a tensor: 1; 0 if it is not supported, or cannot be kept whole but should be; -1 and an
-   exception. */
-static int take(Reducer *self, Py_ssize_t row, PyObject *tensor, int keeps_whole)
+int take(Reducer *self, Py_ssize_t row, PyObject *tensor, int keeps_whole)
 {
     Elements elements;
     if (row < 0 || row >= self->rows) {
@@ -166,23 +148,6 @@ static PyObject *reducer_take_out(Reducer *self, PyObject *unused)
     return found;
 }
 
-static PyObject *reducer_hook(Reducer *self, PyObject *args)
-{
-    PyObject *slot_rows, *otherwise;
-    if (!PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &slot_rows, &otherwise))
-        return NULL;
-    Hook *hook = PyObject_New(Hook, (PyTypeObject *)hook_type);
-    if (!hook)
-        return NULL;
-    Py_INCREF(self);
-    Py_INCREF(slot_rows);
-    Py_INCREF(otherwise);
-    hook->reducer = self;
-    hook->slot_rows = slot_rows;
-    hook->otherwise = otherwise;
-    return (PyObject *)hook;
-}
-
 static PyObject *reducer_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"rows", "sample_limit", "most", "whole", "most_whole", NULL};
@@ -218,49 +183,6 @@ static void reducer_dealloc(Reducer *self)
     release((PyObject *)self);
 }
 
-static void hook_dealloc(Hook *self)
-{
-    Py_XDECREF(self->reducer);
-    Py_XDECREF(self->slot_rows);
-    Py_XDECREF(self->otherwise);
-    release((PyObject *)self);
-}
-
-/* Reduce the gradient of each slot: 1; 0 if one is not supported; -1 and an exception. */
-static int take_slots(Hook *self, PyObject *gradients)
-{
-    Py_ssize_t slots = PyTuple_Size(self->slot_rows);
-    if (!PyTuple_Check(gradients))
-        return 0;
-    for (Py_ssize_t slot = 0; slot < slots && slot < PyTuple_Size(gradients); slot++) {
-        PyObject *rows = PyTuple_GetItem(self->slot_rows, slot);
-        PyObject *gradient = PyTuple_GetItem(gradients, slot);
-        if (gradient == Py_None || PyTuple_Size(rows) < 1)
-            continue;
-        Py_ssize_t row = PyLong_AsSsize_t(PyTuple_GetItem(rows, 0));
-        int taken = row == -1 && PyErr_Occurred() ? -1 : take(self->reducer, row, gradient, 1);
-        if (taken < 1)
-            return taken;
-    }
-    return 1;
-}
-
-/* A prehook gets the gradients of the node's slots; a hook gets what the node sends to its inputs,
-   and, second, what flowed into it. */
-static PyObject *hook_call(Hook *self, PyObject *args, PyObject *keywords)
-{
-    PyObject *gradients, *received = NULL;
-    (void)keywords;
-    if (!PyArg_ParseTuple(args, "O|O", &gradients, &received))
-        return NULL;
-    int taken = take_slots(self, gradients);
-    if (taken == 1)
-        Py_RETURN_NONE;
-    if (taken < 0)
-        PyErr_Clear(); /* the same error occurs there again and is caught */
-    return PyObject_CallFunctionObjArgs(self->otherwise, self->slot_rows, gradients, NULL);
-}
-
 static PyMethodDef reducer_methods[] = {
     {"add", (PyCFunction)reducer_add, METH_VARARGS, NULL},
     {"take", (PyCFunction)reducer_take, METH_VARARGS, NULL},
@@ -268,6 +190,7 @@ static PyMethodDef reducer_methods[] = {
     {"next_ticket", (PyCFunction)reducer_next_ticket, METH_NOARGS, NULL},
     {"take_out", (PyCFunction)reducer_take_out, METH_NOARGS, NULL},
     {"hook", (PyCFunction)reducer_hook, METH_VARARGS, NULL},
+    {"hook_slots", (PyCFunction)reducer_hook_slots, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot reducer_slots[] = {
@@ -279,22 +202,13 @@ static PyType_Slot reducer_slots[] = {
 static PyType_Spec reducer_spec = {
     "tb_gradgraph.summarize._native.Reducer", sizeof(Reducer), 0, Py_TPFLAGS_DEFAULT, reducer_slots,
 };
-static PyType_Slot hook_slots[] = {
-    {Py_tp_call, hook_call},
-    {Py_tp_dealloc, hook_dealloc},
-    {0, NULL},
-};
-static PyType_Spec hook_spec = {
-    "tb_gradgraph.summarize._native.Hook",
-    sizeof(Hook),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    hook_slots,
-};
+PyTypeObject *reducer_type;
 
 int add_reducer(PyObject *module)
 {
-    PyObject *type = PyType_FromSpec(&reducer_spec);
-    hook_type = PyType_FromSpec(&hook_spec);
-    return type && hook_type ? PyModule_AddObject(module, "Reducer", type) : -1;
+    reducer_type = (PyTypeObject *)PyType_FromSpec(&reducer_spec);
+    if (!reducer_type || prepare_hooks() < 0)
+        return -1;
+    Py_INCREF(reducer_type);
+    return PyModule_AddObject(module, "Reducer", (PyObject *)reducer_type);
 }

@@ -48,12 +48,22 @@ static int is_freed(PyObject *object)
     return bytes < 0 ? -1 : bytes == 0;
 }
 
+int is_tensor(PyObject *object)
+{
+    return tensor_type && PyObject_TypeCheck(object, (PyTypeObject *)tensor_type);
+}
+
+int is_plain(PyObject *object)
+{
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    return tensor_type && (type == tensor_type || type == parameter_type);
+}
+
 int describe(PyObject *object, Elements *found)
 {
     DLTensor tensor;
     Sizes sizes;
-    PyObject *type = (PyObject *)Py_TYPE(object);
-    if (!tensor_type || (type != tensor_type && type != parameter_type))
+    if (!is_plain(object))
         return 0;
     if (exchange ? exchange->describe(object, &tensor) : !ask(object, &tensor, &sizes)) {
         PyErr_Clear(); /* sparse, within vmap, ... */

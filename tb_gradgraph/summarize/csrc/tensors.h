@@ -17,6 +17,10 @@ typedef struct {
    `kinds` as for use_kinds. 1, or -1 and an exception. */
 int use_types(PyObject *tensor, PyObject *parameter, PyObject *kinds, int asks);
 
+/* Whether `object` is a tensor at all, and whether it is of one of the two types themselves. */
+int is_tensor(PyObject *object);
+int is_plain(PyObject *object);
+
 /* Give whether `object` is a tensor that is read here: 1, 0, or -1 and an exception. What was
    found holds for as long as the object does. */
 int describe(PyObject *object, Elements *found);

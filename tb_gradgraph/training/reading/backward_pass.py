@@ -172,6 +172,7 @@ class PassReading:
             share,
             self._leave_out,
             self._own.rows,
+            None if self._own.rows or call.inputs else self._batch.hook_slots,
         )
         if call.keeps_graph:
             self._attached += [(handle, None) for handle in handles]

@@ -79,7 +79,7 @@ class _Both:
         self._own.clear()
 
 
-def _takes_none(_key: object, _tensor: torch.Tensor) -> bool:
+def _takes_none(_key: object, _tensor: torch.Tensor, _meaning: object) -> bool:
     """Take no tensor."""
     return False
 
@@ -115,7 +115,8 @@ class ForwardValues:
         self._own = own = OwnValues(calls, places)
         self._own_weights = OwnWeights(calls)
         both = _Both(batch if reads else None, own)
-        self._made = made = MadeTensors(batch.add, batch.add_plain, batch.note, batch.__contains__)
+        takes = (batch.add, batch.add_plain, batch.note, batch.__contains__)
+        self._made = made = MadeTensors(*takes, make_reader=batch.reader)
         if own.is_any:
             knows = own.__contains__
             self._made = made = MadeTensors(both.add, _takes_none, batch.note, knows, own.see)

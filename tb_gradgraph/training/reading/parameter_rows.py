@@ -18,6 +18,7 @@ from tb_gradgraph.autograd import (
     variables_of,
 )
 from tb_gradgraph.autograd import stand_ins as gathered_for
+from tb_gradgraph.summarize import native_grad_states
 from tb_gradgraph.training.reading.followed import reference_to
 
 #: The state of a ``.grad``: identity and version of the tensor; None if there is none.
@@ -193,6 +194,8 @@ def _ids_of(tree: Sequence[Mapping[str, torch.nn.Module | None]]) -> list[int]:
 def grad_states(tensors: Sequence[torch.Tensor]) -> list[GradState]:
     """Return the state of each ``.grad``. If two states are equal, nothing changed it in between."""
     try:
+        if (found := native_grad_states(tensors)) is not None:
+            return found
         return [
             None if (grad := tensor.grad) is None else (id(grad), grad._version)
             for tensor in tensors

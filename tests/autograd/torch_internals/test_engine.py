@@ -64,6 +64,7 @@ ELSEWHERE = {
     "_engine_run_backward": (lambda: torch.autograd, "watch: where a backward begins"),
     "_saved_alpha": (lambda: (torch.ones(2, requires_grad=True) + torch.ones(2)).grad_fn,
                      "watch: additions that pass a gradient on as it is"),
+    "_register_hook_dict": (_node, "watch: hooks that are put on slots fast"),
     "_top_saved_tensors_default_hooks": (lambda: torch._C._autograd, "watch: what hooks packed"),
     "_schema": (lambda: torch.ops.aten.sort.default, "inputs without gradient: results are none"),
     "_call_impl": (lambda: nn.Module, "watch: gradients that a forward asks for"),
