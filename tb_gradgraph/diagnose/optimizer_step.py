@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding, tell
-from tb_gradgraph.diagnose.kinds import KINDS
 from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.diagnose.not_optimized import find_not_optimized, has_copies
 from tb_gradgraph.diagnose.updates import find_updates
@@ -103,7 +102,6 @@ def _find_cleared(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterat
         f"Gradients were cleared before the optimizer stepped: a backward had given {what} a "
         f"gradient, but all of it was {how}. "
         + ("No weight changed, except by momentum or decay." if seen else "No weight changed.")
-        + f" {KINDS['cleared'].advice}"
     )
     yield tell("cleared", None, "", text)
 

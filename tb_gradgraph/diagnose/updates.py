@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
-from tb_gradgraph.diagnose.kinds import KINDS
 from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
@@ -48,7 +47,7 @@ def find_updates(graph: Graph, table: StatisticsTable, is_early: bool = False) -
     updates = table.values[[row for row, _ in parameters], _UPDATE]
     known = updates[~np.isnan(updates)]
     if len(known) and not known.any():
-        text = _with_advice("no_update", "No weight changed in this step.")
+        text = "No weight changed in this step."
         if not np.isnan(table.values[:, _SPREAD]).all():
             text = (
                 "No weight is seen to have changed in this step. For weights that update_memory= had "
@@ -77,10 +76,10 @@ def find_updates(graph: Graph, table: StatisticsTable, is_early: bool = False) -
         is_mild = is_early and ratios[large[0][0]] <= EARLY
         if is_mild:
             text += " This is one of the first steps, when some optimizers take greater ones."
-        yield tell("large_update", *_where(large), _with_advice("large_update", text), is_mild)
+        yield tell("large_update", *_where(large), text, is_mild)
     if small:
         text = _tell(graph, table, small, len(weights), f"less than {low:g}")
-        yield tell("small_update", *_where(small), _with_advice("small_update", text))
+        yield tell("small_update", *_where(small), text)
 
 
 def _share_of_usual(table: StatisticsTable, row: int, node: Node) -> float:
@@ -91,10 +90,6 @@ def _share_of_usual(table: StatisticsTable, row: int, node: Node) -> float:
     fan_in = max(1, math.prod(shape[1:]))
     usual = _NEAR_ZERO * math.sqrt(math.prod(shape) / fan_in)
     return float(table.values[row, _UPDATE]) / usual
-
-
-def _with_advice(kind: str, text: str) -> str:
-    return f"{text} {KINDS[kind].advice}"
 
 
 def _where(far: Sequence[tuple[int, Node]]) -> tuple[int, str]:

@@ -17,7 +17,7 @@ FLOW_KINDS = (
         "frozen",
         "note",
         "Some parameters do not require a gradient.",
-        "Nothing, if that is intended.",
+        "Set requires_grad to True for those that should learn; leave the others as they are.",
         when="requires_grad is False.",
         silent="nothing, as it is a note",
         lasts=0.5,
@@ -26,8 +26,11 @@ FLOW_KINDS = (
         "zero_gradient",
         "warning",
         "Gradients arrived, but every element of them is zero.",
-        "Find what multiplies them by zero. It is a note if a weight that began at zero does.",
-        when="Every element is exactly zero at 60 % of the examined steps; below that a note.",
+        "Find what multiplies them by zero, such as a mask, a factor or a weight.",
+        when=(
+            "Every element is exactly zero at 60 % of the examined steps; below that, or if a "
+            "weight that began at zero is the reason, a note."
+        ),
         silent="weights that began at zero, which the next step heals",
         lasts=0.6,
         milder="note",
@@ -45,7 +48,7 @@ FLOW_KINDS = (
         "vanishing",
         "warning",
         "A gradient is orders of magnitude smaller than those near the loss.",
-        "Add a normalization or skip connections, or initialize otherwise.",
+        "Add a normalization or skip connections, or change the initialization.",
         when=(
             "Four orders of magnitude below the parameters near the loss; or a steady fall by 1.5 "
             "a layer and 100 over all; or 1e8 over the calls of a loop."
@@ -72,7 +75,7 @@ FLOW_KINDS = (
             "Gradients cancel to rounding, as for a bias before a normalization or a key's before "
             "a softmax."
         ),
-        "Nothing: they do not learn, and need not.",
+        "Leave them as they are: they do not learn, and need not. bias=False saves them.",
         when=(
             "A normalization or a softmax behind it takes out what it adds, by the graph, and its "
             "gradient is rounding."

@@ -23,10 +23,13 @@ NONFINITE_KINDS = (
         "error",
         "The forward already gave NaN or infinity: its inputs were finite and its result is not.",
         (
-            "Keep its input where its result is finite; of an input, look at the data. It is a "
-            "note if loss and gradients are finite, or only a GradScaler's factor made it."
+            "Keep the operation's input in the range where its result is finite; if an input of "
+            "the model is not finite, clean the data."
         ),
-        when="Any NaN or infinity in what an operation gives, none in what it gets.",
+        when=(
+            "Any NaN or infinity in what an operation gives, none in what it gets. It is a note if "
+            "loss and gradients are finite, or only a GradScaler's factor made it."
+        ),
         silent=(
             "a mask of minus infinity whose result is finite; a loss that only a GradScaler's "
             "factor overflows"
@@ -39,10 +42,13 @@ NONFINITE_KINDS = (
         "error",
         "A finite gradient came into an operation, and NaN or infinity left it.",
         (
-            "Keep its input from 0 for a square root, and so on. It is a note if a GradScaler's "
-            "factor made it."
+            "Keep the operation's input away from where its derivative is infinite, such as 0 for a "
+            "square root: add a small constant, or clamp it."
         ),
-        when="Any NaN or infinity in a gradient that leaves an operation, none in what arrives.",
+        when=(
+            "Any NaN or infinity in a gradient that leaves an operation, none in what arrives. It "
+            "is a note if a GradScaler's factor made it."
+        ),
         silent="a step that a GradScaler skipped",
         milder="note",
         is_of_nonfinite=True,

@@ -23,7 +23,7 @@ PROGRESS_KINDS = (
         "loss_conflict",
         "note",
         "Two terms of the loss pull in opposite directions.",
-        "Nothing, if it is meant, as in adversarial training.",
+        "Weight the terms otherwise, or train them in turn, unless they are meant to be adversaries.",
         when="The median of the cosine is below -0.5.",
         silent="nothing, as it is a note",
     ),

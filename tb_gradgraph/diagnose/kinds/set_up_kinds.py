@@ -117,7 +117,7 @@ SET_UP_KINDS = (
         "no_backward",
         "note",
         "No backward pass ran over the graph yet.",
-        "Nothing, if you only want the structure.",
+        "Run a backward if you want gradients; the structure alone is complete without one.",
         when="The record has a structure and no number.",
         silent="any number",
     ),

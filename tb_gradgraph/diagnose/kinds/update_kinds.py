@@ -66,15 +66,12 @@ UPDATE_KINDS = (
     Kind(
         "large_update",
         "warning",
-        (
-            "A step changed a weight by a large part of its norm. In the first ten steps it may "
-            "be a note."
-        ),
-        "The learning rate may be too high.",
+        "A step changed a weight by a large part of its norm, and so undid what it had learned.",
+        "Lower the learning rate, warm it up, or clip gradients.",
         when=(
             "More than a tenth of a normally sized weight at 30 % of the steps, or more than half "
             "of most weights in one step of a training whose steps were 50 times smaller. 0.001 "
-            "is usual."
+            "is usual. In the first ten steps it may be a note."
         ),
         silent="weights that began near zero; LBFGS",
         lasts=0.3,
@@ -83,8 +80,8 @@ UPDATE_KINDS = (
     Kind(
         "small_update",
         "note",
-        "A step hardly changed a weight.",
-        "The learning rate may be too low or still warming up, or the gradient is small.",
+        "Updates are too small for a weight to learn anything.",
+        "Raise the learning rate, unless it is warming up; see whether the gradients are small, too.",
         when=(
             "Less than a millionth of every weight, at 30 % of the steps and at the last; less "
             "than 1e-5 at a single step is a note."
@@ -96,7 +93,7 @@ UPDATE_KINDS = (
         "no_update",
         "note",
         "No weight changed in a step.",
-        "Is the learning rate 0?",
+        "Set a learning rate above 0, and look at what the scheduler does with it.",
         when=(
             "No weight changes although gradients arrive, at 30 % of the steps and at the last; a "
             "single step is a note."
@@ -108,7 +105,7 @@ UPDATE_KINDS = (
         "step_skipped",
         "note",
         "A GradScaler skipped the optimizer's step.",
-        "Nothing, unless it happens again and again.",
+        "Go on if it is rare: the scaler lowers its scale. If not, find what overflows.",
         when="The scaler did not step, or its optimizer found an infinity.",
         silent="nothing, as it is a note",
     ),

@@ -37,7 +37,7 @@ VALUE_KINDS = (
         "unused_rows",
         "note",
         "Rows of an embedding never got a gradient.",
-        "Nothing, if those tokens did not occur; otherwise look at the vocabulary.",
+        "Compare the vocabulary with the tokens of the data: it may be too large, or the tokens wrong.",
         when=(
             "Half of 32 rows or more lie beyond the greatest number that was looked up in 10 steps."
         ),

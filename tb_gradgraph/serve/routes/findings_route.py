@@ -28,7 +28,7 @@ def answer_findings(reader: Reader, parameters: Parameters) -> Answer:
     find_graph(reader, run, entry.graph_hash)
     found = _with_first(reader, run, entry, _find(reader, run, entry))
     found = _with_those_of_run(reader, run, entry, found)
-    sent = [dataclasses.asdict(finding) for finding in found]
+    sent = [{**dataclasses.asdict(one), "advice": KINDS[one.kind].advice} for one in found]
     elsewhere = list_elsewhere(reader, run, entry, sent, lambda other: _find(reader, run, other))
     return Answer(to_json({"findings": sent, "elsewhere": elsewhere}).encode(), JSON)
 

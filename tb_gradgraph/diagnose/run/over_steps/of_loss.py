@@ -57,7 +57,7 @@ def _find_spikes(course: Course) -> Iterator[RunFinding]:
     step, norm, usual = found[0]
     more = f" So it did at {len(found) - 1} further steps." if len(found) > 1 else ""
     node, share = _greatest(course, step)
-    whose = f" {node.name} has {share:.3g} of it." if node is not None else ""
+    whose = f" {node.name} alone has {min(share, 0.9999):.2%} of it." if node is not None else ""
     text = (
         f"At step {step} the gradient's norm was {norm:.3g}, {norm / usual:.3g} times the median of "
         f"the steps before ({usual:.3g}).{whose}{more}"
