@@ -165,9 +165,10 @@ def watch(
             ``clip_grad_norm_`` and a scaler's skipped steps are looked at; the next steps are then
             recorded at level ``"op"`` with values. With None nothing is looked at.
         keep_batch: Whether what the model was last given is kept in the run's directory when a loss or
-            norm is not finite: arguments of at most 64 MiB, random state of the CPU, and whether weights
-            were finite, for ``torch.load(path, weights_only=True)``. A hook on the model notes the
-            arguments.
+            norm is not finite: arguments of at most 64 MiB, the random states of torch, Python, numpy
+            and the devices in use, and whether weights were finite, for
+            ``torch.load(path, weights_only=True)``. A hook on the model notes them, except in
+            compiled code; it takes some 60 us.
         strict: Whether an error of the recording itself is raised at the next use of the result.
             It never interrupts the training.
 

@@ -30,7 +30,10 @@ from tb_gradgraph.autograd.select import (
     warn_of_nothing,
 )
 from tb_gradgraph.autograd.torch_internals.circumstances import captured_so_far, is_capturing
-from tb_gradgraph.autograd.torch_internals.compiled_regions import is_backward_compiled
+from tb_gradgraph.autograd.torch_internals.compiled_regions import (
+    is_backward_compiled,
+    left_out_of_compiled,
+)
 from tb_gradgraph.autograd.torch_internals.engine import (
     HAS_NUMBERS,
     TELLS_PACKED,
@@ -122,6 +125,7 @@ __all__ = [
     "gate",
     "inner_optimizer",
     "is_backward_compiled",
+    "left_out_of_compiled",
     "is_batched",
     "is_capturing",
     "is_distributed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import importlib
@@ -9,7 +10,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
@@ -78,6 +79,26 @@ def stop_compiling() -> Callable[[], Any] | None:
         return None
     callback = set_callback(None)
     return None if callback is None else functools.partial(set_callback, callback)
+
+
+def left_out_of_compiled(function: Any, instead: Callable[..., Any] | None = None) -> Any:
+    """Return ``function``; compiled code calls ``instead`` in its place, which may do nothing.
+
+    Otherwise our code would be compiled too, or refused where the user allows no graph breaks.
+    """
+    function._torchdynamo_inline = instead or _do_nothing
+    return function
+
+
+def _made_elsewhere(function: FunctionType) -> Callable[..., Any]:
+    """Return the same function without our file's name, because our files are not compiled."""
+    code = function.__code__.replace(co_filename="<nothing>")
+    return FunctionType(code, {"__name__": "builtins", "__builtins__": vars(builtins)})
+
+
+@_made_elsewhere
+def _do_nothing(*_: Any, **__: Any) -> None:
+    return None
 
 
 @functools.cache

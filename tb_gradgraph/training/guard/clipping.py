@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import torch
 
-from tb_gradgraph.autograd import Replaced, is_capturing
+from tb_gradgraph.autograd import Replaced, is_capturing, left_out_of_compiled
 
 _ROOM = "torch.nn.utils.clip_grad"
 #: What computes a norm: for ``clip_grad_norm_`` itself, however it was imported, and for those who
@@ -64,8 +64,7 @@ def _told(total_norm: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor
         _tell(tensors, norm)
         return norm
 
-    told_norm._torchdynamo_inline = total_norm  # type: ignore[attr-defined]  # what is compiled
-    return told_norm
+    return left_out_of_compiled(told_norm, total_norm)
 
 
 def _tell(gradients: Sequence[torch.Tensor], norm: torch.Tensor | None) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import collections
 import os
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+
+from tb_gradgraph.autograd import is_capturing, left_out_of_compiled
+from tb_gradgraph.training.guard.random_states import random_states
 
 #: A file has no more bytes of tensors.
 LIMIT = 64 * 2**20
@@ -15,22 +18,33 @@ _MOST_DEPTH = 8
 _PLAIN = (bool, int, float, str, bytes, type(None))
 
 
+class _Held(NamedTuple):
+    """What the model was given, and the random states as its forward began."""
+
+    args: Any
+    kwargs: Any
+    states: dict[str, Any]
+
+
 class BatchKeeper:
     """Holds what the model was last given, and writes it to a file when asked to.
 
     A hook on the model notes its arguments, which stay alive until the second forward after theirs.
-    The file has what ``torch.load(path, weights_only=True)`` loads: a dict with ``tag``, ``step``,
-    ``args``, ``kwargs``, ``random_state`` (of the CPU, as the forward began), ``weights_finite``
+    Compiled code and graphs of a device leave it out. The file has what
+    ``torch.load(path, weights_only=True)`` loads: a dict with ``tag``, ``step``, ``args``,
+    ``kwargs``, the random states as the forward began (see ``random_states``), ``weights_finite``
     and ``left_out``, a sentence for each argument that is not in it.
     """
 
     def __init__(self, model: torch.nn.Module, directory: str) -> None:
         self._directory = directory
-        self._held: collections.deque[tuple[Any, Any, torch.Tensor]] = collections.deque(maxlen=2)
-        self._hook = model.register_forward_pre_hook(self._note, with_kwargs=True)
+        self._held: collections.deque[_Held] = collections.deque(maxlen=2)
+        note = left_out_of_compiled(lambda _module, args, kwargs: self._note(args, kwargs))
+        self._hook = model.register_forward_pre_hook(note, with_kwargs=True)
 
-    def _note(self, _module: Any, args: Any, kwargs: Any) -> None:
-        self._held.append((args, kwargs, torch.get_rng_state()))
+    def _note(self, args: Any, kwargs: Any) -> None:
+        if not is_capturing():
+            self._held.append(_Held(args, kwargs, random_states()))
 
     def save(self, tag: str, step: int, is_late: bool, weights_finite: bool) -> str:
         """Write the last batch, or the one before it if the finding is a step late; return the path.
@@ -39,14 +53,14 @@ class BatchKeeper:
         """
         if len(self._held) <= is_late:
             return ""
-        args, kwargs, state = self._held[-2 if is_late else -1]
+        args, kwargs, states = self._held[-2 if is_late else -1]
         copied = _Copied()
         content = {
             "tag": tag,
             "step": step,
             "args": copied.of(args, "args"),
             "kwargs": copied.of(kwargs, "kwargs"),
-            "random_state": state,
+            **states,
             "weights_finite": weights_finite,
             "left_out": copied.left_out,
         }

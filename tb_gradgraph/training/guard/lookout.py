@@ -13,6 +13,7 @@ import torch
 from tb_gradgraph.autograd import (
     BackwardCall,
     elements_of,
+    left_out_of_compiled,
     reach,
     source_line,
     user_frame,
@@ -191,7 +192,9 @@ class Lookout:
         except Exception as error:
             warn_of_fault("did not keep the batch", error, "All else goes on.")
             return ""
-        return f" What the model was given is in {path}." if path else ""
+        if not path:
+            return " What the model was given is not kept: no call of it was seen, as in compiled code."
+        return f" What the model was given is in {path}."
 
     def skipped(self) -> None:
         """Note that a scaler skipped a step."""
@@ -254,7 +257,8 @@ class Lookout:
         model = self._model()
         if model is not None:
             this = weakref.ref(self)
-            self._hook = model.register_forward_pre_hook(lambda *_: _deliver_once(this))
+            deliver = left_out_of_compiled(lambda *_: _deliver_once(this))
+            self._hook = model.register_forward_pre_hook(deliver)
             weakref.finalize(self, self._hook.remove).atexit = False
 
     def _deliver(self) -> None:
