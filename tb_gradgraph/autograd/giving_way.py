@@ -18,7 +18,7 @@ def make_way_for_compiled(observer: BackwardObserver, where: str) -> None:
 
     There is no listener if the compiler is not loaded, because then nothing is compiled. There is
     none either if torch lacks the function by which backwards are noticed (private.py). Listening
-    ends soon after a backward over the graph, because a graph may live long: the gradient of its
+    ends with the first backward over the graph, because a graph may live long: the gradient of its
     own leaf may hold it.
     """
     if "torch._dynamo" in sys.modules and has("torch.autograd._engine_run_backward"):
@@ -38,8 +38,8 @@ class _Way:
         self._where = where
         self.stop: Callable[[], None] | None = None
 
-    def on_backward(self, call: BackwardCall) -> None:
-        """Remove the observer if this backward is compiled."""
+    def on_backward(self, call: BackwardCall) -> Callable[[bool], None]:
+        """Remove the observer if this backward is compiled; return what ends listening after it."""
         observer = self._observer()
         if observer is not None and observer.is_armed and is_backward_compiled():
             observer.remove()
@@ -48,6 +48,11 @@ class _Way:
                 "(torch._dynamo.compiled_autograd): hooks would become a part of it. Run it uncompiled "
                 "once, or use watch(), which reads the parameters' .grad."
             )
+        self._end_if_over()
+        return lambda _well: self._end_if_over()
+
+    def _end_if_over(self) -> None:
+        observer = self._observer()
         if observer is None or not observer.is_armed or observer.has_run:
             self.end()
 

@@ -6,11 +6,8 @@ import gc
 
 import pytest
 
-from tests.integrations.untouched import begin
-
 
 @pytest.fixture(autouse=True)
 def no_graph_of_another_test() -> None:
     """Free the graphs of earlier tests: one whose backward never ran listens until it is freed."""
     gc.collect()
-    begin()

@@ -9,20 +9,13 @@ import torch
 from torch.nn.modules import module as global_hooks
 
 _BACKWARD = torch.autograd._engine_run_backward
-#: What may be in its place: also what a graph of another test had put there when the test began.
-_allowed = [_BACKWARD]
 _SCALER_STEP = torch.amp.GradScaler.step
 _TOTAL_NORM = torch.nn.utils.clip_grad._get_total_norm
 
 
-def begin() -> None:
-    """Note what is there before a test: a graph of another test may still wait for its backward."""
-    _allowed[1:] = [torch.autograd._engine_run_backward]
-
-
 def check_nothing_left(model: torch.nn.Module, optimizers: Iterable[torch.optim.Optimizer]) -> None:
     """Look where a watch puts hooks."""
-    assert torch.autograd._engine_run_backward in _allowed
+    assert torch.autograd._engine_run_backward is _BACKWARD
     assert torch.amp.GradScaler.step is _SCALER_STEP
     assert torch.nn.utils.clip_grad._get_total_norm is _TOTAL_NORM
     assert not global_hooks._global_forward_hooks and not global_hooks._global_forward_pre_hooks

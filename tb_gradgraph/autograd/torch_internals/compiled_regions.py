@@ -90,7 +90,7 @@ def left_out_of_compiled(function: Any, instead: Callable[..., Any] | None = Non
     return function
 
 
-def _made_elsewhere(function: FunctionType) -> Callable[..., Any]:
+def _made_elsewhere(function: Any) -> Callable[..., Any]:
     """Return the same function without our file's name, because our files are not compiled."""
     code = function.__code__.replace(co_filename="<nothing>")
     return FunctionType(code, {"__name__": "builtins", "__builtins__": vars(builtins)})

@@ -158,3 +158,15 @@ def test_a_capture_runs_its_own_backward_uncompiled() -> None:
         torch.from_numpy(graph.backward_passes[0].table.values),
         torch.from_numpy(expected.backward_passes[0].table.values),
     )
+
+
+def test_listening_ends_with_the_first_backward():
+    """Although the graph lives on, and no other backward begins."""
+    before = torch.autograd._engine_run_backward
+    net = nn.Linear(2, 1)
+    loss = net(torch.ones(1, 2)).sum()
+    graph = tb_gradgraph.capture(loss)
+    assert torch.autograd._engine_run_backward is not before
+    loss.backward(retain_graph=True)
+    assert torch.autograd._engine_run_backward is before
+    assert graph["net.bias"].gradient.tolist() == [1]
