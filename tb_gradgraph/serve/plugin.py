@@ -22,7 +22,7 @@ from tb_gradgraph.serve.routes.node_route import answer_node
 from tb_gradgraph.serve.routes.quantities_route import answer_quantities
 from tb_gradgraph.serve.routes.run_findings_route import answer_run_findings
 from tb_gradgraph.serve.routes.runs_route import answer_facts, answer_pulse, answer_runs
-from tb_gradgraph.serve.routes.scalars_route import answer_scalar, answer_scalars
+from tb_gradgraph.serve.routes.scalars_route import answer_hparams, answer_scalar, answer_scalars
 from tb_gradgraph.serve.routes.series_route import answer_series
 from tb_gradgraph.serve.routes.step_route import answer_step
 from tb_gradgraph.serve.routes.tensor_route import answer_tensor
@@ -48,6 +48,7 @@ _ROUTES: dict[str, Route] = {
     "/findings": answer_findings,
     "/run_findings": answer_run_findings,
     "/export": answer_export,
+    "/hparams": answer_hparams,
     "/scalars": answer_scalars,
     "/scalar": answer_scalar,
     "/quantities": answer_quantities,

@@ -17,6 +17,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from playwright.sync_api import Browser
@@ -25,6 +26,9 @@ import tb_gradgraph
 from tests.benchmarks.flow_cost import STEPS as FLOW_STEPS
 from tests.benchmarks.flow_cost import log_long_training, measure_flow
 from tests.benchmarks.graph_cost import FULL, GREAT, MIDDLE, SMALL, Measured, measure_graph
+from tests.benchmarks.many_runs_cost import RUNS as MANY_RUNS
+from tests.benchmarks.many_runs_cost import STEPS as MANY_STEPS
+from tests.benchmarks.many_runs_cost import log_many_runs, measure_many_runs
 from tests.benchmarks.measure import HEADER_ALONE, Figure
 from tests.benchmarks.page import PAGE, put_into_page
 from tests.browser.chromium import launch_chromium
@@ -45,6 +49,11 @@ def measure_panel(browser: Browser) -> Iterator[Figure]:
         with run_tensorboard(directory) as address:
             _wait_until_loaded(address, FLOW_STEPS)
             yield from measure_flow(browser, address, "long")
+    with tempfile.TemporaryDirectory() as directory:
+        log_many_runs(pathlib.Path(directory))
+        with run_tensorboard(directory) as address:
+            _wait_until_loaded(address, MANY_STEPS, MANY_RUNS)
+            yield from measure_many_runs(browser, address)
     yield from _measure_sizes()
 
 
@@ -71,15 +80,19 @@ def _served(directory: str, measured: Measured) -> Iterator[str]:
         yield address
 
 
-def _wait_until_loaded(address: str, steps: int) -> None:
+def _wait_until_loaded(address: str, steps: int, count: int = 1) -> None:
     limit = Limit(_LOADED_S)
     while not limit.is_over():
         with urllib.request.urlopen(f"{address}data/plugin/gradgraph/runs") as answer:
             runs = json.load(answer)["runs"]
-        if runs and len(runs[0]["tags"][0]["steps"]) == steps:
+        if sum(_read_steps(run) == steps for run in runs) == count:
             return
         time.sleep(0.2)
     raise TimeoutError("TensorBoard did not load the log")
+
+
+def _read_steps(run: dict[str, Any]) -> int:
+    return len({step for tag in run["tags"] for step in tag["steps"]})
 
 
 def main() -> int:

@@ -4,6 +4,7 @@
 import { pause, PAUSES_FROM } from "../base/pause";
 import { failure, success, type Result } from "../base/result";
 import { FORWARD, MOST_SEARCHED, NONFINITE, type WhatKept } from "../base/vocabulary";
+import type { OfRuns } from "../model/charts/run_parameters";
 import type { RunFindings } from "../model/findings/run_findings";
 import { badStepsOf, type BadSteps, type Reading } from "../model/recorded/bad_steps";
 import { parseGraph, type Graph } from "../model/recorded/graph";
@@ -119,6 +120,12 @@ export class Client {
   async quantities(run: string, tag: string): Promise<Result<Quantities>> {
     const reply = await this.json("quantities", { run, tag });
     return reply.ok ? success(parseQuantities(reply.value)) : reply;
+  }
+
+  // TensorBoard's hyperparameters of each run that has any.
+  async hyperparameters(): Promise<Result<OfRuns>> {
+    const reply = await this.json("hparams", {});
+    return reply.ok ? success(new Map(Object.entries(reply.value.runs).map(([run, of]) => [run, new Map(Object.entries(of))]))) : reply;
   }
 
   findings(run: string, tag: string, record: Place): Promise<Result<FindingsReply>> {

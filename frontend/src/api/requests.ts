@@ -44,6 +44,10 @@ export interface JsonRequests {
   readonly runs: { readonly asks: { readonly sessions?: "all" }; readonly gives: RunsReply };
   readonly pulse: { readonly asks: object; readonly gives: { readonly pulse: string } };
   readonly graph: { readonly asks: OfRun & { readonly hash: string }; readonly gives: GraphColumns };
+  readonly hparams: {
+    readonly asks: object;
+    readonly gives: { readonly runs: Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>> };
+  };
   readonly scalars: { readonly asks: OfRun; readonly gives: { readonly tags: readonly string[] } };
   readonly findings: { readonly asks: OfRecord; readonly gives: FindingsReply };
   readonly run_findings: { readonly asks: OfTag; readonly gives: RunFindingsReply };
@@ -80,6 +84,7 @@ export const PARAMETERS: { readonly [R in Route]: readonly NamesIn<Requests[R]["
   runs: ["sessions"],
   pulse: [],
   graph: ["run", "hash"],
+  hparams: [],
   scalars: ["run"],
   findings: RECORD,
   run_findings: ["run", "tag"],

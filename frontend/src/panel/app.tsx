@@ -61,7 +61,7 @@ function content({ session, drawing, views }: AppProps): JSX.Element {
             <Card session={session} drawing={drawing} select={views.select} ofViews={views.inCard} />
           </div>
         ))}
-      {compares && store.compare.choice.value !== undefined && <CompareBar store={store} />}
+      {compares && store.compare.choice.value !== undefined && <CompareBar store={store} client={session.client} />}
       <Steps store={store} select={views.select} />
       <Notice store={store} />
     </>

@@ -19,7 +19,7 @@ import namesStyle from "./names.css?inline";
 import { watchDashboard } from "./session/dashboard";
 import { revealFromDashboard } from "./session/dashboard_link";
 import { createDrawing } from "./session/drawing";
-import { watchDarkMode, watchReload } from "./session/host";
+import { correctLanguage, watchDarkMode, watchReload } from "./session/host";
 import { Session } from "./session/session";
 import { takeFocusWhenShown } from "./session/take_focus";
 import style from "./style.css?inline";
@@ -36,6 +36,7 @@ export interface MountOptions {
 }
 
 export function mount(place: HTMLElement, { base = "./", soonestMs, alone = false, answer, workerUrl }: MountOptions = {}): Dispose {
+  correctLanguage();
   const disposer = new Disposer();
   const sheet = document.createElement("style");
   sheet.textContent = uPlotStyle + style + flowStyle + chartsStyle + findingsStyle + footStyle + namesStyle;

@@ -1,7 +1,8 @@
 // The other side of a comparison, and the mapping in both directions.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { compare, joinGraphs, type Comparison, type Joined } from "../model/compare/comparison";
+import { compare, joinGraphs, relateNode, type Comparison, type Joined } from "../model/compare/comparison";
+import { reachFor } from "../model/compare/ratio_reach";
 import { halfOf, type Half, type RecordedStep } from "../model/recorded/record";
 import { nearestRecord, valuesBeside, type RecordRef, type Run, type Tag } from "../model/recorded/run";
 import type { Statistic } from "../model/recorded/statistics";
@@ -31,7 +32,8 @@ export interface Other {
 
 export interface CompareState {
   readonly choice: Signal<Choice | undefined>; // undefined: nothing is compared
-  readonly reach: Signal<number>; // log2 of the ratio at which the color is full
+  readonly chosenReach: Signal<number | undefined>; // undefined: what the ratios need
+  readonly reach: ReadonlySignal<number>; // log2 of the ratio at which the color is full
   readonly other: Signal<Other | undefined>; // the fetched record
   readonly place: ReadonlySignal<Place | undefined>;
   readonly hierarchy: ReadonlySignal<Hierarchy | undefined>; // there
@@ -40,7 +42,7 @@ export interface CompareState {
 }
 
 export const REACHES: readonly number[] = [1, 2, 4, 8, 16];
-const START_REACH = 4;
+const LEAST_REACH = 4; // of those that are not chosen
 
 // The parts of the store that a comparison needs.
 export interface Shown {
@@ -65,22 +67,31 @@ export function createCompare(store: Shown): CompareState {
     const [here, there] = [store.hierarchy.value, hierarchy.value];
     return here === undefined || there === undefined ? undefined : joinGraphs(here, there);
   });
+  const comparison = computed(() => {
+    const [shown, here, fetched, values, pairs] = [store.hierarchy.value, store.values.value, other.value, there.value, joined.value];
+    if (choice.value === undefined || fetched === undefined || values === undefined) return undefined;
+    if (shown === undefined || here === undefined || pairs === undefined) return undefined;
+    // Until both sides have changed, a value would be compared with a gradient.
+    if (halfOf(store.record.value?.stage) !== halfOf(fetched.record.stage)) return undefined;
+    return compare(shown, here, fetched, values, pairs, store.statistic.value);
+  });
+  const chosenReach = signal<number | undefined>(undefined);
   return {
     choice,
     other,
     hierarchy,
     joined,
-    reach: signal(START_REACH),
+    comparison,
+    chosenReach,
+    reach: computed(() => chosenReach.value ?? neededReach(comparison.value)),
     place: computed(() => choice.value && placeOf(store, choice.value)),
-    comparison: computed(() => {
-      const [shown, here, fetched, values, pairs] = [store.hierarchy.value, store.values.value, other.value, there.value, joined.value];
-      if (choice.value === undefined || fetched === undefined || values === undefined) return undefined;
-      if (shown === undefined || here === undefined || pairs === undefined) return undefined;
-      // Until both sides have changed, a value would be compared with a gradient.
-      if (halfOf(store.record.value?.stage) !== halfOf(fetched.record.stage)) return undefined;
-      return compare(shown, here, fetched, values, pairs, store.statistic.value);
-    }),
   };
+}
+
+function neededReach(comparison: Comparison | undefined): number {
+  if (comparison === undefined) return LEAST_REACH;
+  const ratios = Array.from({ length: comparison.joined.ownNodes }, (_, node) => relateNode(comparison, node).log2);
+  return reachFor(ratios, REACHES, LEAST_REACH);
 }
 
 function placeOf({ runs, run, tag, ref, half }: Shown, choice: Choice): Place | undefined {
@@ -94,14 +105,14 @@ function placeOf({ runs, run, tag, ref, half }: Shown, choice: Choice): Place | 
   return { run: there, tag: other, ref: found, read: half.value === "value" ? valuesBeside(found) : found };
 }
 
-export function applyVersus({ choice, reach }: CompareState, vs: Versus | undefined): void {
+export function applyVersus({ choice, chosenReach }: CompareState, vs: Versus | undefined): void {
   // If a link repeats the present choice, nothing is fetched again.
   const known = choice.peek();
   if (vs !== undefined && known !== undefined && known.run === vs.run && known.tag === vs.tag && known.step === vs.step) return;
   choice.value = vs && { run: vs.run, tag: vs.tag, step: vs.step };
-  reach.value = vs?.reach !== undefined && REACHES.includes(vs.reach) ? vs.reach : START_REACH;
+  chosenReach.value = vs?.reach !== undefined && REACHES.includes(vs.reach) ? vs.reach : undefined;
 }
 
-export function versusOf({ choice, reach }: CompareState): Versus | undefined {
-  return choice.value && { ...choice.value, reach: reach.value === START_REACH ? undefined : reach.value };
+export function versusOf({ choice, chosenReach }: CompareState): Versus | undefined {
+  return choice.value && { ...choice.value, reach: chosenReach.value };
 }

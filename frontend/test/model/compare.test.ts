@@ -3,8 +3,9 @@
 import { expect, test } from "vitest";
 import { loop, one, two } from "../../fixtures/compared.mjs";
 import { chainRule } from "../../fixtures/examples.mjs";
+import { bothHalves } from "../../fixtures/halves.mjs";
 import { paintCompared } from "../../src/draw/compare/compared_scene";
-import { ratioColor, ratioStops, ratioText } from "../../src/draw/compare/ratio_scale";
+import { factorText, ratioColor, ratioStops, ratioText } from "../../src/draw/compare/ratio_scale";
 import { headRoom } from "../../src/draw/scene/caption";
 import { luminance } from "../../src/draw/style/color_scale";
 import { DETAIL_FONT, widthOf } from "../../src/draw/style/text";
@@ -20,6 +21,7 @@ import {
   Relation,
   type Related,
 } from "../../src/model/compare/comparison";
+import { reachFor } from "../../src/model/compare/ratio_reach";
 import { DEFAULT_STATISTIC, statisticOf } from "../../src/model/recorded/statistics";
 import type { VisibleEdge } from "../../src/model/visible/collapse";
 import { stripOf } from "../../src/model/visible/strip";
@@ -117,6 +119,7 @@ test("the cells of a run of equal blocks are compared block by block", () => {
 const of = (value: number, state: State): { value: number; state: State } => ({ value, state });
 test.each([
   [of(2, State.number), of(8, State.number), Relation.both, -2, "×0.25"],
+  [of(1, State.number), of(-16, State.number), Relation.both, -4, "÷−16"],
   [of(-2, State.number), of(8, State.number), Relation.both, -2, "×−0.25"],
   [of(-8, State.number), of(-2, State.number), Relation.both, 2, "×4"],
   [of(0, State.zero), of(0, State.zero), Relation.both, 0, "both 0"],
@@ -347,4 +350,28 @@ test("statistics without a logarithmic scale can be compared too", () => {
   const { comparison } = compared(one(), 0, two(), 0, statisticOf("zero_fraction"));
   const related: Related = relateNode(comparison, nodeOf(one(), "parameter:up.weight"));
   expect([related.here, related.there, related.log2]).toEqual([0.5, 0.5, 0]);
+});
+
+test("a ratio far from one is a factor that can be read: divided by so much, with groups of digits", () => {
+  expect(factorText(Math.log2(1 / 10300))).toBe("÷10,300");
+  expect(factorText(Math.log2(12345.6))).toBe("×12,350");
+  expect(factorText(Math.log2(0.25))).toBe("×0.25");
+  expect(factorText(Math.log2(3e8), true)).toBe("×−3e8");
+});
+
+test("the color is full where the ratios need it: nineteen in twenty differ in color", () => {
+  const reaches = [1, 2, 4, 8, 16];
+  expect(reachFor([0, 1, -2], reaches, 4)).toBe(4);
+  expect(reachFor([...Array<number>(10).fill(0.5), ...Array<number>(10).fill(-7)], reaches, 4)).toBe(8);
+  expect(reachFor([...Array<number>(19).fill(3), 12], reaches, 1)).toBe(4);
+  expect(reachFor([NaN, Infinity, -Infinity], reaches, 4)).toBe(4);
+  expect(reachFor([40], reaches, 4)).toBe(16);
+});
+
+test("the bar has the loss of both steps", async () => {
+  writeHash("p.gradgraph.run=halves&p.gradgraph.step=3&p.gradgraph.vs.run=twice&p.gradgraph.vs.step=1");
+  show(bothHalves(), bothHalves("twice", { factor: 2 }));
+  await waitFor(() => expect(find("vs-losses")?.dataset).toMatchObject({ here: "32", there: "32" }));
+  choose("vs-step-kind", "same");
+  await waitFor(() => expect(find("vs-losses")?.dataset).toMatchObject({ here: "32", there: "128" })); // 2 (2 * 4)²
 });

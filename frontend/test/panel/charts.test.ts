@@ -78,12 +78,37 @@ test("charts are in the address", () => {
     pins: ["a:0", "b & c:1"],
     quantities: ["loss", "note/a&b=c"],
     runs: ["x=1"],
+    everyRun: false,
+    grouped: true,
+    inLayers: true,
+    sortBy: "grad_norm/applied",
+    colorBy: "=lr",
     of: "update_ratio",
     log: false,
     smoothing: 0.6,
-  };
+    outliers: true,
+    zoom: { x: [10, 20.5], y: [1e-9, 3e-7] },
+  } as const;
   expect(parseAddress(formatAddress("", { view: "charts", charts }))).toMatchObject({ view: "charts", charts });
-  const none = { pins: [], quantities: [], runs: [], of: undefined, log: undefined, smoothing: 0 };
+  const every = { ...charts, runs: [], everyRun: true };
+  expect(parseAddress(formatAddress("", { charts: { ...every, runs: ["x=1"] } })).charts).toEqual(every);
+  const none = {
+    pins: [],
+    quantities: [],
+    runs: [],
+    everyRun: false,
+    grouped: false,
+    inLayers: false,
+    sortBy: undefined,
+    colorBy: undefined,
+    of: undefined,
+    log: undefined,
+    smoothing: 0,
+    outliers: false,
+    zoom: {},
+  };
+  for (const text of ["2 1", "1", "1 2 3", "a b", "1 Infinity"])
+    expect(parseAddress(`p.gradgraph.chart.x=${encodeURIComponent(text)}`).charts).toEqual(none);
   expect(formatAddress("", { charts: none })).toBe("");
   expect(parseAddress("p.gradgraph.chart.smooth=7").charts).toEqual(none);
 });

@@ -31,6 +31,14 @@ test("a term of the loss is explained as it enters the loss", () => {
 test("any of them can be added to the charts, removed, and taken along in a link", async () => {
   writeHash("p.gradgraph.view=charts&p.gradgraph.step=1");
   show(bothHalves());
+  // At first the loss and the norm of all gradients are drawn.
+  const norm = `grad_norm/backward ${Number(Math.sqrt(40).toPrecision(6))}`;
+  await waitFor(() => expect(lines()).toEqual(["loss 8", norm]));
+  expect(readHash()).not.toContain("chart.step");
+  one("charts-lines")!.querySelector<HTMLElement>('[data-quantity="grad_norm/backward"] [data-testid=unpin]')!.click();
+  await waitFor(() => expect(lines()).toEqual(["loss 8"]));
+  one("charts-lines")!.querySelector<HTMLElement>("[data-quantity=loss] [data-testid=unpin]")!.click();
+  await waitFor(() => expect(one("nothing-pinned")).not.toBeNull());
   await waitFor(() => expect(optionsOf("add-quantity").slice(0, 5)).toEqual(["", "grad_norm/backward", "loss", "lr/0", NOTED]));
   const missing = one("add-quantity")!.querySelector<HTMLOptionElement>("option[disabled]")!;
   expect(missing.textContent).toBe("noise_scale: one micro-batch a step");

@@ -1,4 +1,4 @@
-"""Answer with scalars that the same run logs for TensorBoard's own dashboards, such as its loss."""
+"""Answer with what runs log for TensorBoard's own dashboards: scalars, and hyperparameters."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tb_gradgraph.serve.request.answer import BINARY, JSON, Answer
 from tb_gradgraph.serve.request.find import find_run
 from tb_gradgraph.serve.request.frames import encode_frame, to_json
 from tb_gradgraph.serve.request.parameters import Parameters, not_found
+from tb_gradgraph.serve.runs.hyperparameters import assign_hparams
 from tb_gradgraph.serve.runs.reader import Reader
 
 #: How many points one answer may have. TensorBoard itself keeps 1,000 per tag by default.
@@ -34,3 +35,11 @@ def answer_scalar(reader: Reader, parameters: Parameters) -> Answer:
     header = {"run": run.name, "tag": tag, "steps": [step for step, _ in points]}
     values = np.array([value for _, value in points])
     return Answer(encode_frame(header, {"values": values}, wide=True), BINARY)
+
+
+def answer_hparams(reader: Reader, parameters: Parameters) -> Answer:
+    """Return TensorBoard's hyperparameters of each run that has any."""
+    runs = {run.name: run.stored_name for run in reader.runs().values()}
+    found = assign_hparams(runs.values(), reader.source.list_hparams())
+    of_runs = {name: found[stored] for name, stored in runs.items() if stored in found}
+    return Answer(to_json({"runs": of_runs}).encode(), JSON)

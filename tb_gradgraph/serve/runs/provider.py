@@ -8,11 +8,14 @@ from tensorboard.context import RequestContext
 from tensorboard.data.provider import DataProvider, RunTagFilter
 
 from tb_gradgraph.record import PLUGIN_NAME
+from tb_gradgraph.serve.runs.hyperparameters import HyperValue, parse_hparams
 
 #: How many tags to read at once: a chunk is about 1 MiB, and an answer of the data server at most 256 MiB.
 _GROUP = 32
 _ALL = 2**31 - 1
 _SCALARS = "scalars"  # the plugin of the Time Series and Scalars dashboards
+_HPARAMS = "hparams"
+_SESSION = "_hparams_/session_start_info"  # the tag of the hyperparameters of a run
 _EXPERIMENT = ""  # a local TensorBoard has only this one
 
 
@@ -60,6 +63,17 @@ class RecordSource:
             run_tag_filter=RunTagFilter(runs=[run], tags=[tag]),
         )
         return [(point.step, float(point.value)) for point in found.get(run, {}).get(tag, ())]
+
+    def list_hparams(self) -> dict[str, dict[str, HyperValue]]:
+        """List the hyperparameters that TensorBoard's hparams plugin has, by run."""
+        found = self._provider.list_tensors(
+            RequestContext(), experiment_id=_EXPERIMENT, plugin_name=_HPARAMS
+        )
+        return {
+            run: parse_hparams(tags[_SESSION].plugin_content)
+            for run, tags in found.items()
+            if _SESSION in tags
+        }
 
     def _read_alone(self, run: str, tag: str) -> tuple[bytes, ...]:
         try:

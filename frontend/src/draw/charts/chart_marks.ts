@@ -16,7 +16,18 @@ export interface MarkedSteps {
   readonly gaps: string | undefined; // what they mean
 }
 
+const known = new WeakMap<readonly ChartLine[], Map<boolean, MarkedSteps>>();
+
+// A chart asks several times for each frame.
 export function markedSteps(lines: readonly ChartLine[], log: boolean): MarkedSteps {
+  const found = known.get(lines) ?? new Map<boolean, MarkedSteps>();
+  known.set(lines, found);
+  const marks = found.get(log) ?? findMarks(lines, log);
+  found.set(log, marks);
+  return marks;
+}
+
+function findMarks(lines: readonly ChartLine[], log: boolean): MarkedSteps {
   return {
     zeros: log ? lines.flatMap(({ steps, values }) => steps.filter((_, i) => values[i] === 0)) : [],
     nonfinite: lines.flatMap(({ nonfinite }) => [...(nonfinite?.keys() ?? [])]),
@@ -34,6 +45,14 @@ export interface MarkPlaces {
   readonly pixel: number; // a pixel of the screen, in units of the context
 }
 
+const alone = new WeakMap<ChartLine, readonly ChartLine[]>();
+
+function aloneOf(line: ChartLine): readonly ChartLine[] {
+  const list = alone.get(line) ?? [line];
+  alone.set(line, list);
+  return list;
+}
+
 // A zero has the color of its line. Each line with zeros has its own row, because they would hide each other.
 export function paintMarks(
   context: CanvasRenderingContext2D,
@@ -42,7 +61,9 @@ export function paintMarks(
   { x, top, floor, pixel }: MarkPlaces,
   theme: Theme,
 ): void {
-  const rows = lines.map((line) => ({ color: line.color, zeros: markedSteps([line], log).zeros })).filter(({ zeros }) => zeros.length > 0);
+  const rows = lines
+    .map((line) => ({ color: line.color, zeros: markedSteps(aloneOf(line), log).zeros }))
+    .filter(({ zeros }) => zeros.length > 0);
   const [side, row] = [ZERO_PX * pixel, Math.min(ZERO_PX, ZEROS_PX / rows.length) * pixel];
   rows.forEach(({ color, zeros }, i) => {
     context.fillStyle = color;

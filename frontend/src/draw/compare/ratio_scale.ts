@@ -1,7 +1,7 @@
 // Converts a ratio to a color: blue below one, orange above. At equal distance both are equally
 // light (OKLab), so neither stands out more. They can be told apart with any color blindness.
 
-import { formatNumber } from "../../base/format";
+import { formatCount, formatNumber } from "../../base/format";
 import { Relation, type Related } from "../../model/compare/comparison";
 import { colorAt } from "../style/element_colors";
 import type { Theme } from "../style/theme";
@@ -30,13 +30,25 @@ export function relatedFill({ relation, log2 }: Related, reach: number, theme: T
   return relation === Relation.onlyHere ? theme.surface : theme.none;
 }
 
-// "×1.52", "×−1.52" if the sign changed, or why there is no ratio; undefined if neither has a number.
+const SMALL = 0.1;
+const GROUPED_UP_TO = 1e7;
+
+// "×1.52"; from a tenth down "÷10,300". With a minus if the sign changed.
+export function factorText(log2: number, changed = false): string {
+  const divides = log2 < Math.log2(SMALL);
+  const factor = 2 ** (divides ? -log2 : log2);
+  const number = factor >= 1000 && factor < GROUPED_UP_TO ? formatCount(Number(factor.toPrecision(4))) : formatNumber(factor);
+  return `${divides ? "÷" : "×"}${changed ? "−" : ""}${number}`;
+}
+
+// As a factor, or why there is no ratio; undefined if neither has a number.
 export function ratioText({ relation, log2, here, there }: Related): string | undefined {
   if (relation === Relation.none) return undefined;
   if (relation !== Relation.both) return WORDS[relation];
   if (here === 0 && log2 === 0) return "both 0";
   if (log2 === Infinity) return "×∞";
-  return `×${formatNumber(2 ** log2 * (here * there < 0 ? -1 : 1))}`;
+  if (log2 === -Infinity) return "×0";
+  return factorText(log2, here * there < 0);
 }
 
 const WORDS: Readonly<Record<Exclude<Relation, 0 | 6>, string>> = {

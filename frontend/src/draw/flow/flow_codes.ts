@@ -1,10 +1,9 @@
 // Codes of cells. If several cells share a pixel, the greatest code is shown: NaN first, then the greatest number.
 
 import { Relation } from "../../model/compare/comparison";
-import type { Flow } from "../../model/flow/flow";
 import type { ComparedFlow } from "../../model/flow/flow_compared";
 import type { Half } from "../../model/recorded/record";
-import { State } from "../../model/visible/values";
+import { State, type Values } from "../../model/visible/values";
 import { ratioColor } from "../compare/ratio_scale";
 import { rampOf, type ColorScale } from "../style/color_scale";
 import { rgbOf } from "../style/element_colors";
@@ -19,7 +18,7 @@ const STEPS = 256;
 const NONFINITE = FIRST + STEPS;
 
 // [entities, steps], like the flow.
-export function codesOf({ value, state }: Flow, scale: ColorScale): Uint16Array {
+export function codesOf({ value, state }: Values, scale: ColorScale): Uint16Array {
   const codes = new Uint16Array(state.length);
   for (let at = 0; at < state.length; at++) codes[at] = codeOf(value[at]!, state[at]! as State, scale);
   return codes;

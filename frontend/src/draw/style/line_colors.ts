@@ -14,3 +14,6 @@ export function lineColor(index: number, theme: Theme): string {
 export function lineDash(index: number): readonly number[] {
   return DASHES[index % DASHES.length]!;
 }
+
+export const LINE_COLOR_COUNT = LIGHT.length;
+export const DASH_COUNT = DASHES.length;

@@ -1,6 +1,6 @@
 // The look of charts: axes, lines, and the mark of the step.
 
-import type uPlot from "uplot";
+import uPlot from "uplot";
 import { formatNumber } from "../../base/format";
 import type { Size } from "../../base/geometry";
 import type { ChartLine } from "../../draw/charts/chart_line";
@@ -28,7 +28,10 @@ export function optionsOf(latest: { readonly current: ChartProps }, size: Size):
     ...size,
     legend: { show: false },
     cursor: { y: false, drag: NO_DRAG, points: { size: 6 } },
-    scales: { x: { time: false }, y: log ? { distr: 3, range: (plot, low, high) => beyond(low, high, roomOf(plot, latest.current)) } : {} },
+    scales: {
+      x: { time: false },
+      y: { ...(log ? { distr: 3 } : {}), range: (plot, low, high) => rangeOf(plot, latest.current, low, high) },
+    },
     axes: [
       { ...axis, size: 22, space: 50, incrs: WHOLE },
       {
@@ -43,11 +46,19 @@ export function optionsOf(latest: { readonly current: ChartProps }, size: Size):
       },
     ],
     series: [{}, ...lines.flatMap((line) => (smoothing > 0 ? [seriesOf(line, true), seriesOf(line, false)] : [seriesOf(line, false)]))],
+    bands: bandsOf(lines, smoothing > 0),
     hooks: {
       draw: [(plot) => drawStep(plot, latest.current), (plot) => drawMarks(plot, latest.current)],
       setCursor: [(plot) => latest.current.pointAt?.(typeof plot.cursor.idx === "number" ? plot.data[0][plot.cursor.idx] : undefined)],
     },
   };
+}
+
+// On an even axis the ends are round numbers, as uPlot has them.
+function rangeOf(plot: uPlot, props: ChartProps, low: number | null, high: number | null): uPlot.Range.MinMax {
+  const [least, most] = props.range ?? [low, high];
+  if (props.log) return beyond(least, most, roomOf(plot, props));
+  return least === null || most === null ? [null, null] : uPlot.rangeNum(least, most, 0.1, true);
 }
 
 // Slightly beyond the ends. uPlot would extend to the next power of ten.
@@ -107,6 +118,15 @@ function seriesOf({ color, dash, width = THIN_PX, steps }: ChartLine, faint: boo
     ...(dash === undefined || dash.length === 0 ? {} : { dash: [...dash] }),
     points: { show: !faint && steps.length <= FEW_POINTS && width <= THIN_PX, size: 4, fill: color },
   };
+}
+
+// While lines are smoothed, each has two series, and the second one is the smooth one.
+function bandsOf(lines: readonly ChartLine[], smoothed: boolean): uPlot.Band[] {
+  const seriesAt = (line: number): number => (smoothed ? 2 * line + 2 : line + 1);
+  return lines.flatMap(({ fillTo, color }, i) => {
+    const other = lines.findIndex(({ id }) => id === fillTo);
+    return other === -1 ? [] : [{ series: [seriesAt(i), seriesAt(other)], fill: `${color}26` }];
+  });
 }
 
 export function drawStep(plot: uPlot, { step, theme }: Pick<ChartProps, "step" | "theme">): void {

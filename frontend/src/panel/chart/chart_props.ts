@@ -3,6 +3,14 @@
 import type { ChartLine } from "../../draw/charts/chart_line";
 import type { Theme } from "../../draw/style/theme";
 
+export type Range = readonly [low: number, high: number];
+
+// The part that is shown of each axis; undefined: all of it.
+export interface Zoom {
+  readonly x?: Range;
+  readonly y?: Range;
+}
+
 export interface ChartProps {
   readonly id?: string; // for tests
   readonly lines: readonly ChartLine[];
@@ -12,6 +20,9 @@ export interface ChartProps {
   readonly theme: Theme;
   readonly smoothing?: number;
   readonly fills?: boolean; // takes all the available height
+  readonly range?: Range | undefined; // of the vertical axis; undefined: all numbers
+  readonly zoom?: Zoom;
+  readonly setZoom?: (zoom: Zoom) => void; // without it, there is no zoom
   readonly goTo: (step: number) => void;
   readonly pointAt?: (step: number | undefined) => void;
 }

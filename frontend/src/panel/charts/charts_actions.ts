@@ -1,7 +1,7 @@
 // The contents of the view of charts, and how they change.
 
 import { batch } from "@preact/signals";
-import { MOST_PINS, MOST_RUNS, pinsOf, type Charting } from "./charts_state";
+import { MOST_PINS, pinsOf, type Charting } from "./charts_state";
 
 export function isPinned(charting: Charting, pin: string): boolean {
   return charting.chosen.pins.value.includes(pin);
@@ -35,12 +35,21 @@ export function unpin(charting: Charting, removed: string): void {
 export function removeCharted(charting: Charting, removed: string): void {
   batch(() => {
     charting.chosen.pins.value = chartedPins(charting).filter((one) => one !== removed);
-    if (charting.chosen.pins.value.length === 0) charting.store.shown.selected.value = undefined;
+    if (charting.chosen.pins.value.length > 0) return;
+    charting.store.shown.selected.value = undefined;
+    charting.chosen.emptied.value = charting.chosen.quantities.value.length === 0;
   });
 }
 
-export function toggleRun({ chosen }: Charting, run: string): void {
-  const { runs } = chosen;
-  const known = runs.peek();
-  runs.value = known.includes(run) ? known.filter((one) => one !== run) : [...known, run].slice(-MOST_RUNS);
+// `all`: the runs that can be drawn over the shown one.
+export function toggleRun({ chosen }: Charting, run: string, all: readonly string[]): void {
+  const known = chosen.everyRun.peek() ? all : chosen.runs.peek();
+  chooseRuns({ chosen }, known.includes(run) ? known.filter((one) => one !== run) : [...known, run]);
+}
+
+export function chooseRuns({ chosen }: Pick<Charting, "chosen">, runs: readonly string[] | "every"): void {
+  batch(() => {
+    chosen.everyRun.value = runs === "every";
+    chosen.runs.value = runs === "every" ? [] : runs;
+  });
 }

@@ -5,6 +5,7 @@ import type { Client } from "../../api/client";
 import type { NodeSeries } from "../../api/parse";
 import type { Dispose } from "../../base/disposer";
 import type { Result } from "../../base/result";
+import type { OfRuns } from "../../model/charts/run_parameters";
 import type { Quantities } from "../../model/flow/scalar_line";
 import type { Graph } from "../../model/recorded/graph";
 import type { Half } from "../../model/recorded/record";
@@ -19,6 +20,7 @@ type Answers<T> = ReadonlyMap<string, Result<T>>;
 export interface FetchedCharts extends Charting {
   readonly series: ReadonlySignal<Answers<NodeSeries>>; // by run, tag, pin and half (seriesKey)
   readonly quantities: ReadonlySignal<Answers<Quantities>>; // by run and tag (tagKey)
+  readonly recordedParameters: ReadonlySignal<OfRuns>; // TensorBoard's hyperparameters
   readonly close: Dispose;
 }
 
@@ -30,12 +32,27 @@ export function tagKey(run: string, tag: string): string {
   return [run, tag].join("\n");
 }
 
-// The shown run and the chosen runs with the same graph, in the order in which they were chosen.
-export function drawnRuns({ store, chosen }: Charting): readonly string[] {
-  const [run, tag] = [store.place.run.value?.run, store.place.tag.value?.tag];
-  if (run === undefined || tag === undefined) return [];
-  const others = chosen.runs.value.filter((one) => one !== run && hasTag(store.recorded.runs.value, one, tag));
-  return [run, ...others];
+// The shown run and the chosen runs with a graph of the same name, in the order of the list.
+export function drawnRuns(charting: Charting): readonly string[] {
+  const run = charting.store.place.run.value?.run;
+  if (run === undefined || charting.store.place.tag.value === undefined) return [];
+  const { runs, everyRun } = charting.chosen;
+  const others = otherRuns(charting);
+  return [run, ...(everyRun.value ? others : runs.value.filter((one) => others.includes(one)))];
+}
+
+// Heat maps are of all runs unless some are chosen.
+export function tiledRuns(charting: Charting): readonly string[] {
+  const drawn = drawnRuns(charting);
+  return drawn.length === 1 ? [...drawn, ...otherRuns(charting)] : drawn;
+}
+
+// The runs that can be drawn over the shown one.
+export function otherRuns({ store: { place, recorded } }: Charting): readonly string[] {
+  const [run, tag] = [place.run.value?.run, place.tag.value?.tag];
+  return recorded.runs.value
+    .map((one) => one.run)
+    .filter((one) => one !== run && tag !== undefined && hasTag(recorded.runs.value, one, tag));
 }
 
 export function hasTag(runs: readonly Run[], run: string, tag: string): boolean {
@@ -53,7 +70,7 @@ export function fetchCharts(charting: Charting, client: Client, isShown: Readonl
   const listed = <T>(list: (run: string, tag: string) => readonly Omit<Wanted<T>, "version">[]): readonly Wanted<T>[] | undefined => {
     const tag = store.place.tag.value?.tag;
     if (!isShown.value || tag === undefined || store.recorded.hierarchy.value === undefined) return undefined;
-    return drawnRuns(charting).flatMap((run) => {
+    return (charting.chosen.inLayers.value ? tiledRuns : drawnRuns)(charting).flatMap((run) => {
       const found = store.recorded.runs.value.find((one) => one.run === run)?.tags.find((one) => one.tag === tag);
       const version = found === undefined ? "" : lengthOf(found);
       return list(run, tag).map((one) => ({ ...one, version }));
@@ -62,6 +79,7 @@ export function fetchCharts(charting: Charting, client: Client, isShown: Readonl
   const series = keepAsked(() =>
     listed<NodeSeries>((run, tag) => {
       const half = store.place.half.value;
+      if (charting.chosen.inLayers.value) return [];
       return chartedPins(charting).map((pin) => ({
         key: seriesKey(run, tag, pin, half),
         ask: () => ask(store, client, tag, run, pin, half),
@@ -69,15 +87,37 @@ export function fetchCharts(charting: Charting, client: Client, isShown: Readonl
     }),
   );
   const quantities = keepAsked(() => listed<Quantities>((run, tag) => [{ key: tagKey(run, tag), ask: () => client.quantities(run, tag) }]));
+  const parameters = fetchParameters(charting, client, isShown);
   return {
     ...charting,
     series: series.answers,
     quantities: quantities.answers,
+    recordedParameters: parameters.found,
     close() {
       series.close();
       quantities.close();
+      parameters.close();
     },
   };
+}
+
+// Asked again when runs were added. A standalone file has none.
+function fetchParameters(
+  { store }: Charting,
+  client: Client,
+  isShown: ReadonlySignal<boolean>,
+): { readonly found: ReadonlySignal<OfRuns>; readonly close: Dispose } {
+  const found = signal<OfRuns>(new Map());
+  let asked = "";
+  const close = effect(() => {
+    const runs = store.recorded.runs.value.map(({ run }) => run).join("\n");
+    if (!isShown.value || store.alone || runs === asked) return;
+    asked = runs;
+    void client.hyperparameters().then((reply) => {
+      if (reply.ok) found.value = reply.value;
+    });
+  });
+  return { found, close };
 }
 
 // Keeps the answers that are wanted, in the wanted version, and drops all others.

@@ -1,10 +1,12 @@
-// The lines of the view of charts. Each tensor or quantity has a color and each run a dash; with only one of them, each
-// run has a color.
+// The lines of the view of charts, their looks, and the range of their axis.
 
 import { FORWARD, OF_PARAMETERS, STAGES } from "../../base/vocabulary";
 import type { ChartLine } from "../../draw/charts/chart_line";
-import { lineColor, lineDash } from "../../draw/style/line_colors";
+import { lineColor } from "../../draw/style/line_colors";
 import type { Theme } from "../../draw/style/theme";
+import { groupRange } from "../../model/charts/group_range";
+import { fullRange, robustRange, type AxisRange } from "../../model/charts/robust_range";
+import { parametersOf, type OfRuns } from "../../model/charts/run_parameters";
 import { valueScale } from "../../model/flow/scalar_line";
 import { spokenIn } from "../../model/recorded/complex";
 import { BACKWARD } from "../../model/recorded/run";
@@ -15,7 +17,8 @@ import { nameOfPin } from "../chart/pin_names";
 import type { SavedChart } from "../picture/save_chart";
 import { chartedPins } from "./charts_actions";
 import { drawnRuns, seriesKey, type FetchedCharts } from "./charts_data";
-import { quantityIn, type LinePoints } from "./quantity_lines";
+import { looksOf } from "../chart/line_looks";
+import { chartedQuantities, quantityIn, type LinePoints } from "./quantity_lines";
 
 // A tensor, or a number of the step.
 export interface Entry {
@@ -34,15 +37,18 @@ export interface Overlaid {
   readonly entries: readonly Entry[];
   readonly runs: readonly string[];
   readonly of: string;
+  readonly parameters: OfRuns;
   readonly canBeLog: boolean;
   readonly log: boolean;
+  readonly range: AxisRange | undefined;
+  readonly outliers: AxisRange["cut"]; // lines far away from the others
   readonly axis: string;
 }
 
 export function entriesOf(charting: FetchedCharts): readonly Entry[] {
   return [
     ...chartedPins(charting).map((pin) => ({ id: pin, pin, quantity: undefined })),
-    ...charting.chosen.quantities.value.map((quantity) => ({ id: `\n${quantity}`, pin: undefined, quantity })),
+    ...chartedQuantities(charting).map((quantity) => ({ id: `\n${quantity}`, pin: undefined, quantity })),
   ];
 }
 
@@ -50,21 +56,73 @@ export function drawnLines(charting: FetchedCharts, theme: Theme): Overlaid {
   const { store, chosen } = charting;
   const [entries, runs, of] = [entriesOf(charting), drawnRuns(charting), ofShown(charting)];
   const statistic = spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph);
-  const lines = entries.flatMap((entry, e) =>
+  const parameters = parametersOf(runs, charting.recordedParameters.value);
+  const look = looksOf(chosen.colorBy.value, entries.length, runs, parameters, theme);
+  const own = entries.flatMap((entry, e) =>
     runs.flatMap((run, r): OverlaidLine[] => {
       const found = entry.quantity === undefined ? tensorIn(charting, entry.id, run, of) : quantityIn(charting, entry.quantity, run);
-      const look = entries.length > 1 ? { color: lineColor(e, theme), dash: lineDash(r) } : { color: lineColor(r, theme), dash: [] };
       return found === undefined
         ? []
-        : [{ id: `${run}\n${entry.id}`, label: entry.quantity ?? entry.id, entry: entry.id, run, ...look, ...found }];
+        : [{ id: `${run}\n${entry.id}`, label: entry.quantity ?? entry.id, entry: entry.id, run, ...look(e, r), ...found }];
     }),
   );
   const weights = isOfWeights(of);
   const tensors = entries.some(({ pin }) => pin !== undefined);
   const canBeLog = !tensors || weights || statistic.scale === "log";
-  const starts = tensors ? weights || (!statistic.signed && statistic.summary === "greatest") : startsLog(lines);
-  const log = canBeLog && (chosen.log.value ?? starts) && lines.some(({ values }) => values.some((value) => value !== null && value !== 0));
-  return { lines, entries, runs, of, canBeLog, log, axis: tensors && log && !weights && statistic.signed ? `|${statistic.label}|` : "" };
+  const starts = tensors ? weights || (!statistic.signed && statistic.summary === "greatest") : startsLog(own);
+  const log = canBeLog && (chosen.log.value ?? starts) && own.some(({ values }) => values.some((value) => value !== null && value !== 0));
+  const lines =
+    canBeGrouped(runs) && chosen.grouped.value ? entries.flatMap((entry, e) => grouped(own, entry, e, runs[0]!, log, theme)) : own;
+  const [robust, full] = [robustRange(lines, log), fullRange(lines, log)];
+  return {
+    lines,
+    entries,
+    runs,
+    parameters,
+    of,
+    canBeLog,
+    log,
+    range: chosen.outliers.value ? full : robust,
+    outliers: robust?.cut ?? [],
+    axis: tensors && log && !weights && statistic.signed ? `|${statistic.label}|` : "",
+  };
+}
+
+// A median needs more than one other run.
+export function canBeGrouped(runs: readonly string[]): boolean {
+  return runs.length > 2;
+}
+
+const OWN_PX = 2.5;
+const EDGE_PX = 0.75;
+
+// The shown run's line, and the others as their median between the least and the greatest. On a logarithmic axis, of magnitudes.
+function grouped(
+  all: readonly OverlaidLine[],
+  entry: Entry,
+  place: number,
+  run: string,
+  log: boolean,
+  theme: Theme,
+): readonly OverlaidLine[] {
+  const lines = all.filter((line) => line.entry === entry.id);
+  const own = lines.filter((line) => line.run === run);
+  const others = lines.filter((line) => line.run !== run && line.problem === undefined);
+  const sized = ({ values, ...line }: OverlaidLine): OverlaidLine => ({
+    ...line,
+    values: log ? values.map((value) => value && Math.abs(value)) : values,
+  });
+  const { steps, median, low, high } = groupRange(others.map(sized));
+  const [color, ofGroup] = [lineColor(2 * place, theme), lineColor(2 * place + 1, theme)];
+  const base = { entry: entry.id, label: entry.quantity ?? entry.id, color: ofGroup, steps, problem: undefined, gap: "no number" };
+  const nonfinite = new Map(others.flatMap((line) => [...(line.nonfinite ?? [])]));
+  const id = (which: string): string => `${which}\n\n${entry.id}`;
+  return [
+    ...own.map((line) => ({ ...line, color, dash: [], width: OWN_PX })),
+    { ...base, id: id("median"), run: `median of ${others.length} others`, values: median, nonfinite, dash: [6, 3] },
+    { ...base, id: id("high"), run: "their greatest", values: high, nonfinite: new Map(), width: EDGE_PX, fillTo: id("low") },
+    { ...base, id: id("low"), run: "their least", values: low, nonfinite: new Map(), width: EDGE_PX },
+  ];
 }
 
 function tensorIn({ store, series }: FetchedCharts, pin: string, run: string, of: string): LinePoints | undefined {

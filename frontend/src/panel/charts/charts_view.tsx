@@ -18,12 +18,22 @@ export const chartsView: View = {
   hasCard: false,
   compares: false,
   help: {
-    keys: [...STEP_KEYS, ["D", "shows values (forward) or gradients (backward)"]],
+    keys: [
+      ...STEP_KEYS,
+      ["D", "shows values (forward) or gradients (backward)"],
+      ["wheel, + −", "zooms the steps; over the numbers, with Shift, or by Page Up and Page Down, the vertical axis"],
+      ["drag, arrows", "moves a zoomed chart; with Shift, a drag zooms to a box. Keys need the focus on the chart"],
+      ["double click, 0", "shows all again"],
+    ],
     meanings: [
       ["charts", "chosen tensors in one chart, over all steps; “Find” adds a node, or all parameters of a module"],
       ["forward, backward", "their values, or their gradients"],
       ["of the step", "numbers of each step as a whole: its loss, the norm of all gradients, learning rates, and what the script noted"],
-      ["color, dash", "each tensor has a color and each run a dash; with one tensor, each run has a color"],
+      ["color, dash", "each tensor has a color and each run a dash; with one tensor or many runs, each run has a color"],
+      ["color by", "runs, lines, or a hyperparameter: one that TensorBoard has, or one in the names of runs, as in lr=0.01"],
+      ["median and range", "the runs over the shown one as one dashed line and the area between their least and greatest number"],
+      ["layers", "a heat map of each run: one row for each layer, steps from left to right, one scale of colors for all of them"],
+      ["ignore outliers", "the axis leaves out lines that go far beyond the middle one, and names them"],
       ["numbers", "at the step under the pointer, else at the chosen step; a click goes to a step"],
       ["orange", "the chosen step"],
       [
@@ -42,7 +52,7 @@ function showCharts({ store, client, drawing, isShown, show }: Around): Shown {
   const charting = fetchCharts({ store, chosen }, client, isShown);
   return {
     Choices: () => <DirectionSwitch store={store} />,
-    Body: () => <ChartsBody drawing={drawing} charting={charting} />,
+    Body: () => <ChartsBody drawing={drawing} charting={charting} client={client} />,
     Saved: () => <SavedCharts drawing={drawing} charting={charting} />,
     inCard: {
       OfTensor: ({ rowKey }) => <PinButton charting={charting} pin={rowKey} show={show} />,

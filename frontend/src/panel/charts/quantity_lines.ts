@@ -1,9 +1,14 @@
 // Numbers of the step as a whole, as lines: which there are, which are chosen, and their points.
 
+import { batch } from "@preact/signals";
 import type { ChartLine } from "../../draw/charts/chart_line";
-import { atPass, type Quantity } from "../../model/flow/scalar_line";
+import { atPass, LOSS, type Quantity } from "../../model/flow/scalar_line";
+import { BACKWARD } from "../../model/recorded/run";
+import { chartedPins } from "./charts_actions";
 import { tagKey, type FetchedCharts } from "./charts_data";
-import { MOST_PINS, type Charting } from "./charts_state";
+import { MOST_PINS } from "./charts_state";
+
+const GRAD_NORM = "grad_norm"; // followed by its stage
 
 export interface LinePoints extends Pick<ChartLine, "steps" | "values" | "nonfinite" | "gap"> {
   readonly problem: string | undefined; // why there is no such line
@@ -19,7 +24,7 @@ export function offeredQuantities(charting: FetchedCharts, runs: readonly string
     const reply = quantitiesOf(charting, run);
     return reply?.ok ? [...reply.value.known.keys()] : [];
   });
-  return [...new Set(known)].filter((name) => !charting.chosen.quantities.value.includes(name));
+  return [...new Set(known)].filter((name) => !chartedQuantities(charting).includes(name));
 }
 
 // Those that the shown run lacks, and why.
@@ -28,15 +33,30 @@ export function missingQuantities(charting: FetchedCharts): readonly (readonly [
   return reply?.ok ? [...reply.value.missing] : [];
 }
 
-export function addQuantity({ store, chosen }: Charting, name: string): void {
-  const { quantities } = chosen;
-  if (quantities.peek().includes(name)) return;
-  if (quantities.peek().length >= MOST_PINS) store.shown.notice.value = `At most ${MOST_PINS} numbers of the step fit into one chart.`;
-  else quantities.value = [...quantities.peek(), name];
+// The chosen ones. While nothing at all is chosen: the loss and the total norm of the gradient.
+export function chartedQuantities(charting: FetchedCharts): readonly string[] {
+  const { chosen, store } = charting;
+  if (chosen.quantities.value.length > 0 || chosen.emptied.value || chartedPins(charting).length > 0) return chosen.quantities.value;
+  const reply = quantitiesOf(charting, store.place.run.value?.run ?? "");
+  const known = reply?.ok ? [...reply.value.known.keys()] : [];
+  const norm = `${GRAD_NORM}/${store.place.ref.value?.stage ?? BACKWARD}`;
+  const norms = known.filter((name) => name.startsWith(`${GRAD_NORM}/`));
+  return [LOSS, norms.includes(norm) ? norm : norms[0]].filter((name) => name !== undefined && known.includes(name)) as string[];
 }
 
-export function removeQuantity({ chosen }: Charting, name: string): void {
-  chosen.quantities.value = chosen.quantities.peek().filter((one) => one !== name);
+export function addQuantity(charting: FetchedCharts, name: string): void {
+  const charted = chartedQuantities(charting);
+  if (charted.includes(name)) return;
+  if (charted.length >= MOST_PINS) charting.store.shown.notice.value = `At most ${MOST_PINS} numbers of the step fit into one chart.`;
+  else charting.chosen.quantities.value = [...charted, name];
+}
+
+export function removeQuantity(charting: FetchedCharts, name: string): void {
+  const left = chartedQuantities(charting).filter((one) => one !== name);
+  batch(() => {
+    charting.chosen.emptied.value = left.length === 0;
+    charting.chosen.quantities.value = left;
+  });
 }
 
 // Undefined while it is loading.

@@ -60,6 +60,15 @@ export function watchDarkMode(onChange: (dark: boolean) => void): Dispose {
   return listen(query, "change", () => onChange(query.matches));
 }
 
+// Some systems name a language that is none, such as "C". Libraries that write numbers in it would fail.
+export function correctLanguage(): void {
+  try {
+    Intl.getCanonicalLocales(navigator.language);
+  } catch {
+    Object.defineProperty(navigator, "language", { value: "en-US", configurable: true });
+  }
+}
+
 interface HostMessage {
   readonly type: string;
   readonly id: number;

@@ -1,9 +1,11 @@
 // The bar that says what the shown record is compared with.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { formatCount } from "../../base/format";
-import { distinctSteps } from "../../model/recorded/run";
+import type { Client } from "../../api/client";
+import { formatCount, formatNumber } from "../../base/format";
+import { atPass, LOSS, type Quantities } from "../../model/flow/scalar_line";
+import { distinctSteps, lengthOf, type RecordRef, type Tag } from "../../model/recorded/run";
 import { reveal } from "../../state/actions";
 import { REACHES, type Place } from "../../state/compare";
 import { chooseOther, stopComparing, swapSides } from "../../state/compare_actions";
@@ -12,8 +14,13 @@ import { CloseIcon, IconButton, SwapIcon } from "../controls/icons";
 import { NodeLink } from "../controls/node_link";
 import { Popover } from "../controls/popover";
 
-export function CompareBar({ store }: { readonly store: Store }): JSX.Element | null {
-  const { choice, place, reach, comparison } = store.compare;
+export interface CompareBarProps {
+  readonly store: Store;
+  readonly client: Client;
+}
+
+export function CompareBar({ store, client }: CompareBarProps): JSX.Element | null {
+  const { choice, place, reach, chosenReach, comparison } = store.compare;
   const [chosen, there] = [choice.value, place.value];
   if (chosen === undefined) return null;
   const runs = store.recorded.runs.value.filter(({ tags }) => tags.length > 0);
@@ -63,7 +70,12 @@ export function CompareBar({ store }: { readonly store: Store }): JSX.Element | 
       )}
       <label class="choice" title="The color is full from this ratio on">
         <span>Full color at</span>
-        <select data-testid="vs-reach" value={reach.value} onChange={(event) => (reach.value = Number(event.currentTarget.value))}>
+        <select
+          data-testid="vs-reach"
+          value={chosenReach.value ?? ""}
+          onChange={({ currentTarget: { value } }) => (chosenReach.value = value === "" ? undefined : Number(value))}
+        >
+          <option value="">as needed{chosenReach.value === undefined ? ` (×${formatCount(2 ** reach.value)})` : ""}</option>
           {REACHES.map((log2) => (
             <option key={log2} value={log2}>
               ×{formatCount(2 ** log2)}
@@ -71,6 +83,7 @@ export function CompareBar({ store }: { readonly store: Store }): JSX.Element | 
           ))}
         </select>
       </label>
+      <Losses store={store} client={client} />
       <Differences store={store} />
       <IconButton id="vs-swap" label="Swap both sides" onClick={() => swapSides(store)}>
         <SwapIcon />
@@ -125,6 +138,45 @@ function StepChoice({ store, there }: { readonly store: Store; readonly there: P
       {!fixed && <span class="spring" />}
     </>
   );
+}
+
+// The loss of both steps, where it is recorded.
+function Losses({ store, client }: CompareBarProps): JSX.Element | null {
+  const { run, tag, ref } = store.place;
+  const there = store.compare.place.value;
+  const here = lossAt(useQuantities(client, run.value?.run, tag.value), ref.value);
+  const other = lossAt(useQuantities(client, there?.run.run, there?.tag), there?.ref);
+  if (here === undefined && other === undefined) return null;
+  const text = (loss: number | undefined): string => (loss === undefined ? "–" : formatNumber(loss));
+  return (
+    <span class="vs-losses" data-testid="vs-losses" data-here={here} data-there={other} title="The loss at both steps">
+      <span class="faint">Loss</span> <b>{text(here)}</b> <span class="faint">here,</span> <b>{text(other)}</b>{" "}
+      <span class="faint">there</span>
+    </span>
+  );
+}
+
+// The numbers of the steps of a tag, asked again when it grows.
+function useQuantities(client: Client, run: string | undefined, tag: Tag | undefined): Quantities | undefined {
+  const [found, find] = useState<readonly [key: string, Quantities] | undefined>(undefined);
+  const key = run === undefined || tag === undefined ? undefined : [run, tag.tag].join("\n");
+  const version = tag && lengthOf(tag);
+  useEffect(() => {
+    let late = false;
+    if (key !== undefined)
+      void client.quantities(run!, tag!.tag).then((reply) => {
+        if (!late && reply.ok) find([key, reply.value]);
+      });
+    return () => void (late = true);
+  }, [key, version]);
+  return found?.[0] === key ? found?.[1] : undefined;
+}
+
+function lossAt(quantities: Quantities | undefined, ref: RecordRef | undefined): number | undefined {
+  const loss = quantities?.known.get(LOSS);
+  if (loss === undefined || ref === undefined) return undefined;
+  const { steps, values } = atPass(loss, ref.backwardPass);
+  return values[steps.indexOf(ref.step)];
 }
 
 const MOST = 100;

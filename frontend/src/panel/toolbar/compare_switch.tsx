@@ -4,10 +4,9 @@ import type { JSX } from "preact";
 import { startComparing, stopComparing } from "../../state/compare_actions";
 import type { Store } from "../../state/store";
 import { deferred } from "../controls/deferred";
+import type { CompareBarProps } from "./compare_bar";
 
-export const CompareBar = deferred<{ readonly store: Store }>("The comparison", () =>
-  import("./compare_bar").then((loaded) => loaded.CompareBar),
-);
+export const CompareBar = deferred<CompareBarProps>("The comparison", () => import("./compare_bar").then((loaded) => loaded.CompareBar));
 
 export function CompareSwitch({ store }: { readonly store: Store }): JSX.Element {
   const on = store.compare.choice.value !== undefined;

@@ -1,0 +1,1 @@
+var e=class{releases=[];disposed=!1;add(e){this.disposed?e():this.releases.push(e)}dispose(){this.disposed=!0;let e=this.releases.reverse();this.releases=[];for(let t of e)t()}};function t(e,t,n,r){let i=n;return e.addEventListener(t,i,r),()=>e.removeEventListener(t,i,r)}export{t as n,e as t};
