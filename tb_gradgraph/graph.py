@@ -15,6 +15,8 @@ from tb_gradgraph.statistics import StatisticsTable
 
 #: The beginning of the note of a node that a user's torch.autograd.Function made.
 OF_FUNCTION = "torch.autograd.Function "
+#: Ends the objective of a pass whose gradient was cleared before an optimizer of the watch stepped.
+CLEARED = " (cleared before an optimizer stepped)"
 #: operation: an autograd node (grad_fn), or a traced forward operation whose output needs no gradient.
 #: parameter: a leaf that the model owns. leaf: any other tensor that requires grad and has no grad_fn.
 #: input: a tensor handed to the model. buffer: one that the model holds. constant: any other tensor

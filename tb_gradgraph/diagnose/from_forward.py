@@ -11,7 +11,12 @@ import numpy as np
 from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.diagnose.forward.causes import Cause, count_reached, find_causes
 from tb_gradgraph.diagnose.forward.known_values import Value, has_nonfinite, known_values
-from tb_gradgraph.diagnose.forward.likely_operation import CTC_LOSS, GREATEST, is_normalizing
+from tb_gradgraph.diagnose.forward.likely_operation import (
+    CTC_LOSS,
+    GREATEST,
+    is_entropy,
+    is_normalizing,
+)
 from tb_gradgraph.diagnose.forward.value_flow import MASK, NAN, ValueFlow, follow, plain_name
 from tb_gradgraph.graph import NO_SCOPE, Graph, Node
 from tb_gradgraph.statistics import NONFINITE_COLUMNS, StatisticsTable
@@ -241,6 +246,8 @@ def _tell_masks(forward: _Forward, cause: Cause) -> str:
             "A CTC loss is infinite where a target is longer than its input; zero_infinity=True "
             "leaves it out."
         )
+    if is_entropy(forward.graph, forward.flow, cause.node):
+        return "A probability of 0 times its logarithm of -inf is NaN: torch.special.entr gives 0 for it."
     if cause.how != "masked" and not (cause.is_named and is_normalizing(plain_name(node))):
         return ""
     masks = [forward.flow.owners[row] for row in cause.got if forward.flow.gave[row] & MASK]

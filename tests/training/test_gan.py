@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.training.step.records import CLEARED
+from tb_gradgraph.graph import CLEARED
 from tests.logged import read_tensor
 from tests.training.loops import Bare, Log, run_both, small_net, state_of
 

@@ -8,7 +8,12 @@ from typing import Literal
 
 from tb_gradgraph.diagnose.forward.infinities import can_show
 from tb_gradgraph.diagnose.forward.known_values import Value
-from tb_gradgraph.diagnose.forward.likely_operation import NAMED, is_normalizing, judge
+from tb_gradgraph.diagnose.forward.likely_operation import (
+    NAMED,
+    is_normalizing,
+    judge,
+    takes_unread,
+)
 from tb_gradgraph.diagnose.forward.value_flow import (
     INF,
     MASK,
@@ -148,6 +153,8 @@ def _scores(
 ) -> dict[int, float]:
     """Return how likely each operation made what a row holds."""
     scores = {at: judge(graph, flow, values, at) for at in behind.between}
+    if values[row].posinf or values[row].neginf:
+        scores = {at: max(of, takes_unread(graph, flow, values, at)) for at, of in scores.items()}
     likely = [at for at in behind.between if scores[at] >= NAMED] if len(scores) > 1 else []
     for at in sorted(likely, key=lambda at: -scores[at])[:_MOST_FOLLOWED]:
         if not can_show(graph, flow, values, at, behind.between, row):

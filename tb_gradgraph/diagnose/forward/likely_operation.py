@@ -11,6 +11,7 @@ from tb_gradgraph.diagnose.forward.value_flow import (
     MASKING,
     UNREAD,
     ValueFlow,
+    is_given,
     plain_name,
 )
 from tb_gradgraph.graph import Graph
@@ -53,7 +54,7 @@ _SOME = frozenset(("pow", "xlogy", "logsumexp", "prod", "cumprod", "lgamma", "ma
 CTC_LOSS = "ctcloss"
 _GROWING = frozenset(
     ("addmm", "mm", "bmm", "baddbmm", "mul", "convolution", "mkldnnconvolution", "linear")
-    + ("sum", "add", "pow", "square", "cumsum")
+    + ("mseloss", "sum", "add", "pow", "square", "cumsum")
 )
 
 
@@ -78,15 +79,51 @@ def judge(graph: Graph, flow: ValueFlow, values: Mapping[int, Value], index: int
         return _of_one(lambda value: value.high > math.log(limit), known)
     if name in ("div", "truedivide"):
         return _of_division(values, rows)
-    if name == CTC_LOSS:
-        return _LIKELY + 0.5
     if name in _SPREADS:
         return _CERTAIN if _is_of_one_element(graph, flow, index) else _HARDLY
     if name == "tocopy":
         return _of_conversion(known, node.slots[0].dtype, limit)
+    return _of_rest(graph, flow, values, index, limit)
+
+
+def _of_rest(
+    graph: Graph, flow: ValueFlow, values: Mapping[int, Value], index: int, limit: float
+) -> float:
+    name = plain_name(graph.nodes[index])
+    known = [values[row] for row in flow.sources[index] if row in values]
+    if name == CTC_LOSS:
+        return _LIKELY + 0.5
     if name in _GROWING and _may_overflow(known, limit):
         return _LIKELY + 0.2
+    if is_entropy(graph, flow, index):
+        return _LIKELY + 0.8
     return _POSSIBLE if name in _SOME else _HARDLY * (name in _GROWING)
+
+
+def takes_unread(graph: Graph, flow: ValueFlow, values: Mapping[int, Value], index: int) -> float:
+    """Return how likely an operation got infinity from a tensor that was given to it, and not read."""
+    rows = flow.sources[index]
+    is_any = any(row not in values and is_given(graph.nodes[flow.owners[row]]) for row in rows)
+    return _POSSIBLE + 0.1 if is_any else 0.0
+
+
+def is_entropy(graph: Graph, flow: ValueFlow, index: int) -> bool:
+    """Return whether chances, some masked out, are multiplied by their logarithms: 0 times -inf is NaN."""
+    if plain_name(graph.nodes[index]) != "mul" or not flow.came[index] & (MASK | MASKING):
+        return False
+    makers = {_maker(graph, flow, row) for row in flow.sources[index]}
+    return bool(makers & {"log", "logsoftmax"}) and bool(makers & {"exp", "softmax"})
+
+
+def _maker(graph: Graph, flow: ValueFlow, row: int) -> str:
+    """Return the name of the operation that computed a row, behind what only passes it on."""
+    for _ in range(4):
+        index = flow.owners[row]
+        name = plain_name(graph.nodes[index])
+        if name not in _PASSING or not flow.sources[index]:
+            break
+        row = flow.sources[index][0]
+    return name
 
 
 def _of_masks(came: int) -> float:

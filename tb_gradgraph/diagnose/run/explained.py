@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from tb_gradgraph.diagnose.kinds import KINDS, SEVERITIES
 from tb_gradgraph.diagnose.kinds.set_up_kinds import SET_UP_KINDS
 from tb_gradgraph.diagnose.run.course import Course
+from tb_gradgraph.diagnose.run.over_steps.of_updates import DECAY
 from tb_gradgraph.diagnose.run.run_finding import RunFinding
 
 #: The kinds that follow from a kind, if they begin at the same step or later.
@@ -32,11 +33,12 @@ FOLLOWS: Mapping[str, frozenset[str]] = {
         "vanishing": "small_update no_update zero_gradient dead_units",
         "no_gradient": "not_optimized",
         "loss_imbalance": "exploding clipped",
+        "loss_rising": "weight_drift",
     }.items()
 }
 _SET_UP = frozenset(kind.name for kind in SET_UP_KINDS)
 #: What lets numbers grow, and by what factor they have grown if they overflow because of it.
-_GROWTH = frozenset(("not_zeroed", "input_scale", "large_update", "weight_drift"))
+_GROWTH = frozenset(("not_zeroed", "input_scale", "large_update", "weight_drift", "loss_rising"))
 OVERFLOWS = 1e4
 #: The kinds that follow from a kind only if they begin after it.
 FOLLOWS_LATER: Mapping[str, frozenset[str]] = {
@@ -44,10 +46,15 @@ FOLLOWS_LATER: Mapping[str, frozenset[str]] = {
         ("dead_units", "attention_collapsed", "saturated", "zero_origin", "exploding")
     ),
     "dead_units": frozenset(("vanishing",)),
+    "loss_rising": frozenset(("large_update", "gradient_spike", "exploding")),
     "gradient_spike": frozenset(("loss_rising",)),
 }
 #: What the first backward may show already.
 _OF_THE_NET = ("vanishing", "exploding")
+#: What follows from a decay that takes much of each weight at every step.
+_OF_DECAY = frozenset(("large_update", "loss_rising", "small_update"))
+#: Notes of what is on purpose as a rule.
+_USUAL = ("frozen", "cancelled")
 #: From this share of the steps on, a finding comes before those that pass.
 LASTING = 0.25
 #: Kinds that one run has once, whichever node shows them.
@@ -92,21 +99,31 @@ def _one_of_each(found: Sequence[RunFinding]) -> list[RunFinding]:
     return list(kept.values())
 
 
-def _place(one: RunFinding, first: int) -> tuple[int, bool, bool, float, int]:
+def _place(one: RunFinding, first: int) -> tuple[int, bool, bool, bool, float, int]:
     follows = KINDS[one.kind].is_of_nonfinite and one.first_step > 0
     passes = one.count < LASTING * one.examined
     order: float = list(KINDS).index(one.kind)
     if one.kind in _OF_THE_NET and one.first_step == first:  # no update caused it
         order = list(KINDS).index("large_update") - 0.5
-    return SEVERITIES.index(one.severity), follows, passes, order, one.first_step
+    is_usual = one.kind in _USUAL
+    return SEVERITIES.index(one.severity), is_usual, follows, passes, order, one.first_step
 
 
 def _explains(cause: RunFinding, other: RunFinding) -> bool:
     follows = other.kind in FOLLOWS.get(cause.kind, ())
     if cause.first_step < other.first_step:
         follows |= other.kind in FOLLOWS_LATER.get(cause.kind, ())
+    if cause.kind == "weight_drift" and cause.measure == DECAY:
+        follows |= other.kind in _OF_DECAY
     is_as_bad = SEVERITIES.index(cause.severity) <= SEVERITIES.index(other.severity)
-    return follows and is_as_bad and cause.first_step <= other.last_step
+    return follows and is_as_bad and _is_before(cause, other)
+
+
+def _is_before(cause: RunFinding, other: RunFinding) -> bool:
+    """Return whether a cause begins early enough. An update changes nothing of the steps before it."""
+    if cause.kind == "large_update":
+        return cause.first_step <= other.first_step + 1 and other.measure != DECAY
+    return cause.first_step <= other.last_step
 
 
 def _causes_of_overflow(course: Course, found: Sequence[RunFinding]) -> list[RunFinding]:

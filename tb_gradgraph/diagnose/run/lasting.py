@@ -13,6 +13,8 @@ from tb_gradgraph.diagnose.run.told import tell_of_run
 
 #: What the numbers of a kind are, if not the norm of the gradient.
 _MEASURES = dict.fromkeys(("large_update", "small_update"), "update_ratio")
+#: An update of so many times the weight's norm need not come again.
+LEAP = 10.0
 #: Below this share of ``Kind.lasts`` a finding is left out.
 _RARE = 0.5
 
@@ -35,13 +37,15 @@ def _tell(
     first = group[0]
     steps = sorted({one.step for one in group})
     severity = min((one.finding.severity for one in group), key=SEVERITIES.index)
-    mild = _milder(kind, severity, len(steps) / max(1, fine))
-    if mild is None:
-        return None
-    nodes = list(dict.fromkeys(one.node.name for one in group if one.node is not None))
     measure = "" if first.node is None else _MEASURES.get(kind, "l2_norm")
     if KINDS[kind].is_of_nonfinite:  # a norm is that of the finite elements
         measure = ""
+    numbers = _numbers(course, first, measure) if measure else ()
+    is_leap = kind == "large_update" and any(number >= LEAP for _, number in numbers)
+    mild = severity if is_leap else _milder(kind, severity, len(steps) / max(1, fine))
+    if mild is None:
+        return None
+    nodes = list(dict.fromkeys(one.node.name for one in group if one.node is not None))
     told = tell_of_run(
         course,
         kind,
@@ -52,7 +56,7 @@ def _tell(
         graph=first.graph,
         nodes=nodes,
         measure=measure,
-        numbers=_numbers(course, first, measure) if measure else (),
+        numbers=numbers,
         severity=mild,
     )
     return dataclasses.replace(told, shown_by_steps=True)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import torch
 
 from tb_gradgraph.autograd import warn_of_unread
-from tb_gradgraph.graph import Record
+from tb_gradgraph.graph import CLEARED, Record
 from tb_gradgraph.statistics import FORWARD, StatisticsTable
 from tb_gradgraph.summarize import whole_arrays
 from tb_gradgraph.training.own.own_record import with_own
@@ -26,9 +26,6 @@ from tb_gradgraph.training.step.applied import AppliedPart, HiddenChanges
 from tb_gradgraph.training.step.late_scale import LossScale, scaled
 from tb_gradgraph.training.step.passes import Pass, StepEnd, StepPlace
 from tb_gradgraph.training.step.unused import Cleared
-
-#: Added to the objective of a pass whose gradient was cleared before our optimizer stepped.
-CLEARED = " (cleared before an optimizer stepped)"
 
 #: How many backward passes of a step get their own record. Of later ones (with very many
 #: micro-batches) only the accumulated gradient is kept.

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import torch
 
+from tb_gradgraph.graph import CLEARED
 from tb_gradgraph.record.read.event_file_provider import EventFiles
 from tb_gradgraph.serve.request.parameters import Parameters
 from tb_gradgraph.serve.routes.findings_route import answer_findings
 from tb_gradgraph.serve.runs.reader import Reader
-from tb_gradgraph.training.step.records import CLEARED
 from tests.training.loops import Bare, run_both, training
 
 CLEARED_AT = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -19,10 +20,10 @@ def trained(
     net: nn.Module,
     optimizer: torch.optim.Optimizer,
     steps: Callable[[], Iterator[None]],
-    level: str = "module",
+    **options: Any,
 ) -> list[RunFinding]:
     with tb_gradgraph.SummaryWriter(str(logdir)) as writer:
-        writer.watch(net, optimizer=optimizer, every_n_steps=1, strict=True, level=level)
+        writer.watch(net, optimizer=optimizer, every_n_steps=1, strict=True, **options)
         for _ in steps():
             pass
     return tb_gradgraph.findings(logdir)

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_gradgraph.diagnose.run.course import Course
+from tb_gradgraph.diagnose.run.course_step import CourseStep
 from tb_gradgraph.diagnose.run.run_finding import RunFinding
 from tb_gradgraph.diagnose.run.told import tell_of_run
+from tb_gradgraph.graph import CLEARED
 
 #: Fewer steps say nothing about a habit.
 LEAST_STEPS = 4
@@ -26,6 +28,7 @@ def find_in_optimizer(course: Course) -> Iterator[RunFinding]:
     """Yield steps that never come, gradients that add up, and scalers that skip on and on."""
     yield from _find_never_stepped(course)
     yield from _find_not_zeroed(course)
+    yield from _find_cleared_parts(course)
     yield from _find_scale_collapse(course)
 
 
@@ -76,6 +79,29 @@ def _adding_up(course: Course, at: int) -> tuple[float, float] | None:
         return None
     norms = [float(np.sqrt(np.nansum(some**2))) for some in (held, gave)]
     return norms[0], norms[1]
+
+
+def _find_cleared_parts(course: Course) -> Iterator[RunFinding]:
+    """Yield that of several backwards over one graph all but the last are cleared within each step."""
+    lost = [(step.step, _lost_parts(step)) for step in course.steps if step.has_stepped]
+    at = [step for step, parts in lost if parts]
+    if len(at) < max(LEAST_STEPS, HABIT * len(lost)):
+        return
+    parts = int(np.median([count for _, count in lost if count]))
+    text = (
+        f"In each step the gradients of {parts} backward pass{'es' if parts > 1 else ''} are cleared, and "
+        "those of the last one over the same graph are used: the step sees only a part of its data."
+    )
+    # One pass that is cleared may be meant, as where a first backward only looks for a direction.
+    yield tell_of_run(
+        *(course, "cleared", text), at=at, severity="warning" if parts > 1 else "note"
+    )
+
+
+def _lost_parts(step: CourseStep) -> int:
+    """Return how many backwards of a step were cleared before one over the same graph was used."""
+    used = {one.graph_hash for one in step.passes if CLEARED not in one.objective}
+    return sum(CLEARED in one.objective and one.graph_hash in used for one in step.passes)
 
 
 def _find_scale_collapse(course: Course) -> Iterator[RunFinding]:

@@ -25,6 +25,8 @@ STEADY, STEADY_WITH_DECAY = 0.9, 0.6
 TINY = 1e-6
 #: The share of a weight that decay takes at a step; 1e-4 is usual.
 DECAYS = 0.01
+#: What is measured of it.
+DECAY = "lr * weight_decay"
 #: A step this large, as a share of the weight, forgets it.
 LEAP = 0.5
 #: It is so many times the median of so many steps before.
@@ -34,8 +36,8 @@ _SHORT = ("bfloat16", "float16", "float8_e4m3fn", "float8_e5m2")
 
 def find_in_updates(course: Course) -> Iterator[RunFinding]:
     """Yield weights that drift, leap, or do not move, and updates that are lost or not finite."""
-    yield from _find_drift(course)
-    yield from _find_decay(course)
+    decay = list(_find_decay(course))
+    yield from decay or _find_drift(course)
     yield from _find_lost_updates(course)
     yield from _find_bad_updates(course)
     yield from _find_tiny_updates(course)
@@ -86,7 +88,7 @@ def _find_decay(course: Course) -> Iterator[RunFinding]:
     yield tell_of_run(
         *(course, "weight_drift", text),
         at=high,
-        measure="lr * weight_decay",
+        measure=DECAY,
         numbers=sorted(series.items()),
     )
 
