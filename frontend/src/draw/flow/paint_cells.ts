@@ -29,11 +29,17 @@ export function paintCells(image: ImageData, cells: Cells, columns: Axis, rows: 
   const across = spansOf(columns, width, pixelRatio);
   const down = spansOf(rows, height, pixelRatio);
   const line = new Uint16Array(width);
+  let plain = false;
   for (let y = 0; y < height; y++) {
     const [from, to] = [down.start[y]!, down.end[y]!];
     const same = y > 0 && from === down.start[y - 1] && to === down.end[y - 1];
-    if (!same) fillLine(line, cells, across, from, to);
-    writeLine(pixels, y * width, y, line, palette);
+    if (!same) {
+      fillLine(line, cells, across, from, to);
+      plain = line.every((code) => palette.lean[code] === 0);
+    }
+    // Without hatching or dots, every line of pixels of a row is the same.
+    if (same && plain) pixels.copyWithin(y * width, (y - 1) * width, y * width);
+    else writeLine(pixels, y * width, y, line, palette);
   }
 }
 

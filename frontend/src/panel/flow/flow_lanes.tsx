@@ -9,7 +9,7 @@ import type { Flowing } from "./data/flow_data";
 
 // From the beginning of the column of its first step to the end of that of its last.
 export function FlowLanes({ store, flowing }: { readonly store: Store; readonly flowing: Flowing }): JSX.Element {
-  const { columns, strip } = flowing.sight.value;
+  const [columns, { strip }] = [flowing.columns.value, flowing.head.value];
   const steps = flowing.flow.value?.steps ?? [];
   const extentOf = ({ from, to }: Bar): { left: string; width: string } | undefined => {
     const [first, last] = [from, to].map((part) => Math.round(part * (steps.length - 1))) as [number, number];

@@ -152,7 +152,7 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
   return (
     <div
       class={`flow-scalar${chosen.value === "" ? " alone" : ""}`}
-      style={{ height: chosen.value === "" ? undefined : `${flowing.sight.value.strip.y}px` }}
+      style={{ height: chosen.value === "" ? undefined : `${flowing.head.value.strip.y}px` }}
     >
       <div class="flow-chosen">
         <select

@@ -10,6 +10,7 @@ import type { Flow } from "../../../model/flow/flow";
 import { nestingOf } from "../../../model/flow/flow_headers";
 import { isInTree, orderRows } from "../../../model/flow/flow_order";
 import { entityOf, listRows, rowFor, rowShowing, type FlowRow } from "../../../model/flow/flow_rows";
+import { columnAxis, type Axis } from "../../../model/flow/flow_window";
 import { halfOf } from "../../../model/recorded/record";
 import { positionOf } from "../../../model/recorded/step_axis";
 import type { Store } from "../../../state/store";
@@ -18,7 +19,7 @@ import { openAtFirst, openRowsAround } from "./flow_actions";
 import { cellsIn, followCursor } from "./flow_area";
 import { comparedOf, followOwn, followTheirs } from "./flow_numbers";
 import { createScalar, type Scalar } from "./flow_scalar";
-import { sightOf, type Selected, type Sight } from "./flow_sight";
+import { headOf, sightOf, type Selected, type Sight } from "./flow_sight";
 import { createFlowState, type FlowState } from "./flow_state";
 
 export interface Cursor {
@@ -40,6 +41,9 @@ export interface Flowing {
   readonly pinnedCells: ReadonlySignal<Cells | undefined>;
   readonly scalar: Scalar;
   readonly size: Signal<Size>;
+  // Parts of what is in sight; these two do not change while rows are scrolled.
+  readonly columns: ReadonlySignal<Axis>;
+  readonly head: ReadonlySignal<Pick<Sight, "line" | "strip">>;
   readonly sight: ReadonlySignal<Sight>;
   readonly selection: ReadonlySignal<Selected | undefined>; // the area, among these rows and columns
   readonly close: Dispose;
@@ -79,6 +83,9 @@ export function createFlowing(around: Around): Flowing {
       if (around.isShown.value && selected !== undefined && shown !== undefined) openRowsAround(state, selected);
     }),
   );
+  const span = computed(() => state.window.value.columns);
+  const columns = computed(() => columnAxis(span.value, steps.value.length, size.value.width));
+  const head = computed(() => headOf(size.value, scalar.chosen.value !== ""));
   const row = computed(() => (flow.value === undefined ? -1 : rowShowing(flow.value.hierarchy, rows.value, store.shown.selected.value)));
   disposer.add(followCursor(state, rows, row, () => store.place.ref.value?.step));
   return {
@@ -97,15 +104,17 @@ export function createFlowing(around: Around): Flowing {
         store.place.ref.value === undefined || steps.value.length === 0 ? undefined : positionOf(steps.value, store.place.ref.value.step),
       ),
     },
+    columns,
+    head,
     sight: computed(() =>
       sightOf({
         size: size.value,
         window: state.window.value,
-        columns: steps.value.length,
+        columns: columns.value,
+        head: head.value,
         rows: rows.value,
         nesting: nesting.value,
         pinned: pinned.value.length,
-        withLine: scalar.chosen.value !== "",
       }),
     ),
     selection: computed(() => flow.value && cellsIn(flow.value, rows.value, state.area.value)),

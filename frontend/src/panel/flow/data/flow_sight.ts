@@ -3,7 +3,7 @@
 import type { Point, Rect, Size } from "../../../base/geometry";
 import { coveredPx, headersAt, type Header, type Nesting } from "../../../model/flow/flow_headers";
 import type { FlowRow } from "../../../model/flow/flow_rows";
-import { columnAxis, rowAxis, toPx, unitAt, type Axis, type FlowWindow, type Span } from "../../../model/flow/flow_window";
+import { rowAxis, toPx, unitAt, type Axis, type FlowWindow, type Span } from "../../../model/flow/flow_window";
 
 export interface Sight {
   readonly columns: Axis;
@@ -46,17 +46,23 @@ const MOST_PINNED = 1 / 3; // of the height
 interface Shown {
   readonly size: Size;
   readonly window: FlowWindow;
-  readonly columns: number;
+  readonly columns: Axis;
   readonly rows: readonly FlowRow[];
   readonly nesting: Nesting | undefined; // undefined: the rows are no tree
   readonly pinned: number;
-  readonly withLine: boolean;
+  readonly head: Pick<Sight, "line" | "strip">;
 }
 
-export function sightOf({ size: { width, height }, window, columns, rows, nesting, pinned, withLine }: Shown): Sight {
+// Above the rows. It does not change while rows are scrolled.
+export function headOf({ width, height }: Size, withLine: boolean): Pick<Sight, "line" | "strip"> {
   const linePx = Math.round(Math.max(LINE_PX[0], Math.min(LINE_PX[1], LINE_PART * height)));
-  const line = withLine ? { x: 0, y: TOP_PX, width, height: linePx } : undefined;
-  const strip = { x: 0, y: withLine ? TOP_PX + linePx : 0, width, height: STRIP_PX };
+  return {
+    line: withLine ? { x: 0, y: TOP_PX, width, height: linePx } : undefined,
+    strip: { x: 0, y: withLine ? TOP_PX + linePx : 0, width, height: STRIP_PX },
+  };
+}
+
+export function sightOf({ size: { width, height }, head: { line, strip }, window, columns, rows, nesting, pinned }: Shown): Sight {
   const y = strip.y + strip.height;
   const room = Math.max(0, height - y - TICKS_PX);
   const kept = Math.min(pinned, Math.floor((room * MOST_PINNED) / PINNED_PX));
@@ -65,7 +71,7 @@ export function sightOf({ size: { width, height }, window, columns, rows, nestin
   const axis = rowAxis(window, rows.length, map.height);
   const headers = nesting === undefined ? [] : headersAt(rows, nesting, axis);
   return {
-    columns: columnAxis(window.columns, columns, width),
+    columns,
     rows: axis,
     line,
     strip,

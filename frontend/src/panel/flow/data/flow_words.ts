@@ -16,7 +16,21 @@ export interface RowTitle {
   readonly subtitle: string;
 }
 
+// Rows keep their titles while they are scrolled.
+const titles = new WeakMap<FlowRow, RowTitle>();
+const fullTitles = new WeakMap<FlowRow, string>();
+
+function known<T>(kept: WeakMap<FlowRow, T>, row: FlowRow, make: () => T): T {
+  const found = kept.get(row) ?? make();
+  kept.set(row, found);
+  return found;
+}
+
 export function rowTitle(hierarchy: Hierarchy, row: FlowRow): RowTitle {
+  return known(titles, row, () => captionFor(hierarchy, row));
+}
+
+function captionFor(hierarchy: Hierarchy, row: FlowRow): RowTitle {
   return captionOf(hierarchy, {
     id: row.id,
     kind: row.kind,
@@ -32,6 +46,10 @@ export function rowTitle(hierarchy: Hierarchy, row: FlowRow): RowTitle {
 
 // With the modules around it, so that two rows never have the same name.
 export function fullTitle(hierarchy: Hierarchy, row: FlowRow): string {
+  return known(fullTitles, row, () => titleWithin(hierarchy, row));
+}
+
+function titleWithin(hierarchy: Hierarchy, row: FlowRow): string {
   const { title, subtitle } = rowTitle(hierarchy, row);
   const group = row.module !== -1 ? row.module : row.group;
   const scope = group !== -1 ? hierarchy.groups[group]!.scope : -1;

@@ -32,7 +32,7 @@ const CHOICES: readonly { readonly by: SortBy; readonly text: string; readonly t
 export function OrderChoice({ flowing }: { readonly flowing: Flowing }): JSX.Element {
   const { order } = flowing.state;
   const { by, descending, below } = order.value;
-  const { y, height } = flowing.sight.value.strip;
+  const { y, height } = flowing.head.value.strip;
   const change = (part: Partial<RowOrder>): void => sortRows(flowing.state, { ...order.peek(), ...part });
   return (
     <div class="flow-order" style={{ top: `${y}px`, height: `${height}px` }}>
