@@ -99,6 +99,7 @@ bench-panel: .venv/installed-test browser
 
 screenshots: .venv/installed-test browser
 	$(BIN)/python -m tests.browser.make_screenshots
+	$(BIN)/python -m tests.browser.gallery.make_gallery
 
 # A stale build/ would add files of earlier builds to the wheel.
 wheel: .venv/created

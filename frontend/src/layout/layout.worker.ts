@@ -25,12 +25,17 @@ const WIDE = 12;
 const ASPECT = 3;
 // The part of a picture that closed boxes take.
 const FILLED = 0.12;
+// A picture that would leave most of the width empty is lower than the page.
+const FILLED_OF_FEW = 0.2;
+const ASPECT_OF_FEW = 2;
+const LOWEST = 400;
 
 function shaped(request: LayoutRequest): LayoutRequest {
   const { tallest, open, width, height } = request;
   if (tallest === 0) return request;
-  const area = open.reduce((sum, isOpen, box) => sum + (isOpen === 1 ? 0 : width[box]! * height[box]!), 0) / FILLED;
-  return area < WIDE * tallest ** 2 ? request : { ...request, tallest: Math.sqrt(area / ASPECT) };
+  const closed = open.reduce((sum, isOpen, box) => sum + (isOpen === 1 ? 0 : width[box]! * height[box]!), 0);
+  if (closed / FILLED > WIDE * tallest ** 2) return { ...request, tallest: Math.sqrt(closed / FILLED / ASPECT) };
+  return { ...request, tallest: Math.min(tallest, Math.max(LOWEST, Math.sqrt(closed / FILLED_OF_FEW / ASPECT_OF_FEW))) };
 }
 
 function layOut(request: LayoutRequest): readonly [Laid, string] {

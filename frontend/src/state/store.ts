@@ -74,6 +74,7 @@ export interface GraphState {
   readonly hovered: Signal<string | undefined>;
   readonly sought: Signal<string | undefined>; // id of a box that must come into view, near enough to be read
   readonly focused: Signal<string | undefined>; // the same for a box with the keyboard's focus; if it is in sight, nothing moves
+  readonly oneColumn: Signal<boolean>; // the data runs down in one column, however high that is
   readonly refits: Signal<number>; // counts the changes after which the camera starts again
   readonly openGroups: ReadonlySignal<ReadonlySet<number>>;
   readonly visible: ReadonlySignal<VisibleGraph | undefined>;
@@ -187,6 +188,7 @@ function createGraph({ hierarchy }: RecordedState): GraphState {
     hovered: signal<string | undefined>(undefined),
     sought: signal<string | undefined>(undefined),
     focused: signal<string | undefined>(undefined),
+    oneColumn: signal(false),
     refits: signal(0),
     visible: computed(() => hierarchy.value && showGraph(hierarchy.value, openGroups.value)),
   };

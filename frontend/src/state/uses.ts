@@ -1,5 +1,6 @@
-// How a tensor with several uses is drawn: once, or next to each of its uses.
+// How the graph is drawn: tensors with several uses once or next to each of their uses, in columns or in one.
 
+import { batch } from "@preact/signals";
 import { buildHierarchy } from "../model/tree/hierarchy";
 import { usesOf } from "../model/tree/placement";
 import { tooManyLines } from "./actions";
@@ -17,4 +18,11 @@ export function turnUses(store: Store, key: string): boolean {
   if (tooManyLines(store, next, open, "That")) return true;
   store.graph.turned.value = turned;
   return true;
+}
+
+export function turnColumns({ graph }: Store): void {
+  batch(() => {
+    graph.oneColumn.value = !graph.oneColumn.peek();
+    graph.refits.value++;
+  });
 }

@@ -6,6 +6,7 @@ import { textScale } from "../../src/draw/graph/paint_text";
 import { stripRect } from "../../src/draw/scene/paint_strip";
 import type { SceneBox } from "../../src/draw/scene/scene";
 import { LIGHT } from "../../src/draw/style/theme";
+import { readHash } from "../../src/panel/session/host";
 import { press, useStage, waitFor } from "../stage";
 
 const stage = useStage();
@@ -107,6 +108,8 @@ test("the minimap is shown if the drawing does not fit, and a click on it goes t
   stage.show(reshaped());
   await stage.drawn("#0/TanhBackward0.0");
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
+  press("o"); // in one column the output is at the lower end
+  await waitFor(() => expect(readHash()).toContain("gradgraph.columns=1"));
   one("fit")?.click();
   await waitFor(() => expect(one("minimap")?.hidden).toBe(true));
   for (let i = 0; i < 6; i++) press("+");
@@ -158,4 +161,33 @@ test("titles of open groups do not overlap far away; outer ones have priority", 
     0.1,
   );
   expect(written).toEqual(["Net", "below"]);
+});
+
+test("a parameter is a row in the box of the operation that uses it, and is selected, linked and found like a box", async () => {
+  stage.show(transformer(2, 1));
+  await stage.drawn("root:loss");
+  const weight = stage.keys().find((key) => key.startsWith("parameter:") && item(key).dataset.within !== undefined)!;
+  const rect = (key: string): readonly number[] => item(key).dataset.rect!.split(",").map(Number);
+  const holder = item(weight).dataset.within!;
+  const [x, y, width, height] = rect(weight);
+  const [left, top, wide, high] = rect(holder);
+  expect([x! > left!, y! > top!, x! + width! < left! + wide!, y! + height! < top! + high!]).toEqual([true, true, true, true]);
+  await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
+  stage.click(stage.middleOf(weight));
+  await waitFor(() => expect(one("card")?.dataset.key).toBe(weight));
+  await waitFor(() => expect(readHash()).toContain(encodeURIComponent(weight)));
+  expect(one("edges")!.querySelector(`[data-source="${weight}"]`)!.getAttribute("data-target")).toBe(holder);
+});
+
+test("O draws the graph in one column and back, and the link keeps that", async () => {
+  stage.show(transformer(3, 1));
+  await stage.drawn("root:loss");
+  const height = (): number => Math.max(...stage.keys().map((key) => Number(item(key).dataset.rect!.split(",")[1])));
+  const broken = height();
+  press("o");
+  await waitFor(() => expect(height()).toBeGreaterThan(1.5 * broken));
+  await waitFor(() => expect(readHash()).toContain("gradgraph.columns=1"));
+  one("one-column")!.click();
+  await waitFor(() => expect(height()).toBe(broken));
+  await waitFor(() => expect(readHash()).not.toContain("columns="));
 });

@@ -10,7 +10,7 @@ const MARGIN = 14;
 const CLOSEST = 4;
 const FARTHEST = 0.01;
 // At this zoom all text is as it was laid out. Down to a little less, names still fit into their boxes.
-const READING = 0.86;
+const READING = 0.84;
 const READABLE = 0.8;
 const LARGEST = 1.25;
 const AROUND_PX = 24;

@@ -12,7 +12,7 @@ export const SPACING: LayoutOptions = {
   "elk.edgeRouting": "ORTHOGONAL",
   "elk.layered.nodePlacement.strategy": "BRANDES_KOEPF",
   "elk.layered.nodePlacement.bk.fixedAlignment": "BALANCED",
-  "elk.layered.spacing.nodeNodeBetweenLayers": "44",
+  "elk.layered.spacing.nodeNodeBetweenLayers": "38",
   "elk.layered.spacing.edgeNodeBetweenLayers": "14",
   "elk.layered.spacing.edgeEdgeBetweenLayers": "12",
   "elk.spacing.nodeNode": "22",

@@ -4,7 +4,7 @@ import type { ElkNode } from "elkjs/lib/elk-api";
 import { breakLevel } from "./broken_level";
 import type { Tall } from "./columns";
 import { TITLE_HEIGHT } from "../places/laid_out";
-import { planOf, runLevel, wholeGraph, type Level, type LevelLayout } from "./level_graph";
+import { planOf, runLevel, wholeGraph, type Level, type LevelLayout, type Plan } from "./level_graph";
 import type { LayoutRequest } from "../places/request";
 
 const MANY = 5;
@@ -13,6 +13,9 @@ const WORTH = 0.8;
 // What a frame needs above and below its contents.
 const AROUND = 54;
 const TOP = TITLE_HEIGHT + 2;
+// A level may be a little higher than the page, rather than that it is broken.
+const NEARLY = 1.06;
+const FEW = 60;
 
 // Without a page, a level is too slender if it is this many times as high as wide, and at least this high.
 const SLENDER = 3;
@@ -34,10 +37,19 @@ export function layOutLevel(
   if (laid === undefined) {
     const whole = layOutBest(graph);
     const tallest = page === 0 ? tallestOfSlender(whole) : page;
-    laid = whole.size.height <= tallest ? whole : breakLevel(plan, whole, number === -1 ? 0 : TOP, tallest, layOutBest);
+    laid = whole.size.height <= tallest * NEARLY ? whole : broken(plan, whole, number === -1 ? 0 : TOP, tallest);
     known.set(key, laid);
   }
   return { ...laid, rects: new Map(level.children.map((box, i) => [box, laid.rects[i]!])) };
+}
+
+// The heights of columns are estimated before they are laid out. If they are too high, it is tried again.
+function broken(plan: Plan, whole: Tall, top: number, tallest: number): Tall {
+  const first = breakLevel(plan, whole, top, tallest, layOutBest);
+  const over = first.size.height - tallest;
+  if (first === whole || over < (NEARLY - 1) * tallest || plan.nodes.length > FEW) return first;
+  const again = breakLevel(plan, whole, top, Math.max(tallest / 2, tallest - over), layOutBest);
+  return again.size.height < first.size.height ? again : first;
 }
 
 // A group has the room that the groups around it leave.

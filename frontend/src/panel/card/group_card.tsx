@@ -7,6 +7,7 @@ import { relateGroup } from "../../model/compare/comparison";
 import { depthOfGroup } from "../../model/charts/depth";
 import { spokenIn } from "../../model/recorded/complex";
 import { noneWord, nounOf } from "../../model/recorded/record";
+import { edgesIn, type Graph } from "../../model/recorded/graph";
 import { calledAgain, type Hierarchy } from "../../model/tree/hierarchy";
 import { State, type StepValues } from "../../model/visible/values";
 import { toggleGroup } from "../../state/actions";
@@ -18,6 +19,13 @@ import { halvesOf } from "./sections/halves_of";
 import { LoopProfile } from "./sections/loop_profile";
 import { Links } from "./sections/neighbors";
 
+// The nodes, and what they use from outside, such as the parameters of a cell that is called again.
+function usedBy(graph: Graph, inside: readonly number[]): readonly number[] {
+  return [...new Set(inside.flatMap((node) => [...edgesIn(graph, node)].map((edge) => graph.edgeSource[edge]!).concat(node)))].sort(
+    (a, b) => a - b,
+  );
+}
+
 export function GroupCard({ session, drawing, hierarchy, select, ofViews, group }: CardProps & { readonly group: number }): JSX.Element {
   const { store } = session;
   const { id, title, subtitle, kind, scope, parent } = hierarchy.groups[group]!;
@@ -27,7 +35,7 @@ export function GroupCard({ session, drawing, hierarchy, select, ofViews, group 
   // For a module that only the other side of the comparison has, its ghosts.
   const inside = own.length > 0 ? own : all;
   const { kind: kinds } = hierarchy.graph.columns.nodes;
-  const parameters = inside.filter((node) => kinds[node] === "parameter");
+  const parameters = usedBy(hierarchy.graph, inside).filter((node) => kinds[node] === "parameter");
   const outer = parent === -1 ? undefined : hierarchy.groups[parent]!;
   const { path, call, module } = hierarchy.graph.columns.scopes;
   return (

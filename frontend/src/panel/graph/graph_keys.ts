@@ -1,6 +1,6 @@
 // Keys and symbols of the drawing, and what the help says about them.
 
-import { turnUses } from "../../state/uses";
+import { turnColumns, turnUses } from "../../state/uses";
 import type { Store } from "../../state/store";
 import { STEP_KEYS, type Entries } from "../view/view";
 import type { GraphCanvas } from "./graph_canvas";
@@ -12,6 +12,7 @@ export const GRAPH_KEYS: Entries = [
   ["E, Shift+E", "open all modules, close all"],
   ["U", "draws the selected tensor once, or beside each of its uses"],
   ["D", "shows values (forward) or gradients (backward)"],
+  ["O", "lays the graph out in columns as high as the window, or in one column"],
   ["F, + −", "fit the drawing to the window; zoom in and out"],
   ["Enter in Find", "goes to the next hit; with Shift to the previous one"],
   ["G", "goes to the heat map over all steps, and back"],
@@ -73,6 +74,9 @@ export function pressInGraph(store: Store, canvas: GraphCanvas | undefined, { ke
       return true;
     case "-":
       canvas?.zoomBy(1 / ZOOM);
+      return true;
+    case "o":
+      turnColumns(store);
       return true;
     case "u":
       return store.shown.selected.value !== undefined && turnUses(store, store.shown.selected.value);

@@ -3,8 +3,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { collapseAll, expandAll, reveal } from "../../state/actions";
+import { turnColumns } from "../../state/uses";
 import type { Store } from "../../state/store";
-import { FitIcon, IconButton, MinusIcon, PlusIcon } from "../controls/icons";
+import { ColumnsIcon, FitIcon, IconButton, MinusIcon, PlusIcon } from "../controls/icons";
 import { Loading, NoGradients } from "../controls/messages";
 import { nameOf, withFooter } from "../picture/picture";
 import type { Drawing } from "../session/drawing";
@@ -50,6 +51,10 @@ function showGraphView({ store, drawing }: Around): Shown {
     Saved: () => <SavedGraph {...props} />,
     groups: { openAll: () => expandAll(store), closeAll: () => collapseAll(store) },
     enter: (selected) => void reveal(store, selected),
+    link: {
+      read: (values) => void (store.graph.oneColumn.value = values.get("columns") === "1"),
+      write: () => [["columns", store.graph.oneColumn.value ? 1 : undefined]],
+    },
     press: (event) => pressInGraph(store, canvas.current, event),
   };
 }
@@ -103,6 +108,13 @@ function GraphBody({ store, drawing, canvas }: GraphProps): JSX.Element {
         <Legend store={store} drawing={drawing} />
         <Parts parts={drawing.parts.value} goTo={(part) => canvas.current?.goToPart(part)} />
         <div class="zoom" role="group" aria-label="Zoom">
+          <IconButton
+            id="one-column"
+            label={`${store.graph.oneColumn.value ? "In columns" : "In one column"} (O)`}
+            onClick={() => turnColumns(store)}
+          >
+            <ColumnsIcon />
+          </IconButton>
           <IconButton id="zoom-in" label="Zoom in" onClick={() => canvas.current?.zoomBy(1.3)}>
             <PlusIcon />
           </IconButton>

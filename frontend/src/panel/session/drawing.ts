@@ -132,7 +132,8 @@ function layOut(
 ): Dispose {
   const choice = () => {
     const [hierarchy, visible] = [recorded.hierarchy.value, graph.visible.value];
-    if (hierarchy !== undefined && visible !== undefined) return [hierarchy, visible] as const;
+    const tallest = graph.oneColumn.value ? 0 : pageHeight();
+    if (hierarchy !== undefined && visible !== undefined) return [hierarchy, visible, tallest] as const;
     drawn.value = undefined;
     busy.value = false;
     return undefined;
@@ -140,16 +141,16 @@ function layOut(
   let began = 0;
   return followLatest(
     choice,
-    ([hierarchy, visible]) => {
+    ([hierarchy, visible, tallest]) => {
       began = performance.now();
       busy.value = true;
       part.value = 0;
       return engine.layOut(
-        `${layoutKey(hierarchy, visible)} ${pageHeight()}`,
+        `${layoutKey(hierarchy, visible)} ${tallest}`,
         visible,
         () => sizesOf(hierarchy, visible),
         (done) => (part.value = done),
-        pageHeight(),
+        tallest,
       );
     },
     (reply, [hierarchy, visible]) => {
@@ -162,9 +163,9 @@ function layOut(
 }
 
 // What is above and below the drawing, with its margins.
-const BARS_PX = 184;
+const BARS_PX = 170;
 const LEAST_PAGE = 420;
-const READING = 0.86;
+const READING = 0.84;
 
 // What a window shows of the drawing at the zoom at which text can be read, in world units.
 function pageHeight(): number {
