@@ -23,9 +23,10 @@ interface AppProps {
 export function App(props: AppProps): JSX.Element {
   const theme = props.session.store.look.dark.value ? "dark" : "light";
   return (
-    <div class={`panel ${theme}`} data-testid="panel" data-theme={theme}>
+    <main class={`panel ${theme}`} data-testid="panel" data-theme={theme}>
+      <h1 class="visually-hidden">Grad Graph</h1>
       {content(props)}
-    </div>
+    </main>
   );
 }
 

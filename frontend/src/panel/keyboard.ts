@@ -28,11 +28,18 @@ export function watchKeyboard(place: HTMLElement, store: Store, views: Views): D
   return listen<KeyboardEvent>(document, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = event.target instanceof Element ? event.target : undefined;
-    if (event.key === "Escape") chooseEdge(store, undefined);
+    if (event.key === "Escape") leave(place, store, target);
     else if (target?.closest(OWN_KEYS) != null) return;
     else if (!views.shown.value.press?.(event, target) && !act(store, event, target, views) && !pressIn(place, event.key, views)) return;
     event.preventDefault();
   });
+}
+
+// Escape closes the comparison from its own bar, and else the card.
+function leave(place: HTMLElement, store: Store, target: Element | undefined): void {
+  if (target?.closest(byId("compare-bar")) == null) return chooseEdge(store, undefined);
+  stopComparing(store);
+  place.querySelector<HTMLElement>(byId("compare"))?.focus();
 }
 
 // Returns whether the key meant something.

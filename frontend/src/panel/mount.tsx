@@ -23,6 +23,7 @@ import { correctLanguage, watchDarkMode, watchReload } from "./session/host";
 import { Session } from "./session/session";
 import { takeFocusWhenShown } from "./session/take_focus";
 import style from "./style.css?inline";
+import surroundings from "./surroundings.css?inline";
 import { applyAddress, syncAddress } from "./sync_address";
 import { createViews } from "./view/views";
 import { VIEWS } from "./view_list";
@@ -39,7 +40,7 @@ export function mount(place: HTMLElement, { base = "./", soonestMs, alone = fals
   correctLanguage();
   const disposer = new Disposer();
   const sheet = document.createElement("style");
-  sheet.textContent = uPlotStyle + style + flowStyle + chartsStyle + findingsStyle + footStyle + namesStyle;
+  sheet.textContent = uPlotStyle + style + flowStyle + chartsStyle + findingsStyle + footStyle + namesStyle + surroundings;
   document.head.append(sheet);
   disposer.add(() => sheet.remove());
 

@@ -5,13 +5,13 @@ import { Disposer, type Dispose } from "../base/disposer";
 import { DEFAULT_RAMP, rampNamed } from "../draw/style/ramp_names";
 import { goToStep, moveSteps, reveal } from "../state/actions";
 import { formatAddress, parseAddress, PREFIX, readValues, type Address } from "../state/address";
-import { applyPlace, awaitRun } from "../state/awaited";
+import { applyPlace, awaitRun, tellStale } from "../state/awaited";
 import { applyVersus } from "../state/compare";
 import { takeLinked } from "../state/findings_state";
 import { setStatistic, type Store } from "../state/store";
 import { readHash, watchHash, writeHash } from "./session/host";
 import { addressOf } from "./session/shown_address";
-import { keptRamp } from "./toolbar/colors";
+import { kept } from "./controls/kept";
 import type { Views } from "./view/views";
 
 const SETTLED_MS = 250;
@@ -22,6 +22,7 @@ export function applyAddress(store: Store, views: Views): Address {
   const address = parseAddress(hash);
   batch(() => {
     views.readLink(address.view, readValues(hash));
+    store.look.scrollZooms.value = kept("scroll") === "zooms";
     applyLook(store, address);
     applyPlace(store, address);
     takeLinked(store.findings, address.purpose ?? []);
@@ -31,7 +32,7 @@ export function applyAddress(store: Store, views: Views): Address {
 
 function applyLook(store: Store, address: Address): void {
   batch(() => {
-    store.look.ramp.value = rampNamed(address.colors) ?? keptRamp() ?? DEFAULT_RAMP;
+    store.look.ramp.value = rampNamed(address.colors) ?? rampNamed(kept("colors")) ?? DEFAULT_RAMP;
     store.live.follow.value = address.follow ?? false;
     store.place.allSessions.value = address.sessions ?? false;
     if (address.stat !== undefined) setStatistic(store, address.stat);
@@ -77,8 +78,10 @@ export function syncAddress(store: Store, views: Views): Dispose {
       applyPlace(store, address);
       takeLinked(store.findings, address.purpose ?? []);
       if (store.live.follow.peek()) moveSteps(store, Infinity);
-      else if (step !== undefined) goToStep(store, step, pass);
-      else if (store.place.tag.peek() !== before) moveSteps(store, Infinity);
+      else if (step !== undefined) {
+        goToStep(store, step, pass);
+        tellStale(store, step);
+      } else if (store.place.tag.peek() !== before) moveSteps(store, Infinity);
       // If the graph is still loading, it reveals the selection when it arrives.
       if (sel !== undefined && store.recorded.hierarchy.peek()?.graph.hash === store.place.hash.peek()) reveal(store, sel);
     }),

@@ -45,9 +45,17 @@ export function arrive(store: Store): boolean {
     store.place.recordIndex.value = store.live.follow.peek()
       ? lastRecord(records, store.place.stage.peek())
       : firstShown(records, address, store.place.stage.peek());
+    if (!store.live.follow.peek()) tellStale(store, address.step);
     store.graph.refits.value++;
   });
   return true;
+}
+
+// What to say if a link names a step that is not recorded: the nearest one is shown.
+export function tellStale(store: Store, wanted: number | undefined): void {
+  const shown = store.place.ref.peek()?.step;
+  if (wanted === undefined || shown === undefined || shown === wanted) return;
+  store.shown.notice.value = `Step ${wanted} of the link is not recorded here; the nearest one, step ${shown}, is shown.`;
 }
 
 // The last record, or the one that a link requested.

@@ -83,6 +83,7 @@ export interface GraphState {
 export interface LookState {
   readonly dark: Signal<boolean>;
   readonly ramp: Signal<string>; // the colors of numbers, by id
+  readonly scrollZooms: Signal<boolean>; // whether the wheel zooms the graph without Ctrl too
 }
 
 // How the step changes by itself.
@@ -103,7 +104,7 @@ export function createStore(alone = false): Store {
     place,
     shown,
     graph: createGraph(recorded),
-    look: { dark: signal(false), ramp: signal("") },
+    look: { dark: signal(false), ramp: signal(""), scrollZooms: signal(false) },
     live: { playing: signal(false), follow: signal(false), unseen: signal(0), unreachable: signal(false) },
     findings: createFindings(),
     compare: createCompare({ ...recorded, ...place, ...shown, half: place.half }),

@@ -13,7 +13,7 @@ const stage = useStage();
 const { classList } = window.parent.document.body;
 afterEach(() => classList.remove("dark-mode"));
 
-// What the page around the panel answers for: TensorBoard has the document's title, language and landmarks.
+// What is of the whole page: tests/browser/test_accessibility.py looks at it.
 const OF_THE_PAGE = ["region", "document-title", "html-has-lang", "landmark-one-main", "page-has-heading-one"];
 
 async function faults(): Promise<readonly string[]> {

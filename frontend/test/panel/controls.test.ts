@@ -15,13 +15,12 @@ async function openFindings(): Promise<void> {
   await waitFor(() => expect(expanded("findings")).toBe("true"));
 }
 
-test("the findings close on Escape, on a press outside, on a choice, and on another step", async () => {
+test("the findings close on Escape, on a press outside, and on a choice, and stay open at another step", async () => {
   show(withFindings());
   await drawn("parameter:0.weight");
   const closings = [
     () => press("Escape"),
     () => one("canvas")?.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true })),
-    () => press("ArrowLeft"),
     () => one("finding-list")?.querySelector<HTMLElement>("[data-key='2#0/TanhBackward0.0']")?.click(),
   ];
   for (const close of closings) {
@@ -30,7 +29,11 @@ test("the findings close on Escape, on a press outside, on a choice, and on anot
     await waitFor(() => expect([expanded("findings"), one("finding-list")]).toEqual(["false", null]));
   }
   await waitFor(() => expect(one("card")?.dataset.key).toBe("2#0/TanhBackward0.0"));
+  expect(document.activeElement).toBe(one("findings")); // which had been in the list
   await openFindings();
+  press("ArrowLeft");
+  await settle(50);
+  expect(expanded("findings")).toBe("true");
   press("Escape");
   await waitFor(() => expect(expanded("findings")).toBe("false"));
   expect(one("card")).not.toBeNull(); // Escape closed the list and not what is behind it
@@ -69,21 +72,24 @@ test("findings of other steps are listed if the shown one has none, with links t
   show({ ...two, elsewhere: [{ step: first.step, backward_pass: 0, count: 2, text: "The rate is too high." }] });
   await openFindings();
   expect(one("findings")?.textContent).toContain("findings elsewhere");
-  expect(one("findings-elsewhere")?.textContent).toBe(`2 findings begin at step ${first.step}`);
+  expect(one("findings-elsewhere")?.textContent).toBe(`First at step ${first.step}: The rate is too high. And 1 more.`);
   one("findings-elsewhere")?.querySelector("button")?.click();
   await waitFor(() => expect((one("step") as HTMLInputElement | null)?.value).toBe(String(first.step)));
 });
 
-test("findings that begin at other steps are counted in words", async () => {
+test("findings that begin at other steps are told in words, each with a link to its step", async () => {
   const finding = { severity: "warning", kind: "vanishing", text: "It vanishes.", row: 0, node: "" } as const;
-  const other = { backward_pass: 0, text: "" };
+  const other = { backward_pass: 0, text: "It explodes." };
   const elsewhere = [
     { ...other, step: 41, count: 1 },
     { ...other, step: 60, count: 3 },
   ];
   show({ ...chainRule(), findings: [finding], elsewhere });
   await openFindings();
-  expect(one("findings-elsewhere")!.textContent).toBe("1 other finding begins at step 41, 3 at step 60");
+  expect([...one("findings-elsewhere")!.querySelectorAll("button")].map(({ textContent }) => textContent)).toEqual([
+    "First at step 41: It explodes.",
+    "First at step 60: It explodes. And 2 more.",
+  ]);
 });
 
 test("Find lists full paths and is moved through by arrow keys", async () => {

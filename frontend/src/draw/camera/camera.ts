@@ -2,9 +2,10 @@
 
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, zoomTransform } from "d3-zoom";
-import type { Dispose } from "../../base/disposer";
+import { Disposer, listen } from "../../base/disposer";
 import { center, type Point, type Rect, type Size } from "../../base/geometry";
 import type { Camera } from "../graph/painter";
+import { turnOf } from "./wheel";
 
 const MARGIN = 14;
 const CLOSEST = 4;
@@ -19,18 +20,43 @@ const NARROWEST_PX = 320;
 export class CameraControl {
   private readonly behavior = zoom<HTMLCanvasElement, unknown>();
   private readonly selection;
+  private readonly disposer = new Disposer();
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
     onMove: (camera: Camera) => void,
+    private readonly scrollZooms: () => boolean = () => false,
   ) {
     this.selection = select(canvas);
     this.behavior
       .scaleExtent([FARTHEST, CLOSEST])
       .clickDistance(4)
       .on("zoom", (event: { transform: Camera }) => onMove(event.transform));
-    // A double click opens a group; it does not zoom.
-    this.selection.call(this.behavior).on("dblclick.zoom", null);
+    // A double click opens a group; it does not zoom. The wheel is ours.
+    this.selection.call(this.behavior).on("dblclick.zoom", null).on("wheel.zoom", null);
+    this.disposer.add(() => this.selection.on(".zoom", null));
+    this.disposer.add(listen<WheelEvent>(canvas, "wheel", (event) => this.turn(event), { passive: false }));
+    this.watchPinch();
+  }
+
+  private turn(event: WheelEvent): void {
+    event.preventDefault();
+    const turn = turnOf(event, this.scrollZooms());
+    const { k } = this.camera;
+    if ("factor" in turn) this.selection.call(this.behavior.scaleBy, turn.factor, [event.offsetX, event.offsetY]);
+    else this.selection.call(this.behavior.translateBy, turn.dx / k, turn.dy / k);
+  }
+
+  // Safari reports a pinch by events of its own, with the scale since it began.
+  private watchPinch(): void {
+    let last = 1;
+    const pinch = (event: UIEvent & { readonly scale?: number; readonly offsetX?: number; readonly offsetY?: number }): void => {
+      event.preventDefault();
+      const { scale = 1, offsetX = 0, offsetY = 0 } = event;
+      if (event.type === "gesturechange") this.selection.call(this.behavior.scaleBy, scale / last, [offsetX, offsetY]);
+      last = scale;
+    };
+    for (const type of ["gesturestart", "gesturechange", "gestureend"]) this.disposer.add(listen(this.canvas, type, pinch));
   }
 
   get camera(): Camera {
@@ -46,9 +72,7 @@ export class CameraControl {
     this.selection.call(this.behavior.scaleBy, factor);
   }
 
-  readonly dispose: Dispose = () => {
-    this.selection.on(".zoom", null);
-  };
+  readonly dispose = (): void => this.disposer.dispose();
 }
 
 export function fitCamera(boundsWorld: Rect, size: Size): Camera {

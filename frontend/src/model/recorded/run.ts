@@ -39,6 +39,11 @@ export interface Run {
   readonly tags: readonly Tag[];
 }
 
+// The name of a run as it is written. TensorBoard calls the run of the log directory itself ".".
+export function runTitle(run: string | undefined): string {
+  return run === undefined || run === "" || run === "." ? "(root)" : run;
+}
+
 // A step has one record for each backward pass; at later stages it has one in all.
 export function isOfPass(stage: string): boolean {
   return stage === BACKWARD || stage === FORWARD;

@@ -1,6 +1,7 @@
 // The card of a node that only the other side of the comparison has.
 
 import type { JSX } from "preact";
+import { runTitle } from "../../model/recorded/run";
 import { formatNumber, plainNumber } from "../../base/format";
 import { relateNode } from "../../model/compare/comparison";
 import { kindLabel } from "../../model/recorded/labels";
@@ -32,7 +33,7 @@ export function GhostCard(props: CardProps & { readonly node: number }): JSX.Ele
         <span class={`kind kind-${graph.columns.nodes.kind[there]}`}>{kindLabel(graph.columns.nodes.kind[there]!)}</span>
       </h2>
       <p class="note" data-testid="ghost" data-there={plainNumber(value)}>
-        Only in {place.run.run || "."} / {place.tag.tag}, step {place.ref.step}: the shown graph has no such node.
+        Only in {runTitle(place.run.run)} / {place.tag.tag}, step {place.ref.step}: the shown graph has no such node.
       </p>
       <Facts
         facts={[

@@ -6,6 +6,7 @@ import type { JSX } from "preact";
 import type { Client } from "../../api/client";
 import { formatNumber } from "../../base/format";
 import { differing } from "../../model/charts/run_parameters";
+import { runTitle } from "../../model/recorded/run";
 import { goToStep } from "../../state/actions";
 import { Chart } from "../chart/chart";
 import { MarksKey } from "../chart/chart_key";
@@ -87,7 +88,7 @@ export function SavedCharts({ drawing, charting }: Omit<ChartsProps, "client">):
   if (overlaid.lines.length === 0 || charting.chosen.inLayers.value) return null;
   return (
     <section>
-      <h3>The chart</h3>
+      <h3 aria-level={2}>The chart</h3>
       <SaveChart store={charting.store} drawing={drawing} look="action" chart={savedLines(charting, overlaid)} />
     </section>
   );
@@ -116,7 +117,7 @@ function Outliers({ charting, overlaid }: { readonly charting: FetchedCharts; re
   if (outliers.length === 0) return null;
   const names = outliers.slice(0, MOST_NAMED).map(({ id, reaches }) => {
     const line = lines.find((one) => one.id === id);
-    return `${line?.run || "."}${overlaid.entries.length > 1 ? ` (${line?.label})` : ""} reaches ${formatNumber(reaches)}`;
+    return `${runTitle(line?.run)}${overlaid.entries.length > 1 ? ` (${line?.label})` : ""} reaches ${formatNumber(reaches)}`;
   });
   const more = outliers.length > MOST_NAMED ? `, and ${outliers.length - MOST_NAMED} more` : "";
   return (

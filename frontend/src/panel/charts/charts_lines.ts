@@ -9,7 +9,7 @@ import { fullRange, robustRange, type AxisRange } from "../../model/charts/robus
 import { parametersOf, type OfRuns } from "../../model/charts/run_parameters";
 import { valueScale } from "../../model/flow/scalar_line";
 import { spokenIn } from "../../model/recorded/complex";
-import { BACKWARD } from "../../model/recorded/run";
+import { BACKWARD, runTitle } from "../../model/recorded/run";
 import { measureOf } from "../../model/recorded/statistics";
 import type { Store } from "../../state/store";
 import { pointsOf } from "../chart/lines";
@@ -157,7 +157,7 @@ export function nameOfEntry(store: Store, { pin, quantity }: Entry): string {
 // The lines in the form in which they are saved: their names include the run, if there are several.
 export function savedLines({ store, chosen }: FetchedCharts, { lines, entries, runs, of, log, axis }: Overlaid): SavedChart {
   const names = new Map(entries.map((entry) => [entry.id, nameOfEntry(store, entry)]));
-  const nameOf = ({ entry, run }: OverlaidLine): string => `${names.get(entry)}${runs.length > 1 ? ` (${run || "."})` : ""}`;
+  const nameOf = ({ entry, run }: OverlaidLine): string => `${names.get(entry)}${runs.length > 1 ? ` (${runTitle(run)})` : ""}`;
   const tensors = entries.some(({ pin }) => pin !== undefined);
   const option = tensors ? (optionsFor(store).find(({ id }) => id === of)?.text ?? of) : "numbers of the step";
   const number =

@@ -1,6 +1,7 @@
 // The key of the charts: each chosen tensor, and the number of each of its lines at one step.
 
 import type { JSX } from "preact";
+import { runTitle } from "../../model/recorded/run";
 import { quantityMeaning } from "../../model/flow/scalar_line";
 import { isAllZero, plainValue, valueIn } from "../chart/chart";
 import { Spelt, Swatch } from "../chart/chart_key";
@@ -51,7 +52,7 @@ export function LinesKey({
               .map((line) => (
                 <div key={line.id} class="charts-run" data-line={line.id} data-value={plainValue(valueIn(line, at))}>
                   <Swatch line={line} />
-                  <span class="charts-name">{line.run || "."}</span>
+                  <span class="charts-name">{runTitle(line.run)}</span>
                   {line.problem === undefined ? (
                     <Spelt line={line} step={at} />
                   ) : (

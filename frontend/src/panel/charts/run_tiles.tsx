@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import type { Client } from "../../api/client";
 import { formatNumber } from "../../base/format";
+import { runTitle } from "../../model/recorded/run";
 import { sortedByLast } from "../../model/charts/run_layers";
 import { atPass, LOSS } from "../../model/flow/scalar_line";
 import { chooseRun, goToStep } from "../../state/actions";
@@ -69,7 +70,7 @@ export function RunTiles({
           </select>
         </label>
         <section>
-          <h3>Runs beside {shown || "."}</h3>
+          <h3 aria-level={2}>Runs beside {runTitle(shown)}</h3>
           <div class="runs-choice">
             <button type="button" class="link" data-testid="all-runs" onClick={() => chooseRuns(charting, "every")}>
               All
@@ -84,7 +85,7 @@ export function RunTiles({
                 checked={runs.includes(run)}
                 onChange={() => toggleRun(charting, run, others)}
               />
-              {run || "."}
+              {runTitle(run)}
             </label>
           ))}
         </section>

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
+import { runTitle } from "../../model/recorded/run";
 import type { Theme } from "../../draw/style/theme";
 import { Swatch } from "../chart/chart_key";
 import { chooseRuns, toggleRun } from "./charts_actions";
@@ -32,8 +33,8 @@ export function RunsList({ charting, overlaid, theme }: RunsListProps): JSX.Elem
   const found = others.filter((run) => run.toLowerCase().includes(wanted.toLowerCase()));
   return (
     <section data-testid="runs-list">
-      <h3>
-        Runs over {runs[0] || "."} ({runs.length - 1} of {others.length})
+      <h3 aria-level={2}>
+        Runs over {runTitle(runs[0])} ({runs.length - 1} of {others.length})
       </h3>
       <div class="runs-choice">
         {others.length >= MANY && (
@@ -71,7 +72,7 @@ export function RunsList({ charting, overlaid, theme }: RunsListProps): JSX.Elem
               onChange={() => toggleRun(charting, run, others)}
             />
             {at !== -1 && !byTensor && !isGrouped && <Swatch line={{ ...look(0, at), dash: entries.length > 1 ? [] : look(0, at).dash }} />}
-            {run || "."}
+            {runTitle(run)}
           </label>
         );
       })}

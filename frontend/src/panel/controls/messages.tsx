@@ -2,20 +2,23 @@
 
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
+import { runTitle } from "../../model/recorded/run";
 import type { Store } from "../../state/store";
 import { CloseIcon, IconButton } from "./icons";
 
 const SNIPPET = `from tb_gradgraph import SummaryWriter
 
 writer = SummaryWriter()
-writer.watch(model, optimizer=optimizer)  # before the training loop; writer.close() after it`;
+writer.watch(model, optimizer=optimizer)
+... # your training loop
+writer.close()`;
 
 const NOTICE_MS = 8000;
 
 export function Empty(): JSX.Element {
   return (
-    <main class="message" data-testid="empty">
-      <h1>No gradient graphs here yet</h1>
+    <div class="message" data-testid="empty">
+      <h2>No gradient graphs here yet</h2>
       <p>Add these lines to a training script, run it with this log directory, and reload:</p>
       <pre tabIndex={0} aria-label="Lines to add">
         <code>{SNIPPET}</code>
@@ -24,31 +27,31 @@ export function Empty(): JSX.Element {
         <code>writer.add_grad_graph(model, x)</code> records one step by itself, without a loop. The graph shown is the one that autograd
         ran, with the gradient of every node at every recorded step.
       </p>
-    </main>
+    </div>
   );
 }
 
 // A run that has no record, yet or at all.
 export function NothingRecorded({ run }: { readonly run: string }): JSX.Element {
   return (
-    <main class="message" data-testid="nothing-recorded">
-      <h1>Nothing recorded in this run</h1>
+    <div class="message" data-testid="nothing-recorded">
+      <h2>Nothing recorded in this run</h2>
       <p>
-        Run <b>{run || "."}</b> holds no record of a gradient graph.
+        Run <b>{runTitle(run)}</b> holds no record of a gradient graph.
       </p>
       <p>
         If it is still training, its first records appear when the writer is flushed; then reload. Otherwise check that{" "}
         <code>writer.watch(…)</code> or <code>writer.add_grad_graph(…)</code> was called, that a backward ran after it, and that{" "}
         <code>writer.close()</code> was reached.
       </p>
-    </main>
+    </div>
   );
 }
 
 export function Failure({ sentence, retry }: { readonly sentence: string; readonly retry: () => void }): JSX.Element {
   return (
     <div class="message" data-testid="error" role="alert">
-      <h1>This could not be shown</h1>
+      <h2>This could not be shown</h2>
       <p>{sentence}</p>
       <button type="button" class="action" data-testid="retry" onClick={retry}>
         Try again
@@ -96,7 +99,7 @@ export function Waiting({ store }: { readonly store: Store }): JSX.Element | nul
   return (
     <div class="warnings" data-testid="waiting" role="status">
       There is no run "{awaited}" here yet. It is shown once TensorBoard has read it. Until then you see "
-      {store.place.run.value?.run || "."}".{" "}
+      {runTitle(store.place.run.value?.run ?? "")}".{" "}
       <button type="button" class="link" data-testid="stay" onClick={() => (store.place.awaited.value = undefined)}>
         Stay here
       </button>

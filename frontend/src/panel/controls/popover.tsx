@@ -61,6 +61,12 @@ export function Popover({
     if (place.current?.contains(document.activeElement) === true) button.current?.focus();
     setOpen(false);
   });
+  // What had the focus went with the list: the focus goes back to the button, and not to the page.
+  const wasOpen = useRef(false);
+  useLayoutEffect(() => {
+    if (wasOpen.current && !open && document.activeElement === document.body) button.current?.focus({ preventScroll: true });
+    wasOpen.current = open;
+  }, [open]);
   useEffect(() => {
     if (open && byKeyboard.current) buttonsIn(place.current?.querySelector(".popover"))[0]?.focus();
   }, [open]);

@@ -25,11 +25,8 @@ export function Findings({ session, select }: { readonly session: Session; reado
   const { ofRun, causes, news } = store.findings;
   const told = ofRun.value?.findings ?? [];
   const none = told.length + findings.length + elsewhere.length === 0;
-  // It is not keyed by the record, which is a new object whenever the runs are read again. So the
-  // list stays open while the latest step is followed.
-  useEffect(() => {
-    if (!store.live.follow.peek()) setOpen(false);
-  }, [store.place.run.value?.run, store.place.tag.value?.tag, ref?.step, ref?.stage, ref?.backwardPass]);
+  // It stays open while steps change, because it leads from step to step.
+  useEffect(() => setOpen(false), [store.place.run.value?.run, store.place.tag.value?.tag]);
   useEffect(() => {
     if (none) setOpen(false);
   }, [none]);
@@ -53,20 +50,15 @@ export function Findings({ session, select }: { readonly session: Session; reado
       label={ofRun.value === undefined ? countOf(findings.length, "findings elsewhere") : countOf(causes.value.length, "notes")}
     >
       {told.length > 0 && <OfRun store={store} select={select} close={() => setOpen(false)} />}
-      {told.length > 0 && findings.length + elsewhere.length > 0 && <h3>At step {ref?.step}</h3>}
+      {told.length > 0 && findings.length + elsewhere.length > 0 && <h3 aria-level={2}>At step {ref?.step}</h3>}
       <ul data-testid="finding-list">
         {alike(findings).map((group) => (
           <Alike key={group[0]!.text} findings={group} hierarchy={hierarchy} select={choose} />
         ))}
         {elsewhere.length > 0 && (
           <li class="elsewhere" data-testid="findings-elsewhere">
-            {elsewhere.map((other, i) => (
-              <AtStep
-                key={other.step}
-                before={`${i > 0 ? ", " : ""}${other.count}${i > 0 ? "" : beginning(other.count, findings.length > 0)} at `}
-                other={other}
-                go={() => goToStep(store, other.step, other.backward_pass)}
-              />
+            {elsewhere.map((other) => (
+              <AtStep key={other.step} other={other} go={() => goToStep(store, other.step, other.backward_pass)} />
             ))}
           </li>
         )}
@@ -79,19 +71,15 @@ function countOf(count: number, none: string): string {
   return count === 0 ? none : count === 1 ? "1 finding" : `${count} findings`;
 }
 
-function AtStep({ before, other, go }: { readonly before: string; readonly other: Elsewhere; readonly go: () => void }): JSX.Element {
+// What begins at another step, as a link to it.
+function AtStep({ other, go }: { readonly other: Elsewhere; readonly go: () => void }): JSX.Element {
+  const more = other.count - 1;
   return (
-    <>
-      {before}
-      <button type="button" class="more" title={other.text} onClick={go}>
-        step {other.step}
-      </button>
-    </>
+    <button type="button" class="more" title={other.text} onClick={go}>
+      First at step {other.step}: {other.text}
+      {more > 0 && ` And ${more} more.`}
+    </button>
   );
-}
-
-function beginning(count: number, others: boolean): string {
-  return `${others ? " other" : ""} ${count === 1 ? "finding begins" : "findings begin"}`;
 }
 
 // Findings of one severity and kind are grouped, the worst severity first.
@@ -147,7 +135,7 @@ function FindingLine({
 }): JSX.Element {
   const text = (
     <>
-      <i class={`severity-${finding.severity}`} aria-label={finding.severity} />
+      <i class={`severity-${finding.severity}`} role="img" aria-label={finding.severity} />
       {finding.text}
     </>
   );

@@ -14,7 +14,7 @@ export function OfRun(props: { readonly store: Store; readonly select: Select; r
   const [aside, shown] = [true, false].map((is) => found.findings.filter((one) => purposed.value.has(nameOf(one)) === is));
   return (
     <>
-      <h3>In {formatCount(found.steps)} recorded steps</h3>
+      <h3 aria-level={2}>In {formatCount(found.steps)} recorded steps</h3>
       <ul data-testid="run-finding-list">
         {shown!.map((finding) => (
           <FindingRow key={nameOf(finding)} {...props} finding={finding} />
@@ -22,7 +22,7 @@ export function OfRun(props: { readonly store: Store; readonly select: Select; r
       </ul>
       {aside!.length > 0 && (
         <>
-          <h3>On purpose</h3>
+          <h3 aria-level={2}>On purpose</h3>
           <ul data-testid="purposed-list" class="purposed">
             {aside!.map((finding) => (
               <FindingRow key={nameOf(finding)} {...props} finding={finding} />

@@ -1,6 +1,7 @@
 // The legend below the heat map: the meaning of colors, and the part of the run that is not drawn.
 
 import type { JSX } from "preact";
+import { runTitle } from "../../model/recorded/run";
 import { formatCount, formatNumber } from "../../base/format";
 import { ratioColor, ratioStops } from "../../draw/compare/ratio_scale";
 import { rampOf } from "../../draw/style/color_scale";
@@ -120,7 +121,7 @@ function ComparedLegend({
 }
 
 function placeText(run: string | undefined, tag: string | undefined): string {
-  return `${run || "."} / ${tag}`;
+  return `${runTitle(run)} / ${tag}`;
 }
 
 function beyond(some: boolean): string | undefined {

@@ -89,7 +89,7 @@ function FlowBody({
     return () => made.close();
   }, []);
   return (
-    <main class="flow" data-testid="flow">
+    <div class="flow" data-testid="flow">
       <div class="flow-names">
         <ScalarChoice store={store} flowing={flowing} />
         <OrderChoice flowing={flowing} />
@@ -119,7 +119,7 @@ function FlowBody({
       {flowing.selection.value !== undefined && <AreaPanel store={store} flowing={flowing} toCharts={toCharts} />}
       <FlowLegend store={store} drawing={drawing} flowing={flowing} />
       <Said store={store} flowing={flowing} />
-    </main>
+    </div>
   );
 }
 

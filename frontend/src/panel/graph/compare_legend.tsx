@@ -1,6 +1,7 @@
 // What the colors mean while two records are compared.
 
 import type { JSX } from "preact";
+import { runTitle } from "../../model/recorded/run";
 import { formatNumber } from "../../base/format";
 import { ratioColor, ratioStops } from "../../draw/compare/ratio_scale";
 import { nounOf } from "../../model/recorded/record";
@@ -60,5 +61,5 @@ export function CompareLegend({
 }
 
 function placeText(run: string | undefined, tag: string | undefined, step: number | undefined): string {
-  return `${run || "."} / ${tag}, step ${step}`;
+  return `${runTitle(run)} / ${tag}, step ${step}`;
 }

@@ -42,11 +42,12 @@ export class GraphCanvas {
     small: HTMLCanvasElement,
   ) {
     this.context = opaqueContext(canvas);
-    this.control = new CameraControl(canvas, () => {
+    const moved = (): void => {
       // The thing under the pointer is gone.
       this.pointAt(undefined);
       this.frames.request();
-    });
+    };
+    this.control = new CameraControl(canvas, moved, () => store.look.scrollZooms.peek());
     this.viewpoint = new Viewpoint(this.control);
     this.looking = new Looking(store);
     this.minimap = new Minimap(small, (pointWorld) => this.viewpoint.goTo(pointWorld));

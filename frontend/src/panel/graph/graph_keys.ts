@@ -14,6 +14,7 @@ export const GRAPH_KEYS: Entries = [
   ["D", "shows values (forward) or gradients (backward)"],
   ["O", "lays the graph out in columns as high as the window, or in one column"],
   ["F, + −", "fit the drawing to the window; zoom in and out"],
+  ["wheel, two fingers", "move the drawing; with Ctrl, or a pinch, they zoom"],
   ["Enter in Find", "goes to the next hit; with Shift to the previous one"],
   ["G", "goes to the heat map over all steps, and back"],
   ["C", "compares with another step, run or graph, or ends the comparison"],

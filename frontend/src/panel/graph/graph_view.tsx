@@ -136,7 +136,7 @@ function SavedGraph({ store, drawing, canvas }: GraphProps): JSX.Element {
       store={store}
       title={title}
       id={id}
-      name={() => nameOf(store)}
+      name={() => nameOf(store, `${store.place.ref.peek()?.step}${whole ? "-whole" : ""}`)}
       paint={() => {
         const painted = canvas.current?.picture(whole);
         return painted && withFooter(painted, store, drawing, false);

@@ -24,7 +24,7 @@ import {
 import { buildHierarchy, turnedText, type Hierarchy } from "../../model/tree/hierarchy";
 import { enterGraph, leaveGraph } from "../../state/actions";
 import type { Address } from "../../state/address";
-import { arrive, awaitRun, firstShown } from "../../state/awaited";
+import { arrive, awaitRun, firstShown, tellStale } from "../../state/awaited";
 import type { Other, Place } from "../../state/compare";
 import { keepFollowing } from "../../state/live_actions";
 import type { Store } from "../../state/store";
@@ -84,8 +84,7 @@ export class Session {
 
   readonly close: Dispose = () => this.disposer.dispose();
 
-  // Reads new records. The shown record does not change, unless the latest step is followed.
-  // Returns whether there was an answer.
+  // Reads new records; returns whether there was an answer. The shown record stays, unless the latest is followed.
   async reload(): Promise<boolean> {
     const { store } = this;
     const reply = await this.client.runs(store.place.allSessions.peek());
@@ -126,6 +125,7 @@ export class Session {
     const { runName, run, tagName, tag } = this.store.place;
     const { notice } = this.store.shown;
     if (first && awaitRun(this.store, this.wanted)) return;
+    if (first && !this.store.live.follow.peek()) tellStale(this.store, this.wanted?.step);
     if (runName.value !== undefined && run.value !== undefined && run.value.run !== runName.value) {
       notice.value = `There is no run "${runName.value}" here; "${run.value.run}" is shown instead.`;
       runName.value = run.value.run;

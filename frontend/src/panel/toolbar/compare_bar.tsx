@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import type { Client } from "../../api/client";
 import { formatCount, formatNumber } from "../../base/format";
 import { atPass, LOSS, type Quantities } from "../../model/flow/scalar_line";
-import { distinctSteps, lengthOf, type RecordRef, type Tag } from "../../model/recorded/run";
+import { distinctSteps, lengthOf, runTitle, type RecordRef, type Tag } from "../../model/recorded/run";
 import { reveal } from "../../state/actions";
 import { REACHES, type Place } from "../../state/compare";
 import { chooseOther, stopComparing, swapSides } from "../../state/compare_actions";
@@ -44,7 +44,7 @@ export function CompareBar({ store, client }: CompareBarProps): JSX.Element | nu
           {there === undefined && <option value="">–</option>}
           {runs.map(({ run }) => (
             <option key={run} value={run}>
-              {run || "."}
+              {runTitle(run)}
             </option>
           ))}
         </select>

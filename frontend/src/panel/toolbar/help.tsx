@@ -5,6 +5,8 @@ import type { JSX } from "preact";
 import { formatCount } from "../../base/format";
 import { HISTOGRAM_SAMPLE, MEASURES, OF_PARAMETERS } from "../../base/vocabulary";
 import { STATISTICS } from "../../model/recorded/statistics";
+import type { Store } from "../../state/store";
+import { keep } from "../controls/kept";
 import { Popover } from "../controls/popover";
 import type { Entries } from "../view/view";
 import type { Views } from "../view/views";
@@ -23,7 +25,7 @@ const STATISTIC_MEANINGS: Entries = [
   ...MEASURES.filter(({ name }) => OF_PARAMETERS.includes(name)).map(({ label, meaning }) => [label, meaning] as const),
 ];
 
-export function Help({ views }: { readonly views: Views }): JSX.Element {
+export function Help({ store, views }: { readonly store: Store; readonly views: Views }): JSX.Element {
   const { keys, meanings } = views.shown.value.help;
   const digits = [views.all.map((_, i) => i + 1).join(" "), views.all.map(({ text }) => text).join(", ")] as const;
   const [open, setOpen] = useState(false);
@@ -31,6 +33,7 @@ export function Help({ views }: { readonly views: Views }): JSX.Element {
     <Popover id="help" label="?" look="icon help" title="Keys and symbols" open={open} setOpen={setOpen}>
       <div class="help-text" data-testid="help-text">
         <List title="Keys" entries={[...keys, digits, ...EVERYWHERE]} />
+        <ScrollChoice store={store} />
         <List title="What is drawn" entries={meanings} />
         <List
           title="Statistics of a gradient's elements; NaN and infinity are counted, and left out of the other statistics"
@@ -41,10 +44,28 @@ export function Help({ views }: { readonly views: Views }): JSX.Element {
   );
 }
 
+function ScrollChoice({ store }: { readonly store: Store }): JSX.Element {
+  const { scrollZooms } = store.look;
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        data-testid="scroll-zooms"
+        checked={scrollZooms.value}
+        onChange={(event) => {
+          scrollZooms.value = event.currentTarget.checked;
+          keep("scroll", scrollZooms.value ? "zooms" : "moves");
+        }}
+      />
+      The wheel zooms the graph, without Ctrl
+    </label>
+  );
+}
+
 function List({ title, entries }: { readonly title: string; readonly entries: Entries }): JSX.Element {
   return (
     <section>
-      <h3>{title}</h3>
+      <h3 aria-level={2}>{title}</h3>
       <dl>
         {entries.map(([what, meaning]) => (
           <div key={what}>

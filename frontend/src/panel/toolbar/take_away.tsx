@@ -36,7 +36,7 @@ function Link({ store, views }: TakeAwayProps): JSX.Element {
   const link = `${pageAddress()}#${formatAddress(readHash(), addressOf(store), views.writeLink())}`;
   return (
     <section>
-      <h3>Link to this view</h3>
+      <h3 aria-level={2}>Link to this view</h3>
       <input
         type="text"
         readOnly
@@ -68,7 +68,7 @@ function Records({ store }: { readonly store: Store }): JSX.Element {
   const query = new URLSearchParams({ run: store.place.run.value?.run ?? "", tag: store.place.tag.value?.tag ?? "" });
   return (
     <section>
-      <h3>All recorded steps of this graph</h3>
+      <h3 aria-level={2}>All recorded steps of this graph</h3>
       {FORMATS.map(({ format, text, title }) => (
         <a key={format} class="action" data-testid={`save-${format}`} title={title} href={`./export?${query}&format=${format}`} download>
           {text}

@@ -1,7 +1,7 @@
 // The bar above the drawing: what is shown, and how.
 
 import type { JSX } from "preact";
-import { stepsWith } from "../../model/recorded/run";
+import { stepsWith, runTitle } from "../../model/recorded/run";
 import { statisticsFor } from "../../model/recorded/statistics";
 import { chooseHash, chooseRun, chooseTag } from "../../state/actions";
 import { setStatistic } from "../../state/store";
@@ -35,7 +35,7 @@ export function Toolbar({ session, views }: { readonly session: Session; readonl
           label="Run"
           value={store.place.run.value?.run ?? ""}
           choose={(run) => chooseRun(store, run)}
-          options={store.recorded.runs.value.map(({ run }) => ({ value: run, text: run || "." }))}
+          options={store.recorded.runs.value.map(({ run }) => ({ value: run, text: runTitle(run) }))}
         />
         <Choice
           id="tag"
@@ -83,7 +83,7 @@ export function Toolbar({ session, views }: { readonly session: Session; readonl
         )}
         <Colors store={store} />
         <TakeAway store={store} views={views} />
-        <Help views={views} />
+        <Help store={store} views={views} />
       </div>
     </div>
   );
@@ -105,7 +105,7 @@ function Choice({
   readonly title?: string;
 }): JSX.Element {
   return (
-    <label class={`choice choice-${id}`} title={title}>
+    <label class={`choice choice-${id}`} title={title ?? label}>
       <span>{label}</span>
       <select data-testid={id} value={value} onChange={(event) => choose(event.currentTarget.value)}>
         {options.map((option) => (

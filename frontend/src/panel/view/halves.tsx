@@ -1,31 +1,24 @@
 // The choice between the two halves of a step: what flowed forward, and what flowed back.
 
 import type { JSX } from "preact";
+import { RadioGroup } from "../controls/radio_group";
 import type { Store } from "../../state/store";
 
 const CHOICES = [
-  { id: "forward", text: "Forward", title: "Values: what flowed forward, with lines that follow the data (D)" },
-  { id: "backward", text: "Backward", title: "Gradients: what flowed back, with lines that follow the gradient (D)" },
+  { id: "forward", content: "Forward", title: "Values: what flowed forward, with lines that follow the data (D)" },
+  { id: "backward", content: "Backward", title: "Gradients: what flowed back, with lines that follow the gradient (D)" },
 ] as const;
 
 export function DirectionSwitch({ store }: { readonly store: Store }): JSX.Element {
-  const direction = store.place.direction.value;
   return (
-    <div class="switch" role="radiogroup" aria-label="Values forward or gradients backward" data-testid="direction" data-value={direction}>
-      {CHOICES.map(({ id, text, title }) => (
-        <button
-          key={id}
-          type="button"
-          role="radio"
-          aria-checked={id === direction}
-          data-testid={`direction-${id}`}
-          title={title}
-          onClick={() => (store.place.direction.value = id)}
-        >
-          {text}
-        </button>
-      ))}
-    </div>
+    <RadioGroup
+      id="direction"
+      label="Values forward or gradients backward"
+      look="switch"
+      choices={CHOICES}
+      chosen={store.place.direction.value}
+      choose={(id) => (store.place.direction.value = id === "forward" ? "forward" : "backward")}
+    />
   );
 }
 

@@ -23,7 +23,7 @@ export function SavePictures({
   };
   return (
     <section>
-      <h3>{title}</h3>
+      <h3 aria-level={2}>{title}</h3>
       <button type="button" class="action" data-testid={`${id}-png`} onClick={() => save("png")}>
         PNG
       </button>

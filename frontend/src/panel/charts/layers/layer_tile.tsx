@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Result } from "../../../base/result";
+import { runTitle } from "../../../model/recorded/run";
 import { codesOf, type Palette } from "../../../draw/flow/flow_codes";
 import { paintCells } from "../../../draw/flow/paint_cells";
 import type { ColorScale } from "../../../draw/style/color_scale";
@@ -66,7 +67,7 @@ export function LayerTile({ run, caption, reply, layers, columns, scale, palette
   return (
     <figure class="tile" data-testid="tile" data-run={run}>
       <figcaption title={run}>
-        <span class="tile-name">{run || "."}</span> <b>{caption}</b>
+        <span class="tile-name">{runTitle(run)}</span> <b>{caption}</b>
       </figcaption>
       {reply?.ok === false ? (
         <p class="faint">{reply.error}</p>
@@ -74,7 +75,7 @@ export function LayerTile({ run, caption, reply, layers, columns, scale, palette
         <button
           type="button"
           class="tile-cells"
-          aria-label={`Run ${run || "."}${caption === "" ? "" : `, ${caption}`}: show it`}
+          aria-label={`Run ${runTitle(run)}${caption === "" ? "" : `, ${caption}`}: show it`}
           onPointerMove={(event) => pointAt(at(event))}
           onPointerLeave={() => pointAt(undefined)}
           onClick={(event) => {

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Client } from "../../../api/client";
 import { formatNumber } from "../../../base/format";
+import { runTitle } from "../../../model/recorded/run";
 import { paletteOf } from "../../../draw/flow/flow_codes";
 import { makeScale, rampOf } from "../../../draw/style/color_scale";
 import { alignedLayers, magnitudesOfAll } from "../../../model/charts/run_layers";
@@ -77,7 +78,7 @@ export function LayersBody(props: LayersProps): JSX.Element {
 }
 
 function said({ run, layer, step, cell }: Pointed): string {
-  return `${run || "."}: ${layer}, step ${step}: ${cell === undefined ? "nothing" : formatNumber(cell)}`;
+  return `${runTitle(run)}: ${layer}, step ${step}: ${cell === undefined ? "nothing" : formatNumber(cell)}`;
 }
 
 // Fetched while it is shown.
