@@ -112,7 +112,8 @@ def launch_firefox() -> Iterator[Firefox]:
                 stderr=subprocess.STDOUT,
             )
         try:
-            yield Firefox(_connect(output))
+            with contextlib.closing(_connect(output)) as connection:
+                yield Firefox(connection)
         finally:
             process.terminate()
             process.wait(patient(20))
