@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 
 const STATIC = "../tb_gradgraph/static";
 const ENTRY = "index.js"; // it imports the panel at run time, at once
-const CAPS_KB = { "at the start": 160, "on demand": 120, "layout worker": 450 };
+const CAPS_KB = { "at the start": 160, "on demand": 120, "layout worker": 480 };
 
 const NAME = String.raw`["'\`]\./([\w.-]+\.js)["'\`]`;
 const AT_ONCE = new RegExp(String.raw`(?:\bfrom|\bimport)\s*${NAME}`, "g");

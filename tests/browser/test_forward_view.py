@@ -167,8 +167,8 @@ def test_flow_and_charts_of_either_half(address, page, trained):
     assert float(panel.control("scalar-value").inner_text()) == near(truths[SHOWN].loss)
     panel.wait_until(lambda: panel.control("bad-steps").get_attribute("data-steps") == str(BREAKS))
     panel.control("view-charts").click()
-    panel.control("add-quantity").select_option("grad_norm/backward")
-    line = panel.control("charts-lines").locator("[data-line]")
+    lines = panel.control("charts-lines")
+    line = lines.locator('[data-quantity="grad_norm/backward"] [data-line]')
     panel.wait_until(lambda: line.count() == 1)
     assert float(line.get_attribute("data-value")) == near(truths[SHOWN].total)
 

@@ -220,7 +220,8 @@ def test_forward_shows_the_recorded_values_and_numbers_of_the_step(chromium, fil
         panel.wait_until(lambda: panel.items()[key].value == f"{expected:.6g}")
         assert "Value" in panel.control("legend").inner_text()
         panel.control("view-charts").click()
-        panel.control("add-quantity").select_option("loss")
+        norm = panel.control("charts-lines").locator('[data-quantity="grad_norm/backward"]')
+        norm.get_by_test_id("unpin").click()
         panel.wait_until(
             lambda: panel.control("chart").get_attribute("data-points") == str(STEPS - 1)
         )

@@ -140,6 +140,9 @@ describe.each(["light", "dark"])("%s", (theme) => {
     stage.show(one(), two());
     await waitFor(() => expect(stage.one("charts-lines")?.querySelectorAll("[data-line]")).toHaveLength(4));
     expect(await faults()).toEqual([]);
+    await open("as-layers", "layers");
+    await waitFor(() => expect(stage.one("layers")!.dataset.ready).toBe("2"));
+    expect(await faults()).toEqual([]);
   });
 
   test("nothing recorded", async () => {

@@ -10,7 +10,7 @@ import type { ColorScale } from "../../../draw/style/color_scale";
 import type { LayerFlow } from "../../../model/charts/run_layers";
 import { State } from "../../../model/visible/values";
 
-const WIDTH_PX = 220;
+const WIDTH_PX = 208;
 const LEAST_HEIGHT_PX = 96;
 const MOST_ROW_PX = 10;
 
