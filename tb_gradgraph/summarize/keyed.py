@@ -21,6 +21,7 @@ from tb_gradgraph.summarize.pending import PendingStatistics
 #: evaluation may run many forwards that no backward follows.
 PIECE = 4096
 MOST_PIECES = 32
+_NOWHERE = (-1, -1)  # number of the piece, row in it
 
 
 class _Further:
@@ -196,12 +197,9 @@ class KeyedBatch:
         """Return the statistics of keys. Each will fill the rows of a table that are given with it."""
         if self._rows.row:
             self._cut()
-        chosen = []
-        for key, of_key in wanted:
-            number, place = self._places.get(key, (-1, -1))
-            if number in self._pieces:
-                chosen.append((self._pieces[number], place, of_key))
-        return ChosenStatistics(chosen)
+        pieces, find = self._pieces, self._places.get
+        found = [(find(key, _NOWHERE), rows) for key, rows in wanted]
+        return ChosenStatistics([(pieces[n], at, rows) for (n, at), rows in found if n in pieces])
 
     def _begin(self, piece: int) -> None:
         self._batch = StatisticsBatch(PIECE, PIECE * self.sample, keeps_small=True)

@@ -100,6 +100,7 @@ class Replay:
         graph: The graph.
         leaf_rows: The row of each of ``reach``'s leaves, None if it is not read.
         rows_at: The rows of each slot of each node that is read, by the node's place.
+        slots_to_read: The same as place, number of the slot, and rows.
         same: Rows that need not be read, with the rows whose statistics they use.
         shared: The same as arrays.
     """
@@ -127,6 +128,12 @@ class Replay:
         ]
         self._all.sort(key=lambda node: -node.number)
         self.rows_at: Mapping[int, SlotRows] = {node.place: node.rows for node in self._all}
+        self.slots_to_read = [
+            (node.place, nr, rows)
+            for node in self._all
+            for nr, rows in enumerate(node.rows)
+            if rows
+        ]
         self.is_checked = False  # whether the rows in ``same`` were once read and compared
         self.same: dict[int, int] = shared_rows(built.graph, rows)
         index_of = {index: node for node, index in built.node_of.items()}

@@ -186,11 +186,8 @@ class ForwardValues:
             yield given.key(place), (row,)
 
 
-def _keys_of(met: Met) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
-    """Yield the key of each slot that is read, with its rows."""
+def _keys_of(met: Met) -> list[tuple[tuple[int, int], tuple[int, ...]]]:
+    """Return the key of each slot that is read, with its rows."""
     order = met.order if HAS_NUMBERS else ()
-    for place, slots in met.structure.replay.rows_at.items() if order else ():
-        number = sequence_nr(order[place])
-        for nr, rows in enumerate(slots):
-            if rows:
-                yield (number, nr), rows
+    slots = met.structure.replay.slots_to_read if order else ()
+    return [((sequence_nr(order[place]), nr), rows) for place, nr, rows in slots]
