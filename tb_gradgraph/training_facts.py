@@ -66,7 +66,7 @@ class OptimizerFacts:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingFacts:
-    """What was true of a training when the first of its backwards was recorded.
+    """What was true of a training when the first of its backwards was recorded, or at its end if none was.
 
     Attributes:
         tag: The training.
@@ -91,6 +91,7 @@ class TrainingFacts:
             of modules or parameters, which do not belong to the model.
         early_clips: The line of the loop that clips gradients, if it comes before the backward and
             no other line clips after it.
+        why_nothing: Why no step was recorded, in a sentence; "" if one was.
     """
 
     tag: str
@@ -110,3 +111,4 @@ class TrainingFacts:
     outer_evaluating: Names = Names()
     unregistered: Names = Names()
     early_clips: Names = Names()
+    why_nothing: str = ""

@@ -89,7 +89,8 @@ def _recorded(steps: Sequence[int]) -> str:
 
 def trainings_of(run: LoggedRun) -> Iterator[Logged]:
     """Yield the trainings of one run, by tag."""
-    tags = sorted({record.tag for record in run.records})
+    silent = (tag for tag, facts in run.facts.items() if facts.why_nothing)
+    tags = sorted({*(record.tag for record in run.records), *silent})
     for tag in tags:
         records = [one for one in run.records if one.tag == tag]
         forwards = [one for one in run.forwards if one.tag == tag]

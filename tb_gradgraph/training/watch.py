@@ -53,7 +53,7 @@ class Watch:
         self._attachment = attachment = Attachment()
         self._steps = StepCounter(setting, cadence, Turns(optimizers), self._seen, attachment)
         self._guard = FaultGuard(setting, self._steps, attachment)
-        facts = FactsToTell(model, optimizers, setting)
+        self._facts = FactsToTell(model, optimizers, setting)
         self._lookout = None
         if telling is not None:
             keeper = BatchKeeper(model, batches) if batches else None
@@ -66,7 +66,7 @@ class Watch:
             self._guard,
             self._seen,
             attachment,
-            facts,
+            self._facts,
             self._lookout,
         )
         attachment.attach(self, self._events, model, optimizers, self._lookout)
@@ -180,6 +180,8 @@ class Watch:
             self._seen.shared = self._steps.progress.shared
             self._seen.is_opaque = self._setting.is_opaque
             self._mistake = find_mistake(self._seen, self._steps.step, self.every_n_steps, tensors)
+            if self._mistake and not self._facts.is_told:
+                self._guard(self._facts.tell, self._steps.step, None, self._mistake)
         self._setting.parameters.forget()
 
     def hand_over(self) -> None:

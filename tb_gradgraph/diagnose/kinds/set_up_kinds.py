@@ -118,7 +118,7 @@ SET_UP_KINDS = (
         "note",
         "No backward pass ran over the graph yet.",
         "Run a backward if you want gradients; the structure alone is complete without one.",
-        when="The record has a structure and no number.",
+        when="The record has a structure and no number. A warning if a watch ends without a recorded step.",
         silent="any number",
     ),
     Kind(

@@ -9,7 +9,7 @@ from tb_gradgraph.diagnose.run.course import Course
 from tb_gradgraph.diagnose.run.explained import explain
 from tb_gradgraph.diagnose.run.lasting import find_lasting
 from tb_gradgraph.diagnose.run.over_steps.of_depth import find_along_depth
-from tb_gradgraph.diagnose.run.over_steps.of_facts import find_in_facts
+from tb_gradgraph.diagnose.run.over_steps.of_facts import find_in_facts, find_without_steps
 from tb_gradgraph.diagnose.run.over_steps.of_loss import find_in_loss
 from tb_gradgraph.diagnose.run.over_steps.of_optimizer import find_in_optimizer
 from tb_gradgraph.diagnose.run.over_steps.of_rows import find_unused_rows
@@ -41,7 +41,7 @@ def find_in_course(course: Course) -> list[RunFinding]:
         FormatError: If a record turns out to be damaged as it is read.
     """
     if not course.steps:
-        return []
+        return list(find_without_steps(course))
     with course.kept.lock:
         seen = course.looked_at
         return explain(seen, [found for rule in RULES for found in _found_by(rule, seen)])

@@ -27,6 +27,7 @@ def write_facts(chunk: Any, given: Iterable[TrainingFacts], cut: Cut) -> None:
             tag=cut(facts.tag),
             dtype=map(cut, facts.dtypes),
             dtype_count=facts.dtypes.values(),
+            why_nothing=cut(facts.why_nothing),
             **{name: getattr(facts, name) for name in _NUMBERS},
         )
         for optimizer in facts.optimizers:
@@ -67,7 +68,7 @@ def letters_of_facts(chunk: Any) -> int:
 
 def _texts(facts: Any) -> Iterator[str]:
     """Yield the texts of the facts of one training; an empty one for each list and optimizer."""
-    yield from (facts.tag, *facts.dtype)
+    yield from (facts.tag, facts.why_nothing, *facts.dtype)
     for names in (*(getattr(facts, name) for name in _LISTS), *facts.equal):
         yield ""
         yield from names.first
@@ -103,6 +104,7 @@ def _read(message: Any) -> TrainingFacts:
         dtypes=dict(zip(message.dtype, message.dtype_count)),
         optimizers=tuple(map(_read_optimizer, message.optimizers)),
         equal=_read_each(message.equal),
+        why_nothing=message.why_nothing,
         **{name: getattr(message, name) for name in _NUMBERS},
         **_lists_of(message),
     )

@@ -167,7 +167,7 @@ class StatisticsChunk(_message.Message):
     def __init__(self, segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., stride: _Optional[int] = ..., lost_records: _Optional[int] = ..., lost_first_step: _Optional[int] = ..., lost_last_step: _Optional[int] = ..., lost_why: _Optional[str] = ..., ended: _Optional[str] = ..., forward_segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., facts: _Optional[_Iterable[_Union[TrainingFacts, _Mapping]]] = ...) -> None: ...
 
 class TrainingFacts(_message.Message):
-    __slots__ = ("tag", "step", "parameters", "elements", "frozen", "is_training", "has_scaler", "is_opaque", "dtype", "dtype_count", "optimizers", "unoptimized", "held_twice", "equal", "evaluating", "outer_evaluating", "unregistered", "early_clips")
+    __slots__ = ("tag", "step", "parameters", "elements", "frozen", "is_training", "has_scaler", "is_opaque", "dtype", "dtype_count", "optimizers", "unoptimized", "held_twice", "equal", "evaluating", "outer_evaluating", "unregistered", "early_clips", "why_nothing")
     TAG_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     PARAMETERS_FIELD_NUMBER: _ClassVar[int]
@@ -186,6 +186,7 @@ class TrainingFacts(_message.Message):
     OUTER_EVALUATING_FIELD_NUMBER: _ClassVar[int]
     UNREGISTERED_FIELD_NUMBER: _ClassVar[int]
     EARLY_CLIPS_FIELD_NUMBER: _ClassVar[int]
+    WHY_NOTHING_FIELD_NUMBER: _ClassVar[int]
     tag: str
     step: int
     parameters: int
@@ -204,7 +205,8 @@ class TrainingFacts(_message.Message):
     outer_evaluating: Names
     unregistered: Names
     early_clips: Names
-    def __init__(self, tag: _Optional[str] = ..., step: _Optional[int] = ..., parameters: _Optional[int] = ..., elements: _Optional[int] = ..., frozen: _Optional[int] = ..., is_training: bool = ..., has_scaler: bool = ..., is_opaque: bool = ..., dtype: _Optional[_Iterable[str]] = ..., dtype_count: _Optional[_Iterable[int]] = ..., optimizers: _Optional[_Iterable[_Union[OptimizerFacts, _Mapping]]] = ..., unoptimized: _Optional[_Union[Names, _Mapping]] = ..., held_twice: _Optional[_Union[Names, _Mapping]] = ..., equal: _Optional[_Iterable[_Union[Names, _Mapping]]] = ..., evaluating: _Optional[_Union[Names, _Mapping]] = ..., outer_evaluating: _Optional[_Union[Names, _Mapping]] = ..., unregistered: _Optional[_Union[Names, _Mapping]] = ..., early_clips: _Optional[_Union[Names, _Mapping]] = ...) -> None: ...
+    why_nothing: str
+    def __init__(self, tag: _Optional[str] = ..., step: _Optional[int] = ..., parameters: _Optional[int] = ..., elements: _Optional[int] = ..., frozen: _Optional[int] = ..., is_training: bool = ..., has_scaler: bool = ..., is_opaque: bool = ..., dtype: _Optional[_Iterable[str]] = ..., dtype_count: _Optional[_Iterable[int]] = ..., optimizers: _Optional[_Iterable[_Union[OptimizerFacts, _Mapping]]] = ..., unoptimized: _Optional[_Union[Names, _Mapping]] = ..., held_twice: _Optional[_Union[Names, _Mapping]] = ..., equal: _Optional[_Iterable[_Union[Names, _Mapping]]] = ..., evaluating: _Optional[_Union[Names, _Mapping]] = ..., outer_evaluating: _Optional[_Union[Names, _Mapping]] = ..., unregistered: _Optional[_Union[Names, _Mapping]] = ..., early_clips: _Optional[_Union[Names, _Mapping]] = ..., why_nothing: _Optional[str] = ...) -> None: ...
 
 class OptimizerFacts(_message.Message):
     __slots__ = ("name", "groups", "strangers")

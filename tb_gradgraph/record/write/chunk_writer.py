@@ -152,7 +152,8 @@ class ChunkWriter:
         self._take_dropped()
         for point in self.scalars.take():
             self._add(*point)
-        if (self._gap is not None or self._ended) and not self._started:
+        has_news = self._gap is not None or self._ended or self.facts.explain
+        if has_news and not self._started:
             self._write_manifest()
         for record in records:
             self._introduce(record)

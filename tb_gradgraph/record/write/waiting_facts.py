@@ -19,6 +19,11 @@ class WaitingFacts:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
+    @property
+    def explain(self) -> bool:
+        """Whether some say why nothing was recorded, so that they are written without records."""
+        return any(self._known[tag].why_nothing for tag in self._waiting)
+
     def add(self, facts: TrainingFacts) -> None:
         """Write ``facts`` with the next chunk."""
         self._known[facts.tag] = facts

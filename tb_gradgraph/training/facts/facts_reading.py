@@ -46,8 +46,14 @@ class FactsToTell:
         count = self._modes.evaluating()
         return {EVALUATING: count} if count else {}
 
-    def tell(self, step: int, scaler: Any) -> None:
-        """Read the facts as they are now. If that fails, warn and record everything else."""
+    def tell(self, step: int, scaler: Any, why_nothing: str = "") -> None:
+        """Read the facts as they are now. If that fails, warn and record everything else.
+
+        Args:
+            step: The running step.
+            scaler: The GradScaler, or None.
+            why_nothing: Why no step was recorded, if the watch ends without one.
+        """
         self.is_told = True
         model, optimizers = self._model(), [of() for of in self._optimizers]
         if model is None or None in optimizers:
@@ -60,7 +66,11 @@ class FactsToTell:
             return
         has_scaler = scaler is not None and bool(scaler.is_enabled())
         facts = dataclasses.replace(
-            reading.facts, tag=setting.tag, step=step, has_scaler=has_scaler
+            reading.facts,
+            tag=setting.tag,
+            step=step,
+            has_scaler=has_scaler,
+            why_nothing=why_nothing,
         )
         setting.write_facts(partial(reading.finish, facts))
 

@@ -88,3 +88,34 @@ def test_an_entropy_over_what_is_masked_out(tmp_path: pathlib.Path) -> None:
 
     found = trained(tmp_path, net, optimizer, steps, level="op", values=True)[0]
     assert (found.kind, found.node) == ("nonfinite_value", "mul") and "entr" in found.text
+
+
+def test_a_training_that_no_backward_reaches(tmp_path: pathlib.Path) -> None:
+    torch.manual_seed(0)
+    generator, critic = nn.Linear(4, 4), nn.Linear(4, 1)
+    optimizer = torch.optim.Adam(generator.parameters(), 1e-3)
+
+    def steps() -> Iterator[None]:
+        for _ in range(6):
+            optimizer.zero_grad()
+            critic(generator(torch.randn(8, 4)).detach()).mean().backward()
+            optimizer.step()
+            yield
+
+    with pytest.warns(UserWarning, match="nothing was recorded"):
+        (found,) = trained(tmp_path, generator, optimizer, steps)
+    assert (found.kind, found.severity, found.tag) == ("no_backward", "warning", "Linear")
+    assert "6 backward passes ran, but none of them reached a parameter" in found.text
+    assert "detached" in found.advice
+
+
+def test_a_training_with_records_does_not_say_why_there_are_none(tmp_path: pathlib.Path) -> None:
+    net = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(net.parameters(), 1e-3)
+
+    def steps() -> Iterator[None]:
+        net(torch.randn(8, 4)).square().mean().backward()
+        optimizer.step()
+        yield
+
+    assert "no_backward" not in {one.kind for one in trained(tmp_path, net, optimizer, steps)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from tb_gradgraph.diagnose.kinds import KINDS
 from tb_gradgraph.diagnose.run.course import Course
 from tb_gradgraph.diagnose.run.run_finding import RunFinding
 from tb_gradgraph.diagnose.run.told import tell_names, tell_of_run
@@ -29,6 +30,25 @@ def find_in_facts(course: Course) -> Iterator[RunFinding]:
         yield from _find_unregistered(course, facts)
         yield from _find_modes(course, facts)
         yield from _find_early_clip(course, facts)
+
+
+def find_without_steps(course: Course) -> Iterator[RunFinding]:
+    """Yield why no step of a training was recorded, if that is known."""
+    facts = course.facts
+    if facts is not None and facts.why_nothing:
+        of_kind = KINDS["no_backward"]
+        what, _, advice = facts.why_nothing.rpartition(". ")
+        what = what and f"{what[0].upper()}{what[1:]}."
+        yield RunFinding(
+            run=course.run,
+            tag=course.tag,
+            kind=of_kind.name,
+            severity="warning",
+            text=what or facts.why_nothing,
+            advice=advice if what else of_kind.advice,
+            first_step=facts.step,
+            last_step=facts.step,
+        )
 
 
 def _told(course: Course, kind: str, text: str, names: Names | tuple[str, ...]) -> RunFinding:
