@@ -129,7 +129,8 @@ def _examine_run(run: LoggedRun) -> Iterator[Checked]:
         yield Checked(
             "wrong",
             f"run {run.name}: a session began ({_versions(run)}), but nothing was recorded in it",
-            "a watch records when backward() runs through its model; records reach the disk "
+            "; ".join(facts.why_nothing for facts in run.facts.values() if facts.why_nothing)
+            or "a watch records when backward() runs through its model; records reach the disk "
             "after 5 s at first, later less often, and with writer.flush() and close()",
         )
 

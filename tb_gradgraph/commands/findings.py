@@ -78,7 +78,7 @@ def run_findings(arguments: argparse.Namespace) -> int:
         print(as_json(trainings, warnings), end="")
     else:
         print(_WRITERS[arguments.format](trainings), end="")
-    if not any(training.steps for training in trainings):
+    if not any(training.steps or training.found for training in trainings):
         return 2
     if arguments.fail_on is None:
         return 0

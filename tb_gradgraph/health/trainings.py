@@ -118,7 +118,7 @@ def _versions(run: LoggedRun) -> str:
 
 
 def _remarks(run: LoggedRun, training: Training) -> Iterator[str]:
-    if not training.has_values:
+    if training.steps and not training.has_values:
         yield "No values were recorded; watch(..., values=True) lets more be found."
     older = {each.writer_version for each in run.sessions if _is_older(each.writer_version)}
     if older:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -69,12 +71,14 @@ def test_graph_is_read(version: str, expected: Graph):
         ("v1_5", make_records_of_values()),
         ("v1_6", make_own_records()),
         ("v1_7", make_own_records()),
+        ("v1_8", make_own_records()),
     ],
 )
 def test_statistics_are_read(version: str, records: list[Record]):
     chunk = decode_chunk(read_golden(f"statistics_{version}.bin"))
     assert chunk.stride == 2
-    assert chunk.facts == ((make_facts(),) if version == "v1_7" else ())
+    earlier = dataclasses.replace(make_facts(), why_nothing="")
+    assert chunk.facts == {"v1_7": (earlier,), "v1_8": (make_facts(),)}.get(version, ())
     got = [
         (
             (

@@ -3,7 +3,8 @@
 Only where the writer changed what it writes, into files of a new name: old ones stay, for they
 must be read forever. ``_v1`` are from before weights, optimizer steps and reasons, every row stored,
 ``_v1_2`` from before processes and placements, ``_v1_3`` from before quantities, ``_v1_4`` from
-before values, ``_v1_5`` from before statistics of the user's own, ``_v1_6`` from before facts of trainings.
+before values, ``_v1_5`` from before statistics of the user's own, ``_v1_6`` from before facts of trainings,
+``_v1_7`` from before they said why nothing was recorded.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tests.record.samples import make_graph, make_record, make_table, with_count
 
 HERE = pathlib.Path(__file__).parent
 #: In which form this writer writes each kind.
-NEWEST = {"manifest": "v1_3", "graph": "v1_5", "statistics": "v1_7"}
+NEWEST = {"manifest": "v1_3", "graph": "v1_5", "statistics": "v1_8"}
 _LENGTHS = struct.Struct("<II")
 
 
@@ -129,6 +130,7 @@ def make_facts() -> TrainingFacts:
         outer_evaluating=Names(("bn", "encoder"), 2),
         unregistered=Names(("blocks",), 1),
         early_clips=Names(("train.py:12 in train",), 1),
+        why_nothing="nothing was recorded: größe",
     )
 
 

@@ -56,6 +56,8 @@ def tell_counts(found: Sequence[RunFinding]) -> str:
 def tell_training(training: Training) -> str:
     """Say how a training is, and how many steps that rests on."""
     steps = training.steps
+    if not steps and training.found:
+        return f"{tell_counts(training.found)}; no step was recorded"
     if not steps:
         return "nothing can be said, because no step of it can be read"
     span = f" ({steps[0]} to {steps[-1]})" if len(steps) > 1 else f" ({steps[0]})"

@@ -132,7 +132,8 @@ class Session:
     def write_facts(self, make: Callable[[], TrainingFacts]) -> None:
         """Queue a function that says what is known of a training; see ``write_later``.
 
-        It is written with the next chunk of records, or without one if it says why there are none. Of several of one tag the latest counts.
+        It is written with the next chunk of records, or without one if it says why there are none. Of
+        several of one tag the latest counts.
         """
         if self.is_open:
             self._thread.put(lambda writer: writer.facts.add(make()))
