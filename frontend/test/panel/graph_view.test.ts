@@ -108,7 +108,7 @@ test("the minimap is shown if the drawing does not fit, and a click on it goes t
   stage.show(reshaped());
   await stage.drawn("#0/TanhBackward0.0");
   await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
-  press("o"); // in one column the output is at the lower end
+  press("v"); // in one column the output is at the lower end
   await waitFor(() => expect(readHash()).toContain("gradgraph.columns=1"));
   one("fit")?.click();
   await waitFor(() => expect(one("minimap")?.hidden).toBe(true));
@@ -184,7 +184,7 @@ test("O draws the graph in one column and back, and the link keeps that", async 
   await stage.drawn("root:loss");
   const height = (): number => Math.max(...stage.keys().map((key) => Number(item(key).dataset.rect!.split(",")[1])));
   const broken = height();
-  press("o");
+  press("v");
   await waitFor(() => expect(height()).toBeGreaterThan(1.5 * broken));
   await waitFor(() => expect(readHash()).toContain("gradgraph.columns=1"));
   one("one-column")!.click();

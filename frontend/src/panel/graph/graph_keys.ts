@@ -12,7 +12,7 @@ export const GRAPH_KEYS: Entries = [
   ["E, Shift+E", "open all modules, close all"],
   ["U", "draws the selected tensor once, or beside each of its uses"],
   ["D", "shows values (forward) or gradients (backward)"],
-  ["O", "lays the graph out in columns as high as the window, or in one column"],
+  ["V", "lays the graph out in columns as high as the window, or in one column"],
   ["F, + −", "fit the drawing to the window; zoom in and out"],
   ["wheel, two fingers", "move the drawing; with Ctrl, or a pinch, they zoom"],
   ["Enter in Find", "goes to the next hit; with Shift to the previous one"],
@@ -76,7 +76,7 @@ export function pressInGraph(store: Store, canvas: GraphCanvas | undefined, { ke
     case "-":
       canvas?.zoomBy(1 / ZOOM);
       return true;
-    case "o":
+    case "v":
       turnColumns(store);
       return true;
     case "u":
