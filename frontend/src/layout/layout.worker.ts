@@ -15,7 +15,12 @@ const TELL_MS = 100;
 const post = (answer: Answer, transfer: Transferable[] = []): void => postMessage(answer, { transfer });
 
 onmessage = ({ data }: MessageEvent<LayoutRequest>) => {
-  const [laid, warning] = layOut(data);
+  let told = performance.now();
+  const [laid, warning] = layOut(data, (part) => {
+    if (performance.now() - told < TELL_MS) return;
+    told = performance.now();
+    post({ kind: "part", part });
+  });
   const packed = packLaid({ ...laid, labels: placeLabels(laid, data) });
   post({ kind: "laid", ...packed, warning }, [packed.rects.buffer, packed.starts.buffer, packed.points.buffer, packed.labels.buffer]);
 };
@@ -38,20 +43,27 @@ function shaped(request: LayoutRequest): LayoutRequest {
   return { ...request, tallest: Math.min(tallest, Math.max(LOWEST, Math.sqrt(closed / FILLED_OF_FEW / ASPECT_OF_FEW))) };
 }
 
-function layOut(request: LayoutRequest): readonly [Laid, string] {
-  let told = performance.now();
+function layOut(request: LayoutRequest, onPart: (part: number) => void): readonly [Laid, string] {
   try {
     if (request.parent.length <= TOGETHER && request.tallest === 0) return [fromElk(runElk(toElk(request)), request), ""];
-    return [
-      layOutLevels(shaped(request), (part) => {
-        if (performance.now() - told < TELL_MS) return;
-        told = performance.now();
-        post({ kind: "part", part });
-      }),
-      "",
-    ];
+    return [layOutLevels(shaped(request), onPart), ""];
   } catch (error) {
     // ELK fails on some graphs. A plain stack of boxes is still readable.
     return [stackBoxes(request), String(error)];
   }
 }
+
+// The first layout takes several times as long as the next, because the browser has not compiled
+// ELK's code yet. A small one is made while the graph is fetched: two columns, one with a group of two boxes.
+const SMALL: LayoutRequest = {
+  parent: Int32Array.of(-1, 0, 0, -1, -1),
+  open: Uint8Array.of(1, 0, 0, 0, 0),
+  depth: Int32Array.of(0, 1, 1, 0, 0),
+  width: Float64Array.of(100, 90, 90, 90, 90),
+  height: Float64Array.of(20, 40, 40, 40, 40),
+  source: Int32Array.of(1, 1, 2, 3),
+  target: Int32Array.of(2, 3, 3, 4),
+  marked: new Uint8Array(4),
+  tallest: 150,
+};
+layOut(SMALL, () => {});

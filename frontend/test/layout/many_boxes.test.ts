@@ -10,7 +10,7 @@ import { paintScene } from "../../src/draw/scene/step_paints";
 import { makeScale } from "../../src/draw/style/color_scale";
 import { LIGHT } from "../../src/draw/style/theme";
 import { LayoutEngine } from "../../src/layout/engine";
-import { partition } from "../../src/layout/levels/partition";
+import { leastHeight, partition } from "../../src/layout/levels/partition";
 import type { LaidOut } from "../../src/layout/places/laid_out";
 import { statisticOf } from "../../src/model/recorded/statistics";
 import type { Hierarchy } from "../../src/model/tree/hierarchy";
@@ -144,6 +144,17 @@ test("boxes are divided among as few columns as the page allows, of about equal 
   expect(Math.max(...counts.values()) - Math.min(...counts.values())).toBeLessThanOrEqual(1);
   expect(partition({ heights, edges }, 1000, 2).at(-1)).toBe(1);
   expect(new Set(partition({ heights: [100, 100], edges: [] }, 150, 9))).toEqual(new Set([0]));
+});
+
+test("the least height of a level in one column is that of its longest path", () => {
+  const edges = [
+    [0, 1],
+    [0, 2],
+    [2, 3],
+  ] as const;
+  expect(leastHeight({ heights: [100, 500, 70, 30], edges }, 38)).toBe(100 + 38 + 500);
+  expect(leastHeight({ heights: [100, 50, 70, 30], edges }, 38)).toBe(100 + 38 + 70 + 38 + 30);
+  expect(leastHeight({ heights: [], edges: [] }, 38)).toBe(0);
 });
 
 function checkApart(visible: VisibleGraph, layout: LaidOut): void {

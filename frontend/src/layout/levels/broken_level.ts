@@ -3,8 +3,9 @@
 import type { ElkNode } from "elkjs/lib/elk-api";
 import type { Point, Rect } from "../../base/geometry";
 import { putAbreast, type Source, type Tall } from "./columns";
+import { BETWEEN_LAYERS } from "./elk_graph";
 import { columnGraph, type End, type Plan } from "./level_graph";
-import { partition } from "./partition";
+import { leastHeight, partition, type Stacked } from "./partition";
 
 // A level of more columns than that is higher than the page, so that it keeps a shape that can be seen from far away.
 const MOST_ABREAST = 12;
@@ -17,16 +18,21 @@ interface Column {
   readonly edges: { readonly from: string; readonly to: string; readonly id: string }[];
 }
 
-// `whole`: the level in one column. Returns it if it cannot be broken.
-export function breakLevel(plan: Plan, whole: Tall, top: number, tallest: number, run: (graph: ElkNode) => Tall): Tall {
+// The least height of the level in one column, without what is around its boxes.
+export function leastHeightOf(plan: Plan): number {
+  return leastHeight(stackedOf(plan), BETWEEN_LAYERS);
+}
+
+// undefined: the level cannot be broken. `run` lays out a column.
+export function breakLevel(plan: Plan, top: number, tallest: number, run: (graph: ElkNode) => Tall): Tall | undefined {
   const { level, nodes } = plan;
-  const most = Math.max(MOST_ABREAST, Math.round(Math.sqrt((ASPECT * whole.size.height) / whole.size.width)));
-  const placeOf = new Map(level.children.map((box, place) => [box, place]));
-  const place = ({ box }: End): number => (box === -1 ? -1 : placeOf.get(box)!);
-  const edges = level.pieces.flatMap(({ from, to }) => (from.box === -1 || to.box === -1 ? [] : [[place(from), place(to)] as const]));
-  const columnOf = partition({ heights: nodes.map(({ height }) => height ?? 0), edges }, tallest - top, most);
+  const stacked = stackedOf(plan);
+  const widest = Math.max(1, ...nodes.map(({ width }) => width ?? 0));
+  const most = Math.max(MOST_ABREAST, Math.round(Math.sqrt((ASPECT * leastHeight(stacked, BETWEEN_LAYERS)) / widest)));
+  const place = ({ box }: End): number => (box === -1 ? -1 : plan.placeOf.get(box)!);
+  const columnOf = partition(stacked, tallest - top, most);
   const count = columnOf.at(-1)! + 1;
-  if (count < 2 || edges.some(([from, to]) => columnOf[from]! > columnOf[to]!)) return whole;
+  if (count < 2 || stacked.edges.some(([from, to]) => columnOf[from]! > columnOf[to]!)) return undefined;
   const columns = Array.from({ length: count }, (): Column => ({ children: [], enters: [], leaves: [], edges: [] }));
   columnOf.forEach((column, child) => columns[column]!.children.push(child));
   level.pieces.forEach(({ from, to }, piece) => {
@@ -42,6 +48,13 @@ export function breakLevel(plan: Plan, whole: Tall, top: number, tallest: number
     }
   });
   return assemble(plan, columns, columnOf, top, run);
+}
+
+function stackedOf({ level, nodes, placeOf }: Plan): Stacked {
+  const edges = level.pieces.flatMap(({ from, to }) =>
+    from.box === -1 || to.box === -1 ? [] : [[placeOf.get(from.box)!, placeOf.get(to.box)!] as const],
+  );
+  return { heights: nodes.map(({ height }) => height ?? 0), edges };
 }
 
 function add({ edges }: Column, keys: string[], key: string, id: string, from: string, to: string): void {

@@ -5,6 +5,8 @@ import type { Point, Rect } from "../../base/geometry";
 import { boundsAround, CLOSE_BESIDE, straight, TITLE_HEIGHT, type Laid } from "../places/laid_out";
 import type { LayoutRequest } from "../places/request";
 
+export const BETWEEN_LAYERS = 38;
+
 // ELK does not pass options down to groups, so they are repeated for each group.
 export const SPACING: LayoutOptions = {
   "elk.algorithm": "layered",
@@ -12,7 +14,7 @@ export const SPACING: LayoutOptions = {
   "elk.edgeRouting": "ORTHOGONAL",
   "elk.layered.nodePlacement.strategy": "BRANDES_KOEPF",
   "elk.layered.nodePlacement.bk.fixedAlignment": "BALANCED",
-  "elk.layered.spacing.nodeNodeBetweenLayers": "38",
+  "elk.layered.spacing.nodeNodeBetweenLayers": String(BETWEEN_LAYERS),
   "elk.layered.spacing.edgeNodeBetweenLayers": "14",
   "elk.layered.spacing.edgeEdgeBetweenLayers": "12",
   "elk.spacing.nodeNode": "22",

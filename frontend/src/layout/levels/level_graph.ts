@@ -100,10 +100,12 @@ function graphOf(nodes: readonly ElkNode[], ports: readonly PortOf[], edges: rea
   };
 }
 
-// ELK allows ports only on nested nodes, so a root node is put around the level.
+// ELK allows ports only on nested nodes, so a root node is put around the level. It is not laid out itself.
+const AROUND: LayoutOptions = { "elk.algorithm": "fixed" };
+
 export function runLevel(graph: ElkNode, options: LayoutOptions = {}): Tall {
   const one = structuredClone({ ...graph, layoutOptions: { ...graph.layoutOptions, ...options } });
-  const done = runElk({ id: "root", children: [one] }).children![0]!;
+  const done = runElk({ id: "root", layoutOptions: AROUND, children: [one] }).children![0]!;
   const pathById = pathsOf(done);
   return {
     size: { width: done.width ?? 0, height: done.height ?? 0 },

@@ -1,7 +1,7 @@
 // Lays out one level, in one column or in several.
 
 import type { ElkNode } from "elkjs/lib/elk-api";
-import { breakLevel } from "./broken_level";
+import { breakLevel, leastHeightOf } from "./broken_level";
 import type { Tall } from "./columns";
 import { TITLE_HEIGHT } from "../places/laid_out";
 import { planOf, runLevel, wholeGraph, type Level, type LevelLayout, type Plan } from "./level_graph";
@@ -35,21 +35,41 @@ export function layOutLevel(
   const key = `${page} ${JSON.stringify(graph)}`;
   let laid = known.get(key);
   if (laid === undefined) {
-    const whole = layOutBest(graph);
-    const tallest = page === 0 ? tallestOfSlender(whole) : page;
-    laid = whole.size.height <= tallest * NEARLY ? whole : broken(plan, whole, number === -1 ? 0 : TOP, tallest);
+    laid = layOutPlan(plan, graph, number === -1, page);
     known.set(key, laid);
   }
   return { ...laid, rects: new Map(level.children.map((box, i) => [box, laid.rects[i]!])) };
 }
 
+// A level that is too high for one column in any case is not laid out in one, unless it cannot be broken.
+function layOutPlan(plan: Plan, graph: ElkNode, isRoot: boolean, page: number): Tall {
+  const run = onceEach(layOutBest);
+  const isTooHigh = page !== 0 && leastHeightOf(plan) > page * NEARLY;
+  const whole = isTooHigh ? undefined : run(graph);
+  const tallest = whole !== undefined && page === 0 ? tallestOfSlender(whole) : page;
+  if (whole !== undefined && whole.size.height <= tallest * NEARLY) return whole;
+  return broken(plan, isRoot ? 0 : TOP, tallest, run) ?? whole ?? run(graph);
+}
+
 // The heights of columns are estimated before they are laid out. If they are too high, it is tried again.
-function broken(plan: Plan, whole: Tall, top: number, tallest: number): Tall {
-  const first = breakLevel(plan, whole, top, tallest, layOutBest);
+function broken(plan: Plan, top: number, tallest: number, run: (graph: ElkNode) => Tall): Tall | undefined {
+  const first = breakLevel(plan, top, tallest, run);
+  if (first === undefined) return undefined;
   const over = first.size.height - tallest;
-  if (first === whole || over < (NEARLY - 1) * tallest || plan.nodes.length > FEW) return first;
-  const again = breakLevel(plan, whole, top, Math.max(tallest / 2, tallest - over), layOutBest);
-  return again.size.height < first.size.height ? again : first;
+  if (over < (NEARLY - 1) * tallest || plan.nodes.length > FEW) return first;
+  const again = breakLevel(plan, top, Math.max(tallest / 2, tallest - over), run);
+  return again !== undefined && again.size.height < first.size.height ? again : first;
+}
+
+// Columns that both tries have are laid out once.
+function onceEach(run: (graph: ElkNode) => Tall): (graph: ElkNode) => Tall {
+  const done = new Map<string, Tall>();
+  return (graph) => {
+    const key = JSON.stringify(graph);
+    const tall = done.get(key) ?? run(graph);
+    done.set(key, tall);
+    return tall;
+  };
 }
 
 // A group has the room that the groups around it leave.

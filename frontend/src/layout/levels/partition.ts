@@ -10,6 +10,16 @@ export interface Stacked {
   readonly edges: readonly (readonly [number, number])[];
 }
 
+// What a level is at least as high as, however it is laid out in one column. `gap`: between two layers.
+export function leastHeight(stacked: Stacked, gap: number): number {
+  const into = intoOf(stacked);
+  const bottoms: number[] = [];
+  stacked.heights.forEach((height, box) =>
+    bottoms.push(into[box]!.reduce((most, from) => Math.max(most, bottoms[from]! + gap), 0) + height),
+  );
+  return Math.max(0, ...bottoms);
+}
+
 // The column of each box. There are as few columns as the page allows, or at most `most`.
 export function partition(stacked: Stacked, tallest: number, most: number): readonly number[] {
   const into = intoOf(stacked);
