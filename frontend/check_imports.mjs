@@ -42,7 +42,8 @@ export const ROOMS = {
   "panel/charts": ["panel/charts/layers"],
   "panel/card/sections": ["panel/view"],
   "panel/card": ["panel/card/sections"],
-  "panel/toolbar": ["panel/findings"],
+  "panel/story": ["panel/view"],
+  "panel/toolbar": ["panel/findings", "panel/story"],
   panel: ["panel/graph", "panel/flow", "panel/charts", "panel/toolbar", "panel/card"],
   ".": ["panel"],
 };

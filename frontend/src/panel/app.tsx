@@ -8,11 +8,12 @@ import type { Drawing } from "./session/drawing";
 import type { Session } from "./session/session";
 import { CompareBar } from "./toolbar/compare_switch";
 import { Steps } from "./toolbar/steps";
+import { SaveStory, StoryList } from "./story/story_button";
 import { Toolbar } from "./toolbar/toolbar";
 import type { Views } from "./view/views";
 
 // The parts that are loaded late, besides those of views.
-export const DEFERRED = [...CARDS, CompareBar] as const;
+export const DEFERRED = [...CARDS, CompareBar, StoryList, SaveStory] as const;
 
 interface AppProps {
   readonly session: Session;

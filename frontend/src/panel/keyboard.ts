@@ -6,6 +6,7 @@ import { chooseEdge, chooseStage, moveSteps, reveal, toggleGroup } from "../stat
 import { startComparing, stopComparing } from "../state/compare_actions";
 import { setFollow } from "../state/live_actions";
 import type { Store } from "../state/store";
+import { askForMark } from "../state/story";
 import { togglePlay } from "./toolbar/steps";
 import type { Views } from "./view/views";
 
@@ -66,6 +67,9 @@ function act(store: Store, event: KeyboardEvent, target: Element | undefined, vi
     case "l":
       if (!store.alone) setFollow(store, !store.live.follow.value);
       return !store.alone;
+    case "m":
+      if (store.place.ref.peek() !== undefined) askForMark(store.story);
+      return true;
     case "Enter":
       return enter(store, item, target);
     case " ":

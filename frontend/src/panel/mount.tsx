@@ -19,9 +19,11 @@ import namesStyle from "./names.css?inline";
 import { watchDashboard } from "./session/dashboard";
 import { revealFromDashboard } from "./session/dashboard_link";
 import { createDrawing } from "./session/drawing";
+import { followStory } from "./session/follow_story";
 import { correctLanguage, watchDarkMode, watchReload } from "./session/host";
 import { Session } from "./session/session";
 import { takeFocusWhenShown } from "./session/take_focus";
+import storyStyle from "./story/story_rows.css?inline";
 import style from "./style.css?inline";
 import surroundings from "./surroundings.css?inline";
 import { applyAddress, syncAddress } from "./sync_address";
@@ -40,7 +42,7 @@ export function mount(place: HTMLElement, { base = "./", soonestMs, alone = fals
   correctLanguage();
   const disposer = new Disposer();
   const sheet = document.createElement("style");
-  sheet.textContent = uPlotStyle + style + flowStyle + chartsStyle + findingsStyle + footStyle + namesStyle + surroundings;
+  sheet.textContent = uPlotStyle + style + flowStyle + chartsStyle + findingsStyle + storyStyle + footStyle + namesStyle + surroundings;
   document.head.append(sheet);
   disposer.add(() => sheet.remove());
 
@@ -61,6 +63,7 @@ export function mount(place: HTMLElement, { base = "./", soonestMs, alone = fals
   const address = applyAddress(store, views);
   render(<App session={session} drawing={drawing} views={views} />, place);
   disposer.add(() => render(null, place));
+  disposer.add(followStory(store));
   void session.start(address).then(() => {
     if (!alone) disposer.add(watchDashboard((name) => revealFromDashboard(store, name)));
     if (!alone) disposer.add(watchReload(() => void session.reload()));

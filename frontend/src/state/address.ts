@@ -22,6 +22,7 @@ export interface Address {
   readonly follow?: boolean | undefined; // if true, the step is the last one
   readonly sessions?: boolean | undefined; // hidden sessions are shown too
   readonly purpose?: readonly string[] | undefined; // findings of the run that are so on purpose
+  readonly marks?: string | undefined; // the story as one text
   readonly vs?: Versus | undefined;
 }
 
@@ -68,6 +69,7 @@ export function parseAddress(hash: string): Address {
     open: listOf(values.get("open")),
     turned: listOf(values.get("turned")),
     purpose: listOf(values.get("purpose")),
+    marks: values.get("marks"),
     colors: values.get("colors"),
     follow: values.get("follow") === "1" ? true : undefined,
     sessions: values.get("sessions") === "all" ? true : undefined,
@@ -93,6 +95,7 @@ export function formatAddress(hash: string, address: Address, ofViews: readonly 
     ["open", open === undefined || open.length > LONGEST_OPEN ? undefined : open],
     ["turned", listed(address.turned ?? [])],
     ["purpose", listed(address.purpose ?? [])],
+    ["marks", address.marks],
     ["colors", address.colors],
     ["follow", address.follow === true ? 1 : undefined],
     ["sessions", address.sessions === true ? "all" : undefined],
@@ -101,6 +104,18 @@ export function formatAddress(hash: string, address: Address, ofViews: readonly 
   ];
   const own = entries.flatMap(([name, value]) => (value === undefined ? [] : [`${PREFIX}${name}=${encodeURIComponent(value)}`]));
   return [...kept, ...own].join("&");
+}
+
+// Our keys without their prefix, as a hash.
+export function linkOf(bare: string): string {
+  return splitHash(bare)
+    .map((part) => PREFIX + part)
+    .join("&");
+}
+
+// The same hash with our keys replaced by such keys.
+export function ownLinkIn(hash: string, bare: string): string {
+  return [...splitHash(hash).filter((part) => !part.startsWith(PREFIX)), linkOf(bare)].join("&");
 }
 
 // The step is always present, because it shows that there is a comparison.

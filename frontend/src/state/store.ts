@@ -12,6 +12,7 @@ import { computeValues, type StepValues } from "../model/visible/values";
 import type { Address, Direction } from "./address";
 import { createCompare, type CompareState } from "./compare";
 import { createFindings, type FindingsState } from "./findings_state";
+import { createStory, type StoryState } from "./story";
 
 export type Phase = { readonly kind: "loading" } | { readonly kind: "ready" } | { readonly kind: "error"; readonly sentence: string };
 
@@ -25,6 +26,7 @@ export interface Store {
   readonly live: LiveState;
   readonly compare: CompareState;
   readonly findings: FindingsState;
+  readonly story: StoryState;
 }
 
 // The data that was fetched from the server.
@@ -107,6 +109,7 @@ export function createStore(alone = false): Store {
     look: { dark: signal(false), ramp: signal(""), scrollZooms: signal(false) },
     live: { playing: signal(false), follow: signal(false), unseen: signal(0), unreachable: signal(false) },
     findings: createFindings(),
+    story: createStory(),
     compare: createCompare({ ...recorded, ...place, ...shown, half: place.half }),
   };
 }

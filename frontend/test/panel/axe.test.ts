@@ -7,7 +7,7 @@ import { flow, training, withFindings } from "../../fixtures/examples.mjs";
 import { bothHalves } from "../../fixtures/halves.mjs";
 import { faulty } from "../../fixtures/trainings.mjs";
 import { writeHash } from "../../src/panel/session/host";
-import { settle, useStage, waitFor } from "../stage";
+import { press, settle, useStage, waitFor } from "../stage";
 
 const stage = useStage();
 const { classList } = window.parent.document.body;
@@ -143,6 +143,21 @@ describe.each(["light", "dark"])("%s", (theme) => {
     await open("as-layers", "layers");
     await waitFor(() => expect(stage.one("layers")!.dataset.ready).toBe("2"));
     expect(await faults()).toEqual([]);
+  });
+
+  test("a story of two marks, one of them deleted", async () => {
+    start();
+    stage.show(flow());
+    await stage.drawn("up#0");
+    for (const count of [1, 2]) {
+      press("m");
+      await waitFor(() => expect(stage.place.querySelectorAll("[data-testid=mark] img")).toHaveLength(count));
+    }
+    expect(await faults()).toEqual([]);
+    stage.one("mark-remove")!.click();
+    await waitFor(() => expect(stage.one("undo-remove")).not.toBeNull());
+    expect(await faults()).toEqual([]);
+    localStorage.removeItem("gradgraph.story");
   });
 
   test("nothing recorded", async () => {

@@ -1,6 +1,7 @@
 // The contents of the view of charts, and how they change.
 
 import { batch } from "@preact/signals";
+import type { Fact } from "../../state/story";
 import { MOST_PINS, pinsOf, type Charting } from "./charts_state";
 
 export function isPinned(charting: Charting, pin: string): boolean {
@@ -13,6 +14,18 @@ export function chartedPins({ chosen, store: { recorded, shown } }: Charting): r
   const [hierarchy, selected] = [recorded.hierarchy.value, shown.selected.value];
   if (pins.length > 0 || chosen.quantities.value.length > 0 || hierarchy === undefined || selected === undefined) return pins;
   return pinsOf(hierarchy, selected).slice(0, MOST_PINS);
+}
+
+// What a mark says of the charts besides the step: the drawn tensors, numbers and runs, and the steps of a zoomed chart.
+export function chartedFacts(charting: Charting): readonly Fact[] {
+  const { quantities, runs, everyRun, zoom } = charting.chosen;
+  const lines = [...chartedPins(charting).map((pin) => pin.replace(/^parameter:/, "").replace(/:0$/, "")), ...quantities.peek()];
+  const [from, to] = zoom.peek().x ?? [];
+  return [
+    ...(from === undefined || to === undefined ? [] : [["Steps", `${Math.ceil(from)} to ${Math.floor(to)}`] as const]),
+    ...(lines.length === 0 ? [] : [["Lines", lines.join(", ")] as const]),
+    ...(everyRun.peek() ? [["Runs", "all"] as const] : runs.peek().length === 0 ? [] : [["Also runs", runs.peek().join(", ")] as const]),
+  ];
 }
 
 // Adds as many pins as fit. A notice says if some do not fit.

@@ -10,7 +10,8 @@ import { runTitle } from "../../model/recorded/run";
 import { goToStep } from "../../state/actions";
 import { Chart } from "../chart/chart";
 import { MarksKey } from "../chart/chart_key";
-import { SaveChart } from "../picture/save_chart";
+import type { Painted } from "../picture/picture";
+import { pictureOfChart, SaveChart } from "../picture/save_chart";
 import type { Drawing } from "../session/drawing";
 import { NoValues } from "../view/halves";
 import type { FetchedCharts } from "./charts_data";
@@ -92,6 +93,12 @@ export function SavedCharts({ drawing, charting }: Omit<ChartsProps, "client">):
       <SaveChart store={charting.store} drawing={drawing} look="action" chart={savedLines(charting, overlaid)} />
     </section>
   );
+}
+
+export function chartPicture({ drawing, charting }: Omit<ChartsProps, "client">): Painted | undefined {
+  const overlaid = drawnLines(charting, drawing.theme.peek());
+  if (overlaid.lines.length === 0 || charting.chosen.inLayers.value) return undefined;
+  return pictureOfChart(charting.store, drawing, savedLines(charting, overlaid));
 }
 
 function NothingPinned({ charting }: { readonly charting: FetchedCharts }): JSX.Element {

@@ -3,7 +3,7 @@
 import { deferred } from "../controls/deferred";
 import { DirectionSwitch } from "../view/halves";
 import { STEP_KEYS, type Around, type Shown, type View } from "../view/view";
-import { chartedPins, pin } from "./charts_actions";
+import { chartedFacts, chartedPins, pin } from "./charts_actions";
 import { fetchCharts } from "./charts_data";
 import { applyCharted, chartedEntries, chartedOf, createCharts, pinsOf, readCharted } from "./charts_state";
 import { PinAllButton, PinButton } from "./pin_button";
@@ -54,6 +54,8 @@ function showCharts({ store, client, drawing, isShown, show }: Around): Shown {
     Choices: () => <DirectionSwitch store={store} />,
     Body: () => <ChartsBody drawing={drawing} charting={charting} client={client} />,
     Saved: () => <SavedCharts drawing={drawing} charting={charting} />,
+    picture: () => import("./charts_body").then(({ chartPicture }) => chartPicture({ drawing, charting })),
+    facts: () => chartedFacts(charting),
     inCard: {
       OfTensor: ({ rowKey }) => <PinButton charting={charting} pin={rowKey} show={show} />,
       OfParameters: ({ hierarchy, id }) => <PinAllButton charting={charting} hierarchy={hierarchy} id={id} />,

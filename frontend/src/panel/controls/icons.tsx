@@ -31,6 +31,7 @@ export const FitIcon = icon("M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5
 export const ExpandIcon = icon("M4 6.5 8 2.5l4 4M4 9.5l4 4 4-4");
 export const CollapseIcon = icon("M4 2.5l4 4 4-4M4 13.5l4-4 4 4");
 export const TakeAwayIcon = icon("M8 2.5v7M5 7l3 3 3-3M3 12.5v1h10v-1");
+export const BookmarkIcon = icon("M4.5 2.5h7v11L8 10.5l-3.5 3z");
 export const ColorsIcon = icon("M2.5 8a5.5 5.5 0 1 0 11 0 5.5 5.5 0 1 0-11 0M8 2.5v11M8 5h4.5M8 8h5.5M8 11h4.5");
 export const CheckIcon = icon("M3.5 8.5l3 3 6-7");
 export const CloseIcon = icon("M4 4l8 8M12 4l-8 8");

@@ -16,6 +16,7 @@ import { SavePictures } from "../view/save_pictures";
 import type { Around, Shown, View } from "../view/view";
 import { closeAllRows, openAllRows, openRowsAround, showEverything } from "./data/flow_actions";
 import { createFlowing, type Flowing } from "./data/flow_data";
+import { flowFacts } from "./data/flow_facts";
 import { ofStep } from "./data/flow_scalar";
 import type { PointedCell } from "./data/flow_sight";
 import { readFlowLink, writeFlowLink } from "./data/flow_state";
@@ -50,18 +51,13 @@ function showFlow(around: Around): Shown {
   const { store, drawing } = around;
   const flowing = createFlowing(around);
   const { state } = flowing;
+  const paint = () => withFooter(flowPicture(store, drawing, flowing), store, drawing, true);
   return {
     Choices: () => <DirectionSwitch store={store} />,
     Body: () => <FlowBody store={store} drawing={drawing} flowing={flowing} toCharts={(ids) => around.handOver("charts", ids)} />,
-    Saved: () => (
-      <SavePictures
-        store={store}
-        title="Picture of the heat map"
-        id="save"
-        name={() => nameOf(store, "flow")}
-        paint={() => withFooter(flowPicture(store, drawing, flowing), store, drawing, true)}
-      />
-    ),
+    Saved: () => <SavePictures store={store} title="Picture of the heat map" id="save" name={() => nameOf(store, "flow")} paint={paint} />,
+    picture: async () => paint(),
+    facts: () => flowFacts(flowing),
     groups: { openAll: () => openAllRows(state), closeAll: () => closeAllRows(state) },
     enter: (selected) => openRowsAround(state, selected),
     press: (event, target) => pressInFlow(flowing, event, target),

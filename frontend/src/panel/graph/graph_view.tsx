@@ -49,6 +49,10 @@ function showGraphView({ store, drawing }: Around): Shown {
     Body: () => <GraphBody {...props} />,
     Choices: () => <DirectionSwitch store={store} />,
     Saved: () => <SavedGraph {...props} />,
+    async picture() {
+      const painted = canvas.current?.picture(false);
+      return painted && withFooter(painted, store, drawing, false);
+    },
     groups: { openAll: () => expandAll(store), closeAll: () => collapseAll(store) },
     enter: (selected) => void reveal(store, selected),
     link: {

@@ -54,8 +54,8 @@ async function svgOf(size: Size, paint: Painted["paint"]): Promise<Blob> {
   return new Blob([context.getSerializedSvg(true)], { type: "image/svg+xml" });
 }
 
-async function pngOf({ width, height }: Size, paint: Painted["paint"]): Promise<Blob> {
-  const ratio = Math.min(SHARP, MOST_SIDE_PX / Math.max(width, height), Math.sqrt(MOST_PIXELS / (width * height)));
+export async function pngOf({ width, height }: Size, paint: Painted["paint"], mostPixels = MOST_PIXELS): Promise<Blob> {
+  const ratio = Math.min(SHARP, MOST_SIDE_PX / Math.max(width, height), Math.sqrt(mostPixels / (width * height)));
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);

@@ -8,7 +8,7 @@ import type { Store } from "../../state/store";
 import { valueIn } from "../chart/chart";
 import type { Drawing } from "../session/drawing";
 import { saveFile } from "./download";
-import { nameOf, savePicture } from "./picture";
+import { nameOf, savePicture, type Painted } from "./picture";
 
 export type SavedChart = Omit<DrawnChart, "of"> & {
   readonly name: string; // in the file's name
@@ -29,13 +29,7 @@ export function SaveChart({
   const name = `${nameOf(store)}-${chart.name}`.replace(/[^\w-]+/g, "_");
   const saveTable = (): void => saveFile(`${name}.csv`, new Blob([csvOf(tableOf(chart))], { type: "text/csv" }));
   const picture = (format: "png" | "svg"): void => {
-    const of = [store.place.run.peek()?.run, store.place.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ");
-    const drawn = { ...chart, of };
-    const paint = (context: CanvasRenderingContext2D, pixelRatio: number): void => {
-      context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
-      paintChart(context, drawn, drawing.theme.peek());
-    };
-    void savePicture(format, { size: chartSize(drawn), paint }, name, store);
+    void savePicture(format, pictureOfChart(store, drawing, chart), name, store);
   };
   return (
     <span class="save-chart">
@@ -50,6 +44,18 @@ export function SaveChart({
       </button>
     </span>
   );
+}
+
+export function pictureOfChart(store: Store, drawing: Drawing, chart: SavedChart): Painted {
+  const of = [store.place.run.peek()?.run, store.place.tag.peek()?.tag].filter((part) => part !== undefined && part !== ".").join(" · ");
+  const drawn = { ...chart, of };
+  return {
+    size: chartSize(drawn),
+    paint(context, pixelRatio) {
+      context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+      paintChart(context, drawn, drawing.theme.peek());
+    },
+  };
 }
 
 // One row for each step. If a line has no gradient at a step, the cell is empty.

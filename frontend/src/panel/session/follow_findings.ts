@@ -78,7 +78,7 @@ export function followFindings(store: Store, client: Client): Dispose {
 }
 
 // Another training of the same name began at another time.
-function trainingOf(run: string, { tag, records }: Tag): string {
+export function trainingOf(run: string, { tag, records }: Tag): string {
   return [run, tag, Math.round(records[0]?.wallTime ?? 0)].join("\n");
 }
 

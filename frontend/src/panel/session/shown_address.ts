@@ -6,6 +6,7 @@ import { chosenGroups } from "../../state/actions";
 import type { Address } from "../../state/address";
 import { versusOf } from "../../state/compare";
 import type { Store } from "../../state/store";
+import { linkedText } from "../../state/story";
 
 export function addressOf(store: Store): Address {
   const ref = store.place.ref.value;
@@ -26,6 +27,7 @@ export function addressOf(store: Store): Address {
     open: chosenGroups(store),
     turned: [...store.graph.turned.value],
     purpose: [...store.findings.purposed.value, ...store.findings.linked.value],
+    marks: linkedText(store.story.marks.value),
     vs: versusOf(store.compare),
     colors: store.look.ramp.value === DEFAULT_RAMP ? undefined : store.look.ramp.value,
     follow: follow || undefined,

@@ -15,6 +15,7 @@ const EVERYWHERE: Entries = [
   ["/", "to Find"],
   ["N", "opens the findings"],
   ["T", "goes to the next stage of the step"],
+  ["M", "marks this view in the story"],
   ["O, S, ?", "color scale, saving, this help"],
 ];
 

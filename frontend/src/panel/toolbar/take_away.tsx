@@ -9,6 +9,7 @@ import { Popover } from "../controls/popover";
 import { copyText } from "../picture/download";
 import { pageAddress, readHash } from "../session/host";
 import { addressOf } from "../session/shown_address";
+import { SaveStory } from "../story/story_button";
 import type { Views } from "../view/views";
 
 interface TakeAwayProps {
@@ -23,6 +24,7 @@ export function TakeAway({ store, views }: TakeAwayProps): JSX.Element {
     <Popover id="take-away" label={<TakeAwayIcon />} look="icon" title="Save pictures, numbers, a link" open={open} setOpen={setOpen}>
       <div class="take-away" data-testid="take-away-list">
         {Saved && <Saved />}
+        {store.story.marks.value.length > 0 && <SaveStory store={store} />}
         <Link store={store} views={views} />
         {!store.alone && <Records store={store} />}
       </div>

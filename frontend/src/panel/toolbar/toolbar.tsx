@@ -8,6 +8,7 @@ import { setStatistic } from "../../state/store";
 import { CollapseIcon, ExpandIcon, IconButton } from "../controls/icons";
 import { Findings } from "../findings/findings";
 import type { Session } from "../session/session";
+import { StoryButton } from "../story/story_button";
 import type { Views } from "../view/views";
 import { Colors } from "./colors";
 import { CompareSwitch } from "./compare_switch";
@@ -82,6 +83,7 @@ export function Toolbar({ session, views }: { readonly session: Session; readonl
           </>
         )}
         <Colors store={store} />
+        <StoryButton store={store} views={views} />
         <TakeAway store={store} views={views} />
         <Help store={store} views={views} />
       </div>

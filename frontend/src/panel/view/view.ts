@@ -8,7 +8,9 @@ import type { Dispose } from "../../base/disposer";
 import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { LinkEntry } from "../../state/address";
 import type { Store } from "../../state/store";
+import type { Fact } from "../../state/story";
 import type { Deferred } from "../controls/deferred";
+import type { Painted } from "../picture/picture";
 import type { Drawing } from "../session/drawing";
 
 // Lines of the help: a key or a symbol, and what it does or means.
@@ -41,6 +43,9 @@ export interface Shown {
   Body(): JSX.Element;
   Choices?(): JSX.Element; // among the choices of the toolbar
   Saved?(): JSX.Element | null; // what can be saved of it
+  // What a mark keeps of it: what is in sight as a picture, and what only this view shows, in words.
+  picture?(): Promise<Painted | undefined>;
+  facts?(): readonly Fact[];
   readonly inCard?: InCard;
   readonly groups?: { openAll(): void; closeAll(): void };
   // Called when the view is shown while something is selected.

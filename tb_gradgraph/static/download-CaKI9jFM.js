@@ -1,0 +1,1 @@
+function e(e,t){let n=URL.createObjectURL(t),r=document.createElement(`a`);r.href=n,r.download=e,r.click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}async function t(e,t){try{return await navigator.clipboard.writeText(e),!0}catch{return t?.select(),document.execCommand(`copy`)}}export{e as n,t};
