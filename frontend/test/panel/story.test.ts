@@ -85,6 +85,14 @@ test("marks are renamed, ordered, deleted, brought back, and kept for the next v
   await waitFor(() => expect(document.activeElement).toBe(stage.one("undo-remove")));
   stage.one("undo-remove")!.click();
   await waitFor(() => expect(lines()).toEqual(["one", "three", "two"]));
+  // A deleted mark comes back with its picture after the list was closed, too.
+  control(0, "mark-remove").click();
+  await waitFor(() => expect(lines()).toEqual(["three", "two"]));
+  press("Escape");
+  await waitFor(() => expect(stage.one("story-list")).toBeNull());
+  await openList();
+  stage.one("undo-remove")!.click();
+  await waitFor(() => expect(rows().filter((row) => row.querySelector("img") !== null)).toHaveLength(3));
   control(0, "mark-remove").click();
   await waitFor(() => expect(readLinked(parseAddress(readHash()).marks).map(({ line }) => line)).toEqual(["three", "two"]));
 

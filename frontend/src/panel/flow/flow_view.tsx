@@ -56,7 +56,7 @@ function showFlow(around: Around): Shown {
     Choices: () => <DirectionSwitch store={store} />,
     Body: () => <FlowBody store={store} drawing={drawing} flowing={flowing} toCharts={(ids) => around.handOver("charts", ids)} />,
     Saved: () => <SavePictures store={store} title="Picture of the heat map" id="save" name={() => nameOf(store, "flow")} paint={paint} />,
-    picture: async () => paint(),
+    picture: async () => flowing.flow.peek() && paint(), // nothing to see while it loads
     facts: () => flowFacts(flowing),
     groups: { openAll: () => openAllRows(state), closeAll: () => closeAllRows(state) },
     enter: (selected) => openRowsAround(state, selected),

@@ -31,7 +31,11 @@ export function StoryList({ store, views }: StoryProps): JSX.Element {
       input?.select();
     });
   const mark = (): void => void markView(store, views, startWriting).then(() => setVersion((now) => now + 1));
-  useEffect(() => void dropOtherPictures(new Set([...readKeptMarks(), ...marks.peek()].map(({ id }) => id))), []);
+  useEffect(() => {
+    const undoable = removed.peek();
+    const all = [...readKeptMarks(), ...marks.peek(), ...(undoable === undefined ? [] : [undoable.mark])];
+    void dropOtherPictures(new Set(all.map(({ id }) => id)));
+  }, []);
   useEffect(() => {
     if (!asked.value) return;
     asked.value = false;
