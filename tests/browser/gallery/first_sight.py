@@ -80,7 +80,7 @@ def look_at(panel: Panel) -> FirstSight:
         sum(box["screen"][2] * box["screen"][3] for box in outer) / seen["width"] / seen["height"],
         tuple(seen["struck"]),
         _count_overlaps(boxes),
-        _count_crossings(seen["lines"]),
+        count_crossings(seen["lines"]),
     )
 
 
@@ -124,7 +124,8 @@ def _count_overlaps(boxes: list[dict[str, Any]]) -> int:
     return count
 
 
-def _count_crossings(lines: list[list[list[float]]]) -> int:
+def count_crossings(lines: list[list[list[float]]]) -> int:
+    """Count the places where a line crosses another; each of them consists of points ``[x, y]``."""
     level, plumb = [], []
     for at, path in enumerate(lines):
         for (ax, ay), (bx, by) in itertools.pairwise(path):
@@ -132,10 +133,14 @@ def _count_crossings(lines: list[list[list[float]]]) -> int:
                 level.append((at, ay, min(ax, bx), max(ax, bx)))
             elif abs(ax - bx) < 0.5 < abs(ay - by):
                 plumb.append((at, ax, min(ay, by), max(ay, by)))
-    return sum(
-        one != other and left + 1 < x < right - 1 and top + 1 < y < bottom - 1
-        for one, y, left, right in level
-        for other, x, top, bottom in plumb
+    # Lines that have a piece in common cross at one place.
+    return len(
+        {
+            (round(x), round(y))
+            for one, y, left, right in level
+            for other, x, top, bottom in plumb
+            if one != other and left + 1 < x < right - 1 and top + 1 < y < bottom - 1
+        }
     )
 
 

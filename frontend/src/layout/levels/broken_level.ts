@@ -47,6 +47,7 @@ export function breakLevel(plan: Plan, top: number, tallest: number, run: (graph
       }
     }
   });
+  orderPorts(columns);
   return assemble(plan, columns, columnOf, top, run);
 }
 
@@ -55,6 +56,17 @@ function stackedOf({ level, nodes, placeOf }: Plan): Stacked {
     from.box === -1 || to.box === -1 ? [] : [[placeOf.get(from.box)!, placeOf.get(to.box)!] as const],
   );
   return { heights: nodes.map(({ height }) => height ?? 0), edges };
+}
+
+// Lines beside and above the columns do not cross if what comes from the nearest column enters at the
+// left, and what goes to the nearest one leaves at the left.
+function orderPorts(columns: readonly Column[]): void {
+  const from = new Map(columns.flatMap(({ leaves }, at) => leaves.map((key) => [key, at] as const)));
+  const to = new Map(columns.flatMap(({ enters }, at) => enters.map((key) => [key, at] as const))); // the last one
+  for (const { enters, leaves } of columns) {
+    enters.sort((a, b) => (from.get(b) ?? -1) - (from.get(a) ?? -1) || (to.get(a) ?? 0) - (to.get(b) ?? 0));
+    leaves.sort((a, b) => (to.get(a) ?? Infinity) - (to.get(b) ?? Infinity));
+  }
 }
 
 function add({ edges }: Column, keys: string[], key: string, id: string, from: string, to: string): void {

@@ -87,7 +87,13 @@ export function wholeGraph({ level, nodes, least, idOf }: Plan, isRoot: boolean)
 }
 
 export function columnGraph(nodes: readonly ElkNode[], ports: readonly PortOf[], edges: readonly EdgeOf[]): ElkNode {
-  return graphOf(nodes, ports, edges, { "elk.padding": "[top=0,left=0,bottom=0,right=0]" });
+  const graph = graphOf(nodes, ports, edges, { "elk.padding": "[top=0,left=0,bottom=0,right=0]" });
+  if (ports.length === 0) return graph;
+  // ELK counts clockwise: from the left at the top, from the right at the bottom.
+  (graph.ports ?? []).forEach((port, at) => {
+    port.layoutOptions = { ...port.layoutOptions, "elk.port.index": String(ports[at]!.enters ? at : 2 * ports.length - at) };
+  });
+  return { ...graph, layoutOptions: { ...graph.layoutOptions, "elk.portConstraints": "FIXED_ORDER" } };
 }
 
 function graphOf(nodes: readonly ElkNode[], ports: readonly PortOf[], edges: readonly EdgeOf[], options: LayoutOptions): ElkNode {

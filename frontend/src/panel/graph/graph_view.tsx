@@ -114,7 +114,7 @@ function GraphBody({ store, drawing, canvas }: GraphProps): JSX.Element {
         <div class="zoom" role="group" aria-label="Zoom">
           <IconButton
             id="one-column"
-            label={`${store.graph.oneColumn.value ? "In columns" : "In one column"} (O)`}
+            label={`${store.graph.oneColumn.value ? "In columns" : "In one column"} (V)`}
             onClick={() => turnColumns(store)}
           >
             <ColumnsIcon />
