@@ -122,6 +122,7 @@ export interface Finding {
   readonly row: number | null;
   readonly node: string;
   readonly text: string;
+  readonly advice: string; // of its kind
 }
 
 // Another step with findings that the shown one does not have.

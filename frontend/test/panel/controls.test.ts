@@ -78,7 +78,7 @@ test("findings of other steps are listed if the shown one has none, with links t
 });
 
 test("findings that begin at other steps are told in words, each with a link to its step", async () => {
-  const finding = { severity: "warning", kind: "vanishing", text: "It vanishes.", row: 0, node: "" } as const;
+  const finding = { severity: "warning", kind: "vanishing", text: "It vanishes.", row: 0, node: "", advice: "Try a residual." } as const;
   const other = { backward_pass: 0, text: "It explodes." };
   const elsewhere = [
     { ...other, step: 41, count: 1 },
@@ -86,6 +86,7 @@ test("findings that begin at other steps are told in words, each with a link to 
   ];
   show({ ...chainRule(), findings: [finding], elsewhere });
   await openFindings();
+  expect(one("finding-list")!.querySelector(".advice")!.textContent).toBe("Try a residual.");
   expect([...one("findings-elsewhere")!.querySelectorAll("button")].map(({ textContent }) => textContent)).toEqual([
     "First at step 41: It explodes.",
     "First at step 60: It explodes. And 2 more.",

@@ -120,6 +120,7 @@ function Alike({
           </button>
         </li>
       )}
+      {findings[0]!.advice !== "" && <li class="advice">{findings[0]!.advice}</li>}
     </>
   );
 }
