@@ -242,7 +242,7 @@ def test_hostile_names_are_text_in_flow_and_charts(address: str, page: Page):
     assert title["x"] + title["width"] <= kind["x"] + 1, "the name turned what follows it"
     panel.control("scalar").select_option(bad_logs.HOSTILE_NAMES[0])
     panel.wait_until(lambda: panel.control("scalar-value").inner_text() == "1")
-    flow.point(0, flow.axis("rows").count - 1).wait_for()
+    flow.point(0, int(flow.axis("rows").end) - 1).wait_for()  # the last one in sight
     assert_only_text(panel)
     chart = show_chart(panel, bad_logs.HOSTILE_NAMES[0])
     panel.wait_until(lambda: int(chart.get_attribute("data-points") or 0) > 2)

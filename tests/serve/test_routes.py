@@ -178,7 +178,7 @@ def test_a_row_is_found_by_its_key_in_any_run(client: Client):
 def test_findings_are_ranked(client: Client):
     found = client.get("findings", step=3, **MIXED).json()["findings"]
     assert found[0]["severity"] == "error"
-    assert {"severity", "kind", "row", "node", "text"} == found[0].keys()
+    assert {"severity", "kind", "row", "node", "text", "advice"} == found[0].keys()
 
 
 def test_later_session_wins_from_its_first_step(client: Client):

@@ -37,7 +37,7 @@ def test_pictures_tables_and_link(address, logdir, page, tmp_path):
     png = save(panel, "save-png", tmp_path / "a.png")
     width, height = struct.unpack(">II", png[16:24])
     box = panel.control("canvas").bounding_box()
-    assert (width, height) == (2 * box["width"], 2 * (box["height"] + 44))
+    assert (width, height) == (2 * box["width"], int(2 * (box["height"] + 44)))
     svg = ET.fromstring(save(panel, "save-whole-svg", tmp_path / "a.svg"))
     texts = {element.text for element in svg.iter("{http://www.w3.org/2000/svg}text")}
     assert {"head", "log_softmax", "digits · Net, step 0"} < texts

@@ -67,5 +67,5 @@ function leastWidth(graph: Graph, node: number): number {
   const shape = graph.columns.slots.shape[graph.slotOffset[node]!] ?? [];
   const elements = shape.reduce((product, size) => product * size, 1);
   if (graph.columns.nodes.slot_count[node] !== 1 || elements > WHOLE_LIMIT) return 88;
-  return elements === 1 ? 140 : 168;
+  return elements === 1 ? 152 : 192;
 }
