@@ -101,7 +101,6 @@ def test_cursor_and_graph_are_one(address, logdir, page):
         lambda: flow.row("parameter:head.weight").get_attribute("aria-selected") == "true"
     )
     assert flow.step() == str(logged.steps[3])
-    flow.row("parameter:head.weight").focus()  # among the views an arrow chooses the next view
     page.keyboard.press("ArrowRight")
     panel.wait_until(lambda: flow.step() == str(logged.steps[4]))
     said = panel.control("flow-said")

@@ -1,5 +1,6 @@
 // A choice of one among few, as buttons: one stop of Tab for all, and arrow keys from one to the next.
 
+import { useRef } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 
 export interface RadioChoice {
@@ -23,6 +24,7 @@ export function RadioGroup({
   readonly chosen: string;
   readonly choose: (id: string) => void;
 }): JSX.Element {
+  const byPointer = useRef(false);
   return (
     <div
       class={look}
@@ -30,8 +32,15 @@ export function RadioGroup({
       aria-label={label}
       data-testid={id}
       data-value={chosen}
+      onPointerDown={() => {
+        byPointer.current = true;
+      }}
+      onFocusOut={() => {
+        byPointer.current = false;
+      }}
       onKeyDown={(event) => {
-        const next = nextOf(event, choices, chosen);
+        // Who came by the pointer goes on with the panel's own arrows, which move through the steps.
+        const next = byPointer.current ? undefined : nextOf(event, choices, chosen);
         if (next === undefined) return;
         event.preventDefault();
         event.stopPropagation(); // in a popover, arrows also go from button to button
