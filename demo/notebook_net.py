@@ -33,5 +33,7 @@ def main(logdir: str) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logdir", default="runs/notebook_net", help="where to write (%(default)s)")
+    parser.add_argument(
+        "--logdir", default="runs/notebook_net", help="where to write (%(default)s)"
+    )
     main(**vars(parser.parse_args()))
