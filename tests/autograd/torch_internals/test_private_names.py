@@ -44,7 +44,10 @@ def test_private_names_are_used_in_engine_alone() -> None:
         "trace.py": {"_get_current_dispatch_mode", "_get_current_dispatch_mode_stack", "_getframe"},
         "trees.py": {"torch.utils._pytree"},  # tree_map has no public place
         # There is nothing public.
-        "compiled_regions.py": {"_maybe_set_eval_frame", "_getframe", "_callback_from_stance"},
+        "compiled_regions.py": {
+            *("_maybe_set_eval_frame", "_getframe", "_callback_from_stance"),
+            "_torchdynamo_inline",  # what marks a function that compiled code leaves out
+        },
         "backward_calls.py": {"_engine_run_backward"},  # replaced there, and put back
         # Whether a transform of torch.func runs: torch tells it nowhere else.
         "replay.py": {"_input_metadata"},

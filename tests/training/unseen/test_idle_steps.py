@@ -49,7 +49,7 @@ def _calls() -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("has_optimizer", [True, False])
 @pytest.mark.parametrize("level", ["param", "op"])
-@pytest.mark.parametrize(("on_finding", "most"), [(None, 24), ("warn", 26), ("raise", 28)])
+@pytest.mark.parametrize(("on_finding", "most"), [(None, 26), ("warn", 28), ("raise", 31)])
 def test_they_make_a_few_calls_whatever_the_model(
     has_optimizer: bool,
     level: str,
