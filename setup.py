@@ -34,10 +34,8 @@ SOURCES = (
 HEADERS = (
     "module.h",
     "reducer.h",
-    "hooks.h",
     "keyed.h",
     "made.h",
-    "calls.h",
     "tensors.h",
     "asked.h",
     "elements.h",

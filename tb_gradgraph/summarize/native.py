@@ -122,7 +122,7 @@ class NativeReducer:
             slot_rows: The rows that each slot fills; the first one counts.
             otherwise: Called with ``slot_rows`` and the gradients if one of them is not taken.
         """
-        return self.reducer.hook(slot_rows, otherwise)
+        return _native.hook(self.reducer, slot_rows, otherwise)
 
     def hook_slots(
         self,
@@ -143,8 +143,10 @@ class NativeReducer:
             The tables, which hold one hook each, and the index of each slot whose node refused its
             hook. None if the compiled code is older than this file.
         """
-        put = getattr(self.reducer, "hook_slots", None)
-        return None if put is None else put(list(nodes), slots, tuple(carriers), otherwise)
+        put = getattr(_native, "hook_slots", None)
+        if put is None:
+            return None
+        return put(self.reducer, list(nodes), slots, tuple(carriers), otherwise)
 
     def take_out(self) -> tuple[Part, list[WholeBlock]] | None:
         """Return and remove all results, and the tensors kept whole; None if there are none."""

@@ -49,6 +49,19 @@ class _PlainRows:
         return None
 
 
+class NativeReader:
+    """Adds results of operations to rows, in compiled code."""
+
+    def __init__(self, made: Any) -> None:
+        self._made = made
+        #: ``see(tensor, may_skip)`` returns whether Python need not look at a tensor.
+        self.see = made.see
+
+    def call_reader(self, *asked: Any) -> Any:
+        """Make what stands for the method of a function mode; the arguments are those of calls.c."""
+        return compiled.call_reader(self._made, *asked)
+
+
 class NativeRows:
     """Rows that compiled code fills."""
 
@@ -79,7 +92,7 @@ class NativeRows:
                 of others are left to Python.
             guard: Makes a block in which no mode notices functions of torch.
         """
-        return compiled.Made(self._keyed, kinds, guard)
+        return NativeReader(compiled.Made(self._keyed, kinds, guard))
 
 
 def rows_of_keys(places: dict[Any, tuple[int, int]], most: int) -> Rows:

@@ -10,6 +10,7 @@ import torch
 
 from tb_gradgraph.autograd.torch_internals.tensor_hooks import CARRIERS
 from tb_gradgraph.summarize import StatisticsBatch, native_grad_states
+from tb_gradgraph.summarize.native import compiled
 from tests.summarize.exchange_tables import reduced_by  # noqa: F401
 from tests.summarize.oracle import assert_equal_the_oracle
 from tests.summarize.tensors import random_tensor
@@ -82,7 +83,7 @@ def test_emptied_tables_take_nothing() -> None:
 def test_wrong_arguments_raise(given: tuple[Any, ...]) -> None:
     batch = StatisticsBatch(1)
     with pytest.raises(TypeError):
-        batch._native.reducer.hook_slots(*given)
+        compiled.hook_slots(batch._native.reducer, *given)
 
 
 def test_a_hook_gets_one_gradient() -> None:

@@ -1,5 +1,6 @@
 /* CallReader stands for the method of a function mode that torch calls in place of a function. */
-#include "calls.h"
+#include "made.h"
+#include "module.h"
 
 #include <structmember.h>
 
@@ -72,22 +73,24 @@ static PyObject *call_reader_call(CallReader *self, PyObject *given, PyObject *k
     return result;
 }
 
-PyObject *made_call_reader(Made *self, PyObject *args)
+static PyObject *module_call_reader(PyObject *module, PyObject *args)
 {
-    PyObject *mode, *note, *next_number, *is_enabled;
+    PyObject *made, *mode, *note, *next_number, *is_enabled;
     long long next;
     int wants_names;
-    if (!PyArg_ParseTuple(args, "OOOOLp", &mode, &note, &next_number, &is_enabled, &next, &wants_names))
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!OOOOLp", made_type, &made, &mode, &note, &next_number, &is_enabled,
+                          &next, &wants_names))
         return NULL;
     CallReader *reader = PyObject_New(CallReader, call_reader_type);
     if (!reader)
         return NULL;
-    Py_INCREF(self);
+    Py_INCREF(made);
     Py_INCREF(mode);
     Py_INCREF(note);
     Py_INCREF(next_number);
     Py_INCREF(is_enabled);
-    reader->made = self;
+    reader->made = (Made *)made;
     reader->mode = mode;
     reader->note = note;
     reader->next_number = next_number;
@@ -128,8 +131,13 @@ static PyType_Spec call_reader_spec = {
     call_reader_slots,
 };
 
-int prepare_call_reader(void)
+static PyMethodDef functions[] = {
+    {"call_reader", module_call_reader, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int add_calls(PyObject *module)
 {
     call_reader_type = (PyTypeObject *)PyType_FromSpec(&call_reader_spec);
-    return call_reader_type ? 0 : -1;
+    return call_reader_type ? PyModule_AddFunctions(module, functions) : -1;
 }

@@ -1,5 +1,6 @@
 /* Hooks of autograd nodes that reduce gradients without running Python. */
-#include "hooks.h"
+#include "module.h"
+#include "reducer.h"
 
 #include <string.h>
 
@@ -21,18 +22,19 @@ typedef struct {
 static PyTypeObject *hook_type, *slot_hook_type;
 static PyObject *zero, *table_name, *register_name;
 
-PyObject *reducer_hook(Reducer *self, PyObject *args)
+static PyObject *module_hook(PyObject *module, PyObject *args)
 {
-    PyObject *slot_rows, *otherwise;
-    if (!PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &slot_rows, &otherwise))
+    PyObject *reducer, *slot_rows, *otherwise;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!O", reducer_type, &reducer, &PyTuple_Type, &slot_rows, &otherwise))
         return NULL;
     Hook *hook = PyObject_New(Hook, hook_type);
     if (!hook)
         return NULL;
-    Py_INCREF(self);
+    Py_INCREF(reducer);
     Py_INCREF(slot_rows);
     Py_INCREF(otherwise);
-    hook->reducer = self;
+    hook->reducer = (Reducer *)reducer;
     hook->slot_rows = slot_rows;
     hook->otherwise = otherwise;
     return (PyObject *)hook;
@@ -140,11 +142,12 @@ typedef struct {
 } Slot;
 
 /* Put hooks on slots of nodes. Return their tables, and the number of each slot that refused it. */
-PyObject *reducer_hook_slots(Reducer *self, PyObject *args)
+static PyObject *module_hook_slots(PyObject *module, PyObject *args)
 {
-    PyObject *nodes, *slots, *carriers, *otherwise;
-    if (!PyArg_ParseTuple(args, "O!SO!O", &PyList_Type, &nodes, &slots, &PyTuple_Type, &carriers,
-                          &otherwise))
+    PyObject *reducer, *nodes, *slots, *carriers, *otherwise;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!SO!O", reducer_type, &reducer, &PyList_Type, &nodes, &slots,
+                          &PyTuple_Type, &carriers, &otherwise))
         return NULL;
     Py_ssize_t count = PyBytes_Size(slots) / (Py_ssize_t)sizeof(Slot);
     const char *content = PyBytes_AsString(slots);
@@ -155,7 +158,8 @@ PyObject *reducer_hook_slots(Reducer *self, PyObject *args)
         memcpy(&slot, content + at * (Py_ssize_t)sizeof slot, sizeof slot);
         PyObject *node = PyList_GetItem(nodes, (Py_ssize_t)slot.place);
         PyObject *carrier = PyTuple_GetItem(carriers, (Py_ssize_t)slot.slot);
-        PyObject *table = node && carrier ? table_of(self, (Py_ssize_t)slot.row, otherwise) : NULL;
+        PyObject *table =
+            node && carrier ? table_of((Reducer *)reducer, (Py_ssize_t)slot.row, otherwise) : NULL;
         if (table && hand_over(node, carrier, table) == 0)
             is_well = PyList_Append(tables, table) == 0;
         else {
@@ -199,12 +203,20 @@ static PyType_Spec slot_hook_spec = {
     slot_hook_slots,
 };
 
-int prepare_hooks(void)
+static PyMethodDef functions[] = {
+    {"hook", module_hook, METH_VARARGS, NULL},
+    {"hook_slots", module_hook_slots, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int add_hooks(PyObject *module)
 {
     hook_type = (PyTypeObject *)PyType_FromSpec(&hook_spec);
     slot_hook_type = (PyTypeObject *)PyType_FromSpec(&slot_hook_spec);
     zero = PyLong_FromLong(0);
     table_name = PyUnicode_InternFromString("_backward_hooks");
     register_name = PyUnicode_InternFromString("_register_hook_dict");
-    return hook_type && slot_hook_type && zero && table_name && register_name ? 0 : -1;
+    if (!hook_type || !slot_hook_type || !zero || !table_name || !register_name)
+        return -1;
+    return PyModule_AddFunctions(module, functions);
 }

@@ -1,5 +1,5 @@
 /* The same as MadeTensors of autograd/values/made_tensors.py, for the tensors that are most of all. */
-#include "calls.h"
+#include "made.h"
 #include "module.h"
 
 static PyObject *is_view_name, *base_name, *numel_name, *node_name, *number_name, *output_name;
@@ -172,7 +172,6 @@ static void made_dealloc(Made *self)
 
 static PyMethodDef made_methods[] = {
     {"see", (PyCFunction)made_see, METH_VARARGS, NULL},
-    {"call_reader", (PyCFunction)made_call_reader, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot made_slots[] = {
@@ -184,6 +183,7 @@ static PyType_Slot made_slots[] = {
 static PyType_Spec made_spec = {
     "tb_gradgraph.summarize._native.Made", sizeof(Made), 0, Py_TPFLAGS_DEFAULT, made_slots,
 };
+PyTypeObject *made_type;
 
 int add_made(PyObject *module)
 {
@@ -198,8 +198,9 @@ int add_made(PyObject *module)
     if (!leaf_name || !version_name || !is_view_name || !base_name || !numel_name || !node_name
         || !number_name || !output_name)
         return -1;
-    if (prepare_call_reader() < 0)
+    made_type = (PyTypeObject *)PyType_FromSpec(&made_spec);
+    if (!made_type)
         return -1;
-    PyObject *type = PyType_FromSpec(&made_spec);
-    return type ? PyModule_AddObject(module, "Made", type) : -1;
+    Py_INCREF(made_type);
+    return PyModule_AddObject(module, "Made", (PyObject *)made_type);
 }

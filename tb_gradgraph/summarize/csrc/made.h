@@ -11,6 +11,8 @@ typedef struct {
     PyObject *guard; /* makes a block in which no mode notices functions of torch */
 } Made;
 
+extern PyTypeObject *made_type;
+
 /* Read a tensor, or leave it out for a good reason: 1; 0 if Python must look at it. With `may_skip`,
    a view of all elements is left out, and one of those of `source` (or NULL) gets its numbers. A
    mode may notice it. Never raises. */

@@ -174,7 +174,7 @@ PyMODINIT_FUNC PyInit__native(void)
         Py_CLEAR(module);
     if (module
         && (add_reducer(module) < 0 || add_snapshot(module) < 0 || add_keyed(module) < 0
-            || add_made(module) < 0))
+            || add_made(module) < 0 || add_hooks(module) < 0 || add_calls(module) < 0))
         Py_CLEAR(module);
     return module;
 }

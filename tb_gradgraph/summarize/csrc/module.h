@@ -10,4 +10,8 @@ int add_snapshot(PyObject *module);
 int add_keyed(PyObject *module);
 int add_made(PyObject *module);
 
+/* Add what makes objects of a type that only these make; likewise. */
+int add_hooks(PyObject *module);
+int add_calls(PyObject *module);
+
 #endif

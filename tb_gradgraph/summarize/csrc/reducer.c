@@ -1,6 +1,6 @@
 /* Reducer reduces tensors while a backward runs. */
 #include "module.h"
-#include "hooks.h"
+#include "reducer.h"
 
 #include <string.h>
 
@@ -189,8 +189,6 @@ static PyMethodDef reducer_methods[] = {
     {"add_many", (PyCFunction)reducer_add_many, METH_VARARGS, NULL},
     {"next_ticket", (PyCFunction)reducer_next_ticket, METH_NOARGS, NULL},
     {"take_out", (PyCFunction)reducer_take_out, METH_NOARGS, NULL},
-    {"hook", (PyCFunction)reducer_hook, METH_VARARGS, NULL},
-    {"hook_slots", (PyCFunction)reducer_hook_slots, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot reducer_slots[] = {
@@ -207,7 +205,7 @@ PyTypeObject *reducer_type;
 int add_reducer(PyObject *module)
 {
     reducer_type = (PyTypeObject *)PyType_FromSpec(&reducer_spec);
-    if (!reducer_type || prepare_hooks() < 0)
+    if (!reducer_type)
         return -1;
     Py_INCREF(reducer_type);
     return PyModule_AddObject(module, "Reducer", (PyObject *)reducer_type);
