@@ -225,7 +225,7 @@ def _run_demo(arguments: argparse.Namespace) -> int:
 
 
 def _choose_new_runs(logdir: pathlib.Path, names: Iterable[str]) -> dict[str, pathlib.Path]:
-    """Return directories of runs that do not exist yet: gpt-healthy, gpt-healthy-2, gpt-healthy-3."""
+    """Return directories of runs that do not exist yet: gpt-mistake, gpt-mistake-2, gpt-mistake-3."""
     number = 1
     while True:
         end = "" if number == 1 else f"-{number}"

@@ -33,7 +33,7 @@ def find_in_run(run: LoggedRun) -> list[RunFinding]:
 
 
 def test_both_trainings_are_logged_with_what_plain_torch_computes(trained):
-    assert trained.keys() == {"gpt-mistake", "gpt-healthy"}
+    assert trained.keys() == {"gpt-mistake", "gpt-no-mistake"}
     for run in trained.values():
         steps = {record.step for record in run.records}
         assert 0 in steps
@@ -53,14 +53,14 @@ def test_both_trainings_are_logged_with_what_plain_torch_computes(trained):
 def test_the_mistake_is_found_at_its_step_and_the_other_training_is_healthy(trained):
     worst = find_in_run(trained["gpt-mistake"])[0]
     assert (worst.kind, worst.first_step) == ("loss_rising", demo.MISTAKE[0])
-    assert {one.severity for one in find_in_run(trained["gpt-healthy"])} <= {"note"}
+    assert {one.severity for one in find_in_run(trained["gpt-no-mistake"])} <= {"note"}
 
 
 def test_second_demo_writes_more_runs(tmp_path, capsys):
     for _ in range(2):
         assert cli.main(["demo", "--logdir", str(tmp_path), "--no-serve", "--steps", "1"]) == 0
     names = [path.name for path in tmp_path.iterdir()]
-    assert sorted(names) == ["gpt-healthy", "gpt-healthy-2", "gpt-mistake", "gpt-mistake-2"]
+    assert sorted(names) == ["gpt-mistake", "gpt-mistake-2", "gpt-no-mistake", "gpt-no-mistake-2"]
     assert "40 times too high at steps 50 to 52" in capsys.readouterr().out
 
 

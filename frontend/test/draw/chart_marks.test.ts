@@ -81,7 +81,7 @@ test.each([
   [6, "none", "–"],
 ])("at step %d under the pointer the number is told as %s", async (step, value, text) => {
   openCharts();
-  await waitFor(() => expect(one("chart")?.querySelector(".u-over")).not.toBeNull());
+  await waitFor(() => expect(one("chart")?.querySelector(".u-over")).toBeInstanceOf(Element));
   await waitFor(() => {
     pointAtChart(one("chart")!, step / (STEPS - 1) + 0.002);
     expect(shown()).toEqual({ value, text });

@@ -79,7 +79,7 @@ describe.each(["light", "dark"])("%s", (theme) => {
     start();
     writeHash("p.gradgraph.view=flow&p.gradgraph.sel=parameter%3Aup.weight");
     stage.show(flow());
-    await waitFor(() => expect(stage.one("flow-rows")?.querySelector("[role=row]")).not.toBeNull());
+    await waitFor(() => expect(stage.one("flow-rows")?.querySelector("[role=row]")).toBeInstanceOf(Element));
     expect(await faults()).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe.each(["light", "dark"])("%s", (theme) => {
       "p.gradgraph.view=flow&p.gradgraph.flow.sort=below.up&p.gradgraph.flow.pins=parameter%3Aup.weight&p.gradgraph.flow.area=20%3A40%0Aparameter%3Aup.weight%0Aparameter%3Adown.weight",
     );
     stage.show(faulty());
-    await waitFor(() => expect(stage.one("flow-area")?.querySelector("tbody tr")).not.toBeNull());
+    await waitFor(() => expect(stage.one("flow-area")?.querySelector("tbody tr")).toBeInstanceOf(Element));
     await waitFor(() => expect(stage.one("flow-lanes")).not.toBeNull());
     stage.one("verdict-close")?.click();
     await waitFor(() => expect(stage.place.querySelector("[data-pinned]")).not.toBeNull());
@@ -118,7 +118,7 @@ describe.each(["light", "dark"])("%s", (theme) => {
     writeHash("p.gradgraph.run=one&p.gradgraph.vs.run=two&p.gradgraph.vs.step=2&p.gradgraph.sel=parameter%3Aup.weight");
     stage.show(one(), two());
     await waitFor(() => expect(stage.one("compare-bar")?.dataset.ready).toBe("true"));
-    await waitFor(() => expect(stage.one("statistics")?.querySelector("[data-ratio]")).not.toBeNull());
+    await waitFor(() => expect(stage.one("statistics")?.querySelector("[data-ratio]")).toBeInstanceOf(Element));
     expect(await faults()).toEqual([]);
     await open("differences", "only-there");
     expect(await faults()).toEqual([]);

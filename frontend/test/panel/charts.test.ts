@@ -201,7 +201,7 @@ test("a line of zeros is marked on a logarithmic scale; without any number there
   item("input:x").click();
   await waitFor(() => expect(find("chart")?.textContent).toBe("No finite number at any step."));
   item("parameter:up.weight").click();
-  await waitFor(() => expect(find("chart")?.querySelector("canvas")).not.toBeNull());
+  await waitFor(() => expect(find("chart")?.querySelector("canvas")).toBeInstanceOf(Element));
 });
 
 test("a card adds its tensor to the charts and removes it; for a module, all its parameters", async () => {

@@ -221,7 +221,7 @@ test("finding a node opens the groups around it and selects it", async () => {
   const find = one("find") as HTMLInputElement;
   find.value = "h.7.attn.c_proj.bias";
   find.dispatchEvent(new Event("input", { bubbles: true }));
-  await waitFor(() => expect(one("found")?.querySelector("[data-key='parameter:h.7.attn.c_proj.bias']")).not.toBeNull());
+  await waitFor(() => expect(one("found")?.querySelector("[data-key='parameter:h.7.attn.c_proj.bias']")).toBeInstanceOf(Element));
   find.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
   await waitFor(() => expect(item("parameter:h.7.attn.c_proj.bias").getAttribute("aria-selected")).toBe("true"));
   expect(item("h.7.attn#0").getAttribute("aria-expanded")).toBe("true");

@@ -1,33 +1,18 @@
 // A story: views are marked, named, put in order, kept, and saved as one file.
 
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { chainRule, flow, HOSTILE, hostile, training } from "../../fixtures/examples.mjs";
 import { readHash, writeHash } from "../../src/panel/session/host";
 import { storyHtml, storyMarkdown, withinLimit, type StoryPart } from "../../src/panel/story/story_page";
 import { linkOf, ownLinkIn, parseAddress } from "../../src/state/address";
 import { linkedText, MOST_MARKS, readLinked, readMarks } from "../../src/state/story";
+import { useDownloads } from "../downloads";
 import { press, useStage, waitFor } from "../stage";
 
 const stage = useStage();
-const saved: { name: string; text: Promise<string> }[] = [];
-const { createObjectURL } = URL;
-const { click } = HTMLAnchorElement.prototype;
+const saved = useDownloads();
 
-beforeEach(() => {
-  saved.length = 0;
-  const blobs = new Map<string, Blob>();
-  URL.createObjectURL = (blob: Blob) => {
-    const url = createObjectURL(blob);
-    blobs.set(url, blob);
-    return url;
-  };
-  HTMLAnchorElement.prototype.click = function () {
-    saved.push({ name: this.download, text: blobs.get(this.href)!.text() });
-  };
-});
 afterEach(() => {
-  URL.createObjectURL = createObjectURL;
-  HTMLAnchorElement.prototype.click = click;
   localStorage.removeItem("gradgraph.story");
 });
 
@@ -141,7 +126,7 @@ test.each(["view-graph", "view-flow", "view-charts"])("%s is marked with a pictu
   await waitFor(() => expect(rows()[0]!.querySelector("img")?.naturalWidth ?? 0).toBeGreaterThan(100));
   stage.one("story-html")!.click();
   await waitFor(() => expect(saved).toHaveLength(1));
-  const page = new DOMParser().parseFromString(await saved[0]!.text, "text/html");
+  const page = new DOMParser().parseFromString(await saved[0]!.blob.text(), "text/html");
   const facts = new Map([...page.querySelectorAll("dt")].map((dt) => [dt.textContent, dt.nextElementSibling?.textContent]));
   expect(facts.get("View")).toBe(stage.one(view)!.textContent);
   expect(facts.get("Steps")).toBe(view === "view-flow" ? "20 to 40" : undefined);
@@ -156,7 +141,7 @@ test("a file has every mark with its line, picture, numbers and link, and names 
   stage.one("story-html")!.click();
   stage.one("story-md")!.click();
   await waitFor(() => expect(saved.map(({ name }) => name).sort()).toEqual(["gradgraph-story.html", "gradgraph-story.md"]));
-  const text = await saved.find(({ name }) => name.endsWith("html"))!.text;
+  const text = await saved.find(({ name }) => name.endsWith("html"))!.blob.text();
   const page = new DOMParser().parseFromString(text, "text/html");
   expect(page.querySelectorAll("section")).toHaveLength(2);
   expect(page.querySelector("h2")!.textContent).toBe(`1. ${HOSTILE}`);
@@ -164,7 +149,7 @@ test("a file has every mark with its line, picture, numbers and link, and names 
   expect(page.querySelectorAll('img[src^="data:image/png;base64,"]')).toHaveLength(2);
   const links = [...page.querySelectorAll<HTMLAnchorElement>("a")].map(({ href }) => parseAddress(new URL(href).hash));
   expect(links.map(({ run, marks }) => [run, marks])).toEqual(Array(2).fill([hostile().run, undefined]));
-  const markdown = await saved.find(({ name }) => name.endsWith("md"))!.text;
+  const markdown = await saved.find(({ name }) => name.endsWith("md"))!.blob.text();
   expect(markdown.match(/^!\[.*\]\(data:image\/png;base64,[\w+/=]+\)$/gm)).toHaveLength(2);
   expect(markdown).not.toMatch(/(?<!\\)<(?!http)/);
 });

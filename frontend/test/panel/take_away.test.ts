@@ -2,7 +2,7 @@
 
 import { interpolateCividis, interpolateGreys, interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";
 import { Context } from "svgcanvas";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { one, two } from "../../fixtures/compared.mjs";
 import { chainRule, flow, HOSTILE, hostile, training, transformer } from "../../fixtures/examples.mjs";
 import { embeddedFetch } from "../../src/api/embedded";
@@ -17,33 +17,17 @@ import { rampOf, STOPS } from "../../src/draw/style/ramps";
 import { DETAIL_FONT, widthOf } from "../../src/draw/style/text";
 import { LIGHT } from "../../src/draw/style/theme";
 import { readHash, writeHash } from "../../src/panel/session/host";
+import { useDownloads, type Saved } from "../downloads";
 import { settle, useStage, waitFor } from "../stage";
 
 const stage = useStage();
-const saved: { name: string; blob: Blob }[] = [];
-const { createObjectURL } = URL;
-const { click } = HTMLAnchorElement.prototype;
+const saved = useDownloads();
 
-beforeEach(() => {
-  saved.length = 0;
-  const blobs = new Map<string, Blob>();
-  URL.createObjectURL = (blob: Blob) => {
-    const url = createObjectURL(blob);
-    blobs.set(url, blob);
-    return url;
-  };
-  // The browser would ask where to put it.
-  HTMLAnchorElement.prototype.click = function () {
-    saved.push({ name: this.download, blob: blobs.get(this.href)! });
-  };
-});
 afterEach(() => {
-  URL.createObjectURL = createObjectURL;
-  HTMLAnchorElement.prototype.click = click;
   localStorage.removeItem("gradgraph.colors");
 });
 
-async function take(id: string): Promise<{ name: string; blob: Blob }> {
+async function take(id: string): Promise<Saved> {
   if (stage.one("take-away-list") === null) stage.one("take-away")!.click();
   await waitFor(() => expect(stage.one(id)).not.toBeNull());
   const before = saved.length;

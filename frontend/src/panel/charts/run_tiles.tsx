@@ -7,31 +7,30 @@ import { runTitle } from "../../model/recorded/run";
 import { sortedByLast } from "../../model/charts/run_layers";
 import { atPass, LOSS } from "../../model/flow/scalar_line";
 import { chooseRun, goToStep } from "../../state/actions";
+import { RadioGroup } from "../controls/radio_group";
 import { NoValues } from "../view/halves";
 import type { Drawing } from "../session/drawing";
 import { chooseRuns, toggleRun } from "./charts_actions";
 import { otherRuns, tagKey, tiledRuns, type FetchedCharts } from "./charts_data";
 import { LayersBody } from "./layers/layers_body";
 
+const WAYS = [
+  { id: "lines", content: "Lines", title: "Lines of runs and tensors in one chart" },
+  { id: "layers", content: "Layers", title: "A heat map of each run, layer by layer" },
+] as const;
+
 export function AsSwitch({ charting }: { readonly charting: FetchedCharts }): JSX.Element | null {
   const { inLayers } = charting.chosen;
   if (otherRuns(charting).length === 0 && !inLayers.value) return null;
   return (
-    <div class="switch" role="radiogroup" aria-label="Lines, or heat maps of runs" data-testid="charts-as">
-      {[false, true].map((layers) => (
-        <button
-          key={String(layers)}
-          type="button"
-          role="radio"
-          aria-checked={inLayers.value === layers}
-          data-testid={layers ? "as-layers" : "as-lines"}
-          title={layers ? "A heat map of each run, layer by layer" : "Lines of runs and tensors in one chart"}
-          onClick={() => (inLayers.value = layers)}
-        >
-          {layers ? "Layers" : "Lines"}
-        </button>
-      ))}
-    </div>
+    <RadioGroup
+      id="as"
+      label="Lines, or heat maps of runs"
+      look="switch"
+      choices={WAYS}
+      chosen={inLayers.value ? "layers" : "lines"}
+      choose={(id) => (inLayers.value = id === "layers")}
+    />
   );
 }
 
