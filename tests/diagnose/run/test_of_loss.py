@@ -43,6 +43,27 @@ def test_a_loss_that_rises_is_told_of_from_its_least_value_on() -> None:
     assert dict(found.numbers)[59] == pytest.approx(loss[59])
 
 
+RISING = FALLING[:30] + [FALLING[29] * 1.15**step for step in range(1, 31)]
+
+
+@pytest.mark.parametrize(
+    ("rates", "told"),
+    [
+        ([1e-3] * 35 + [4e-2] * 2 + [1e-3] * 23, "At step 35 the learning rate was 40 times"),
+        ([1e-3] * 10 + [4e-2] * 2 + [1e-3] * 48, ""),  # long before
+        ([1e-3 * 1.1**step for step in range(60)], ""),  # a warm-up
+        ([0.0] * 32 + [1e-3] * 28, ""),
+        ([math.nan] * 60, ""),
+    ],
+)
+def test_a_learning_rate_that_leapt_is_told_with_the_loss_that_rises(
+    rates: list[float], told: str
+) -> None:
+    text = kinds_of(loss=RISING, **{"lr/0": rates})["loss_rising"].text
+    assert told in text
+    assert ("learning rate" in text) == bool(told)
+
+
 def test_a_loss_that_swings_without_falling() -> None:
     loss = [1.5 + (-1) ** step * 0.8 + 0.01 * noise for step, noise in enumerate(NOISE[:60])]
     assert set(kinds_of(loss=loss)) == {"loss_oscillating"}

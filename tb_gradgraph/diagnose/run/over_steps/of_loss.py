@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -25,6 +26,8 @@ LEAST_STEPS = 12
 RISES, OVER_SCATTER = 0.3, 3.0
 #: The share of steps at which an oscillating loss turns; chance alone gives two thirds.
 TURNS = 0.8
+#: A learning rate that grows so many times from one recorded step to the next is told.
+LEAPS = 3.0
 
 #: A term of a loss is not heard below this share of the gradient, if another has nearly all.
 UNHEARD, LOUD = 2e-3, 0.99
@@ -120,9 +123,25 @@ def _find_trend(course: Course, loss: Series) -> Iterator[RunFinding]:
         text = (
             f"The loss rises since step {since}: from {values[began]:.3g} to {last:.3g} (median of the "
             f"last quarter); at the beginning it was {first:.3g}."
+            f"{_tell_rate(course, since, loss[-1][0])}"
         )
         at = [step for step, _ in loss if step >= since]
         yield tell_of_run(course, "loss_rising", text, at=at, measure=LOSS, numbers=loss)
+
+
+def _tell_rate(course: Course, begin: int, end: int) -> str:
+    """Say where a learning rate leapt between two steps; nothing if none did."""
+    leaps = [
+        (step, before, rate)
+        for name in course.names
+        if name.startswith("lr/")
+        for (_, before), (step, rate) in itertools.pairwise(course.series(name))
+        if begin <= step <= end and 0 < LEAPS * before <= rate
+    ]
+    if not leaps:
+        return ""
+    step, before, rate = min(leaps)
+    return f" At step {step} the learning rate was {rate / before:.3g} times that recorded before."
 
 
 def _least_median(values: Sequence[float], width: int) -> float:
