@@ -1,6 +1,6 @@
 """On a CUDA device a watch waits for nothing between recorded steps, and changes no number.
 
-Skipped without such a device. Where there is one: ``python -m pytest tests/device``.
+Left out without such a device (conftest.py). Where there is one: ``python -m pytest tests/device``.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from torch.nn.utils import clip_grad_norm_
 import tb_gradgraph
 from tests.training.loops import assert_bit_equal, state_of
 
-HAS_DEVICE = torch.cuda.is_available()
-needs_device = pytest.mark.skipif(not HAS_DEVICE, reason="needs a CUDA device")
+needs_device = pytest.mark.cuda
 #: The tests of the loop itself run on the CPU too, so that they are known to be right.
 DEVICES = ["cpu", pytest.param("cuda", marks=needs_device)]
 

@@ -114,7 +114,11 @@ def test_a_weight_that_a_step_made_infinite_is_found_at_the_next_step(level, tmp
             optimizer.zero_grad()
             (net(torch.randn(6, 4)).square().mean() * 100).backward()
             optimizer.step()
-    assert of_forward(ask(tmp_path, 0)["findings"]) == []
+    (told,) = of_forward(ask(tmp_path, 0)["findings"])  # the training's, which begins there
+    assert told["kind"] == "nonfinite_weight"
+    assert told["text"].startswith(
+        "At step 0 the optimizer made 0.weight, 0.bias, 2.weight, 2.bias"
+    )
     for stage in ("backward", "applied"):
         first = ask(tmp_path, 1, stage)["findings"][0]
         assert first["kind"] == "nonfinite_weight"
