@@ -56,7 +56,7 @@ export function enterGraph(store: Store, hierarchy: Hierarchy): void {
     const selected = store.shown.selected.peek();
     if (selected === undefined || reveal(store, selected)) return;
     // The other side of a link's comparison may have it, and may still be loading.
-    if (store.compare.choice.peek() !== undefined && store.compare.other.peek() === undefined) return;
+    if (store.compare.choice.peek() !== undefined && store.compare.others.peek() === undefined) return;
     store.shown.selected.value = undefined;
     if (first) store.shown.notice.value = `This graph has no "${selected}".`;
   });

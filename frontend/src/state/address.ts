@@ -32,7 +32,11 @@ export interface Versus {
   readonly tag: string | undefined;
   readonly step: number | undefined;
   readonly reach: number | undefined;
+  readonly runs?: GroupOfRuns | undefined;
 }
+
+// Several runs on the other side: these, or all that have the same graph.
+export type GroupOfRuns = readonly string[] | "every";
 
 // A key without our prefix, and its value; without one it is left out.
 export type LinkEntry = readonly [string, string | number | undefined];
@@ -122,7 +126,14 @@ export function ownLinkIn(hash: string, bare: string): string {
 function versusOf(values: ReadonlyMap<string, string>): Versus | undefined {
   const step = values.get("vs.step");
   if (step === undefined) return undefined;
-  return { run: values.get("vs.run"), tag: values.get("vs.tag"), step: integer(step), reach: integer(values.get("vs.reach")) };
+  const every = values.get("vs.group") === "every";
+  return {
+    run: values.get("vs.run"),
+    tag: values.get("vs.tag"),
+    step: integer(step),
+    reach: integer(values.get("vs.reach")),
+    runs: every ? "every" : listOf(values.get("vs.runs")),
+  };
 }
 
 function versusEntries(vs: Versus | undefined): readonly LinkEntry[] {
@@ -133,6 +144,8 @@ function versusEntries(vs: Versus | undefined): readonly LinkEntry[] {
         ["vs.tag", vs.tag],
         ["vs.step", vs.step ?? "same"],
         ["vs.reach", vs.reach],
+        ["vs.group", vs.runs === "every" ? vs.runs : undefined],
+        ["vs.runs", vs.runs === undefined || vs.runs === "every" ? undefined : listed(vs.runs)],
       ];
 }
 

@@ -2,7 +2,7 @@
 
 import { batch } from "@preact/signals";
 import { distinctSteps } from "../model/recorded/run";
-import type { Choice } from "./compare";
+import { groupable, type Choice } from "./compare";
 import type { Store } from "./store";
 
 // Starts with the most likely choice: the same step of another run, or else the first step, or else another graph.
@@ -21,7 +21,7 @@ export function startComparing(store: Store): void {
 export function stopComparing(store: Store): void {
   batch(() => {
     store.compare.choice.value = undefined;
-    store.compare.other.value = undefined;
+    store.compare.others.value = undefined;
   });
 }
 
@@ -34,8 +34,22 @@ export function chooseOther(store: Store, change: Partial<Choice>): void {
   store.compare.choice.value = turned ? { ...next, step: isElsewhere(next) ? undefined : otherStep(store) } : next;
 }
 
-function isElsewhere({ run, tag }: Choice): boolean {
-  return run !== undefined || tag !== undefined;
+// The runs that can be the group of the comparison.
+export function groupableRuns({ recorded, place, compare }: Store): readonly string[] {
+  const [here, tag] = [place.run.value, compare.choice.value?.tag ?? place.tag.value?.tag];
+  return here === undefined || tag === undefined ? [] : groupable(recorded.runs.value, here, tag).map(({ run }) => run);
+}
+
+// Takes one run into the group, or out of it. The last one stays.
+export function toggleCompared(store: Store, run: string): void {
+  const all = groupableRuns(store);
+  const now = store.compare.places.peek().map((place) => place.run.run);
+  const next = now.includes(run) ? now.filter((one) => one !== run) : [...now, run];
+  if (next.length > 0) chooseOther(store, { runs: next.length === all.length ? "every" : next });
+}
+
+function isElsewhere({ run, tag, runs }: Choice): boolean {
+  return run !== undefined || tag !== undefined || runs !== undefined;
 }
 
 // The first step, or the last one if the first one is shown.
@@ -53,6 +67,7 @@ export function swapSides(store: Store): void {
     store.place.tag.peek(),
     store.place.ref.peek(),
   ];
+  if (choice?.runs !== undefined) return; // a group cannot be shown
   if (place === undefined || choice === undefined || run === undefined || tag === undefined || ref === undefined) return;
   batch(() => {
     store.place.awaited.value = undefined;

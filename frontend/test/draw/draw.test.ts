@@ -17,7 +17,8 @@ import { labelRect, placeLabels } from "../../src/layout/edge_labels";
 import { addRows } from "../../src/layout/places/placed_rows";
 import { requestOf } from "../../src/layout/places/request";
 import { stackBoxes } from "../../src/layout/stack";
-import { compare, joinGraphs } from "../../src/model/compare/comparison";
+import { compare } from "../../src/model/compare/comparison";
+import { joinGraphs } from "../../src/model/compare/joined";
 import { statisticOf, statisticsFor } from "../../src/model/recorded/statistics";
 import { showGraph } from "../../src/model/visible/collapse";
 import { openUpTo } from "../../src/model/visible/opening";
@@ -163,7 +164,12 @@ test.each([
   const here = { ...recordAt(run, 0), stage };
   const there = { ...here, present: here.present.slice().fill(0, 0, 1) };
   const [one, other] = [here, there].map((record) => computeValues(hierarchy, record, statistic));
-  const compared = compare(hierarchy, one!, { hierarchy, record: there }, other!, joinGraphs(hierarchy, hierarchy), statistic);
+  const compared = compare(
+    hierarchy,
+    one!,
+    [{ hierarchy, record: there, values: other!, joined: joinGraphs(hierarchy, hierarchy) }],
+    statistic,
+  );
   const painted = paintCompared(hierarchy, visible, scene, compared, here, makeScale(norm, spread(1, 2), LIGHT), 4, LIGHT);
   const box = visible.boxes.findIndex(({ kind, node }) => kind !== "group" && node === 0);
   const { unread, told, state } = painted.boxes[box]!;

@@ -9,6 +9,7 @@ import { rgbOf } from "../../src/draw/style/element_colors";
 import { LIGHT } from "../../src/draw/style/theme";
 import { Relation } from "../../src/model/compare/comparison";
 import type { Flow } from "../../src/model/flow/flow";
+import { emptyValues } from "../../src/model/visible/values";
 import type { ComparedFlow } from "../../src/model/flow/flow_compared";
 import { valueScale } from "../../src/model/flow/scalar_line";
 import { DEFAULT_STATISTIC } from "../../src/model/recorded/statistics";
@@ -72,7 +73,11 @@ test.each([
   expect(new Set(value.map(([, y]) => y)).size).toBe(12); // two of six rows of pixels
   expect(value.length).toBe(12 * 12); // six dots, two pixels wide
   const codes = comparedCodesOf(
-    { relation: Uint8Array.of(Relation.none, Relation.numberHere, Relation.unknown), log2: new Float32Array(3) } as ComparedFlow,
+    {
+      relation: Uint8Array.of(Relation.none, Relation.numberHere, Relation.unknown),
+      log2: new Float32Array(3),
+      there: emptyValues(3),
+    } as ComparedFlow,
     1,
   );
   expect([...codes]).toEqual([NONE, NONE, UNKNOWN]);

@@ -12,7 +12,6 @@ import { DETAIL_FONT, widthOf } from "../../src/draw/style/text";
 import { DARK, LIGHT } from "../../src/draw/style/theme";
 import {
   compare,
-  joinGraphs,
   relate,
   relateCells,
   relateGroup,
@@ -21,6 +20,7 @@ import {
   Relation,
   type Related,
 } from "../../src/model/compare/comparison";
+import { joinGraphs } from "../../src/model/compare/joined";
 import { reachFor } from "../../src/model/compare/ratio_reach";
 import { DEFAULT_STATISTIC, statisticOf } from "../../src/model/recorded/statistics";
 import type { VisibleEdge } from "../../src/model/visible/collapse";
@@ -45,9 +45,7 @@ function compared(here: FixtureRun, hereStep: number, there: FixtureRun, thereSt
     comparison: compare(
       shown,
       values,
-      { hierarchy: other, record },
-      computeValues(other, record, statistic),
-      joinGraphs(shown, other),
+      [{ hierarchy: other, record, values: computeValues(other, record, statistic), joined: joinGraphs(shown, other) }],
       statistic,
     ),
   };
@@ -59,7 +57,9 @@ test("nodes, rows, edges and groups are matched by key", () => {
   const {
     shown,
     other,
-    comparison: { joined },
+    comparison: {
+      first: { joined },
+    },
   } = compared(one(), 0, two(), 0);
   one().graph.nodes.key.forEach((key, node) => expect(joined.nodes[node]).toBe(two().graph.nodes.key.indexOf(key)));
   expect(joined.onlyHere).toBe(2);

@@ -7,8 +7,10 @@ import { ratioColor, ratioStops } from "../../src/draw/compare/ratio_scale";
 import { comparedCodesOf, ratioPaletteOf } from "../../src/draw/flow/flow_codes";
 import { rgbOf } from "../../src/draw/style/element_colors";
 import { LIGHT } from "../../src/draw/style/theme";
-import { joinGraphs, Relation } from "../../src/model/compare/comparison";
+import { Relation } from "../../src/model/compare/comparison";
+import { joinGraphs } from "../../src/model/compare/joined";
 import { compareFlows, relatedAt, type ComparedFlow } from "../../src/model/flow/flow_compared";
+import { emptyValues } from "../../src/model/visible/values";
 import { entityCount } from "../../src/model/flow/flow_rows";
 import { readHash, writeHash } from "../../src/panel/session/host";
 import { flowOf, type FixtureRun } from "../fixture";
@@ -18,7 +20,7 @@ const stage = useStage();
 
 function compared(here: FixtureRun, there: FixtureRun, against?: number): ComparedFlow {
   const [own, other] = [flowOf(here), flowOf(there)];
-  return compareFlows(own, other, joinGraphs(own.hierarchy, other.hierarchy), against);
+  return compareFlows(own, [{ flow: other, joined: joinGraphs(own.hierarchy, other.hierarchy), against }]);
 }
 
 function cells(flow: ComparedFlow, id: string): readonly (readonly [number, number])[] {
@@ -65,7 +67,7 @@ test("compared with one step, each column is; the step itself is equal", () => {
 test("every cell of a run compared with itself is equal or has no ratio, in whichever structure", () => {
   for (const run of [training(), twoStructures()]) {
     const own = flowOf(run);
-    const flow = compareFlows(own, own, joinGraphs(own.hierarchy, own.hierarchy), undefined);
+    const flow = compareFlows(own, [{ flow: own, joined: joinGraphs(own.hierarchy, own.hierarchy), against: undefined }]);
     expect(flow.relation).toHaveLength(entityCount(own.hierarchy) * own.steps.length);
     flow.relation.forEach((relation, at) => expect(relation === both ? flow.log2[at] : 0).toBe(0));
     expect(flow.relation).not.toContain(onlyHere);
@@ -76,6 +78,7 @@ test("every cell of a run compared with itself is equal or has no ratio, in whic
 test("of cells that share a pixel the one that differs most is shown, in the colors of the graph", () => {
   const flow = {
     relation: Uint8Array.of(both, both, both, onlyHere, onlyThere, nonfinite, none, both, both),
+    there: emptyValues(9),
     log2: Float32Array.of(0, -1, 4, NaN, NaN, NaN, NaN, -Infinity, Infinity),
   } as unknown as ComparedFlow;
   const codes = [...comparedCodesOf(flow, 4)];

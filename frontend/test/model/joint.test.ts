@@ -3,7 +3,8 @@
 import { expect, test } from "vitest";
 import { one, two } from "../../fixtures/compared.mjs";
 import { hostile, transformer } from "../../fixtures/examples.mjs";
-import { compare, joinGraphs, relateGroup, relateLine, relateNode, Relation } from "../../src/model/compare/comparison";
+import { compare, relateGroup, relateLine, relateNode, Relation } from "../../src/model/compare/comparison";
+import { joinGraphs } from "../../src/model/compare/joined";
 import { jointHash, joinWith } from "../../src/model/compare/joint";
 import { DEFAULT_STATISTIC } from "../../src/model/recorded/statistics";
 import { buildHierarchy } from "../../src/model/tree/hierarchy";
@@ -62,12 +63,10 @@ test("shown numbers do not change with ghosts; numbers of ghosts are those of th
   const comparison = compare(
     joint,
     values!,
-    { hierarchy: there, record: other },
-    computeValues(there, other, DEFAULT_STATISTIC),
-    joinGraphs(joint, there),
+    [{ hierarchy: there, record: other, values: computeValues(there, other, DEFAULT_STATISTIC), joined: joinGraphs(joint, there) }],
     DEFAULT_STATISTIC,
   );
-  expect(comparison.joined.onlyThere.map((node) => there.graph.columns.nodes.key[node])).toEqual(GHOSTS);
+  expect(comparison.first.joined.onlyThere.map((node) => there.graph.columns.nodes.key[node])).toEqual(GHOSTS);
   // At step 0 the other has 3 * 8 of the weight, and 8 of what it makes.
   const nodeOf = (key: string): number => joint.graph.columns.nodes.key.indexOf(key);
   expect(GHOSTS.map((key) => relateNode(comparison, nodeOf(key)))).toEqual(

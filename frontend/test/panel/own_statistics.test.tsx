@@ -13,7 +13,10 @@ function rowsOf(row: number, both: boolean, there?: There): readonly (string | u
   const place = document.createElement("div");
   const halves = { value: both ? record : undefined, gradient: record, both };
   const shared = { kind: "operation", statistic: DEFAULT_STATISTIC, why: { value: undefined, gradient: undefined }, complex: false };
-  render(<StatisticsTable halves={halves} half="gradient" rows={{ value: row, gradient: row }} there={there} {...shared} />, place);
+  render(
+    <StatisticsTable halves={halves} half="gradient" rows={{ value: row, gradient: row }} there={there && [there]} {...shared} />,
+    place,
+  );
   return [...place.querySelectorAll<HTMLElement>("[data-statistic]")].map(({ dataset }) => dataset.statistic);
 }
 

@@ -89,7 +89,7 @@ function stateOf({ relation }: Related): State {
 }
 
 // The longest text that fits: the number here, and how many nodes of a module exist only there.
-function detailOf({ joined, here }: Comparison, box: Box, related: Related, room: number): string {
+function detailOf({ first: { joined }, here }: Comparison, box: Box, related: Related, room: number): string {
   const ratio = ratioText(related) ?? "";
   const parts = (texts: readonly (string | undefined)[]): string => texts.filter((text) => text !== undefined && text !== "").join(" · ");
   const group = box.kind === "group";

@@ -3,6 +3,7 @@
 
 import { formatCount, formatNumber } from "../../base/format";
 import { Relation, type Related } from "../../model/compare/comparison";
+import { beyond } from "../../model/compare/middle";
 import { colorAt } from "../style/element_colors";
 import type { Theme } from "../style/theme";
 
@@ -42,13 +43,23 @@ export function factorText(log2: number, changed = false): string {
 }
 
 // As a factor, or why there is no ratio; undefined if neither has a number.
-export function ratioText({ relation, log2, here, there }: Related): string | undefined {
+export function ratioText(related: Related): string | undefined {
+  const { relation, log2, here, there } = related;
   if (relation === Relation.none) return undefined;
   if (relation !== Relation.both) return WORDS[relation];
-  if (here === 0 && log2 === 0) return "both 0";
-  if (log2 === Infinity) return "×∞";
-  if (log2 === -Infinity) return "×0";
-  return factorText(log2, here * there < 0);
+  const mark = beyondMark(related);
+  if (here === 0 && log2 === 0) return `both 0${mark}`;
+  if (log2 === Infinity) return `×∞${mark}`;
+  if (log2 === -Infinity) return `×0${mark}`;
+  return factorText(log2, here * there < 0) + mark;
+}
+
+export const [ABOVE, BELOW] = ["▲", "▼"];
+
+// Behind a number that is above or below those of all runs of a group.
+export function beyondMark({ relation, here, range }: Related): string {
+  const side = relation === Relation.both ? beyond(here, range) : 0;
+  return side === 0 ? "" : ` ${side > 0 ? ABOVE : BELOW}`;
 }
 
 const WORDS: Readonly<Record<Exclude<Relation, 0 | 6>, string>> = {

@@ -1,7 +1,7 @@
 // Codes of cells. If several cells share a pixel, the greatest code is shown: NaN first, then the greatest number.
 
 import { Relation } from "../../model/compare/comparison";
-import type { ComparedFlow } from "../../model/flow/flow_compared";
+import { beyondAt, type ComparedFlow } from "../../model/flow/flow_compared";
 import type { Half } from "../../model/recorded/record";
 import { State, type Values } from "../../model/visible/values";
 import { ratioColor } from "../compare/ratio_scale";
@@ -35,20 +35,25 @@ const ONLY_HERE = 3;
 const ONLY_THERE = 4;
 const FIRST_RATIO = 5;
 const RATIOS = 128; // in each direction
+const KINDS = 4; // of each: greater or smaller here, and each of them within the range of the runs there or beyond it
 // Exactly zero on one side.
-const ZERO_THERE = FIRST_RATIO + 2 * RATIOS;
+const ZERO_THERE = FIRST_RATIO + KINDS * RATIOS;
 const ZERO_HERE = ZERO_THERE + 1;
 const BAD_RATIO = ZERO_HERE + 1;
 
-export function comparedCodesOf({ relation, log2 }: ComparedFlow, reach: number): Uint16Array {
+export function comparedCodesOf(flow: ComparedFlow, reach: number): Uint16Array {
+  const { relation, log2 } = flow;
   const codes = new Uint16Array(relation.length);
-  for (let at = 0; at < codes.length; at++) codes[at] = ratioCode(relation[at]! as Relation, log2[at]! / reach);
+  for (let at = 0; at < codes.length; at++) codes[at] = ratioCode(relation[at]! as Relation, log2[at]! / reach, beyondAt(flow, at) !== 0);
   return codes;
 }
 
-function ratioCode(relation: Relation, part: number): number {
+function ratioCode(relation: Relation, part: number, isBeyond: boolean): number {
   if (relation === Relation.both && Math.abs(part) === Infinity) return part < 0 ? ZERO_HERE : ZERO_THERE;
-  if (relation === Relation.both) return FIRST_RATIO + 2 * Math.round(Math.min(1, Math.abs(part)) * (RATIOS - 1)) + (part < 0 ? 1 : 0);
+  if (relation === Relation.both) {
+    const size = Math.round(Math.min(1, Math.abs(part)) * (RATIOS - 1));
+    return FIRST_RATIO + KINDS * size + (isBeyond ? 2 : 0) + (part < 0 ? 1 : 0);
+  }
   if (relation === Relation.nonfinite) return BAD_RATIO;
   if (relation === Relation.onlyHere) return ONLY_HERE;
   if (relation === Relation.unknown) return UNKNOWN;
@@ -78,9 +83,10 @@ export function paletteOf(theme: Theme, half: Half): Palette {
 }
 
 export function ratioPaletteOf(theme: Theme, half: Half): Palette {
-  const ratios = Array.from({ length: 2 * RATIOS }, (_, i) =>
-    ratioColor(((i % 2 === 0 ? 1 : -1) * Math.floor(i / 2)) / (RATIOS - 1), 1, theme),
+  const ratios = Array.from({ length: KINDS * RATIOS }, (_, i) =>
+    ratioColor(((i % 2 === 0 ? 1 : -1) * Math.floor(i / KINDS)) / (RATIOS - 1), 1, theme),
   );
+  const beyond = ratios.flatMap((_, i) => (i % KINDS < 2 ? [] : [[FIRST_RATIO + i, DOTS, theme.inkSoft] as const]));
   const ends = [ratioColor(Infinity, 1, theme), ratioColor(-Infinity, 1, theme)];
   return hatched(
     [theme.background, theme.none, theme.none, theme.surface, theme.surface, ...ratios, ...ends, theme.nonfinite],
@@ -90,6 +96,7 @@ export function ratioPaletteOf(theme: Theme, half: Half): Palette {
       [ONLY_THERE, -1, theme.only],
       [ZERO_HERE, 1, theme.zero],
       [ZERO_THERE, -1, theme.zero],
+      ...beyond,
     ],
   );
 }

@@ -1,5 +1,7 @@
 // Many lines as three: at each step the median of their numbers, the least and the greatest.
 
+import { medianOf } from "../../base/median";
+
 export interface GroupedLine {
   readonly steps: readonly number[]; // ascending
   readonly values: readonly (number | null)[];
@@ -27,9 +29,4 @@ export function groupRange(lines: readonly GroupedLine[]): GroupRange {
   const steps = [...at.keys()].sort((a, b) => a - b);
   const sorted = steps.map((step) => at.get(step)!.sort((a, b) => a - b));
   return { steps, median: sorted.map(medianOf), low: sorted.map((numbers) => numbers[0]!), high: sorted.map((numbers) => numbers.at(-1)!) };
-}
-
-function medianOf(sorted: readonly number[]): number {
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }

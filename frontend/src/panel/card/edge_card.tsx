@@ -62,11 +62,12 @@ export function EdgeCard({ session, hierarchy, select, edges: drawn }: CardProps
   );
 }
 
-function thereOf({ store }: CardProps["session"], edge: number): There | undefined {
+function thereOf({ store }: CardProps["session"], edge: number): readonly There[] | undefined {
   const comparison = store.compare.comparison.value;
-  if (comparison === undefined) return undefined;
-  const other = comparison.joined.edges[edge]!;
-  return { record: comparison.record, row: other === -1 ? -1 : rowAt(comparison.hierarchy.graph, other, comparison.record) };
+  return comparison?.sides.map(({ record, hierarchy, joined }) => {
+    const other = joined.edges[edge]!;
+    return { record, row: other === -1 ? -1 : rowAt(hierarchy.graph, other, record) };
+  });
 }
 
 // The row of its gradient, or that of the value.

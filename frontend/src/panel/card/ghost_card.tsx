@@ -18,9 +18,9 @@ export function GhostCard(props: CardProps & { readonly node: number }): JSX.Ele
     session: { store },
   } = props;
   const [comparison, place] = [store.compare.comparison.value, store.compare.place.value];
-  const there = comparison?.joined.nodes[node];
+  const there = comparison?.first.joined.nodes[node];
   if (comparison === undefined || place === undefined || there === undefined || there === -1) return null;
-  const { graph } = comparison.hierarchy;
+  const { graph } = comparison.first.hierarchy;
   const { there: value } = relateNode(comparison, node);
   const show = (): void => {
     swapSides(store);
@@ -41,9 +41,11 @@ export function GhostCard(props: CardProps & { readonly node: number }): JSX.Ele
           [`${store.shown.statistic.value.label} there`, Number.isNaN(value) ? noneWord(store.shown.half.value) : formatNumber(value)],
         ]}
       />
-      <button type="button" class="link to-dashboard" data-testid="show-there" title="Swaps both sides of the comparison" onClick={show}>
-        Show it there
-      </button>
+      {store.compare.places.value.length === 1 && (
+        <button type="button" class="link to-dashboard" data-testid="show-there" title="Swaps both sides of the comparison" onClick={show}>
+          Show it there
+        </button>
+      )}
       <Neighbors {...props} />
     </>
   );

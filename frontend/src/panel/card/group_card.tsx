@@ -129,7 +129,7 @@ function comparedFacts(
 ): readonly (readonly [string, JSX.Element | string])[] {
   const comparison = compare.comparison.value;
   if (comparison === undefined) return [];
-  const missing = comparison.joined.missing[group]!;
+  const missing = comparison.first.joined.missing[group]!;
   return [
     ["compared with", <ComparedFact related={relateGroup(comparison, group)} half={shown.half.value} />],
     ...(missing === 0 ? [] : [["only there", formatCount(missing)] as const]),

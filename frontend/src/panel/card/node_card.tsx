@@ -102,9 +102,9 @@ export function NodeCard(props: CardProps & { readonly node: number }): JSX.Elem
   );
 }
 
-function thereOf({ store }: CardProps["session"], row: number): There | undefined {
+function thereOf({ store }: CardProps["session"], row: number): readonly There[] | undefined {
   const comparison = store.compare.comparison.value;
-  return comparison && { record: comparison.record, row: comparison.joined.rows[row]! };
+  return comparison?.sides.map(({ record, joined }) => ({ record, row: joined.rows[row]! }));
 }
 
 function sharing(graph: Graph, node: number, row: number): readonly number[] {

@@ -10,7 +10,7 @@ import type { Flow } from "../../model/flow/flow";
 import { isCompared, type ComparedFlow } from "../../model/flow/flow_compared";
 import { spokenIn } from "../../model/recorded/complex";
 import { halfOf, nounOf, type Half } from "../../model/recorded/record";
-import type { Place } from "../../state/compare";
+import { thereText } from "../../state/compare";
 import type { Store } from "../../state/store";
 import { NoValues } from "../view/halves";
 import { BesideScale, Chip, endsOf, Ramp } from "../controls/swatches";
@@ -29,7 +29,7 @@ export function FlowLegend({
   const theme = drawing.theme.value;
   const there = store.compare.place.value;
   if (flowing.flow.value !== undefined && isCompared(flowing.flow.value) && there !== undefined)
-    return <ComparedLegend store={store} theme={theme} there={there} flow={flowing.flow.value} />;
+    return <ComparedLegend store={store} theme={theme} flow={flowing.flow.value} />;
   const [statistic, flow] = [spokenIn(store.shown.statistic.value, store.recorded.hierarchy.value?.graph), flowing.flow.value];
   const scale = drawing.scale.value;
   const [[low, high], [lowText, highText]] = [scale.domain, endsOf(scale)];
@@ -77,16 +77,14 @@ function LeftOut({ flow, half }: { readonly flow: Flow | undefined; readonly hal
 function ComparedLegend({
   store,
   theme,
-  there,
   flow,
 }: {
   readonly store: Store;
   readonly theme: Theme;
-  readonly there: Place;
   readonly flow: ComparedFlow;
 }): JSX.Element {
   const most = 2 ** store.compare.reach.value;
-  const { statistic, stage, every, against } = flow;
+  const { statistic, stage, every, against, runs } = flow;
   return (
     <aside class="flow-legend" data-testid="flow-legend" aria-label="Colors" data-low={1 / most} data-high={most} data-against={against}>
       <span class="flow-what" title={statistic.meaning}>
@@ -109,11 +107,16 @@ function ComparedLegend({
         <Chip color={ratioColor(Infinity, 1, theme)} border={theme.zero} hatched lean={-1}>
           zero there
         </Chip>
+        {runs > 1 && (
+          <Chip color={theme.surface} border={theme.ink} dotted>
+            ▲ above, ▼ below all runs there
+          </Chip>
+        )}
         <BesideScale theme={theme} half={halfOf(stage)} compared />
       </span>
       <span class="faint flow-told" data-testid="flow-told">
         {every > 1 && <b>Every {every}th recorded step is drawn. </b>}
-        here {placeText(store.place.run.value?.run, store.place.tag.value?.tag)}, there {placeText(there.run.run, there.tag.tag)},{" "}
+        here {placeText(store.place.run.value?.run, store.place.tag.value?.tag)}, there {thereText(store.compare.places.value)},{" "}
         {against === undefined ? "step by step" : `always step ${against}`}
       </span>
     </aside>

@@ -5,7 +5,7 @@ import { runTitle } from "../../model/recorded/run";
 import { formatNumber } from "../../base/format";
 import { ratioColor, ratioStops } from "../../draw/compare/ratio_scale";
 import { nounOf } from "../../model/recorded/record";
-import type { Place } from "../../state/compare";
+import { thereText, type Place } from "../../state/compare";
 import type { Store } from "../../state/store";
 import { BesideScale, Chip } from "../controls/swatches";
 import type { Drawing } from "../session/drawing";
@@ -20,6 +20,7 @@ export function CompareLegend({
   readonly there: Place;
 }): JSX.Element {
   const theme = drawing.theme.value;
+  const places = store.compare.places.value;
   const most = 2 ** store.compare.reach.value;
   const statistic = store.shown.statistic.value;
   return (
@@ -31,7 +32,9 @@ export function CompareLegend({
       <div class="faint legend-line">
         here {placeText(store.place.run.value?.run, store.place.tag.value?.tag, store.place.ref.value?.step)}
       </div>
-      <div class="faint legend-line">there {placeText(there.run.run, there.tag.tag, there.ref.step)}</div>
+      <div class="faint legend-line">
+        there {thereText(places)}, step {there.ref.step}
+      </div>
       <div class="legend-scale">
         <div class="ramp" style={{ background: `linear-gradient(to right, ${ratioStops(theme).join(", ")})` }} />
         <div class="ramp-numbers">
@@ -54,6 +57,7 @@ export function CompareLegend({
         <Chip color={theme.zero} border={ratioColor(Infinity, 1, theme)} framed>
           zero there
         </Chip>
+        {places.length > 1 && <span class="faint">▲ above, ▼ below all runs there</span>}
         <BesideScale theme={theme} half={store.shown.half.value} compared />
       </div>
     </aside>

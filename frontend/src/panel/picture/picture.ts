@@ -9,6 +9,7 @@ import type { Theme } from "../../draw/style/theme";
 import { spokenIn } from "../../model/recorded/complex";
 import { halfOf, noneWord, nounOf } from "../../model/recorded/record";
 import { BACKWARD } from "../../model/recorded/run";
+import { thereText } from "../../state/compare";
 import type { Store } from "../../state/store";
 import type { Drawing } from "../session/drawing";
 import { saveFile } from "./download";
@@ -80,7 +81,7 @@ function footerOf(store: Store, drawing: Drawing, ofAllSteps: boolean): Footer {
     const most = 2 ** store.compare.reach.peek();
     return {
       what: `${noun}, ${statistic.label}: here ÷ there`,
-      of: `${of} ÷ ${[there.run.run, there.tag.tag].join(" · ")}${ofAllSteps && store.compare.choice.peek()?.step === undefined ? "" : `, step ${there.ref.step}`}`,
+      of: `${of} ÷ ${thereText(store.compare.places.peek(), " · ")}${ofAllSteps && store.compare.choice.peek()?.step === undefined ? "" : `, step ${there.ref.step}`}`,
       scale: { ...scale, domain: [1 / most, most], below: false, above: false },
       ramp: blended(theme),
       chips: [

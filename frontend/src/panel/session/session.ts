@@ -7,7 +7,6 @@ import { batch, effect, signal } from "@preact/signals";
 import type { Client } from "../../api/client";
 import { Disposer, type Dispose } from "../../base/disposer";
 import { followLatest } from "../../base/follow_latest";
-import { success, type Result } from "../../base/result";
 import { jointHash, joinWith } from "../../model/compare/joint";
 import type { Graph } from "../../model/recorded/graph";
 import { halfOf } from "../../model/recorded/record";
@@ -25,9 +24,9 @@ import { buildHierarchy, turnedText, type Hierarchy } from "../../model/tree/hie
 import { enterGraph, leaveGraph } from "../../state/actions";
 import type { Address } from "../../state/address";
 import { arrive, awaitRun, firstShown, tellStale } from "../../state/awaited";
-import type { Other, Place } from "../../state/compare";
 import { keepFollowing } from "../../state/live_actions";
 import type { Store } from "../../state/store";
+import { followCompared } from "./follow_compared";
 import { followFindings } from "./follow_findings";
 import { followBadSteps, followMagnitudes } from "./follow_tag";
 import { Loader } from "./loader";
@@ -65,14 +64,14 @@ export class Session {
     );
     this.disposer.add(
       effect(() => {
-        if (this.store.compare.place.value?.read === undefined) this.store.compare.other.value = undefined;
+        if (this.store.compare.place.value?.read === undefined) this.store.compare.others.value = undefined;
       }),
     );
     this.disposer.add(this.followGraph());
     this.disposer.add(this.followRecord());
     this.disposer.add(this.followBeside());
     for (const follow of [followMagnitudes, followBadSteps, followFindings]) this.disposer.add(follow(this.store, this.client));
-    this.disposer.add(this.followCompared());
+    this.disposer.add(followCompared(this.store, this.loader));
     this.disposer.add(keepFollowing(this.store));
     // One thing is chosen at a time: a box or a line.
     this.disposer.add(
@@ -217,33 +216,5 @@ export class Session {
       ([run, tag, beside]) => this.loader.loadRecord(run, tag, beside),
       (reply) => (recorded.beside.value = reply.ok ? reply.value : undefined),
     );
-  }
-
-  // On the other side, too, the latest record stays until its replacement arrives.
-  private followCompared(): Dispose {
-    const {
-      compare,
-      graph: { turned },
-      shown: { notice },
-    } = this.store;
-    const choice = () => {
-      const place = compare.place.value;
-      // A step on one side does not fetch the other side again.
-      if (place?.read === undefined) return undefined;
-      return compare.other.peek()?.place.read === place.read ? undefined : ([place, place.read] as const);
-    };
-    const ask = async ([place, read]: readonly [Place, RecordRef]): Promise<Result<Other>> => {
-      const { run, tag, ref } = place;
-      const [graph, record] = await Promise.all([
-        this.loader.loadGraph(run.run, ref.hash, turned.peek()),
-        this.loader.loadRecord(run.run, tag.tag, read),
-      ]);
-      if (!graph.ok) return graph;
-      return record.ok ? success({ place, hierarchy: graph.value, record: record.value }) : record;
-    };
-    return followLatest(choice, ask, (reply) => {
-      if (reply.ok) compare.other.value = reply.value;
-      else notice.value = reply.error;
-    });
   }
 }

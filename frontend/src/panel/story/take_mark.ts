@@ -7,6 +7,7 @@ import { BACKWARD, runTitle } from "../../model/recorded/run";
 import { titleOf } from "../../model/recorded/titles";
 import type { State } from "../../model/visible/values";
 import { formatAddress, PREFIX } from "../../state/address";
+import { thereText } from "../../state/compare";
 import type { Store } from "../../state/store";
 import { addMark, changeMark, limited, LONGEST_LINE, MOST_MARKS, newMarkId, type Fact, type Mark, type Marked } from "../../state/story";
 import { pngOf } from "../picture/picture";
@@ -92,9 +93,7 @@ function factsOf(store: Store, title: string | undefined): readonly Fact[] {
     ["Statistic", `${nounOf(recorded.record.peek()?.stage)}, ${statistic}`],
     ...(title === undefined ? [] : [["Node", nodeText(store, title)] as const]),
     ...(number === undefined ? [] : [[statistic, number] as const]),
-    ...(there === undefined
-      ? []
-      : [["Compared with", [runTitle(there.run.run), there.tag.tag, `step ${there.ref.step}`].join(" · ")] as const]),
+    ...(there === undefined ? [] : [["Compared with", `${thereText(compare.places.peek(), " · ")} · step ${there.ref.step}`] as const]),
   ];
 }
 

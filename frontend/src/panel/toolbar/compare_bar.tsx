@@ -1,18 +1,19 @@
 // The bar that says what the shown record is compared with.
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Client } from "../../api/client";
-import { formatCount, formatNumber } from "../../base/format";
-import { atPass, LOSS, type Quantities } from "../../model/flow/scalar_line";
-import { distinctSteps, lengthOf, runTitle, type RecordRef, type Tag } from "../../model/recorded/run";
+import { formatCount } from "../../base/format";
+import { distinctSteps, runTitle } from "../../model/recorded/run";
 import { reveal } from "../../state/actions";
 import { REACHES, type Place } from "../../state/compare";
-import { chooseOther, stopComparing, swapSides } from "../../state/compare_actions";
+import { chooseOther, groupableRuns, stopComparing, swapSides } from "../../state/compare_actions";
 import type { Store } from "../../state/store";
 import { CloseIcon, IconButton, SwapIcon } from "../controls/icons";
 import { NodeLink } from "../controls/node_link";
 import { Popover } from "../controls/popover";
+import { ComparedRuns } from "./compared_runs";
+import { Losses } from "./losses";
 
 export interface CompareBarProps {
   readonly store: Store;
@@ -20,9 +21,15 @@ export interface CompareBarProps {
 }
 
 export function CompareBar({ store, client }: CompareBarProps): JSX.Element | null {
-  const { choice, place, reach, chosenReach, comparison } = store.compare;
+  const { choice, place, places, reach, chosenReach, comparison } = store.compare;
   const [chosen, there] = [choice.value, place.value];
   if (chosen === undefined) return null;
+  const isGroup = chosen.runs !== undefined;
+  const chooseRun = (run: string): void =>
+    chooseOther(
+      store,
+      run === GROUP ? { run: undefined, runs: "every" } : { run: unlessEqual(run, store.place.run.value?.run), runs: undefined },
+    );
   const runs = store.recorded.runs.value.filter(({ tags }) => tags.length > 0);
   return (
     <div
@@ -31,6 +38,7 @@ export function CompareBar({ store, client }: CompareBarProps): JSX.Element | nu
       aria-label="Compared with"
       data-testid="compare-bar"
       data-there={there && [there.run.run, there.tag.tag, there.ref.step, there.ref.stage].join("\n")}
+      data-runs={places.value.length}
       data-ready={comparison.value !== undefined}
     >
       <b>Compared with</b>
@@ -38,8 +46,8 @@ export function CompareBar({ store, client }: CompareBarProps): JSX.Element | nu
         <span>Run</span>
         <select
           data-testid="vs-run"
-          value={there?.run.run ?? ""}
-          onChange={(event) => chooseOther(store, { run: unlessEqual(event.currentTarget.value, store.place.run.value?.run) })}
+          value={isGroup ? GROUP : (there?.run.run ?? "")}
+          onChange={(event) => chooseRun(event.currentTarget.value)}
         >
           {there === undefined && <option value="">–</option>}
           {runs.map(({ run }) => (
@@ -47,8 +55,10 @@ export function CompareBar({ store, client }: CompareBarProps): JSX.Element | nu
               {runTitle(run)}
             </option>
           ))}
+          {(isGroup || groupableRuns(store).length > 1) && <option value={GROUP}>several: median</option>}
         </select>
       </label>
+      {isGroup && <ComparedRuns store={store} />}
       {there !== undefined && (
         <>
           <label class="choice">
@@ -85,15 +95,19 @@ export function CompareBar({ store, client }: CompareBarProps): JSX.Element | nu
       </label>
       <Losses store={store} client={client} />
       <Differences store={store} />
-      <IconButton id="vs-swap" label="Swap both sides" onClick={() => swapSides(store)}>
-        <SwapIcon />
-      </IconButton>
+      {!isGroup && (
+        <IconButton id="vs-swap" label="Swap both sides" onClick={() => swapSides(store)}>
+          <SwapIcon />
+        </IconButton>
+      )}
       <IconButton id="vs-close" label="End the comparison" onClick={() => stopComparing(store)}>
         <CloseIcon />
       </IconButton>
     </div>
   );
 }
+
+const GROUP = "\n"; // no name of a run
 
 function unlessEqual(value: string, shown: string | undefined): string | undefined {
   return value === shown ? undefined : value;
@@ -140,60 +154,21 @@ function StepChoice({ store, there }: { readonly store: Store; readonly there: P
   );
 }
 
-// The loss of both steps, where it is recorded.
-function Losses({ store, client }: CompareBarProps): JSX.Element | null {
-  const { run, tag, ref } = store.place;
-  const there = store.compare.place.value;
-  const here = lossAt(useQuantities(client, run.value?.run, tag.value), ref.value);
-  const other = lossAt(useQuantities(client, there?.run.run, there?.tag), there?.ref);
-  if (here === undefined && other === undefined) return null;
-  const text = (loss: number | undefined): string => (loss === undefined ? "–" : formatNumber(loss));
-  return (
-    <span class="vs-losses" data-testid="vs-losses" data-here={here} data-there={other} title="The loss at both steps">
-      <span class="faint">Loss</span> <b>{text(here)}</b> <span class="faint">here,</span> <b>{text(other)}</b>{" "}
-      <span class="faint">there</span>
-    </span>
-  );
-}
-
-// The numbers of the steps of a tag, asked again when it grows.
-function useQuantities(client: Client, run: string | undefined, tag: Tag | undefined): Quantities | undefined {
-  const [found, find] = useState<readonly [key: string, Quantities] | undefined>(undefined);
-  const key = run === undefined || tag === undefined ? undefined : [run, tag.tag].join("\n");
-  const version = tag && lengthOf(tag);
-  useEffect(() => {
-    let late = false;
-    if (key !== undefined)
-      void client.quantities(run!, tag!.tag).then((reply) => {
-        if (!late && reply.ok) find([key, reply.value]);
-      });
-    return () => void (late = true);
-  }, [key, version]);
-  return found?.[0] === key ? found?.[1] : undefined;
-}
-
-function lossAt(quantities: Quantities | undefined, ref: RecordRef | undefined): number | undefined {
-  const loss = quantities?.known.get(LOSS);
-  if (loss === undefined || ref === undefined) return undefined;
-  const { steps, values } = atPass(loss, ref.backwardPass);
-  return values[steps.indexOf(ref.step)];
-}
-
 const MOST = 100;
 
-// Nodes that only one of the two has.
+// Nodes that only one of the two has. The graphs of a group may differ among themselves.
 function Differences({ store }: { readonly store: Store }): JSX.Element | null {
   const [open, setOpen] = useState(false);
   const comparison = store.compare.comparison.value;
-  if (comparison === undefined) return null;
-  const { onlyHere, onlyThere } = comparison.joined;
+  if (comparison === undefined || comparison.sides.some(({ hierarchy }) => hierarchy !== comparison.first.hierarchy)) return null;
+  const { onlyHere, onlyThere } = comparison.first.joined;
   if (onlyHere === 0 && onlyThere.length === 0)
     return (
-      <span class="faint" data-testid="differences">
+      <span class="faint vs-same" data-testid="differences">
         the same nodes
       </span>
     );
-  const { graph } = comparison.hierarchy;
+  const { graph } = comparison.first.hierarchy;
   return (
     <Popover
       id="differences"

@@ -107,11 +107,12 @@ function Ends({
   );
 }
 
-// The same loop on the other side of the comparison.
+// The same loop on the other side of the comparison, if that is one run.
 function thereOf({ compare }: CardProps["session"]["store"], loop: Loop, node: number, color: string): readonly ChartLine[] {
   const comparison = compare.comparison.value;
-  if (comparison === undefined) return [];
-  const { hierarchy, there, statistic, joined } = comparison;
+  if (comparison === undefined || comparison.sides.length > 1) return [];
+  const { hierarchy, values: there, joined } = comparison.first;
+  const { statistic } = comparison;
   const other =
     node === -1 ? groupLoop(hierarchy, loop) : joined.nodes[node] === -1 ? undefined : loopOfNode(hierarchy, joined.nodes[node]!);
   return other === undefined

@@ -6,11 +6,12 @@ import { COUNTS, NONFINITE } from "../../../base/vocabulary";
 import { labelOf } from "../../../model/recorded/complex";
 import { halfOf, halfWord, isOfParameters, numberAt, type Half, type RecordedStep } from "../../../model/recorded/record";
 import { measureOf, type Statistic } from "../../../model/recorded/statistics";
-import { plainRatio, ratioOf, relateNumbers } from "../../controls/compared_number";
+import { plainRatio, rangeText, ratioOf, relateNumbers } from "../../controls/compared_number";
+import type { Range } from "../../../model/compare/middle";
 import { Section } from "../../controls/section";
 import type { Halves } from "./halves_of";
 
-// The same tensor in the other record; row -1: it does not exist there.
+// The same tensor in another record; row -1: it does not exist there.
 export interface There {
   readonly record: RecordedStep;
   readonly row: number;
@@ -24,7 +25,7 @@ interface TableProps {
   readonly statistic: Statistic;
   readonly why: Readonly<Record<Half, string | undefined>>; // why there is none
   readonly complex: boolean;
-  readonly there?: There | undefined;
+  readonly there?: readonly There[] | undefined; // one, or those of several runs
 }
 
 export function StatisticsTable(props: TableProps): JSX.Element {
@@ -160,28 +161,36 @@ function Compared({
 }: Pick<TableProps, "statistic" | "complex"> & {
   readonly record: RecordedStep;
   readonly row: number;
-  readonly there: There;
+  readonly there: readonly There[];
 }): JSX.Element {
-  if (there.row === -1)
+  const found = there.filter((one) => one.row !== -1);
+  if (found.length === 0)
     return (
       <p class="faint" data-testid="only-here">
         Only here: the other side of the comparison has no such tensor.
       </p>
     );
+  const several = there.length > 1;
   return (
     <table class="numbers compared">
       <thead>
         <tr>
           <td />
           <th scope="col">here</th>
-          <th scope="col">there</th>
-          <th scope="col">here ÷ there</th>
+          <th scope="col" title={several ? `of ${there.length} runs` : undefined}>
+            {several ? "median, range" : "there"}
+          </th>
+          <th scope="col">{several ? "÷ median" : "here ÷ there"}</th>
         </tr>
       </thead>
       <tbody>
-        {listed(there.record, [record, row], [there.record, there.row]).map((name) => {
-          const [here, other] = [numberAt(record, name, row), numberAt(there.record, name, there.row)];
-          const related = relateNumbers(here, other, true);
+        {listed(found[0]!.record, [record, row], ...found.map((one) => [one.record, one.row] as const)).map((name) => {
+          const here = numberAt(record, name, row);
+          const related = relateNumbers(
+            here,
+            found.map((one) => numberAt(one.record, name, one.row)),
+          );
+          const other = Number.isNaN(related.there) ? undefined : related.there;
           return (
             <tr
               key={name}
@@ -190,10 +199,14 @@ function Compared({
               data-value={plain(here)}
               data-there={plain(other)}
               data-ratio={plainRatio(related)}
+              data-range={related.range?.map(plainNumber).join()}
             >
               <th scope="row">{titleOf(name, complex)}</th>
               <td class={isBad(name, here) ? "bad" : ""}>{spelt(name, here)}</td>
-              <td class={isBad(name, other) ? "bad" : ""}>{spelt(name, other)}</td>
+              <td class={isBad(name, other) ? "bad" : ""}>
+                {spelt(name, other)}
+                <RangeLine range={related.range} />
+              </td>
               <td>{ratioOf(related)}</td>
             </tr>
           );
@@ -201,6 +214,10 @@ function Compared({
       </tbody>
     </table>
   );
+}
+
+function RangeLine({ range }: { readonly range: Range | undefined }): JSX.Element | null {
+  return range === undefined || range[0] === range[1] ? null : <small class="range">{rangeText(range)}</small>;
 }
 
 function isBad(name: string, value: number | undefined): boolean {

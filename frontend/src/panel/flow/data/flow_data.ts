@@ -17,10 +17,11 @@ import type { Store } from "../../../state/store";
 import type { Around } from "../../view/view";
 import { openAtFirst, openRowsAround } from "./flow_actions";
 import { cellsIn, followCursor } from "./flow_area";
-import { comparedOf, followOwn, followTheirs } from "./flow_numbers";
+import { followOwn } from "./flow_numbers";
 import { createScalar, type Scalar } from "./flow_scalar";
 import { headOf, sightOf, type Selected, type Sight } from "./flow_sight";
 import { createFlowState, type FlowState } from "./flow_state";
+import { comparedOf, followTheirs } from "./flow_theirs";
 
 export interface Cursor {
   readonly row: ReadonlySignal<number>; // of what is selected; -1: none
@@ -53,7 +54,7 @@ export function createFlowing(around: Around): Flowing {
   const { store, drawing } = around;
   const state = createFlowState(store);
   const own = signal<Flow | undefined>(undefined);
-  const theirs = signal<Flow | undefined>(undefined);
+  const theirs = signal<readonly Flow[] | undefined>(undefined);
   const compared = computed(() => comparedOf(store, own.value, theirs.value));
   const flow = computed(() => compared.value ?? own.value);
   const problem = signal<string | undefined>(undefined);

@@ -1,5 +1,4 @@
-// The numbers of a heat map, and of the other one in a comparison. The other one is fetched, or it
-// is the same map if all steps are compared with one step.
+// The numbers of the heat map.
 
 import { batch, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Client } from "../../../api/client";
@@ -9,11 +8,9 @@ import { followLatest } from "../../../base/follow_latest";
 import { success, type Result } from "../../../base/result";
 import { FORWARD } from "../../../base/vocabulary";
 import { computeFlow, thinning, type Flow, type FlowNumbers } from "../../../model/flow/flow";
-import { compareFlows, type ComparedFlow } from "../../../model/flow/flow_compared";
 import { intactColumns, joinColumns } from "../../../model/flow/flow_growth";
 import { distinctSteps, isOfPass, lengthOf, type RecordRef } from "../../../model/recorded/run";
 import type { Hierarchy } from "../../../model/tree/hierarchy";
-import type { Store } from "../../../state/store";
 import type { Around } from "../../view/view";
 
 interface Kept {
@@ -22,15 +19,10 @@ interface Kept {
   readonly numbers: FlowNumbers;
 }
 
-// The latest numbers of each heat map. If a run grew, only its new columns are fetched.
-const kept = new WeakMap<Signal<Flow | undefined>, Kept>();
+// The latest numbers, by whose they are. If a run grew, only its new columns are fetched.
+const kept = new WeakMap<object, Kept>();
 
-export async function readNew(
-  client: Client,
-  query: FlowQuery,
-  flow: Signal<Flow | undefined>,
-  records: readonly RecordRef[],
-): Promise<Result<FlowNumbers>> {
+export async function readNew(client: Client, query: FlowQuery, flow: object, records: readonly RecordRef[]): Promise<Result<FlowNumbers>> {
   const known = kept.get(flow);
   const same = known !== undefined && known.query === JSON.stringify(query);
   if (same && known.records === records) return success(known.numbers);
@@ -42,17 +34,9 @@ export async function readNew(
   return success(numbers);
 }
 
-export function comparedOf({ compare }: Store, own: Flow | undefined, theirs: Flow | undefined): ComparedFlow | undefined {
-  const [choice, place, joined, hierarchy] = [compare.choice.value, compare.place.value, compare.joined.value, compare.hierarchy.value];
-  if (own === undefined || theirs === undefined || choice === undefined || place === undefined || joined === undefined) return undefined;
-  // While some of the data is missing.
-  if (theirs.hierarchy !== hierarchy || theirs.statistic !== own.statistic || theirs.stage !== own.stage) return undefined;
-  return compareFlows(own, theirs, joined, choice.step === undefined ? undefined : place.ref.step);
-}
-
 // What the heat map shows, or showed when the view was last visible. In other views nothing is
 // fetched, and earlier answers are kept.
-function whileShown<C>(isShown: ReadonlySignal<boolean>, choice: () => C): () => C | undefined {
+export function whileShown<C>(isShown: ReadonlySignal<boolean>, choice: () => C): () => C | undefined {
   let last: C | undefined;
   return () => (isShown.value ? (last = choice()) : last);
 }
@@ -110,45 +94,8 @@ export function followOwn(
   );
 }
 
-interface Asked {
+export interface Asked {
   readonly hierarchy: Hierarchy;
   readonly every: number;
   readonly numbers: FlowNumbers;
-}
-
-export function followTheirs({ store, client, isShown }: Around, own: Signal<Flow | undefined>, theirs: Signal<Flow | undefined>): Dispose {
-  const {
-    place: here,
-    compare,
-    shown: { notice },
-  } = store;
-  const choice = () => {
-    const [place, hierarchy, shown] = [compare.place.value, compare.hierarchy.value, own.value];
-    if (place === undefined) theirs.value = undefined;
-    if (place === undefined || hierarchy === undefined || shown === undefined) return undefined;
-    const {
-      run: { run },
-      tag,
-    } = place;
-    const { statistic, stage, every } = shown;
-    if (hierarchy === shown.hierarchy && run === here.run.value?.run && tag.tag === here.tag.value?.tag) {
-      theirs.value = shown;
-      return undefined;
-    }
-    const backwardPass = isOfPass(stage) ? place.ref.backwardPass : 0;
-    return [statistic, stage, backwardPass, every, run, tag.tag, lengthOf(tag), hierarchy.graph.hash, hierarchy.turned] as const;
-  };
-  return followLatest(
-    whileShown(isShown, choice),
-    async ([statistic, stage, backwardPass, every, run, tag]): Promise<Result<Asked>> => {
-      const [hierarchy, { records }] = [compare.hierarchy.peek()!, compare.place.peek()!.tag];
-      const query = { run, tag, hash: hierarchy.graph.hash, stage, backwardPass, every, columns: statistic.columns };
-      const reply = await readNew(client, query, theirs, records);
-      return reply.ok ? success({ hierarchy, every, numbers: reply.value }) : reply;
-    },
-    (reply, [statistic, stage]) => {
-      if (!reply.ok) notice.value = reply.error;
-      else theirs.value = computeFlow(reply.value.hierarchy, reply.value.numbers, statistic, stage, reply.value.every);
-    },
-  );
 }

@@ -104,7 +104,11 @@ function comparedSentence(flow: ComparedFlow, row: FlowRow, column: number): str
   if (related === undefined || related.relation === Relation.none) return noneWord(halfOf(flow.stage));
   const at = flow.against === undefined ? "" : ` at step ${flow.against}`;
   const number = (value: number, where: string): string => (Number.isNaN(value) ? "" : `${exact(value)} ${where}`);
-  const numbers = [number(related.here, "here"), number(related.there, `there${at}`)].filter((text) => text !== "").join(", ");
+  const other =
+    related.range === undefined
+      ? number(related.there, `there${at}`)
+      : `${number(related.there, "the median there")}${at}, range ${related.range.map(exact).join(" … ")}`;
+  const numbers = [number(related.here, "here"), other].filter((text) => text !== "").join(", ");
   const word = row.kind === "group" ? `${flow.word} ${flow.statistic.label}` : flow.statistic.label;
   return `${ratioText(related)}${numbers === "" ? "" : `: ${word} ${numbers}`}`;
 }
