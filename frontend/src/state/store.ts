@@ -77,6 +77,7 @@ export interface GraphState {
   readonly sought: Signal<string | undefined>; // id of a box that must come into view, near enough to be read
   readonly focused: Signal<string | undefined>; // the same for a box with the keyboard's focus; if it is in sight, nothing moves
   readonly oneColumn: Signal<boolean>; // the data runs down in one column, however high that is
+  readonly apart: Signal<boolean>; // norms and activations have boxes of their own, also if they only follow a layer
   readonly refits: Signal<number>; // counts the changes after which the camera starts again
   readonly openGroups: ReadonlySignal<ReadonlySet<number>>;
   readonly visible: ReadonlySignal<VisibleGraph | undefined>;
@@ -184,6 +185,7 @@ function createShown({ hierarchy, record }: RecordedState, half: ReadonlySignal<
 
 function createGraph({ hierarchy }: RecordedState): GraphState {
   const open = signal<ReadonlySet<string> | undefined>(undefined);
+  const apart = signal(false);
   const openGroups = computed(() => groupNumbers(hierarchy.value, open.value));
   return {
     open,
@@ -193,8 +195,9 @@ function createGraph({ hierarchy }: RecordedState): GraphState {
     sought: signal<string | undefined>(undefined),
     focused: signal<string | undefined>(undefined),
     oneColumn: signal(false),
+    apart,
     refits: signal(0),
-    visible: computed(() => hierarchy.value && showGraph(hierarchy.value, openGroups.value)),
+    visible: computed(() => hierarchy.value && showGraph(hierarchy.value, openGroups.value, !apart.value)),
   };
 }
 

@@ -1,6 +1,6 @@
-// How the graph is drawn: tensors with several uses once or next to each of their uses, in columns or in one.
+// How the graph is drawn: tensors with several uses once or next to each of their uses, in columns or in one, norms as rows or as boxes.
 
-import { batch } from "@preact/signals";
+import { batch, type Signal } from "@preact/signals";
 import { buildHierarchy } from "../model/tree/hierarchy";
 import { usesOf } from "../model/tree/placement";
 import { tooManyLines } from "./actions";
@@ -20,9 +20,17 @@ export function turnUses(store: Store, key: string): boolean {
   return true;
 }
 
-export function turnColumns({ graph }: Store): void {
+export function turnColumns(store: Store): void {
+  turn(store, store.graph.oneColumn);
+}
+
+export function turnFollowing(store: Store): void {
+  turn(store, store.graph.apart);
+}
+
+function turn({ graph }: Store, choice: Signal<boolean>): void {
   batch(() => {
-    graph.oneColumn.value = !graph.oneColumn.peek();
+    choice.value = !choice.peek();
     graph.refits.value++;
   });
 }

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { chain, recurrent, transformer } from "../../fixtures/examples.mjs";
+import { activations, chain, recurrent, transformer } from "../../fixtures/examples.mjs";
 import { boundsOf, contains, type Point, type Rect, type Size } from "../../src/base/geometry";
 import { Panning } from "../../src/draw/camera/panning";
 import { sizesOf } from "../../src/draw/scene/box_sizes";
@@ -128,6 +128,21 @@ test("a level that is higher than the page is broken into columns that are read 
       });
     });
   });
+});
+
+test("rows that follow a layer are in its box, and lines lead from the box to the next", async () => {
+  const hierarchy = hierarchyOf(activations());
+  const visible = showGraph(hierarchy, openUpTo(hierarchy, 100), true);
+  const layout = await engine.layOut("rows", visible, () => sizesOf(hierarchy, visible), undefined, 500);
+  if (!layout.ok) throw new Error(layout.error);
+  const { boxes, edges } = layout.value;
+  const at = (id: string): number => visible.boxes.findIndex((box) => box.id === id);
+  const [layer, rows] = [at("0#0/MmBackward0.0"), ["parameter:0.weight", "1#0/SigmoidBackward0.0", "2#0/TanhBackward0.0"].map(at)];
+  checkApart(visible, layout.value);
+  rows.slice(1).forEach((row, i) => expect(boxes[row]!.y).toBeGreaterThan(boxes[rows[i]!]!.y + boxes[rows[i]!]!.height));
+  const onward = edges[visible.edges.findIndex(({ source }) => source === rows[2])]!;
+  expect(onward[0]!.y).toBeCloseTo(boxes[layer]!.y + boxes[layer]!.height);
+  expect(onward.at(-1)!.y).toBeCloseTo(boxes[at("root:out")]!.y);
 });
 
 test("boxes are divided among as few columns as the page allows, of about equal height, in forward order", () => {

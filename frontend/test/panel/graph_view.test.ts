@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { recurrent, reshaped, transformer } from "../../fixtures/examples.mjs";
+import { activations, recurrent, reshaped, transformer } from "../../fixtures/examples.mjs";
 import { smallFor, worldAt } from "../../src/draw/camera/paint_minimap";
 import { paintFarTitles } from "../../src/draw/graph/level_of_detail";
 import { textScale } from "../../src/draw/graph/paint_text";
@@ -179,7 +179,29 @@ test("a parameter is a row in the box of the operation that uses it, and is sele
   expect(one("edges")!.querySelector(`[data-source="${weight}"]`)!.getAttribute("data-target")).toBe(holder);
 });
 
-test("O draws the graph in one column and back, and the link keeps that", async () => {
+test("an activation is a row in the box of its layer, selected like a box; A gives it a box of its own, which the link keeps", async () => {
+  const [layer, sigmoid] = ["0#0/MmBackward0.0", "1#0/SigmoidBackward0.0"];
+  stage.show(activations());
+  await stage.drawn("root:out");
+  await waitFor(() => expect(item(sigmoid).dataset.state).toBe("number"));
+  expect(item(sigmoid).dataset.within).toBe(layer);
+  const rect = (key: string): readonly number[] => item(key).dataset.rect!.split(",").map(Number);
+  const [x, y, width, height] = rect(sigmoid);
+  const [left, top, wide, high] = rect(layer);
+  expect([x! > left!, y! > top!, x! + width! < left! + wide!, y! + height! < top! + high!]).toEqual([true, true, true, true]);
+  await waitFor(() => expect(one("canvas")?.dataset.camera).toBeDefined());
+  stage.click(stage.middleOf(sigmoid));
+  await waitFor(() => expect(one("card")?.dataset.key).toBe(sigmoid));
+  press("a");
+  await waitFor(() => expect(item(sigmoid).dataset.within).toBeUndefined());
+  expect(rect(sigmoid)[1]!).toBeGreaterThan(rect(layer)[1]! + rect(layer)[3]!);
+  await waitFor(() => expect(readHash()).toContain("gradgraph.apart=1"));
+  one("apart")!.click();
+  await waitFor(() => expect(item(sigmoid).dataset.within).toBe(layer));
+  await waitFor(() => expect(readHash()).not.toContain("apart="));
+});
+
+test("V draws the graph in one column and back, and the link keeps that", async () => {
   stage.show(transformer(3, 1));
   await stage.drawn("root:loss");
   const height = (): number => Math.max(...stage.keys().map((key) => Number(item(key).dataset.rect!.split(",")[1])));

@@ -71,7 +71,7 @@ def look_at(panel: Panel) -> FirstSight:
     outer = [box for box in in_sight if not box["within"]]
     return FirstSight(
         zoom,
-        min((text["px"] for text in texts), default=0),
+        round(min((text["px"] for text in texts), default=0), 3),  # a canvas rounds its font
         dimmest["contrast"],
         dimmest["text"],
         sum(_is_named(box, texts) for box in boxes),

@@ -38,7 +38,7 @@ export function paintBox(
 ): void {
   const { shape } = box;
   const face = faceOf(box);
-  if (shape === "group" && zoom > 0.3) paintSheets(context, face, theme);
+  if (shape === "group" && box.holder === -1 && zoom > 0.3) paintSheets(context, face, theme);
   outline(context, shape, face);
   context.fillStyle = paint.fill;
   context.fill();
@@ -55,9 +55,9 @@ export function paintBox(
   if (zoom >= TEXT_FROM) paintText(context, box, room, paint, zoom);
 }
 
-// A box without the two sheets below it.
-export function faceOf({ rectWorld, shape }: Pick<SceneBox, "rectWorld" | "shape">): Rect {
-  return shape === "group" ? { ...rectWorld, height: rectWorld.height - SHEETS } : rectWorld;
+// A box without the two sheets below it, which a row does not have.
+export function faceOf({ rectWorld, shape, holder }: Pick<SceneBox, "rectWorld" | "shape" | "holder">): Rect {
+  return shape === "group" && holder === -1 ? { ...rectWorld, height: rectWorld.height - SHEETS } : rectWorld;
 }
 
 function paintBorder(context: CanvasRenderingContext2D, box: SceneBox, face: Rect, marks: Marks, theme: Theme, zoom: number): void {

@@ -1,7 +1,7 @@
 // Writes the text of boxes. From far away it is larger than it was laid out, so that it can still be read.
 
 import type { Rect } from "../../base/geometry";
-import { rowTitle, textRoom } from "../scene/caption";
+import { BESIDE_TITLE, ROW_SIGN, rowTitle, textRoom } from "../scene/caption";
 import type { BoxPaint } from "../scene/paints";
 import type { SceneBox } from "../scene/scene";
 import { DETAIL_FONT, DETAIL_SIZE, fitText, scaledFont, TITLE_FONT, widthOf } from "../style/text";
@@ -42,17 +42,34 @@ export function paintText(context: CanvasRenderingContext2D, box: SceneBox, face
   context.textAlign = "left";
 }
 
-// The title at the left, the number at the right, if there is room for both.
+// The title at the left, the number at the right, if there is room for both, and then the class between them.
 function paintRowText(pen: Pen, box: SceneBox, face: Rect, paint: BoxPaint): void {
   const { context, scale } = pen;
   const middle = face.y + face.height / 2 + 1;
-  const inner = { x: face.x + face.height / 2, width: face.width - face.height };
+  const sign = box.shape === "group" ? ROW_SIGN : 0;
+  const inner = { x: face.x + face.height / 2 + sign, width: face.width - face.height - sign };
+  if (sign > 0) paintSign(context, inner.x - sign, middle - 1, paint.ink);
   context.textAlign = "left";
   const end = write(pen, rowTitle(box), TITLE_FONT, paint.ink, inner.x, middle, inner.width);
   const right = inner.x + inner.width - (box.chained ? face.height / 2 + 4 : 0);
-  if (end + BESIDE / 2 + widthOf(paint.detail, DETAIL_FONT) * scale > right) return;
+  const number = widthOf(paint.detail, DETAIL_FONT) * scale;
+  const between = right - BESIDE / 2 - number - end - BESIDE_TITLE;
+  if (box.subtitle !== "" && between >= widthOf(box.subtitle, DETAIL_FONT) * scale)
+    write(pen, box.subtitle, DETAIL_FONT, paint.ink, end + BESIDE_TITLE, middle, between);
+  if (end + BESIDE / 2 + number > right) return;
   context.textAlign = "right";
   write(pen, paint.detail, DETAIL_FONT, paint.ink, right, middle, inner.width);
+}
+
+// A row with more inside, which a double click opens.
+function paintSign(context: CanvasRenderingContext2D, x: number, y: number, color: string): void {
+  context.beginPath();
+  context.moveTo(x, y - 3.5);
+  context.lineTo(x + 4, y);
+  context.lineTo(x, y + 3.5);
+  context.lineWidth = 1.5;
+  context.strokeStyle = color;
+  context.stroke();
 }
 
 // Without a second line, in the middle of the box.

@@ -10,7 +10,7 @@ import type { Hierarchy } from "../../model/tree/hierarchy";
 import type { Box, VisibleGraph } from "../../model/visible/collapse";
 import { stripOf } from "../../model/visible/strip";
 import { DETAIL_FONT, TITLE_FONT, widthOf } from "../style/text";
-import { captionOf, ROW_ENDS, ROW_GAP, SHEETS } from "./caption";
+import { captionOf, ROW_ENDS, ROW_GAP, ROW_SIGN, rowCaption, rowTextWidth, SHEETS } from "./caption";
 import { STRIP_HEIGHT, wantedWidth } from "./paint_strip";
 
 const WIDEST = 340;
@@ -22,7 +22,7 @@ export function sizesOf(hierarchy: Hierarchy, { boxes, holder }: Pick<VisibleGra
   holder.forEach((by, box) => by !== -1 && (rows.get(by) ?? rows.set(by, []).get(by)!).push(box));
   for (const [by, held] of rows) {
     const width = Math.max(sizes[by]!.width, ...held.map((box) => widthAround(sizes[box]!.width)));
-    sizes[by] = { width, height: heightWithRows(held.length) };
+    sizes[by] = { width, height: heightWithRows(held.length) + (boxes[by]!.kind === "group" ? SHEETS : 0) };
   }
   return sizes;
 }
@@ -31,10 +31,11 @@ export function sizesOf(hierarchy: Hierarchy, { boxes, holder }: Pick<VisibleGra
 const ROW_NUMBER = "−1.234e−12";
 
 function rowSize(hierarchy: Hierarchy, box: Box): Size {
-  const { title } = captionOf(hierarchy, box);
-  const shape = shapeTextOf(hierarchy.graph, hierarchy.graph.slotOffset[box.node]!);
-  const detail = Math.max(widthOf(ROW_NUMBER, DETAIL_FONT), widthOf(shape, DETAIL_FONT));
-  return { width: clamp(widthOf(title, TITLE_FONT) + detail + ROW_GAP + ROW_ENDS, 104, WIDEST), height: ROW_HEIGHT };
+  const isGroup = box.kind === "group";
+  const shape = isGroup ? "" : shapeTextOf(hierarchy.graph, hierarchy.graph.slotOffset[box.node]!);
+  const number = isGroup ? widthOf(`max ${ROW_NUMBER}`, DETAIL_FONT) + ROW_SIGN : widthOf(ROW_NUMBER, DETAIL_FONT);
+  const text = rowTextWidth(rowCaption(hierarchy, box)) + Math.max(number, widthOf(shape, DETAIL_FONT));
+  return { width: clamp(text + ROW_GAP + ROW_ENDS, 104, WIDEST), height: ROW_HEIGHT };
 }
 
 function sizeOf(hierarchy: Hierarchy, box: Box): Size {

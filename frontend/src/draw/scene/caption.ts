@@ -23,15 +23,22 @@ export const ROW_ENDS = 22;
 export const ROW_GAP = 10;
 
 // The room for the second line of a box, or for the number of a row, which is beside its title.
-export function detailRoom({ shape, holder, title, copied }: DetailOf, width: number): number {
+export function detailRoom({ shape, holder, title, subtitle, copied }: DetailOf, width: number): number {
   if (holder === -1) return textRoom(shape, width);
-  return width - ROW_ENDS - ROW_GAP - widthOf(rowTitle({ title, copied }), TITLE_FONT);
+  return width - ROW_ENDS - ROW_GAP - rowTextWidth({ title: rowTitle({ title, copied }), subtitle }) - (shape === "group" ? ROW_SIGN : 0);
 }
 
-interface DetailOf {
+// The room for the sign that a row can be opened.
+export const ROW_SIGN = 12;
+export const BESIDE_TITLE = 6;
+
+export function rowTextWidth({ title, subtitle }: Caption): number {
+  return widthOf(title, TITLE_FONT) + (subtitle === "" ? 0 : BESIDE_TITLE + widthOf(subtitle, DETAIL_FONT));
+}
+
+interface DetailOf extends Caption {
   readonly shape: string;
   readonly holder: number;
-  readonly title: string;
   readonly copied: boolean;
 }
 
@@ -63,6 +70,12 @@ export function captionOf(hierarchy: Hierarchy, box: Box): Caption {
   const operation = operationLabel(graph.columns.nodes.operation[box.node]!);
   if (operation === "") return { title: name || kindLabel(graph.columns.nodes.kind[box.node]!), subtitle: "" };
   return name === "" || name === operation ? { title: operation, subtitle: "" } : { title: `${name} · ${operation}`, subtitle: "" };
+}
+
+// A row has room for the class of a module, but not for its operation.
+export function rowCaption(hierarchy: Hierarchy, box: Box): Caption {
+  const { title, subtitle } = box.module === -1 ? captionOf(hierarchy, box) : hierarchy.groups[box.module]!;
+  return { title, subtitle };
 }
 
 // A module call that is one operation has the names of both, such as "20  Sigmoid · sigmoid".

@@ -8,9 +8,9 @@ import { isCut, retainsGrad } from "../../model/recorded/gradient_flow";
 import { slotRowOf } from "../../model/recorded/graph";
 import { shapeTextOf } from "../../model/recorded/labels";
 import type { Hierarchy } from "../../model/tree/hierarchy";
-import type { VisibleGraph, VisibleEdge } from "../../model/visible/collapse";
+import { isInside, type VisibleGraph, type VisibleEdge } from "../../model/visible/collapse";
 import { stripOf, type Strip } from "../../model/visible/strip";
-import { captionOf } from "./caption";
+import { captionOf, rowCaption } from "./caption";
 
 export type Shape = NodeKind | "group" | "frame";
 
@@ -38,7 +38,7 @@ export interface SceneEdge {
   readonly chains: readonly number[]; // groups of those chains
   readonly source: number;
   readonly target: number;
-  readonly held: boolean; // from a row, and not drawn
+  readonly held: boolean; // inside a box, between it and its rows, and not drawn
   readonly shapeLabel: string;
   readonly cut: boolean; // no gradient flows back along it, although its source requires one
 }
@@ -54,9 +54,7 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
   const { columns } = hierarchy.graph;
   const rows = new Int32Array(visible.boxes.length);
   for (const by of visible.holder) if (by !== -1) rows[by]!++;
-  const chained = new Set(
-    visible.edges.flatMap(({ source, chains }) => (visible.holder[source] !== -1 && chains.length > 0 ? [source] : [])),
-  );
+  const chained = new Set(visible.edges.flatMap((edge) => (edge.chains.length > 0 && isInside(visible, edge) ? [edge.source] : [])));
   const boxes = visible.boxes.map((box, index): SceneBox => {
     const node = box.node;
     return {
@@ -65,7 +63,7 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
       shape: node !== -1 ? columns.nodes.kind[node]! : box.open ? "frame" : "group",
       depth: box.depth,
       holder: visible.holder[index]!,
-      ...captionOf(hierarchy, box),
+      ...(visible.holder[index] === -1 ? captionOf(hierarchy, box) : rowCaption(hierarchy, box)),
       order: node === -1 ? 1 : columns.nodes.order[node]!,
       copied: node !== -1 && box.item !== node,
       rows: rows[index]!,
@@ -82,7 +80,7 @@ export function buildScene(hierarchy: Hierarchy, visible: VisibleGraph, layout: 
     chains: edge.chains,
     source: edge.source,
     target: edge.target,
-    held: visible.holder[edge.source] !== -1,
+    held: isInside(visible, edge),
     shapeLabel: shapeLabelOf(hierarchy, edge),
     cut: edge.edges.every((one) => isCut(hierarchy.graph, one)),
   }));

@@ -1,7 +1,7 @@
 // Rows in boxes: the layout places only the boxes that hold them, and the rows follow from these.
 
 import type { Point, Rect } from "../../base/geometry";
-import type { VisibleGraph } from "../../model/visible/collapse";
+import { isInside, type VisibleGraph } from "../../model/visible/collapse";
 import type { LaidOut } from "./laid_out";
 
 export const ROW_HEIGHT = 20;
@@ -24,14 +24,15 @@ export type WithRows = Pick<VisibleGraph, "boxes" | "edges" | "holder">;
 export interface Apart {
   readonly boxes: readonly number[];
   readonly edges: readonly number[];
-  readonly placeOf: Int32Array; // -1: a row
+  readonly placeOf: Int32Array; // of a row, the place of the box that holds it
 }
 
 export function withoutRows({ boxes, edges, holder }: WithRows): Apart {
   const placeOf = new Int32Array(boxes.length).fill(-1);
   const kept = boxes.flatMap((_, box) => (holder[box] === -1 ? [box] : []));
   kept.forEach((box, place) => (placeOf[box] = place));
-  return { boxes: kept, edges: edges.flatMap(({ source }, edge) => (holder[source] === -1 ? [edge] : [])), placeOf };
+  holder.forEach((by, box) => by !== -1 && (placeOf[box] = placeOf[by]!));
+  return { boxes: kept, edges: edges.flatMap((line, edge) => (isInside({ holder }, line) ? [] : [edge])), placeOf };
 }
 
 // Completes a layout of the boxes without rows. The line of a row is short and inside its box. Its

@@ -1,7 +1,7 @@
 // Computes the visible boxes and merged edges for a set of open groups.
 
 import { asItem, type Hierarchy } from "../tree/hierarchy";
-import { holdersOf } from "./rows";
+import { foldFollowing, holdersOf } from "./rows";
 
 export interface Box {
   readonly id: string;
@@ -26,7 +26,7 @@ export interface VisibleEdge {
 export interface VisibleGraph {
   readonly boxes: readonly Box[];
   readonly edges: readonly VisibleEdge[];
-  // For a tensor that is a row in the box of an operation, that box; else -1 (rows.ts).
+  // For what is a row in another box, that box; else -1 (rows.ts).
   readonly holder: Int32Array;
   // First box that shows each node; -1 if it is inside a closed group or part of a line.
   readonly boxOfNode: Int32Array;
@@ -34,7 +34,8 @@ export interface VisibleGraph {
   readonly shownBy: Int32Array;
 }
 
-export function showGraph(hierarchy: Hierarchy, open: ReadonlySet<number>): VisibleGraph {
+// `folded`: whether norms and activations are rows in the box before them.
+export function showGraph(hierarchy: Hierarchy, open: ReadonlySet<number>, folded = false): VisibleGraph {
   const boxes: Box[] = [];
   const groupBox = new Int32Array(hierarchy.groups.length).fill(-1);
   const itemBox = new Int32Array(hierarchy.itemNode.length).fill(-1);
@@ -66,13 +67,24 @@ export function showGraph(hierarchy: Hierarchy, open: ReadonlySet<number>): Visi
   for (const child of hierarchy.top) visit(child, -1, 0);
   const shownBy = nearestBox(hierarchy, groupBox, itemBox);
   const edges = mergeEdges(hierarchy, boxes, shownBy);
+  const holder = holdersOf(hierarchy, boxes, edges);
   return {
     boxes,
     edges,
-    holder: holdersOf(hierarchy, boxes, edges),
+    holder: folded ? foldFollowing(hierarchy, boxes, edges, holder) : holder,
     boxOfNode: itemBox.subarray(0, hierarchy.graph.nodeCount).map((box) => Math.max(-1, box)),
     shownBy,
   };
+}
+
+// Whether a line is inside a box: from a row to the operation that uses it, or to a row that follows.
+export function isInside({ holder }: Pick<VisibleGraph, "holder">, { source, target }: Pick<VisibleEdge, "source" | "target">): boolean {
+  return outerOf(holder, source) === outerOf(holder, target);
+}
+
+// The box itself, or for a row the box that holds it.
+function outerOf(holder: Int32Array, box: number): number {
+  return holder[box] === -1 ? box : holder[box]!;
 }
 
 const FOLDED = -2;

@@ -1,6 +1,7 @@
 // Determines which groups are open, at the start and on demand, and how many boxes that gives.
 
 import { soleFrame, type Hierarchy } from "../tree/hierarchy";
+import { isLayerOfParts } from "../tree/layer_parts";
 import { COPY_ABOVE, usesOf } from "../tree/placement";
 import { showGraph } from "./collapse";
 
@@ -48,15 +49,24 @@ export function isReached(hierarchy: Hierarchy, open: ReadonlySet<number>, group
   return true;
 }
 
-// The first view of a graph: all of it if it is small, or else closed runs of equal blocks.
+// The first view of a graph: all of it if it is small, or else closed runs of equal blocks. Norms that
+// only follow a layer are rows in its box, so they stay closed.
 export function openAtStart(hierarchy: Hierarchy): ReadonlySet<number> {
-  const all = openUpTo(hierarchy, START_BOXES);
-  const closed = hierarchy.groups.some(({ kind, folds }, group) => kind !== "chain" && folds === -1 && !all.has(group));
-  return closed ? openUpTo(hierarchy, START_BOXES, { runs: false }) : all;
+  const closed = followingAtStart(hierarchy);
+  const all = openUpTo(hierarchy, START_BOXES, { closed });
+  const more = hierarchy.groups.some(({ kind, folds }, group) => kind !== "chain" && folds === -1 && !all.has(group) && !closed.has(group));
+  return more ? openUpTo(hierarchy, START_BOXES, { runs: false, closed }) : all;
+}
+
+function followingAtStart(hierarchy: Hierarchy): ReadonlySet<number> {
+  const norms = new Set([...hierarchy.groups.keys()].filter((group) => isLayerOfParts(hierarchy, group)));
+  const { boxes, holder } = showGraph(hierarchy, openUpTo(hierarchy, START_BOXES, { closed: norms }), true);
+  return new Set(boxes.flatMap(({ group }, box) => (group !== -1 && holder[box] !== -1 ? [group] : [])));
 }
 
 export interface Opening {
   readonly runs?: boolean; // whether runs of equal blocks are opened
+  readonly closed?: ReadonlySet<number>; // groups that stay closed, and what is equal to them beside them
   readonly weigh?: (child: number) => number; // how many boxes (rows) a child counts as
 }
 
@@ -66,7 +76,7 @@ export interface Opening {
 export function openUpTo(
   hierarchy: Hierarchy,
   limit: number,
-  { runs = true, weigh = unlessChain(hierarchy) }: Opening = {},
+  { runs = true, closed = new Set(), weigh = unlessChain(hierarchy) }: Opening = {},
 ): ReadonlySet<number> {
   const open = new Set<number>();
   const sum = (children: readonly number[]): number => children.reduce((count, child) => count + weigh(child), 0);
@@ -77,6 +87,7 @@ export function openUpTo(
     const next: (readonly number[])[] = [];
     for (const children of level) {
       for (const alike of runsFirst(hierarchy, bySignature(hierarchy, children))) {
+        if (alike.some((group) => closed.has(group))) continue;
         const cost = alike.reduce((count, group) => count + sum(hierarchy.groups[group]!.children), 0);
         if (shown + cost > limit) continue;
         if (!runs && hierarchy.groups[alike[0]!]!.run !== undefined && alike[0] !== only) continue;

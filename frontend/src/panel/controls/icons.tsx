@@ -37,6 +37,7 @@ export const CheckIcon = icon("M3.5 8.5l3 3 6-7");
 export const CloseIcon = icon("M4 4l8 8M12 4l-8 8");
 export const SwapIcon = icon("M2.5 5.5h10M10 3l2.5 2.5L10 8M13.5 10.5h-10M6 8l-2.5 2.5L6 13");
 export const ColumnsIcon = icon("M2.5 3h4v10h-4zM9.5 3h4v10h-4z");
+export const FollowingIcon = icon("M2.5 2.5h11v11h-11zM5 8h6M5 10.8h6");
 export const PlusIcon = icon("M8 3.5v9M3.5 8h9");
 export const MinusIcon = icon("M3.5 8h9");
 export const UpIcon = icon("M8 13V3M4.5 6.5 8 3l3.5 3.5");

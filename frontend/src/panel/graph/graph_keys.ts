@@ -1,6 +1,6 @@
 // Keys and symbols of the drawing, and what the help says about them.
 
-import { turnColumns, turnUses } from "../../state/uses";
+import { turnColumns, turnFollowing, turnUses } from "../../state/uses";
 import type { Store } from "../../state/store";
 import { STEP_KEYS, type Entries } from "../view/view";
 import type { GraphCanvas } from "./graph_canvas";
@@ -13,6 +13,7 @@ export const GRAPH_KEYS: Entries = [
   ["U", "draws the selected tensor once, or beside each of its uses"],
   ["D", "shows values (forward) or gradients (backward)"],
   ["V", "lays the graph out in columns as high as the window, or in one column"],
+  ["A", "shows norms and activations as rows in the layer before them, or as boxes of their own"],
   ["F, + −", "fit the drawing to the window; zoom in and out"],
   ["wheel, two fingers", "move the drawing; with Ctrl, or a pinch, they zoom"],
   ["Enter in Find", "goes to the next hit; with Shift to the previous one"],
@@ -33,7 +34,7 @@ export const GRAPH_MEANINGS: Entries = [
   ["dotted", "forward: this value was not read; its card says why"],
   ["magenta", "NaN or infinity in the gradient or value"],
   ["round, green", "a parameter or another leaf: its gradient lands in .grad"],
-  ["row in a box", "a parameter, buffer or constant that only this operation uses"],
+  ["row in a box", "a parameter, buffer or constant that only this operation uses, or a norm, activation or dropout that only follows it"],
   ["slanted", "an input"],
   ["cut corners", "a buffer"],
   ["dashed", "a constant"],
@@ -78,6 +79,9 @@ export function pressInGraph(store: Store, canvas: GraphCanvas | undefined, { ke
       return true;
     case "v":
       turnColumns(store);
+      return true;
+    case "a":
+      turnFollowing(store);
       return true;
     case "u":
       return store.shown.selected.value !== undefined && turnUses(store, store.shown.selected.value);

@@ -3,9 +3,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { collapseAll, expandAll, reveal } from "../../state/actions";
-import { turnColumns } from "../../state/uses";
+import { turnColumns, turnFollowing } from "../../state/uses";
 import type { Store } from "../../state/store";
-import { ColumnsIcon, FitIcon, IconButton, MinusIcon, PlusIcon } from "../controls/icons";
+import { ColumnsIcon, FitIcon, FollowingIcon, IconButton, MinusIcon, PlusIcon } from "../controls/icons";
 import { Loading, NoGradients } from "../controls/messages";
 import { nameOf, withFooter } from "../picture/picture";
 import type { Drawing } from "../session/drawing";
@@ -56,8 +56,14 @@ function showGraphView({ store, drawing }: Around): Shown {
     groups: { openAll: () => expandAll(store), closeAll: () => collapseAll(store) },
     enter: (selected) => void reveal(store, selected),
     link: {
-      read: (values) => void (store.graph.oneColumn.value = values.get("columns") === "1"),
-      write: () => [["columns", store.graph.oneColumn.value ? 1 : undefined]],
+      read: (values) => {
+        store.graph.oneColumn.value = values.get("columns") === "1";
+        store.graph.apart.value = values.get("apart") === "1";
+      },
+      write: () => [
+        ["columns", store.graph.oneColumn.value ? 1 : undefined],
+        ["apart", store.graph.apart.value ? 1 : undefined],
+      ],
     },
     press: (event) => pressInGraph(store, canvas.current, event),
   };
@@ -112,6 +118,13 @@ function GraphBody({ store, drawing, canvas }: GraphProps): JSX.Element {
         <Legend store={store} drawing={drawing} />
         <Parts parts={drawing.parts.value} goTo={(part) => canvas.current?.goToPart(part)} />
         <div class="zoom" role="group" aria-label="Zoom">
+          <IconButton
+            id="apart"
+            label={`Norms and activations ${store.graph.apart.value ? "as rows in the layer before them" : "as boxes of their own"} (A)`}
+            onClick={() => turnFollowing(store)}
+          >
+            <FollowingIcon />
+          </IconButton>
           <IconButton
             id="one-column"
             label={`${store.graph.oneColumn.value ? "In columns" : "In one column"} (V)`}

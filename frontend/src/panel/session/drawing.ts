@@ -176,5 +176,6 @@ function pageHeight(): number {
 function layoutKey(hierarchy: Hierarchy, visible: VisibleGraph): string {
   const groups = visible.boxes.filter(({ open }) => open).map(({ group }) => group);
   const chains = new Set(visible.boxes.flatMap(({ node }) => (node === -1 ? [] : (chainAround(hierarchy, node) ?? []))));
-  return `${hierarchy.graph.hash} ${hierarchy.graph.joint} ${hierarchy.turned} ${groups.join()} ${[...chains].join()}`;
+  const rows = visible.holder.reduce((count, by) => count + Number(by !== -1), 0);
+  return `${hierarchy.graph.hash} ${hierarchy.graph.joint} ${hierarchy.turned} ${groups.join()} ${[...chains].join()} ${rows}`;
 }
