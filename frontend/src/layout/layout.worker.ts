@@ -54,16 +54,17 @@ function layOut(request: LayoutRequest, onPart: (part: number) => void): readonl
 }
 
 // The first layout takes several times as long as the next, because the browser has not compiled
-// ELK's code yet. A small one is made while the graph is fetched: two columns, one with a group of two boxes.
+// ELK's code yet. A small one is made while the graph is fetched: two columns, one of them a group, both
+// with a line that passes a box, because ELK is not needed for a row of boxes.
 const SMALL: LayoutRequest = {
-  parent: Int32Array.of(-1, 0, 0, -1, -1),
-  open: Uint8Array.of(1, 0, 0, 0, 0),
-  depth: Int32Array.of(0, 1, 1, 0, 0),
-  width: Float64Array.of(100, 90, 90, 90, 90),
-  height: Float64Array.of(20, 40, 40, 40, 40),
-  source: Int32Array.of(1, 1, 2, 3),
-  target: Int32Array.of(2, 3, 3, 4),
-  marked: new Uint8Array(4),
-  tallest: 150,
+  parent: Int32Array.of(-1, 0, 0, 0, -1, -1),
+  open: Uint8Array.of(1, 0, 0, 0, 0, 0),
+  depth: Int32Array.of(0, 1, 1, 1, 0, 0),
+  width: Float64Array.of(100, 90, 90, 90, 90, 90),
+  height: Float64Array.of(20, 40, 40, 40, 40, 40),
+  source: Int32Array.of(1, 1, 2, 3, 3, 4),
+  target: Int32Array.of(2, 3, 3, 4, 5, 5),
+  marked: new Uint8Array(6),
+  tallest: 400,
 };
 layOut(SMALL, () => {});

@@ -2,6 +2,7 @@
 
 import type { ElkNode } from "elkjs/lib/elk-api";
 import { breakLevel, leastHeightOf } from "./broken_level";
+import { layOutChain } from "./chain_level";
 import type { Tall } from "./columns";
 import { TITLE_HEIGHT } from "../places/laid_out";
 import { planOf, runLevel, wholeGraph, type Level, type LevelLayout, type Plan } from "./level_graph";
@@ -84,6 +85,8 @@ function tallestOfSlender({ size: { width, height } }: Tall): number {
 // Lines are as straight as possible. An exception: if each box had its exit next to its entry, a
 // long row of boxes would drift to one side and leave most of the area empty.
 function layOutBest(graph: ElkNode): Tall {
+  const chain = layOutChain(graph);
+  if (chain !== undefined) return chain;
   const straight = runLevel(graph);
   if (graph.children!.length < MANY || areaOf(straight) < MUCH) return straight;
   const centered = runLevel(graph, { "elk.layered.nodePlacement.strategy": "SIMPLE" });
