@@ -53,6 +53,29 @@ test("a scalar that is often NaN has marks at the top, and no bars over its curv
   expect(scalarPainted(dense, 2).filter((alpha) => alpha === 255).length).toBeGreaterThan(78); // one mark
 });
 
+test("the line of the other side is dashed, and lies on the band of its range", () => {
+  const context = new OffscreenCanvas(WIDTH, 40).getContext("2d")! as unknown as CanvasRenderingContext2D;
+  const steps = [...Array(8).keys()];
+  const seriesOf = (value: number) => ({ tag: "loss", steps, values: new Float64Array(8).fill(value) });
+  const positions = Float64Array.from(steps, (i) => i + 0.5);
+  const range = { low: steps.map(() => 2), high: steps.map(() => 4) };
+  const line = { series: seriesOf(1), positions, scale: valueScale([1, 4]), there: { series: seriesOf(3), positions, range } };
+  paintScalar(context, line, { from: 0, to: 8, count: 8, unitPx: 10 }, { x: 0, y: 0, width: WIDTH, height: 40 }, LIGHT);
+  const yOf = (value: number): number => Math.floor(37 - line.scale!.position(value) * 34);
+  const alphas = (value: number): readonly number[] => {
+    const { data } = context.getImageData(10, yOf(value), 60, 1);
+    return Array.from({ length: 60 }, (_, x) => data[4 * x + 3]!);
+  };
+  expect(new Set(alphas(2.4)).size).toBe(1); // only the band
+  expect(alphas(2.4)[0]).toBeGreaterThan(20);
+  expect(alphas(2.4)[0]).toBeLessThan(70);
+  expect(alphas(1.5).every((alpha) => alpha === 0)).toBe(true); // below it
+  const dashes = alphas(3).map((alpha) => alpha > 100);
+  expect(dashes.filter(Boolean).length).toBeGreaterThan(25);
+  expect(dashes.filter((dark) => !dark).length).toBeGreaterThan(10);
+  expect(alphas(1).every((alpha) => alpha > 100)).toBe(true); // its own line is whole
+});
+
 // The marked pixels of one large cell without a number, as [x, y].
 function marksIn({ lean, lines, colors }: Palette, code = NONE): readonly (readonly [number, number])[] {
   const image = new ImageData(42, 36);

@@ -116,6 +116,9 @@ test("several runs are chosen in the bar; boxes, card and rows say the median an
   const cell = (): string | undefined =>
     stage.place.querySelector<HTMLElement>('[data-row][data-key="parameter:up.weight"]')?.dataset.value;
   await waitFor(() => expect(cell()).toBe("×0.2857 ▼"));
+  // The loss here is 1 / 2, there 2 / 2 and 5 / 2.
+  await waitFor(() => expect(stage.one("scalar-there")?.textContent).toBe("1.75 median there"));
+  expect(find("scalar-ends").textContent).toBe("50.25"); // of all lines: 5 at first, 1 / 4 at last
   // The link alone shows the same.
   await waitFor(() => expect(readHash()).toContain("view=flow"));
   const link = readHash().slice(1);

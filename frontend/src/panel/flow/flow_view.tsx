@@ -139,6 +139,8 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
   const step = store.place.ref.value?.step;
   if (tags.value.length + names.length === 0) return null;
   const value = series === undefined || step === undefined ? undefined : valueAt(series, step);
+  const other = line.value?.there?.series;
+  const there = other === undefined || step === undefined ? undefined : valueAt(other, step);
   const scale = line.value?.scale;
   const option = (id: string, text = id, title?: string): JSX.Element => (
     <option key={id} value={id} title={title}>
@@ -172,6 +174,12 @@ function ScalarChoice({ store, flowing }: { readonly store: Store; readonly flow
           >
             {formatNumber(value)}
           </b>
+        )}
+        {there !== undefined && line.value?.there !== undefined && (
+          <span class="flow-there" data-testid="scalar-there" title="The dashed line: the same on the other side, at this step">
+            <i />
+            {formatNumber(there)} {line.value.there.range === undefined ? "there" : "median there"}
+          </span>
         )}
       </div>
       {scale !== undefined && (

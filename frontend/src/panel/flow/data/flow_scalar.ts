@@ -17,6 +17,7 @@ import {
 } from "../../../model/flow/scalar_line";
 import { positionOf } from "../../../model/recorded/step_axis";
 import type { Around } from "../../view/view";
+import { followSeriesThere, lineThere } from "./flow_scalar_there";
 import type { FlowState } from "./flow_state";
 
 export interface Scalar {
@@ -27,11 +28,12 @@ export interface Scalar {
 }
 
 export function createScalar(
-  { store, client, isShown }: Around,
+  around: Around,
   { scalarTag }: FlowState,
   steps: ReadonlySignal<readonly number[]>,
   disposer: Disposer,
 ): Scalar {
+  const { store, client, isShown } = around;
   const tags = signal<readonly string[]>([]);
   const quantities = signal(NO_QUANTITIES);
   const logged = signal<ScalarSeries | undefined>(undefined);
@@ -48,13 +50,17 @@ export function createScalar(
     const { steps: at, values } = atPass(found, store.place.ref.value?.backwardPass ?? 0);
     return { tag: id.slice(OF_STEP.length), steps: at, values: Float64Array.from(values), isOfStep: true };
   });
-  const line = computed(() => {
+  const seriesThere = followSeriesThere(around, chosen, (id) => (tags.value.includes(id) ? undefined : nameOfStep(id)), disposer);
+  const line = computed((): ScalarLine | undefined => {
     const known = series.value;
     if (known === undefined || steps.value.length === 0) return undefined;
+    const there = lineThere(seriesThere.value, steps.value);
+    const { low = [], high = [] } = there?.range ?? {};
     return {
       series: known,
       positions: Float64Array.from(known.steps, (step) => positionOf(steps.value, step)),
-      scale: valueScale(known.values),
+      scale: valueScale([...known.values, ...(there?.series.values ?? []), ...low, ...high]),
+      there,
     };
   });
   disposer.add(
@@ -104,6 +110,11 @@ export function ofStep(name: string): string {
   return OF_STEP + name;
 }
 
+function nameOfStep(chosen: string): string | undefined {
+  return chosen.startsWith(OF_STEP) ? chosen.slice(OF_STEP.length) : undefined;
+}
+
 function quantityNamed(quantities: Quantities, chosen: string): Quantity | undefined {
-  return chosen.startsWith(OF_STEP) ? quantities.known.get(chosen.slice(OF_STEP.length)) : undefined;
+  const name = nameOfStep(chosen);
+  return name === undefined ? undefined : quantities.known.get(name);
 }
