@@ -60,7 +60,7 @@ test("on a logarithmic scale zeros are marks on a floor, NaN and infinity marks 
   // Numbers lie above the floor, also the least.
   expect(inColumn(0, line)!.above).toBeGreaterThan(FLOOR_ROOM_PX * 0.7);
   expect(inColumn(5, line)).toBeDefined();
-  expect(one("chart-marks")?.textContent).toBe("zeroNaN / infgap: no gradient");
+  expect(one("chart-marks")?.textContent).toBe("zeroNaN / inf at steps 3–5gap: no gradient");
 });
 
 test("on a linear scale zero has its place on the axis, and is no mark", async () => {
@@ -68,7 +68,7 @@ test("on a linear scale zero has its place on the axis, and is no mark", async (
   await waitFor(() => expect(one("chart")?.dataset.zeros).toBe("2"));
   one("charts-log")!.click();
   await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ log: "false", zeros: "0", nonfinite: "3" }));
-  expect(one("chart-marks")?.textContent).toBe("NaN / infgap: no gradient");
+  expect(one("chart-marks")?.textContent).toBe("NaN / inf at steps 3–5gap: no gradient");
   await waitFor(() => expect(inColumn(4, LIGHT.nonfinite)?.last).toBeLessThan(12));
 });
 
@@ -98,7 +98,7 @@ test("the chart of a card has the same marks; the line of the weight has no mark
   writeHash("p.gradgraph.step=2&p.gradgraph.sel=parameter%3Aw");
   stage.show(died());
   await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ log: "true", zeros: "2", nonfinite: "3" }));
-  expect(one("chart-marks")?.textContent).toBe("zeroNaN / infgap: no gradient");
+  expect(one("chart-marks")?.textContent).toBe("zeroNaN / inf at steps 3–5gap: no gradient");
   expect(one("chart-key")?.querySelector<HTMLElement>("[data-line]")?.dataset.value).toBe("0");
   stage.choose("chart-of", "weight_norm");
   await waitFor(() => expect(one("chart")?.dataset).toMatchObject({ zeros: "0", nonfinite: "0" }));
@@ -121,7 +121,14 @@ test.each([
 });
 
 const LINE = { id: "w", label: "w", color: "#123456", steps: [0, 1, 2, 3], values: [1, 0, null, 100], nonfinite: new Map([[2, NaN]]) };
-const chartOf = (log: boolean, line = LINE): DrawnChart => ({ title: "t", of: "o", lines: [line], log, step: undefined, smoothing: 0 });
+const chartOf = (log: boolean, line: DrawnChart["lines"][number] = LINE): DrawnChart => ({
+  title: "t",
+  of: "o",
+  lines: [line],
+  log,
+  step: undefined,
+  smoothing: 0,
+});
 
 function painted(chart: DrawnChart): Document {
   const context = new Context(chartSize(chart));
@@ -148,7 +155,9 @@ test("a saved chart has the marks, a floor that is labelled 0, and what they mea
     ({ textContent, attributes }) => textContent === "0" && Number(attributes.getNamedItem("y")!.value) === zero!.y,
   );
   expect(floor).toHaveLength(1);
-  expect(texts.map(({ textContent }) => textContent)).toEqual(expect.arrayContaining(["zero, at the bottom", "NaN / inf, at the top"]));
+  expect(texts.map(({ textContent }) => textContent)).toEqual(
+    expect.arrayContaining(["zero, at the bottom", "NaN / inf at step 2, at the top"]),
+  );
   expect(texts.map(({ textContent }) => textContent)).not.toContain("gap: no gradient");
   const plain = painted(chartOf(true, { ...LINE, values: [1, 2, 3, 100], nonfinite: new Map() }));
   expect([...plain.querySelectorAll("text")].map(({ textContent }) => textContent)).not.toContain("zero, at the bottom");
@@ -176,4 +185,23 @@ test("a saved table has NaN where no element was finite, and an empty cell where
   const gap = { ...LINE, values: [1, null, null, 100] };
   expect(csvOf(tableOf({ ...chartOf(true, gap), name: "n", columns: ["w"] }))).toBe("step,w\r\n0,1\r\n1,\r\n2,NaN\r\n3,100\r\n");
   expect(valueIn(gap, undefined)).toBeUndefined();
+});
+
+test("NaN that lasts is one bar at the top, from its first step to its last, and the key says when", () => {
+  const steps = Array.from({ length: 41 }, (_, i) => 2 * i);
+  const values = steps.map((step) => (step < 40 ? 1 + step : null));
+  const nonfinite = new Map(steps.filter((step) => step >= 40).map((step) => [step, NaN]));
+  const bars = (line: DrawnChart["lines"][number]): readonly Element[] => {
+    const page = painted(chartOf(false, line));
+    return [...page.querySelectorAll(`rect[fill="${LIGHT.nonfinite}"]`)].filter((rect) => Number(rect.getAttribute("y")) < 100);
+  };
+  const [bar, ...more] = bars({ ...LINE, steps, values, nonfinite });
+  expect(more).toEqual([]);
+  // The plot is from 0 to 80 on 864 pixels behind 72.
+  expect(Number(bar!.getAttribute("x"))).toBeCloseTo(72 + 432 - 2);
+  expect(Number(bar!.getAttribute("width"))).toBeCloseTo(432 + 4);
+  const page = painted(chartOf(false, { ...LINE, steps, values, nonfinite }));
+  expect(page.documentElement.textContent).toContain("NaN / inf at steps 40–80, at the top");
+  nonfinite.delete(60);
+  expect(bars({ ...LINE, steps, values, nonfinite })).toHaveLength(2);
 });

@@ -1,5 +1,7 @@
 // Paints what a line over steps cannot show. On a logarithmic scale, zeros are marked on a floor
-// below it. On any scale, NaN and infinity are marked at the top.
+// below it. On any scale, NaN and infinity are marked at the top, as one bar for as long as they last.
+
+import { lastingSpans } from "../../model/recorded/bad_steps";
 
 import type { Theme } from "../style/theme";
 import type { ChartLine } from "./chart_line";
@@ -9,10 +11,12 @@ export const FLOOR_PX = 7; // above the lower edge
 const ZERO_PX = 5;
 const ZEROS_PX = 12; // of all lines together
 const NONFINITE_PX: readonly [number, number] = [4, 9];
+const LASTING_PX = 5; // the height of a bar
 
 export interface MarkedSteps {
   readonly zeros: readonly number[];
   readonly nonfinite: readonly number[];
+  readonly spans: readonly (readonly [number, number])[]; // of NaN and infinity: first and last step, ascending
   readonly gaps: string | undefined; // what they mean
 }
 
@@ -31,11 +35,30 @@ function findMarks(lines: readonly ChartLine[], log: boolean): MarkedSteps {
   return {
     zeros: log ? lines.flatMap(({ steps, values }) => steps.filter((_, i) => values[i] === 0)) : [],
     nonfinite: lines.flatMap(({ nonfinite }) => [...(nonfinite?.keys() ?? [])]),
+    spans: merged(lines.flatMap(({ steps, nonfinite }) => (nonfinite === undefined ? [] : lastingSpans(steps, nonfinite)))),
     gaps: lines
       .filter(({ steps, values, nonfinite }) => values.some((value, i) => value === null && nonfinite?.has(steps[i]!) !== true))
       .map(({ gap }) => `gap: ${gap ?? "no gradient"}`)
       .at(0),
   };
+}
+
+// Spans of several lines that overlap are one.
+function merged(spans: readonly (readonly [number, number])[]): readonly (readonly [number, number])[] {
+  const made: [number, number][] = [];
+  for (const [from, to] of [...spans].sort(([a], [b]) => a - b)) {
+    const last = made.at(-1);
+    if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
+    else made.push([from, to]);
+  }
+  return made;
+}
+
+// In the key of a chart: since when, if it was one time.
+export function nonfiniteText({ spans }: MarkedSteps): string {
+  const [first] = spans;
+  if (spans.length !== 1 || first === undefined) return "NaN / inf";
+  return `NaN / inf at ${first[0] === first[1] ? `step ${first[0]}` : `steps ${first[0]}–${first[1]}`}`;
 }
 
 export interface MarkPlaces {
@@ -69,7 +92,8 @@ export function paintMarks(
     context.fillStyle = color;
     for (const step of zeros) context.fillRect(x(step) - side / 2, floor + (i - rows.length / 2) * row, side, row);
   });
-  const [width, height] = [NONFINITE_PX[0] * pixel, NONFINITE_PX[1] * pixel];
+  const [width, height, lasting] = [NONFINITE_PX[0] * pixel, NONFINITE_PX[1] * pixel, LASTING_PX * pixel];
   context.fillStyle = theme.nonfinite;
-  for (const step of new Set(markedSteps(lines, log).nonfinite)) context.fillRect(x(step) - width / 2, top, width, height);
+  for (const [from, to] of markedSteps(lines, log).spans)
+    context.fillRect(x(from) - width / 2, top, x(to) - x(from) + width, from === to ? height : lasting);
 }

@@ -7,7 +7,7 @@ import { smooth } from "../../model/charts/smoothing";
 import { DETAIL_FONT, fitText, TITLE_FONT, widthOf } from "../style/text";
 import type { Theme } from "../style/theme";
 import type { ChartLine } from "./chart_line";
-import { FLOOR_PX, FLOOR_ROOM_PX, markedSteps, paintMarks } from "./chart_marks";
+import { FLOOR_PX, FLOOR_ROOM_PX, markedSteps, nonfiniteText, paintMarks } from "./chart_marks";
 
 export interface DrawnChart {
   readonly title: string; // what its numbers mean
@@ -200,7 +200,8 @@ function paintName(context: CanvasRenderingContext2D, { label, color, dash = [] 
 
 // Empty if nothing is marked.
 function paintMarksKey(context: CanvasRenderingContext2D, { lines, log }: DrawnChart, y: number, theme: Theme): void {
-  const { zeros, nonfinite, gaps } = markedSteps(lines, log);
+  const marked = markedSteps(lines, log);
+  const { zeros, nonfinite, gaps } = marked;
   let x = 16;
   const put = (text: string, color: string | undefined): void => {
     if (color !== undefined) {
@@ -212,7 +213,7 @@ function paintMarksKey(context: CanvasRenderingContext2D, { lines, log }: DrawnC
     x += widthOf(text, DETAIL_FONT) + 18;
   };
   if (zeros.length > 0) put("zero, at the bottom", theme.inkSoft);
-  if (nonfinite.length > 0) put("NaN / inf, at the top", theme.nonfinite);
+  if (nonfinite.length > 0) put(`${nonfiniteText(marked)}, at the top`, theme.nonfinite);
   if (gaps !== undefined && x > 16) put(gaps, undefined);
 }
 

@@ -106,18 +106,25 @@ function paintBrush(context: CanvasRenderingContext2D, { x, y, width, height }: 
   context.strokeRect(x, y, width, height);
 }
 
-// At the top of columns, even if the cells show a pass of the step without NaN.
+// At the top of columns, even if the cells show a pass of the step without NaN. Neighbors have one bar.
 function paintBad(context: CanvasRenderingContext2D, { columns, map, top, steps, bad }: Overlay, theme: Theme): void {
   if (steps.length === 0) return;
   const width = Math.max(3, Math.min(columns.unitPx - 1, 12));
   context.fillStyle = theme.nonfinite;
-  let before = -1;
+  const put = (from: number, to: number): void => {
+    const [left, right] = [Math.max(0, toPx(columns, from)), Math.min(map.width, toPx(columns, to))];
+    if (left <= right) context.fillRect(map.x + left - width / 2, top - BAD_PX - 1, right - left + width, BAD_PX);
+  };
+  let span: [number, number] | undefined;
   for (const step of bad) {
-    const x = toPx(columns, positionOf(steps, step));
-    if (x < 0 || x > map.width || x - before < 0.5) continue;
-    before = x;
-    context.fillRect(map.x + x - width / 2, top - BAD_PX - 1, width, BAD_PX);
+    const at = positionOf(steps, step);
+    if (span !== undefined && at - span[1] < 1.01) span[1] = at;
+    else {
+      if (span !== undefined) put(...span);
+      span = [at, at];
+    }
   }
+  if (span !== undefined) put(...span);
 }
 
 function paintTicks(context: CanvasRenderingContext2D, { columns, map, steps, step, shown }: Overlay, theme: Theme): void {

@@ -23,6 +23,19 @@ export function badStepsOf(readings: readonly Reading[]): BadSteps {
   return steps;
 }
 
+// The first and the last step of each time that lasted: all recorded steps (ascending) between them are among `bad`.
+export function lastingSpans(steps: readonly number[], bad: { has(step: number): boolean }): readonly (readonly [number, number])[] {
+  const spans: [number, number][] = [];
+  let lasts = false;
+  for (const step of steps) {
+    const isBad = bad.has(step);
+    if (isBad && lasts) spans.at(-1)![1] = step;
+    else if (isBad) spans.push([step, step]);
+    lasts = isBad;
+  }
+  return spans;
+}
+
 // "NaN or infinity in this step: pass 3", for all bad steps in a column.
 export function badWords(bad: BadSteps, records: readonly RecordRef[], steps: readonly number[], column: number): string {
   return [...bad.keys()]

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { formatNumber } from "../../base/format";
 import type { ChartLine } from "../../draw/charts/chart_line";
-import { markedSteps } from "../../draw/charts/chart_marks";
+import { markedSteps, nonfiniteText } from "../../draw/charts/chart_marks";
 import { isAllZero, plainValue, valueIn } from "./chart";
 
 export function ChartKey({
@@ -65,12 +65,13 @@ export function Spelt({ line, step }: { readonly line: ChartLine; readonly step:
 
 // What the marks of a chart mean; empty if it has none.
 export function MarksKey({ lines, log }: { readonly lines: readonly ChartLine[]; readonly log: boolean }): JSX.Element | null {
-  const { zeros, nonfinite, gaps } = markedSteps(lines, log);
+  const marked = markedSteps(lines, log);
+  const { zeros, nonfinite, gaps } = marked;
   if (zeros.length + nonfinite.length === 0) return null;
   return (
     <p class="chart-marks" data-testid="chart-marks">
       {zeros.length > 0 && <span class="zeros">zero</span>}
-      {nonfinite.length > 0 && <span class="nonfinite">NaN / inf</span>}
+      {nonfinite.length > 0 && <span class="nonfinite">{nonfiniteText(marked)}</span>}
       {gaps && <span>{gaps}</span>}
     </p>
   );

@@ -1,5 +1,6 @@
 // The bar below the drawing: which recorded step is shown, whether the latest is followed, and notes about the step.
 
+import { lastingSpans } from "../../model/recorded/bad_steps";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import { formatCount, formatNumber } from "../../base/format";
@@ -106,19 +107,21 @@ export function Steps({ store, select }: { readonly store: Store; readonly selec
   );
 }
 
-// Ticks over the slider at steps with NaN or infinity. Neighbors closer than a tick are merged.
+// Over the slider, ticks at steps with NaN or infinity, or a bar for as long as they last. Of those closer than a tick one is drawn.
 function BadSteps({ steps, bad }: { readonly steps: readonly number[]; readonly bad: readonly number[] }): JSX.Element | null {
   if (bad.length === 0) return null;
   const last = Math.max(1, steps.length - 1);
-  const places = new Map<number, number>();
-  for (const step of bad) {
-    const at = steps.indexOf(step);
-    if (at !== -1) places.set(Math.round((at / last) * TICKS), step);
-  }
+  const placeOf = new Map(steps.map((step, at) => [step, Math.round((at / last) * TICKS)]));
+  const spans = new Map(lastingSpans(steps, new Set(bad)).map((span) => [placeOf.get(span[0])!, span]));
   return (
     <div class="ticks" data-testid="bad-steps" data-steps={bad.join()}>
-      {[...places].map(([place, step]) => (
-        <i key={place} title={`step ${step}: NaN or inf`} style={{ left: `${(100 * place) / TICKS}%` }} />
+      {[...spans].map(([place, [from, to]]) => (
+        <i
+          key={place}
+          class={from === to ? "" : "lasting"}
+          title={`${from === to ? `step ${from}` : `steps ${from}–${to}`}: NaN or inf`}
+          style={{ left: `${(100 * place) / TICKS}%`, width: `calc(${(100 * (placeOf.get(to)! - place)) / TICKS}% + 3px)` }}
+        />
       ))}
     </div>
   );
