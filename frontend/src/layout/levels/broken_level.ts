@@ -2,6 +2,7 @@
 
 import type { ElkNode } from "elkjs/lib/elk-api";
 import type { Point, Rect } from "../../base/geometry";
+import { countCrossings } from "./crossings";
 import { putAbreast, type Source, type Tall } from "./columns";
 import { BETWEEN_LAYERS } from "./elk_graph";
 import { columnGraph, type End, type Plan } from "./level_graph";
@@ -47,8 +48,30 @@ export function breakLevel(plan: Plan, top: number, tallest: number, run: (graph
       }
     }
   });
-  orderPorts(columns);
-  return assemble(plan, columns, columnOf, top, run);
+  const lay = (low: ReadonlySet<string>): Tall => {
+    orderPorts(columns, low);
+    return assemble(plan, columns, columnOf, top, low, run);
+  };
+  const high = lay(new Set());
+  const crossings = countIn(plan, high);
+  if (crossings === 0) return high;
+  // What skips columns on its way to a single one can go there below them.
+  const low = new Set(columns.flatMap(({ leaves }, at) => leaves.filter((key) => farOf(columns, key, at).length === 1)));
+  if (low.size === 0) return high;
+  const lower = lay(low);
+  return countIn(plan, lower) < crossings ? lower : high;
+}
+
+// The columns beyond the next one that a tensor enters.
+function farOf(columns: readonly Column[], key: string, from: number): readonly number[] {
+  return columns.flatMap(({ enters }, at) => (at > from + 1 && enters.includes(key) ? [at] : []));
+}
+
+function countIn({ level }: Plan, { paths }: Tall): number {
+  return countCrossings(
+    paths,
+    level.pieces.map(({ from }) => keyOf(from)),
+  );
 }
 
 function stackedOf({ level, nodes, placeOf }: Plan): Stacked {
@@ -60,13 +83,20 @@ function stackedOf({ level, nodes, placeOf }: Plan): Stacked {
 
 // Lines beside and above the columns do not cross if what comes from the nearest column enters at the
 // left, and what goes to the nearest one leaves at the left.
-function orderPorts(columns: readonly Column[]): void {
+// What comes from below the columns enters and leaves at the left of all.
+function orderPorts(columns: readonly Column[], low: ReadonlySet<string>): void {
   const from = new Map(columns.flatMap(({ leaves }, at) => leaves.map((key) => [key, at] as const)));
   const to = new Map(columns.flatMap(({ enters }, at) => enters.map((key) => [key, at] as const))); // the last one
-  for (const { enters, leaves } of columns) {
-    enters.sort((a, b) => (from.get(b) ?? -1) - (from.get(a) ?? -1) || (to.get(a) ?? 0) - (to.get(b) ?? 0));
-    leaves.sort((a, b) => (to.get(a) ?? Infinity) - (to.get(b) ?? Infinity));
-  }
+  columns.forEach(({ enters, leaves }, at) => {
+    const rises = (key: string): number => Number(isLow(low, key, from.get(key), at));
+    const sinks = (key: string): number => Number(low.has(key));
+    enters.sort((a, b) => rises(b) - rises(a) || (from.get(b) ?? -1) - (from.get(a) ?? -1) || (to.get(a) ?? 0) - (to.get(b) ?? 0));
+    leaves.sort((a, b) => sinks(b) - sinks(a) || (to.get(a) ?? Infinity) - (to.get(b) ?? Infinity));
+  });
+}
+
+function isLow(low: ReadonlySet<string>, key: string, from: number | undefined, to: number): boolean {
+  return low.has(key) && from !== undefined && to > from + 1;
 }
 
 function add({ edges }: Column, keys: string[], key: string, id: string, from: string, to: string): void {
@@ -79,7 +109,14 @@ function keyOf({ box, port }: End): string {
   return `${box} ${port}`;
 }
 
-function assemble(plan: Plan, columns: readonly Column[], columnOf: readonly number[], top: number, run: (graph: ElkNode) => Tall): Tall {
+function assemble(
+  plan: Plan,
+  columns: readonly Column[],
+  columnOf: readonly number[],
+  top: number,
+  low: ReadonlySet<string>,
+  run: (graph: ElkNode) => Tall,
+): Tall {
   const { level, placeOf } = plan;
   const graphs = columns.map(({ children, enters, leaves, edges }) =>
     columnGraph(
@@ -94,7 +131,9 @@ function assemble(plan: Plan, columns: readonly Column[], columnOf: readonly num
   const sources = keys.map((key): Source => {
     const box = Number(key.split(" ")[0]);
     const column = box === -1 ? -1 : columnOf[placeOf.get(box)!]!;
-    const entries = columns.flatMap(({ enters }, at) => (enters.includes(key) ? [{ column: at, port: enters.indexOf(key) }] : []));
+    const entries = columns.flatMap(({ enters }, at) =>
+      enters.includes(key) ? [{ column: at, port: enters.indexOf(key), low: column !== -1 && isLow(low, key, column, at) }] : [],
+    );
     const exit = column === -1 ? -1 : columns[column]!.enters.length + columns[column]!.leaves.indexOf(key);
     return { column, exit, entries };
   });

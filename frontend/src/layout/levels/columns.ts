@@ -3,6 +3,7 @@
 // along a track above the columns, and down into the other.
 
 import type { Point, Rect, Size } from "../../base/geometry";
+import { LANE, tracksOf, type Span } from "./tracks";
 
 // One laid out level or column.
 export interface Tall {
@@ -22,9 +23,9 @@ export interface Source {
 export interface Entry {
   readonly column: number;
   readonly port: number; // port of that column, at its top
+  readonly low: boolean; // the line goes there below the columns, not above them
 }
 
-const LANE = 12;
 const MARGIN = 12;
 const LEAST_GAP = 30;
 
@@ -38,74 +39,66 @@ export interface Abreast {
 
 // `top`: room for the title.
 export function putAbreast(columns: readonly Tall[], sources: readonly Source[], top: number): Abreast {
-  const leaving = columns.map((_, at) => sources.flatMap((source, i) => (source.column === at && source.entries.length > 0 ? [i] : [])));
+  const highOf = ({ entries }: Source): readonly Entry[] => entries.filter(({ low }) => !low);
+  const lows = sources.flatMap(({ entries }, source) => entries.filter(({ low }) => low).map((entry) => ({ source, entry })));
+  const leaving = columns.map((_, at) => sources.flatMap((source, i) => (source.column === at && highOf(source).length > 0 ? [i] : [])));
+  const rising = columns.map((_, at) => lows.filter(({ entry }) => entry.column === at + 1));
   const xs: number[] = [];
   let right = MARGIN;
   columns.forEach(({ size }, at) => {
     xs.push(right);
-    right += size.width + Math.max(LEAST_GAP, LANE * (leaving[at]!.length + 1));
+    right += size.width + Math.max(LEAST_GAP, LANE * (leaving[at]!.length + rising[at]!.length + 1));
   });
+  const rightOf = (column: number): number => xs[column]! + columns[column]!.size.width;
   const entryX = ({ column, port }: Entry): number => xs[column]! + columns[column]!.ports[port]!.x;
-  const tracks = tracksOf(
-    sources.map(({ column, entries }) => {
-      const all = entries.map(entryX);
-      return { from: column === -1 ? Math.min(...all) : xs[column]! + columns[column]!.size.width, to: Math.max(...all) };
-    }),
-  );
+  const rises = lows.map((one) => {
+    const column = one.entry.column - 1;
+    return rightOf(column) + LANE * (leaving[column]!.length + rising[column]!.indexOf(one) + 1);
+  });
+  const tracks = tracksOf([
+    ...sources.map((source) => spanOf(source.column === -1 ? undefined : rightOf(source.column), highOf(source).map(entryX))),
+    ...lows.map(({ entry }, i) => spanOf(rises[i]!, [entryX(entry)])),
+  ]);
   const count = Math.max(0, ...tracks.map((track) => track + 1));
   const y = top + LANE * (count + 1);
   const bottoms = columns.map(({ size }) => y + size.height);
   const gaps = new Map<number, Point>(); // of a source: x of its way up, y of its way to there
   leaving.forEach((own, at) => {
-    const edge = xs[at]! + columns[at]!.size.width;
     // The lowest track is reached from the right, and the way to there is the lowest.
     [...own]
       .sort((a, b) => tracks[b]! - tracks[a]!)
-      .forEach((source, order) => gaps.set(source, { x: edge + LANE * (order + 1), y: bottoms[at]! + LANE * order + 2 }));
+      .forEach((source, order) => gaps.set(source, { x: rightOf(at) + LANE * (order + 1), y: bottoms[at]! + LANE * order + 2 }));
   });
-  const starts = sources.map(({ column, exit, entries }): Point => {
-    if (column === -1) return { x: Math.min(...entries.map(entryX)), y: 0 };
+  const starts = sources.map((source): Point => {
+    const { column, exit } = source;
+    if (column === -1) return { x: Math.min(...source.entries.map(entryX)), y: 0 };
     return { x: xs[column]! + columns[column]!.ports[exit]!.x, y: bottoms[column]! };
   });
-  const ways = sources.map(({ column, entries }, i) =>
-    entries.map((entry): readonly Point[] => {
+  const floor = Math.max(...bottoms.map((bottom, at) => bottom + LANE * leaving[at]!.length));
+  const ground = tracksOf(lows.map(({ source }, i) => spanOf(starts[source]!.x, [rises[i]!])));
+  const ways = sources.map((source, i) =>
+    source.entries.map((entry): readonly Point[] => {
       const [start, gap, x] = [starts[i]!, gaps.get(i), entryX(entry)];
-      const track = y - LANE * (tracks[i]! + 1);
-      const up = gap === undefined || column === -1 ? [] : [{ x: start.x, y: gap.y }, gap, { x: gap.x, y: track }];
-      const across = column === -1 && x !== start.x ? [{ x: start.x, y: track }] : [];
-      return [start, ...up, ...across, ...(x === start.x && column === -1 ? [] : [{ x, y: track }]), { x, y }];
+      const low = lows.findIndex((one) => one.entry === entry);
+      const track = y - LANE * (tracks[low === -1 ? i : sources.length + low]! + 1);
+      const end = [
+        { x, y: track },
+        { x, y },
+      ];
+      if (low !== -1) {
+        const below = floor + LANE * (ground[low]! + 1);
+        return [start, { x: start.x, y: below }, { x: rises[low]!, y: below }, { x: rises[low]!, y: track }, ...end];
+      }
+      if (source.column === -1) return x === start.x ? [start, end[1]!] : [start, { x: start.x, y: track }, ...end];
+      return [start, { x: start.x, y: gap!.y }, gap!, { x: gap!.x, y: track }, ...end];
     }),
   );
-  const last = xs.at(-1)! + columns.at(-1)!.size.width;
-  const low = Math.max(...bottoms.map((bottom, at) => bottom + LANE * leaving[at]!.length));
-  return { size: { width: last + MARGIN, height: low + MARGIN }, offsets: xs.map((x) => ({ x, y })), starts, ways };
+  const height = floor + LANE * Math.max(0, ...ground.map((track) => track + 1)) + MARGIN;
+  return { size: { width: rightOf(columns.length - 1) + MARGIN, height }, offsets: xs.map((x) => ({ x, y })), starts, ways };
 }
 
-interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
-// The track of each span, counted upward from the columns, so that none overlap; short ones are low.
-function tracksOf(spans: readonly Span[]): readonly number[] {
-  const tracks = spans.map(() => -1);
-  const taken: Span[][] = [];
-  const order = spans.map((_, i) => i).sort((a, b) => lengthOf(spans[a]!) - lengthOf(spans[b]!) || a - b);
-  for (const i of order) {
-    const span = spans[i]!;
-    if (!Number.isFinite(span.from) || !Number.isFinite(span.to)) continue; // it enters no column
-    if (span.from === span.to) {
-      tracks[i] = 0;
-      continue;
-    }
-    let track = taken.findIndex((others) => others.every(({ from, to }) => to + LANE < span.from || span.to + LANE < from));
-    if (track === -1) track = taken.push([]) - 1;
-    taken[track]!.push(span);
-    tracks[i] = track;
-  }
-  return tracks;
-}
-
-function lengthOf({ from, to }: Span): number {
-  return to - from;
+// `from`: where a line comes up to its track; undefined: it comes down to it, at the first of its ends.
+function spanOf(from: number | undefined, down: readonly number[]): Span {
+  const [first, to] = [Math.min(...down), Math.max(...down)];
+  return from === undefined ? { from: first, to, above: [first], below: down } : { from, to, above: [], below: [from, ...down] };
 }
