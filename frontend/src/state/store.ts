@@ -78,6 +78,8 @@ export interface GraphState {
   readonly focused: Signal<string | undefined>; // the same for a box with the keyboard's focus; if it is in sight, nothing moves
   readonly oneColumn: Signal<boolean>; // the data runs down in one column, however high that is
   readonly apart: Signal<boolean>; // norms and activations have boxes of their own, also if they only follow a layer
+  readonly place: Signal<string | undefined>; // of the camera, for links; undefined: where it started
+  readonly wantedPlace: Signal<string | undefined>; // that a link requests
   readonly refits: Signal<number>; // counts the changes after which the camera starts again
   readonly openGroups: ReadonlySignal<ReadonlySet<number>>;
   readonly visible: ReadonlySignal<VisibleGraph | undefined>;
@@ -196,6 +198,8 @@ function createGraph({ hierarchy }: RecordedState): GraphState {
     focused: signal<string | undefined>(undefined),
     oneColumn: signal(false),
     apart,
+    place: signal<string | undefined>(undefined),
+    wantedPlace: signal<string | undefined>(undefined),
     refits: signal(0),
     visible: computed(() => hierarchy.value && showGraph(hierarchy.value, openGroups.value, !apart.value)),
   };

@@ -8,6 +8,7 @@ import type { Store } from "../../state/store";
 import { followSize, Frames, opaqueContext } from "../picture/live_canvas";
 import type { Drawing } from "../session/drawing";
 import type { Flowing } from "./data/flow_data";
+import { cursorText } from "./data/flow_state";
 import { pinnedAxis, type PointedCell } from "./data/flow_sight";
 import { watchGestures, type Gestures } from "./flow_gestures";
 import { CellBand, paintOver } from "./flow_paint";
@@ -61,11 +62,16 @@ export class FlowCanvas {
   // Makes the cursor visible when the cursor moved, but not when the user moved the map away from it.
   private seek(column: number, row: number): void {
     const { columns, rows, map } = this.flowing.sight.peek();
-    const now = this.flowing.state.window.peek();
+    const { window, linked } = this.flowing.state;
+    const now = window.peek();
+    if (linked.peek() !== undefined) {
+      if (column === -1 || linked.peek() === cursorText(this.store.shown.selected.peek(), this.store.place.ref.peek()?.step)) return;
+      linked.value = undefined;
+    }
     const wide = column === -1 ? undefined : seekSpan(columns, column);
     const top = row === -1 || map.height === 0 ? undefined : seekTop(rows, row, this.headersOver(row));
     if (wide === undefined && top === undefined) return;
-    this.flowing.state.window.value = { ...now, columns: wide ?? now.columns, top: top ?? now.top };
+    window.value = { ...now, columns: wide ?? now.columns, top: top ?? now.top };
   }
 
   private headersOver(row: number): number {

@@ -45,10 +45,11 @@ export class GraphCanvas {
     const moved = (): void => {
       // The thing under the pointer is gone.
       this.pointAt(undefined);
+      this.viewpoint.moved();
       this.frames.request();
     };
     this.control = new CameraControl(canvas, moved, () => store.look.scrollZooms.peek());
-    this.viewpoint = new Viewpoint(this.control);
+    this.viewpoint = new Viewpoint(this.control, (place) => (store.graph.place.value = place));
     this.looking = new Looking(store);
     this.minimap = new Minimap(small, (pointWorld) => this.viewpoint.goTo(pointWorld));
     this.disposer.add(this.control.dispose);
@@ -119,11 +120,12 @@ export class GraphCanvas {
         key: [store.place.run.value?.run, store.place.tag.value?.tag, hash, store.graph.refits.value].join("\n"),
         settled: drawn !== undefined && drawn.visible === store.graph.visible.value && hash === store.place.hash.value,
         sought: store.graph.sought.value,
+        wanted: store.graph.wantedPlace.value,
         finding: firstPlace(store),
       },
       this.lastPointer,
     );
-    if (found) store.graph.sought.value = undefined;
+    if (found) store.graph.sought.value = store.graph.wantedPlace.value = undefined;
     this.frames.request();
   }
 

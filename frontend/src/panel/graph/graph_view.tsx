@@ -59,9 +59,11 @@ function showGraphView({ store, drawing }: Around): Shown {
       read: (values) => {
         store.graph.oneColumn.value = values.get("columns") === "1";
         store.graph.apart.value = values.get("apart") === "1";
+        store.graph.wantedPlace.value = values.get("at");
       },
       write: () => [
         ["columns", store.graph.oneColumn.value ? 1 : undefined],
+        ["at", store.graph.place.value],
         ["apart", store.graph.apart.value ? 1 : undefined],
       ],
     },

@@ -1,6 +1,7 @@
 // Positions the camera: at the start for another graph, in place when groups open, and at a box that was requested.
 
 import { encloses, type Point, type Rect, type Size } from "../../base/geometry";
+import { anchoredCamera, anchorText } from "../../draw/camera/anchored";
 import { bringIn, cameraAtPart, fitCamera, startCamera, toScreen, type CameraControl } from "../../draw/camera/camera";
 import { visibleWorld, type Camera } from "../../draw/graph/painter";
 import type { SceneBox } from "../../draw/scene/scene";
@@ -11,26 +12,49 @@ const MARGIN_PX = 24;
 const READABLE = 0.6;
 const CLOSER = 0.9;
 const SECOND_CLICK_MS = 450;
+const SETTLED_MS = 200;
 
 export interface Look {
   readonly key: string; // changes when the camera must start again
   readonly settled: boolean; // whether the drawing shows the present choice
   readonly sought: string | undefined;
+  readonly wanted: string | undefined; // the place that a link requests; what is sought is not looked for then
   readonly finding: string | undefined; // where the first finding is; the start shows it, if not everything
 }
 
 export class Viewpoint {
   private drawn: Drawn | undefined;
   private size: Size = { width: 0, height: 0 };
-  private look: Look = { key: "", settled: false, sought: undefined, finding: undefined };
+  private look: Look = { key: "", settled: false, sought: undefined, wanted: undefined, finding: undefined };
   private startedFor: string | undefined;
   private started: Camera | undefined;
   private settling: ReturnType<typeof setTimeout> | undefined;
+  private telling: ReturnType<typeof setTimeout> | undefined;
+  private restored: { readonly text: string; readonly camera: Camera | undefined } | undefined;
 
-  constructor(private readonly control: CameraControl) {}
+  // `tell` gets the place of the camera when it rests; undefined: where it started.
+  constructor(
+    private readonly control: CameraControl,
+    private readonly tell: (place: string | undefined) => void,
+  ) {}
 
   close(): void {
     clearTimeout(this.settling);
+    clearTimeout(this.telling);
+    this.tell(undefined);
+  }
+
+  moved(): void {
+    clearTimeout(this.telling);
+    this.telling = setTimeout(() => {
+      const { camera } = this.control;
+      if (this.drawn !== undefined) this.tell(this.isAt(this.started) ? undefined : anchorText(this.drawn.scene, camera, this.size));
+    }, SETTLED_MS);
+  }
+
+  private isAt(camera: Camera | undefined): boolean {
+    const { x, y, k } = this.control.camera;
+    return x === camera?.x && y === camera.y && k === camera.k;
   }
 
   fit(): void {
@@ -64,8 +88,10 @@ export class Viewpoint {
     const bounds = this.showsAll() ? this.drawn?.scene.boundsWorld : undefined;
     const rect = selected === undefined ? undefined : this.rectOf(selected);
     const wasInView = rect !== undefined && this.isInView(rect);
+    const isRestored = this.isAt(this.restored?.camera);
     this.size = size;
     clearTimeout(this.settling);
+    if (isRestored && this.restore(this.restored!.text)) return true;
     if (this.arrive()) return true;
     this.settling = setTimeout(() => {
       const { camera } = this.control;
@@ -81,13 +107,14 @@ export class Viewpoint {
   }
 
   private arrive(): boolean {
-    const { key, settled, sought } = this.look;
+    const { key, settled, sought, wanted } = this.look;
     if (this.drawn === undefined || !settled || this.size.height === 0) return false;
     if (this.startedFor !== key) {
       this.startedFor = key;
       clearTimeout(this.settling);
       this.start();
     }
+    if (wanted !== undefined && wanted !== this.restored?.text && this.restore(wanted)) return true;
     if (sought === undefined) return false;
     clearTimeout(this.settling);
     this.show(sought);
@@ -102,10 +129,17 @@ export class Viewpoint {
     this.started = this.control.camera;
   }
 
+  // A link's place; whether the drawing has it.
+  private restore(text: string): boolean {
+    const camera = this.drawn && anchoredCamera(this.drawn.scene, text, this.size);
+    if (camera !== undefined) this.control.set(camera);
+    this.restored = { text, camera: camera && this.control.camera };
+    return camera !== undefined;
+  }
+
   // Findings come later than the drawing. Whoever has moved it since is not moved again.
   private startAgain(): void {
-    const { x, y, k } = this.control.camera;
-    if (x === this.started?.x && y === this.started.y && k === this.started.k) this.start();
+    if (this.isAt(this.started)) this.start();
   }
 
   // A visible box does not move, however small it is.

@@ -23,6 +23,7 @@ export function openAtFirst(state: FlowState, hierarchy: Hierarchy, shown: Uint8
   state.open.value = new Set([...openUpTo(hierarchy, START_ROWS, { weigh })].map((group) => groups[group]!.id));
   const selected = state.store.shown.selected.peek();
   if (selected !== undefined) openRowsAround(state, selected);
+  state.openedFirst.value = state.open.value;
 }
 
 export function openRowsAround(state: FlowState, id: string): void {
@@ -31,7 +32,10 @@ export function openRowsAround(state: FlowState, id: string): void {
   const open = state.open.peek();
   if (open === undefined) return;
   const wider = openedFor(hierarchy, open, id);
-  if (wider !== open) state.open.value = wider;
+  if (wider === open) return;
+  // The link's selection opens these too.
+  if (state.openedFirst.peek() === open) state.openedFirst.value = wider;
+  state.open.value = wider;
 }
 
 // Opens or closes the rows of a group, which stays at its place on the screen.

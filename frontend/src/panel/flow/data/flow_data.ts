@@ -23,6 +23,8 @@ import { headOf, sightOf, type Selected, type Sight } from "./flow_sight";
 import { createFlowState, type FlowState } from "./flow_state";
 import { comparedOf, followTheirs } from "./flow_theirs";
 
+const RESTS_MS = 200;
+
 export interface Cursor {
   readonly row: ReadonlySignal<number>; // of what is selected; -1: none
   readonly column: ReadonlySignal<number>; // of the step that is shown; -1: it has none
@@ -84,6 +86,15 @@ export function createFlowing(around: Around): Flowing {
       if (around.isShown.value && selected !== undefined && shown !== undefined) openRowsAround(state, selected);
     }),
   );
+  let resting: ReturnType<typeof setTimeout> | undefined;
+  disposer.add(
+    effect(() => {
+      const window = state.window.value;
+      clearTimeout(resting);
+      resting = setTimeout(() => (state.rested.value = window), RESTS_MS);
+    }),
+  );
+  disposer.add(() => clearTimeout(resting));
   const span = computed(() => state.window.value.columns);
   const columns = computed(() => columnAxis(span.value, steps.value.length, size.value.width));
   const head = computed(() => headOf(size.value, scalar.chosen.value !== ""));
