@@ -2,7 +2,8 @@
 
 ``python -m tests.benchmarks.guard_cost [--write] [TRAINING ...]``. A ratio of whole steps cannot show a
 thousandth, because steps vary by more. Therefore torch's calls of our code are timed themselves: the
-replaced functions without what they call of torch, and the hooks on the optimizer.
+replaced functions without what they call of torch, and the hooks on the optimizer. Looking is timed by
+itself within them: at the loss, at the norm that clipping computes, and before the optimizer's step.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from torch.nn.utils import clip_grad
 
 from tb_gradgraph import SummaryWriter
 from tb_gradgraph.training import optimizers
+from tb_gradgraph.training.guard.lookout import Lookout
 from tests.benchmarks.page import put_into_page
 from tests.benchmarks.trainings import TRAININGS, Training
 
@@ -60,45 +62,73 @@ class Clock:
 
 
 #: What is replaced while a training is watched.
-_REPLACED = ((torch.autograd, "_engine_run_backward"), (clip_grad, "_get_total_norm"))
+_BACKWARD, _NORM_OF = (torch.autograd, "_engine_run_backward"), (clip_grad, "_get_total_norm")
+#: Where optimizers call our code, and where it looks at what it is called for.
+_HOOKS = tuple((optimizers.OptimizerHooks, name) for name in ("_before", "_after", "_after_any"))
+_LOOKS = tuple((Lookout, name) for name in ("see", "before_step"))
+
+
+class Clocks:
+    """Two clocks: one of all our code in a step, and one of that which looks at losses and norms."""
+
+    def __init__(self) -> None:
+        self.every, self.looking = Clock(), Clock()
+
+    @contextlib.contextmanager
+    def within(self) -> Iterator[None]:
+        """Time our code in the block, without torch's functions within it. The watch comes after."""
+        with contextlib.ExitStack() as timed:
+            for place in (_BACKWARD, _NORM_OF):
+                timed.enter_context(self.every.around(*place, -1))
+            timed.enter_context(self.looking.around(*_NORM_OF, -1))
+            for place in _HOOKS:
+                timed.enter_context(self.every.around(*place, 1))
+            for place in _LOOKS:
+                timed.enter_context(self.looking.around(*place, 1))
+            yield
+
+    def run(self, training: Training, steps: int) -> tuple[float, float, float]:
+        """Return medians: seconds of a step, of all our code in it, and of that which looks."""
+        taken = []
+        with contextlib.ExitStack() as timed:
+            for place in (_BACKWARD, _NORM_OF):
+                timed.enter_context(self.every.around(*place, 1))
+            timed.enter_context(self.looking.around(*_NORM_OF, 1))
+            for _ in range(steps):
+                self.every.taken = self.looking.taken = 0
+                start = time.thread_time_ns()
+                step(training)
+                whole = time.thread_time_ns() - start
+                taken.append((whole, self.every.taken, self.looking.taken))
+        whole, every, looking = (statistics.median(column) / 1e9 for column in zip(*taken))
+        return whole, every, looking
 
 
 def measure(training: Training, steps: int) -> tuple[float, float, float]:
-    """Return seconds of a step, of the watch's code that counts it, and of that which looks at it."""
-    clock = Clock()
-    with contextlib.ExitStack() as torchs:
-        for owner, name in _REPLACED:
-            torchs.enter_context(clock.around(owner, name, -1))
-        for name in ("_before", "_after", "_after_any"):
-            torchs.enter_context(clock.around(optimizers.OptimizerHooks, name, 1))
-        whole, empty = _run(training, steps, clock)
-        counting, both = (_watched(training, steps, clock, what) for what in (None, "warn"))
-    return whole, counting - empty, both - counting
+    """Return seconds of a step, of the watch's code that counts it, and of that which looks at it.
+
+    What is timed without a watch is the clocks' own time.
+    """
+    clocks = Clocks()
+    with clocks.within():
+        whole, *own = clocks.run(training, steps)
+        every, looking = (
+            max(0.0, taken - idle) for taken, idle in zip(_watched(training, steps, clocks), own)
+        )
+    return whole, max(0.0, every - looking), looking
 
 
-def _watched(training: Training, steps: int, clock: Clock, on_finding: str | None) -> float:
+def _watched(training: Training, steps: int, clocks: Clocks) -> tuple[float, float]:
     """Return seconds of our code in a step that is not recorded."""
-    options: dict[str, Any] = {"every_n_steps": 10**6, "on_finding": on_finding}
     with tempfile.TemporaryDirectory() as logdir, SummaryWriter(logdir) as writer:
-        writer.watch(training.model, optimizer=training.optimizer, **options)
+        writer.watch(
+            training.model, optimizer=training.optimizer, every_n_steps=10**6, on_finding="warn"
+        )
         for _ in range(2):
             step(training)
         writer.flush()
-        return _run(training, steps, clock)[1]
-
-
-def _run(training: Training, steps: int, clock: Clock) -> tuple[float, float]:
-    """Return medians of the time of a step, and of our code in it."""
-    taken = []
-    with contextlib.ExitStack() as outside:
-        for owner, name in _REPLACED:
-            outside.enter_context(clock.around(owner, name, 1))
-        for _ in range(steps):
-            clock.taken, start = 0, time.thread_time_ns()
-            step(training)
-            taken.append((time.thread_time_ns() - start, clock.taken))
-    whole, ours = (statistics.median(column) / 1e9 for column in zip(*taken))
-    return whole, ours
+        _, every, looking = clocks.run(training, steps)
+        return every, looking
 
 
 def step(training: Training) -> None:
