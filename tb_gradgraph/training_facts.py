@@ -88,7 +88,7 @@ class TrainingFacts:
         evaluating: Batch normalizations and dropouts that were in evaluation mode.
         outer_evaluating: Modules that were in evaluation mode within modules that were not.
         unregistered: Attributes that are tensors that require a gradient, or lists, tuples or dicts
-            of modules or parameters, which do not belong to the model.
+            of modules or parameters, which neither the model nor an optimizer has.
         early_clips: The line of the loop that clips gradients, if it comes before the backward and
             no other line clips after it.
         why_nothing: Why no step was recorded, in a sentence; "" if one was.

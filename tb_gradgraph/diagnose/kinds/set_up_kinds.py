@@ -10,9 +10,12 @@ SET_UP_KINDS = (
         "Keep layers in an nn.ModuleList instead of a Python list.",
         when=(
             "A list, tuple or dict in an attribute of a module holds modules or parameters that "
-            "the model does not know."
+            "learn, which neither the model nor an optimizer has; or an attribute is such a tensor."
         ),
-        silent="an nn.ModuleList, or layers that the model has under another name",
+        silent=(
+            "an nn.ModuleList, layers that the model has under another name, a frozen teacher in a "
+            "list, an input that the forward keeps, and what a wrapper such as DeepSpeed's keeps"
+        ),
     ),
     Kind(
         "stale_optimizer",

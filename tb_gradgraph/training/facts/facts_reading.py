@@ -18,9 +18,9 @@ from tb_gradgraph.training.facts.module_facts import (
     Modes,
     batch_dependent_in_evaluation,
     outer_in_evaluation,
-    unregistered_attributes,
 )
 from tb_gradgraph.training.facts.optimizer_facts import OptimizersReading
+from tb_gradgraph.training.facts.unregistered import UnregisteredAttributes
 from tb_gradgraph.training.reading.followed import reference_to
 from tb_gradgraph.training.reading.parameter_rows import Parameters
 from tb_gradgraph.training.step.setting import Setting
@@ -37,6 +37,7 @@ class FactsToTell:
     def __init__(self, model: torch.nn.Module, optimizers: Sequence[Any], setting: Setting) -> None:
         self.is_told = False
         self._modes = Modes(model)
+        self._unregistered = UnregisteredAttributes(model)
         self._model = reference_to(model)
         self._optimizers = [reference_to(optimizer) for optimizer in optimizers]
         self._setting = setting
@@ -61,12 +62,14 @@ class FactsToTell:
         try:
             setting = self._setting
             reading = FactsReading(model, optimizers, setting.parameters, setting.is_opaque)
+            unregistered = Names.of(self._unregistered.names(model, reading.held))
         except Exception as error:
             warn_of_fault("did not record the facts of a training", error, "All else is recorded.")
             return
         has_scaler = scaler is not None and bool(scaler.is_enabled())
         facts = dataclasses.replace(
             reading.facts,
+            unregistered=unregistered,
             tag=setting.tag,
             step=step,
             has_scaler=has_scaler,
@@ -80,6 +83,7 @@ class FactsReading:
 
     Attributes:
         facts: What is known at once.
+        held: The tensors that the optimizers have, by ``id``, whether or not the model has them.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class FactsReading:
         names = {of: one.names[0] for of, one in parameters.known.items() if one.is_owned}
         own = [tensor for tensor in parameters.tensors if id(tensor) in names]
         self._optimizers = OptimizersReading(optimizers, {} if is_opaque else names)
+        self.held = self._optimizers.every
         held = self._optimizers.held
         knows = bool(optimizers) and not is_opaque
         trained = [p for p in own if p.requires_grad and (not knows or id(p) in held)]
@@ -109,7 +114,6 @@ class FactsReading:
             held_twice=Names.of(names[of] for of, times in held.items() if times > 1),
             evaluating=Names.of(batch_dependent_in_evaluation(model)),
             outer_evaluating=Names.of(outer_in_evaluation(model)),
-            unregistered=Names.of(unregistered_attributes(model)),
             early_clips=Names.of(early_clip(user_frame())),
         )
 

@@ -26,11 +26,13 @@ class OptimizersReading:
 
     Attributes:
         held: How often each parameter of the model is held, by ``id``.
+        every: All tensors that are held, by ``id``.
     """
 
     def __init__(self, optimizers: Sequence[Any], names: Mapping[int, str]) -> None:
         """Read them; ``names`` has those of the model's parameters by ``id``, or none at all."""
         self.held: dict[int, int] = {}
+        self.every: set[int] = set()
         self._names = names
         self._groups_left, self._names_left = MOST_GROUPS, MOST_NAMES_IN_GROUPS
         self._found = [self._read(one) for one in optimizers]
@@ -39,6 +41,7 @@ class OptimizersReading:
         groups, strangers = [], 0
         for group in optimizer.param_groups:
             ids = [id(parameter) for parameter in group["params"]]
+            self.every.update(ids)
             own = [of for of in ids if of in self._names]
             for of in own:
                 self.held[of] = self.held.get(of, 0) + 1

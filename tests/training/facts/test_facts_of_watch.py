@@ -180,28 +180,6 @@ def test_of_a_model_in_evaluation_mode(tmp_path: pathlib.Path):
     assert (facts.evaluating, facts.outer_evaluating) == (names("norm", "blocks.1"), Names())
 
 
-class Lists(nn.Module):
-    """Layers in containers of Python."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = nn.Linear(3, 1)
-        self.again = [self.first]  # registered too
-        self.losses = [nn.MSELoss()]  # without parameters
-        self.layers = [nn.Sequential(nn.Linear(1, 1))]
-        self.inner = nn.Module()
-        self.inner.table = {"scale": nn.Parameter(torch.ones(1))}
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layers[0](self.first(x)) * self.inner.table["scale"]
-
-
-def test_of_layers_in_plain_lists(tmp_path: pathlib.Path):
-    net = Lists()
-    facts = facts_of(tmp_path, net, torch.optim.SGD(net.parameters(), 0.1))
-    assert facts.unregistered == names("layers", "inner.table")
-
-
 def test_of_types_and_a_scaler(tmp_path: pathlib.Path):
     net = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1, dtype=torch.float64))
     net[0].register_forward_hook(lambda _m, _i, output: output.double())
