@@ -11,6 +11,7 @@ from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.diagnose.missing import parameter_rows, weight_rows
 from tb_gradgraph.diagnose.structure.by_module import tell_rows
 from tb_gradgraph.diagnose.structure.flat_gradient import rows_behind_flat_gradient
+from tb_gradgraph.diagnose.structure.kept_with_graph import kept_with_graph
 from tb_gradgraph.diagnose.structure.removed import BIAS_INPUT, Uses, removed_rows, uses_of
 from tb_gradgraph.diagnose.structure.small_branch import rows_in_small_branches
 from tb_gradgraph.diagnose.structure.zero_factor import ZeroFactors
@@ -95,14 +96,25 @@ def _root_mean_squares(table: StatisticsTable) -> np.ndarray:
 
 
 def _cancelled_rows(graph: Graph, sizes: np.ndarray) -> Iterator[int]:
-    parameters = {row: node for row, node in parameter_rows(graph)}
+    rows, targets = _uses_of_parameters(graph)
+    with np.errstate(invalid="ignore"):
+        are_so = (sizes[rows] > 0) & (sizes[rows] < CANCELLED * sizes[targets])
+    yield from rows[are_so].tolist()
+
+
+@kept_with_graph
+def _uses_of_parameters(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row of a parameter and that of what it is used in, for each use."""
+    parameters = {row for row, _ in parameter_rows(graph)}
     starts = graph.slot_offsets.tolist()
-    for edge in graph.edges:
-        row = starts[edge.source] + edge.source_slot
-        target = starts[edge.target]
-        if row in parameters and target < starts[edge.target + 1]:
-            if 0 < sizes[row] < CANCELLED * sizes[target]:
-                yield row
+    found = [
+        (row, starts[edge.target])
+        for edge in graph.edges
+        for row in [starts[edge.source] + edge.source_slot]
+        if row in parameters and starts[edge.target] < starts[edge.target + 1]
+    ]
+    rows, targets = np.array(found, np.int64).reshape(-1, 2).T
+    return rows, targets
 
 
 def _exactly_cancelled_rows(uses: Uses, sizes: np.ndarray) -> Iterator[int]:
@@ -167,8 +179,8 @@ def _tell_far_off(
 
 
 def _find_great(graph: Graph, table: StatisticsTable, found: _Sized) -> Iterator[Finding]:
-    great = [(float(table.values[row, _L2_NORM]), row, node) for row, node in found]
-    great = [entry for entry in great if entry[0] > GREATEST_NORM]
+    norms = table.values[:, _L2_NORM].tolist()
+    great = [(norms[row], row, node) for row, node in found if norms[row] > GREATEST_NORM]
     if great:
         norm, row, node = max(great, key=lambda entry: entry[0])
         text = (

@@ -23,13 +23,13 @@ _NAMED = 5  # how many nodes one text names
 _NAMELESS = re.compile(r"leaf([._]?\d+)?")
 
 
-def parameter_rows(graph: Graph, parts: bool = False) -> Iterator[tuple[int, Node]]:
-    """Yield row and node of each parameter, and of other leaves whose gradients the user selected.
+def parameter_rows(graph: Graph, parts: bool = False) -> Rows:
+    """Return row and node of each parameter, and of other leaves whose gradients the user selected.
 
     Nodes of which this process has only a part are left out, unless ``parts`` is set. The numbers
     of a part say nothing about the whole, except NaN and infinity.
     """
-    yield from _rows_with_parts(graph) if parts else _rows_without_parts(graph)
+    return _rows_with_parts(graph) if parts else _rows_without_parts(graph)
 
 
 @kept_with_graph
@@ -46,14 +46,14 @@ def _rows_without_parts(graph: Graph) -> Rows:
     return [(row, node) for row, node in _rows_with_parts(graph) if not node.slots[0].is_part]
 
 
-def weight_rows(graph: Graph) -> Iterator[tuple[int, Node]]:
-    """Yield row and node of each parameter; of each leaf, if the graph has no parameter.
+@kept_with_graph
+def weight_rows(graph: Graph) -> Rows:
+    """Return row and node of each parameter; of each leaf, if the graph has no parameter.
 
     Beside parameters, other leaves are inputs whose gradient is asked for, as in a gradient penalty.
     """
-    rows = list(parameter_rows(graph))
-    parameters = [(row, node) for row, node in rows if node.kind == "parameter"]
-    yield from parameters or rows
+    rows = parameter_rows(graph)
+    return [(row, node) for row, node in rows if node.kind == "parameter"] or rows
 
 
 def find_missing(
@@ -139,13 +139,11 @@ def find_zero(
         but: Rows to skip.
         stage: The stage, if only parameters have numbers; then places are not told.
     """
+    is_zero = table.present & (table.values[:, _ABS_MAX] == 0)
     zero = {
         row: node
         for row, node in weight_rows(graph)
-        if row not in but
-        and table.present[row]
-        and table.values[row, _ABS_MAX] == 0
-        and not table.values[row, NONFINITE_COLUMNS].any()
+        if is_zero[row] and row not in but and not table.values[row, NONFINITE_COLUMNS].any()
     }
     why = explain_zeros(graph, table, list(zero))
     yield from () if stage else why.origins

@@ -60,9 +60,9 @@ def find_nonfinite(
             forward may have made them.
         loss_scale: The factor of a GradScaler. If it alone can have made them, all are notes.
     """
-    states = _read_states(table)
-    if not any(state.nonfinite for state in states.values()):
+    if not (table.values[table.present][:, NONFINITE_COLUMNS] > 0).any():
         return
+    states = _read_states(table)
     turns = [] if forward_origin else list(_find_turns(graph, table, states, loss_scale))
     origins = [turn for turn in turns if turn.finding.kind == "nonfinite_origin"]
     is_mild = bool(origins) and all(turn.is_overflow for turn in origins)

@@ -10,6 +10,8 @@ import numpy as np
 
 from tb_gradgraph.diagnose.finding import Finding, describe_node, tell
 from tb_gradgraph.diagnose.missing import parameter_rows
+from tb_gradgraph.diagnose.structure.by_module import Rows
+from tb_gradgraph.diagnose.structure.kept_with_graph import kept_with_graph
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
@@ -50,10 +52,24 @@ def has_copies(graph: Graph, applied: StatisticsTable) -> bool:
         graph: The graph.
         applied: The table of the stage ``applied``.
     """
-    rows = [(row, node) for row, node in parameter_rows(graph) if node.requires_grad]
-    copies = [node for row, node in rows if is_stranger(node) and applied.present[row]]
-    own = [node for row, node in rows if node.kind == "parameter" and not applied.present[row]]
-    return bool(copies) and _count(copies) >= _count(one for one in own if not is_stranger(one))
+    copies = [node for row, node in _learning_strangers(graph) if applied.present[row]]
+    if not copies:
+        return False
+    own = [
+        node
+        for row, node in parameter_rows(graph)
+        if node.kind == "parameter" and node.requires_grad and not applied.present[row]
+    ]
+    return _count(copies) >= _count(one for one in own if not is_stranger(one))
+
+
+@kept_with_graph
+def _learning_strangers(graph: Graph) -> Rows:
+    return [
+        (row, node)
+        for row, node in parameter_rows(graph)
+        if node.requires_grad and is_stranger(node)
+    ]
 
 
 def _count(nodes: Iterable[Node]) -> int:
@@ -96,14 +112,11 @@ def rows_of_no_optimizer(
     had = updated_rows(tables["applied"])
     if not had.any() or has_copies(graph, tables["applied"]):
         return []
+    may_be = before.present & ~had
     return [
         row
         for row, node in parameter_rows(graph)
-        if node.kind == "parameter"
-        and node.requires_grad
-        and before.present[row]
-        and not had[row]
-        and row not in updated
+        if may_be[row] and node.kind == "parameter" and node.requires_grad and row not in updated
     ]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from tb_gradgraph.diagnose.finding import Finding, tell
 from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.diagnose.not_optimized import find_not_optimized, has_copies
+from tb_gradgraph.diagnose.structure.kept_with_graph import kept_with_graph
 from tb_gradgraph.diagnose.updates import find_updates
 from tb_gradgraph.graph import Graph, Node
 from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
@@ -63,6 +64,8 @@ def find_nonfinite_parameters(
 
 def _nonfinite_parameters(graph: Graph, table: StatisticsTable) -> list[tuple[int, Node]]:
     bad = table.present & (table.values[:, NONFINITE_COLUMNS] > 0).any(axis=1)
+    if not bad.any():
+        return []
     return [(row, node) for row, node in parameter_rows(graph, parts=True) if bad[row]]
 
 
@@ -91,19 +94,24 @@ def _find_cleared(graph: Graph, tables: Mapping[str, StatisticsTable]) -> Iterat
     before, after = _before(tables), tables.get("applied")
     if before is None or after is None or has_copies(graph, after):
         return
-    norms = tables[before].values[:, _COLUMN["l2_norm"]]
-    given = [row for row, _ in parameter_rows(graph) if norms[row] > 0]
-    seen = [row for row in given if after.present[row]]
-    if not given or after.values[seen, _COLUMN["l2_norm"]].any():
+    rows = _parameters(graph)
+    given = rows[tables[before].values[rows, _COLUMN["l2_norm"]] > 0]
+    seen = given[after.present[given]]
+    if not len(given) or after.values[seen, _COLUMN["l2_norm"]].any():
         return
-    how = "set to zero" if seen else "gone (.grad is None)"
+    how = "set to zero" if len(seen) else "gone (.grad is None)"
     what = "1 parameter" if len(given) == 1 else f"{len(given)} parameters"
     text = (
         f"Gradients were cleared before the optimizer stepped: a backward had given {what} a "
         f"gradient, but all of it was {how}. "
-        + ("No weight changed, except by momentum or decay." if seen else "No weight changed.")
+        + ("No weight changed, except by momentum or decay." if len(seen) else "No weight changed.")
     )
     yield tell("cleared", None, "", text)
+
+
+@kept_with_graph
+def _parameters(graph: Graph) -> np.ndarray:
+    return np.array([row for row, _ in parameter_rows(graph)], np.int64)
 
 
 def _before(tables: Mapping[str, StatisticsTable]) -> str | None:
@@ -134,9 +142,10 @@ def _global_norms(
     graph: Graph, before: StatisticsTable, after: StatisticsTable
 ) -> tuple[float, float] | None:
     """Return both norms over the parameters that both have; ``None`` if some are not finite, or are parts."""
-    if any(node.slots[0].is_part for _, node in parameter_rows(graph, parts=True)):
+    rows = _parameters(graph)
+    if len(rows) < len(parameter_rows(graph, parts=True)):
         return None
-    rows = [row for row, _ in parameter_rows(graph) if before.present[row] and after.present[row]]
+    rows = rows[before.present[rows] & after.present[rows]]
     if any((table.values[rows][:, NONFINITE_COLUMNS] > 0).any() for table in (before, after)):
         return None
     first, second = (table.values[rows, _COLUMN["l2_norm"]] for table in (before, after))

@@ -13,6 +13,7 @@ import numpy as np
 from tb_gradgraph.diagnose.missing import parameter_rows
 from tb_gradgraph.diagnose.run.course_step import CourseStep, choose_steps, thin_out
 from tb_gradgraph.diagnose.run.kept_columns import KeptColumns
+from tb_gradgraph.diagnose.run.parameter_course import ParameterCourse
 from tb_gradgraph.graph import Graph, Node, Record
 from tb_gradgraph.training_facts import TrainingFacts
 
@@ -84,6 +85,13 @@ class Course:
         """
         return self.followed().column(make, len(self.steps), lambda at, _: make(self, at), version)
 
+    def by_blocks(
+        self, make: Callable[[Course, int, int], Sequence[T]], version: Hashable = None
+    ) -> Sequence[T]:
+        """Return the same of a function that gets the first step of a range and the one after it."""
+        kept, of_range = self.followed(), functools.partial(make, self)
+        return kept.by_blocks(make, len(self.steps), of_range, version)
+
     def of_graph(self, graph_hash: str, make: Callable[[Graph], T]) -> T:
         """Return what a function of a module gives for a graph, made once."""
         return self.kept.once((graph_hash, make), lambda: make(self.graphs[graph_hash]))
@@ -128,7 +136,8 @@ class Course:
     @functools.cached_property
     def parameters(self) -> ParameterCourse:
         """The numbers of all parameters over the steps."""
-        return ParameterCourse(self)
+        nodes = [node for _, node in self.rows(self.graph)] if self.steps else []
+        return ParameterCourse(nodes, self.steps, self.graphs, self.followed)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -159,59 +168,6 @@ def _count_parameters(graph: Graph) -> int:
 
 def _rows_by_key(graph: Graph) -> Mapping[str, int]:
     return {key: row for row, key in enumerate(graph.row_keys)}
-
-
-class ParameterCourse:
-    """Numbers of the parameters over the steps, by statistic and stage.
-
-    Attributes:
-        nodes: The parameters of the graph that most steps have.
-        steps: The numbers of the steps.
-    """
-
-    def __init__(self, course: Course) -> None:
-        self._course = course
-        self.nodes = [node for _, node in course.rows(course.graph)] if course.steps else []
-        self.steps = [step.step for step in course.steps]
-        self._places: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-
-    @functools.cached_property
-    def matrices(self) -> np.ndarray:
-        """Where the parameters are that have several dimensions."""
-        return np.array([at for at, n in enumerate(self.nodes) if len(n.slots[0].shape) > 1], int)
-
-    def of(self, stage: str, statistic: str) -> np.ndarray:
-        """Return a matrix with a row for each step and a column for each parameter; NaN: no number.
-
-        Of several records of a step the last one that has a number counts.
-        """
-        key = ("parameters", stage, statistic)
-        kept, count = self._course.followed(), len(self.steps)
-        return kept.matrix(key, count, len(self.nodes), lambda at: self.row(at, stage, statistic))
-
-    def row(self, at: int, stage: str, statistic: str) -> np.ndarray:
-        """Return the numbers of one step, by its index."""
-        found = np.full(len(self.nodes), np.nan)
-        step = self._course.steps[at]
-        some = step.passes if stage == "backward" else step.later
-        for which, record in enumerate(one for one in some if one.stage == stage):
-            rows, columns = self._places_in(record.graph_hash)
-            numbers = record.table.column(statistic)[rows]
-            if which > 0:
-                known = ~np.isnan(numbers)
-                columns, numbers = columns[known], numbers[known]
-            found[columns] = numbers
-        return found
-
-    def _places_in(self, graph_hash: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows of a graph, and the columns that they fill."""
-        if graph_hash not in self._places:
-            columns = {f"{node.key}:0": at for at, node in enumerate(self.nodes)}
-            keys = self._course.graphs[graph_hash].row_keys
-            pairs = [(row, columns[key]) for row, key in enumerate(keys) if key in columns]
-            rows, places = np.array(pairs, np.int64).reshape(-1, 2).T
-            self._places[graph_hash] = (rows, places)
-        return self._places[graph_hash]
 
 
 def course_of(

@@ -7,10 +7,12 @@ import functools
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from tb_gradgraph.diagnose.not_optimized import join_tables
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.quantities import series_name
-from tb_gradgraph.statistics import StatisticsTable
+from tb_gradgraph.statistics import HISTOGRAM_BINS, StatisticsTable
 
 #: So many steps are examined one by one at most, fewer if graphs are large: so many rows altogether.
 MOST_STEPS = 64
@@ -154,5 +156,6 @@ def _with_the_one_before(at: int | None) -> set[int]:
 
 
 def in_memory(table: StatisticsTable) -> StatisticsTable:
-    """Expand a stored table once, for rules that read it many times."""
-    return StatisticsTable(table.values, table.present, table.histogram)
+    """Expand a stored table once, for rules that read it many times. They read no histograms."""
+    none = np.broadcast_to(np.uint16(0), (len(table.present), HISTOGRAM_BINS))
+    return StatisticsTable(table.values, table.present, none)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +13,8 @@ from tb_gradgraph.diagnose.run.course_step import CourseStep
 T = TypeVar("T")
 #: By how much a matrix that is full grows, so that few rows are copied.
 _GROWS = 1.5
+#: How many steps are looked at together.
+_BLOCK = 128
 #: Bytes of a number or a small object that a rule keeps for a step, roughly; and of what it keeps
 #: for a step that is examined.
 _OF_COLUMN, _OF_EXAMINED = 100, 20_000
@@ -81,16 +83,32 @@ class KeptColumns:
                 It also gets the result for the step before; None: there is none.
             version: What else the results depend on. If it changes, all are made again.
         """
-        kept = self._columns.get(key)
-        if kept is None or kept[0] != version:
-            kept = self._columns[key] = (version, [])
-        found = kept[1]
+        found = self._column(key, version)
         for at in range(len(found), count):
             found.append(make(at, found[-1] if found else None))
         return found
 
+    def by_blocks(
+        self,
+        key: Hashable,
+        count: int,
+        make: Callable[[int, int], Sequence[T]],
+        version: Hashable = None,
+    ) -> Sequence[T]:
+        """Return the same of a ``make`` that gives the results for a range of steps."""
+        found = self._column(key, version)
+        for start, stop in _blocks(len(found), count):
+            found.extend(make(start, stop))
+        return found
+
+    def _column(self, key: Hashable, version: Hashable) -> list[Any]:
+        kept = self._columns.get(key)
+        if kept is None or kept[0] != version:
+            kept = self._columns[key] = (version, [])
+        return kept[1]
+
     def matrix(
-        self, key: Hashable, count: int, width: int, make: Callable[[int], np.ndarray]
+        self, key: Hashable, count: int, width: int, make: Callable[[int, int], np.ndarray]
     ) -> np.ndarray:
         """Return the same as a matrix, with a row for each step."""
         array, filled = self._matrices.get(key, (np.empty((0, width)), 0))
@@ -98,8 +116,8 @@ class KeptColumns:
             grown = np.empty((max(count, int(_GROWS * len(array))), width))
             grown[:filled] = array[:filled]
             array = grown
-        for at in range(filled, count):
-            array[at] = make(at)
+        for start, stop in _blocks(filled, count):
+            array[start:stop] = make(start, stop)
         self._matrices[key] = (array, count)
         return array[:count]
 
@@ -124,3 +142,8 @@ class KeptColumns:
         """Drop what is kept of steps that are no longer examined."""
         wanted = {id(step) for step in steps}
         self._examined = {key: one for key, one in self._examined.items() if key in wanted}
+
+
+def _blocks(start: int, stop: int) -> Iterator[tuple[int, int]]:
+    for at in range(start, stop, _BLOCK):
+        yield at, min(at + _BLOCK, stop)

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_gradgraph.diagnose.structure.removed import Uses
+from tb_gradgraph.diagnose.structure.kept_with_graph import kept_with_graph
+from tb_gradgraph.diagnose.structure.removed import Uses, uses_of
 from tb_gradgraph.diagnose.structure.shift import CENTERING
+from tb_gradgraph.graph import Graph
 from tb_gradgraph.statistics import STATISTICS, StatisticsTable
 
 #: How far the elements may differ, as a share of the greatest one.
@@ -28,7 +30,7 @@ def rows_behind_flat_gradient(uses: Uses, table: StatisticsTable) -> Iterator[in
     the sum of an output, nothing but rounding goes back through it.
     """
     graph = uses.graph
-    flat = {index for index, _ in enumerate(graph.nodes) if _is_flat(uses, table, index)}
+    flat = {index for index in _normalizations(graph) if _is_flat(uses, table, index)}
     if not flat:
         return
     behind: set[int] = set()
@@ -44,14 +46,18 @@ def rows_behind_flat_gradient(uses: Uses, table: StatisticsTable) -> Iterator[in
                 yield int(graph.slot_offsets[index])
 
 
+@kept_with_graph
+def _normalizations(graph: Graph) -> list[int]:
+    uses = uses_of(graph)
+    return [index for index, _ in enumerate(graph.nodes) if uses.name(index) in CENTERING]
+
+
 def _ends(target: int, at: int, flat: set[int], behind: set[int]) -> bool:
     return target in behind or (target in flat and at == 0)
 
 
 def _is_flat(uses: Uses, table: StatisticsTable, index: int) -> bool:
-    """Return whether an operation is a normalization, and all it gets is one number."""
-    if uses.name(index) not in CENTERING:
-        return False
+    """Return whether all that a normalization gets is one number."""
     row = int(uses.graph.slot_offsets[index])
     numbers = table.values[row]
     if not table.present[row] or not numbers[_NUMEL] > 1 or not numbers[_ABS_MAX] > 0:

@@ -77,9 +77,15 @@ def shuffle(array: np.ndarray) -> bytes:
 
 
 def unshuffle(content: bytes, dtype: np.dtype) -> np.ndarray:
-    """Undo :func:`shuffle`."""
+    """Undo :func:`shuffle`. Byte by byte: numpy transposes so narrow a matrix five times slower."""
+    if content == bytes(len(content)):  # as counts of NaN are, mostly
+        return np.zeros(len(content) // dtype.itemsize, dtype)
     planes = np.frombuffer(content, np.uint8).reshape(dtype.itemsize, -1)
-    return np.ascontiguousarray(planes.T).view(dtype).reshape(-1)
+    found = np.empty(planes.shape[1], dtype)
+    elements = found.view(np.uint8).reshape(-1, dtype.itemsize)
+    for at, plane in enumerate(planes):
+        elements[:, at] = plane
+    return found
 
 
 def encode_column(name: str, array: np.ndarray, width: int = 1) -> pb.Column:

@@ -11,6 +11,7 @@ from tb_gradgraph.errors import FormatError
 from tb_gradgraph.record.format.columns import decompress
 
 _AT_ONCE = 2**22  # how many bits are counted together
+_SETS = 4  # how many sets of rows are kept as numbers, which is faster than bits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Presence:
     @property
     def nbytes(self) -> int:
         """The number of bytes in memory."""
-        return self.bits.nbytes + 8 * (self.records + 1)
+        return self.bits.nbytes + 8 * (self.records + 1) + 8 * _SETS * self.rows
 
     def record(self, index: int) -> np.ndarray:
         """Return a bool for every row of one record."""
@@ -40,11 +41,28 @@ class Presence:
         return bits.reshape(self.records, self.rows).view(bool)
 
     @functools.cached_property
+    def _places(self) -> list[np.ndarray] | None:
+        """The rows with a gradient of each record, if these are few different sets: one for each stage."""
+        if self.records * self.rows > _AT_ONCE:
+            return None
+        known: dict[bytes, np.ndarray] = {}
+        found = []
+        for present in self.every():
+            key = present.tobytes()
+            if key not in known:
+                known[key] = np.flatnonzero(present)
+            found.append(known[key])
+        return found if len(known) <= _SETS else None
+
+    def places(self, index: int) -> np.ndarray:
+        """Return what picks the rows of one record that have a gradient."""
+        return self.record(index) if self._places is None else self._places[index]
+
+    @functools.cached_property
     def starts(self) -> np.ndarray:
         """The number of present rows before each record, and in total."""
         if self.records * self.rows <= _AT_ONCE:
-            bits = np.unpackbits(self.bits, count=self.records * self.rows, bitorder="little")
-            counts = bits.reshape(self.records, self.rows).sum(axis=1, dtype=np.int64)
+            counts = self.every().sum(axis=1, dtype=np.int64)
         else:
             counts = np.array([self.record(at).sum() for at in range(self.records)], np.int64)
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
@@ -105,18 +123,7 @@ class StoredColumn:
         found = np.empty((self.presence.rows, *self.empty.shape), dtype)
         found[...] = self.empty
         if values is not None:
-            found[self.presence.record(index)] = values
-        return found
-
-    def every(self, present: np.ndarray) -> np.ndarray | None:
-        """Return all records at once, ``[records, rows, ...]``; None if the column is not stored.
-
-        ``present`` is what the presence returns for every record.
-        """
-        if self.values is None or (self.is_whole and not self.is_count):
-            return self.values
-        found = np.full((*present.shape, *self.empty.shape), np.nan)
-        found[present] = self.values[present] if self.is_whole else self.values
+            found[self.presence.places(index)] = values
         return found
 
     def of_record(self, index: int) -> np.ndarray | None:

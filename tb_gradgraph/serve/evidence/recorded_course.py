@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import functools
+import operator
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from tb_gradgraph.diagnose import Course, RunFinding, course_of, find_in_course
 from tb_gradgraph.graph import FACTS, Record
+from tb_gradgraph.record import StoredColumn
 from tb_gradgraph.serve.runs.index import Entry, RunView
 from tb_gradgraph.serve.runs.reader import Reader
 from tb_gradgraph.statistics import StatisticsTable
 
-#: How many numbers are kept expanded. The rules go through the steps in order, so that the numbers
-#: of a segment are needed again and again, and then no more.
-_MOST_NUMBERS = 2**22
+#: How many bytes of columns are kept at hand. The rules go through the steps in order, so that the
+#: numbers of a segment are needed again and again, and then no more.
+_MOST_BYTES = 2**25
+
+_FACTS = tuple(fact.name for fact in FACTS)
+_read_facts = operator.attrgetter(*_FACTS)
 
 _NODE_BYTES = 1000  # a node with its slots and edges, roughly
 _RECORD_BYTES = 1500  # a record, its step and its table, roughly
@@ -87,7 +91,6 @@ class _Followed:
 
 
 def _record_of(entry: Entry, source: _Source) -> Record:
-    whole = functools.partial(source.whole, entry)
     return Record(
         tag=entry.tag,
         graph_hash=entry.graph_hash,
@@ -95,23 +98,23 @@ def _record_of(entry: Entry, source: _Source) -> Record:
         wall_time=entry.wall_time,
         backward_pass=entry.backward_pass,
         table=_ReadTable(source, entry),
-        gradients=_ReadWhole(whole, 0),
-        values=_ReadWhole(whole, 1),
+        gradients=_ReadWhole(source, entry, 0),
+        values=_ReadWhole(source, entry, 1),
         unread=entry.unread,
         quantities=entry.quantities,
         quantity_reasons=entry.quantity_reasons,
-        **{fact.name: getattr(entry, fact.name) for fact in FACTS},
+        **dict(zip(_FACTS, _read_facts(entry))),
     )
 
 
 class _Source:
-    """Reads the numbers of records. Expands a column of a whole segment, and keeps those used last."""
+    """Reads the numbers of records, and keeps the columns of the segments that were used last."""
 
     run: RunView  # the latest view; entries of earlier ones are read through it, too
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self._kept: collections.OrderedDict[tuple[str, int, str], np.ndarray]
+        self._kept: collections.OrderedDict[tuple[str, int, str], StoredColumn]
         self._kept = collections.OrderedDict()
         self.nbytes = 0
 
@@ -124,21 +127,11 @@ class _Source:
         key = (entry.chunk, entry.segment, name)
         found = self._kept.get(key)
         if found is None:
-            column = self.reader.column(self.run, entry, name)
-            one = column.presence
-            if one.records * one.rows > _MOST_NUMBERS // 8:
-                return self.reader.statistic(self.run, entry, name).astype(np.float64)
-            present = one.every()
-            every = column.every(present)
-            found = np.full(present.shape, np.nan) if every is None else every.astype(np.float64)
-            self._keep(key, found)
-        return found[entry.position]
-
-    def _keep(self, key: tuple[str, int, str], found: np.ndarray) -> None:
-        self._kept[key] = found
-        self.nbytes += found.nbytes
-        while self.nbytes > 8 * _MOST_NUMBERS:
-            self.nbytes -= self._kept.popitem(last=False)[1].nbytes
+            found = self._kept[key] = self.reader.column(self.run, entry, name)
+            self.nbytes += found.nbytes
+            while self.nbytes > _MOST_BYTES:
+                self.nbytes -= self._kept.popitem(last=False)[1].nbytes
+        return found.record(entry.position).astype(np.float64, copy=False)
 
 
 class _ReadTable(StatisticsTable):
@@ -148,11 +141,12 @@ class _ReadTable(StatisticsTable):
     _entry: Entry
 
     def __init__(self, source: _Source, entry: Entry) -> None:
-        vars(self).update(_source=source, _entry=entry)
+        object.__setattr__(self, "_source", source)
+        object.__setattr__(self, "_entry", entry)
 
     @property
     def values(self) -> np.ndarray:  # noqa: D102
-        return self._source.reader.table(self._source.run, self._entry).values
+        return self._source.reader.values(self._source.run, self._entry)
 
     def column(self, name: str) -> np.ndarray:  # noqa: D102
         return self._source.column(self._entry, name)
@@ -169,18 +163,22 @@ class _ReadTable(StatisticsTable):
         return self._source.reader.histogram(self._source.run, self._entry)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _ReadWhole(Mapping[int, np.ndarray]):
     """Whole tensors by row, read when they are asked for."""
 
-    read: Callable[[], Sequence[Mapping[int, np.ndarray]]]
+    source: _Source
+    entry: Entry
     part: int  # 0: gradients, 1: values
 
+    def read(self) -> Mapping[int, np.ndarray]:
+        return self.source.whole(self.entry)[self.part]
+
     def __getitem__(self, row: int) -> np.ndarray:
-        return self.read()[self.part][row]
+        return self.read()[row]
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.read()[self.part])
+        return iter(self.read())
 
     def __len__(self) -> int:
-        return len(self.read()[self.part])
+        return len(self.read())

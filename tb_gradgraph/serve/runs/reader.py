@@ -124,14 +124,20 @@ class Reader:
 
     def table(self, run: RunView, entry: Entry) -> StatisticsTable:
         """Read all numbers of one record."""
-        columns = [self.statistic(run, entry, name).astype(np.float64) for name in STATISTICS]
         present, histogram = self.present(run, entry), self.histogram(run, entry)
-        return StatisticsTable(np.stack(columns, axis=1), present, histogram)
+        return StatisticsTable(self.values(run, entry), present, histogram)
+
+    def values(self, run: RunView, entry: Entry) -> np.ndarray:
+        """Read all statistics of one record: ``[rows, len(STATISTICS)]``."""
+        found = np.empty((entry.rows, len(STATISTICS)))
+        for at, name in enumerate(STATISTICS):
+            found[:, at] = self.statistic(run, entry, name)
+        return found
 
     def column(self, run: RunView, entry: Entry, name: str) -> StoredColumn:
         """Read one statistic of all records that were written together with one."""
-        presence = self._presence(run, entry)
-        return self._part(run, entry, name, lambda one: one.column(name, presence), _nbytes)
+        of = functools.partial(self._presence, run, entry)
+        return self._part(run, entry, name, lambda one: one.column(name, of()), _nbytes)
 
     def whole(
         self, run: RunView, entry: Entry
@@ -168,14 +174,8 @@ class Reader:
 
     def is_nonfinite(self, run: RunView, entry: Entry) -> bool:
         """Return whether any gradient of a record holds NaN or infinity."""
-        presence = self._presence(run, entry)
-        bad = self._part(
-            run,
-            entry,
-            "nonfinite",
-            lambda one: _nonfinite(one, presence),
-            lambda found: found.nbytes,
-        )
+        of = functools.partial(self._presence, run, entry)
+        bad = self._part(run, entry, "nonfinite", lambda one: _nonfinite(one, of()), _nbytes)
         return bool(bad[entry.position])
 
     def _presence(self, run: RunView, entry: Entry) -> Presence:
@@ -280,7 +280,7 @@ def _nonfinite(segment: Segment, presence: Presence) -> np.ndarray:
     return found
 
 
-def _nbytes(found: Presence | StoredColumn) -> int:
+def _nbytes(found: Presence | StoredColumn | np.ndarray) -> int:
     return found.nbytes
 
 

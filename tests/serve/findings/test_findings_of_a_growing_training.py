@@ -113,8 +113,10 @@ def test_what_was_examined_is_not_examined_again(
 ) -> None:
     reader, run = logged
     read: list[Entry] = []
-    table = reader.table
-    monkeypatch.setattr(reader, "table", lambda run, entry: read.append(entry) or table(run, entry))
+    values = reader.values
+    monkeypatch.setattr(
+        reader, "values", lambda run, entry: read.append(entry) or values(run, entry)
+    )
     kept, entries = RecordedCourse(reader), run.records["net"]
     kept.find(run, "net")
     assert len({one.step for one in read}) > 10

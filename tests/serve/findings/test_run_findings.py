@@ -89,9 +89,11 @@ def test_a_very_long_training_is_examined_at_some_steps(monkeypatch, logdir: pat
     assert told["findings"][0]["first_step"] == BAD
 
 
-def test_large_segments_are_expanded_one_record_at_a_time(monkeypatch, logdir: pathlib.Path):
+def test_columns_that_are_too_large_to_keep_at_hand_are_read_again(
+    monkeypatch, logdir: pathlib.Path
+):
     whole = ask(Reader(EventFiles(logdir)))
-    monkeypatch.setattr(recorded_course, "_MOST_NUMBERS", 100)
+    monkeypatch.setattr(recorded_course, "_MOST_BYTES", 100)
     assert ask(Reader(EventFiles(logdir))) == whole
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def _find_never_stepped(course: Course) -> Iterator[RunFinding]:
 
 def _find_not_zeroed(course: Course) -> Iterator[RunFinding]:
     single = sum(len(step.passes) == 1 for step in course.steps)
-    sums = course.column(_adding_up, version=len(course.updated))
+    sums = course.by_blocks(_adding_up, version=len(course.updated))
     found = [(s.step, norms) for s, norms in zip(course.steps, sums) if norms is not None]
     if len(found) < max(LEAST_STEPS, HABIT * (single - 1)):
         return
@@ -65,20 +66,24 @@ def _find_not_zeroed(course: Course) -> Iterator[RunFinding]:
     )
 
 
-def _adding_up(course: Course, at: int) -> tuple[float, float] | None:
-    """Return the norms of .grad and of what the only backward gave, if most parameters differ."""
-    if len(course.steps[at].passes) != 1 or not course.steps[at].has("accumulated"):
-        return None
+def _adding_up(course: Course, start: int, stop: int) -> list[tuple[float, float] | None]:
+    """Return the norms of .grad and of what the only backward gave, where most parameters differ."""
+    are_single = [len(s.passes) == 1 and s.has("accumulated") for s in course.steps[start:stop]]
+    if not any(are_single):
+        return [None] * len(are_single)
     parameters, updated = course.parameters, course.updated
-    held, gave = (parameters.row(at, stage, "l2_norm") for stage in ("accumulated", "backward"))
+    rows = partial(parameters.rows, start, stop, statistic="l2_norm")
+    held, gave = rows(stage="accumulated"), rows(stage="backward")
     known = np.isfinite(held) & np.isfinite(gave)
     if updated:  # zero_grad() of an optimizer does not reach the parameters of others
         known &= np.array([f"{node.key}:0" in updated for node in parameters.nodes], bool)
     differs = known & (np.abs(held - gave) > MORE * np.maximum(gave, 1e-30))
-    if differs.sum() <= 0.5 * max(1, known.sum()):
-        return None
-    norms = [float(np.sqrt(np.nansum(some**2))) for some in (held, gave)]
-    return norms[0], norms[1]
+    are_most = differs.sum(axis=1) > 0.5 * np.maximum(1, known.sum(axis=1))
+    norms = [np.sqrt(np.nansum(some**2, axis=1)).tolist() for some in (held, gave)]
+    return [
+        pair if is_single and is_most else None
+        for is_single, is_most, pair in zip(are_single, are_most.tolist(), zip(*norms))
+    ]
 
 
 def _find_cleared_parts(course: Course) -> Iterator[RunFinding]:

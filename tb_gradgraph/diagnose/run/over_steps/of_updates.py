@@ -46,7 +46,7 @@ def find_in_updates(course: Course) -> Iterator[RunFinding]:
 
 def _find_drift(course: Course) -> Iterator[RunFinding]:
     parameters = course.parameters
-    total = np.array([one.norm for one in course.column(_update)])
+    total = np.array([one.norm for one in course.by_blocks(_updates)])
     known = np.flatnonzero(np.isfinite(total) & (total > 0))
     if len(known) < 3 * LEAST_STEPS:
         return
@@ -108,7 +108,7 @@ def _decay_at(course: Course, at: int) -> float | None:
 
 def _find_leap(course: Course) -> Iterator[RunFinding]:
     """Yield a single step that threw weights far away, in a training whose steps are small otherwise."""
-    found = ((at, leap) for at, leap in enumerate(course.column(_leap)) if leap is not None)
+    found = ((at, leap) for at, leap in enumerate(course.by_blocks(_leaps)) if leap is not None)
     at, leap = next(found, (0, None))
     if leap is None:
         return
@@ -138,8 +138,16 @@ class _Leap:
     known: int
 
 
+def _leaps(course: Course, start: int, stop: int) -> list[_Leap | None]:
+    ratios = course.parameters.of("applied", "update_ratio")[start:stop]
+    are_far = np.any(np.take(ratios, course.parameters.matrices, axis=1) > LEAP, axis=1)
+    return [
+        _leap(course, at) if is_far else None for at, is_far in enumerate(are_far.tolist(), start)
+    ]
+
+
 def _leap(course: Course, at: int) -> _Leap | None:
-    if at < LEAST_STEPS or not course.steps[at].has_stepped:
+    if at < LEAST_STEPS:
         return None
     of = course.parameters.matrices
     ratios = course.parameters.of("applied", "update_ratio")
@@ -207,7 +215,7 @@ def _find_lost_updates(course: Course) -> Iterator[RunFinding]:
 def _find_bad_updates(course: Course) -> Iterator[RunFinding]:
     """Yield a weight that a step made NaN although its gradient was finite."""
     parameters = course.parameters
-    made = enumerate(course.column(_update))
+    made = enumerate(course.by_blocks(_updates))
     first, at = next(((step, one.bad) for step, one in made if one.bad), (0, ()))
     if not at:
         return
@@ -225,7 +233,7 @@ def _find_bad_updates(course: Course) -> Iterator[RunFinding]:
 def _find_tiny_updates(course: Course) -> Iterator[RunFinding]:
     """Yield that nothing learns, because all updates are tiny or zero at most steps, not only at first."""
     parameters = course.parameters
-    greatest = np.array([one.greatest for one in course.column(_update)])
+    greatest = np.array([one.greatest for one in course.by_blocks(_updates)])
     steps = np.flatnonzero(greatest >= 0)
     small = steps[greatest[steps] < TINY]
     if len(steps) < 3 * LEAST_STEPS or len(small) < 0.3 * len(steps) or steps[-1] not in small:
@@ -268,17 +276,19 @@ class _Update:
     bad: tuple[int, ...] = ()
 
 
-def _update(course: Course, at: int) -> _Update:
-    if not course.steps[at].has_stepped:
-        return _Update()
-    row = partial(course.parameters.row, at, "applied")
-    weight, moved, ratios = row("weight_norm"), row("update_norm"), row("update_ratio")
+def _updates(course: Course, start: int, stop: int) -> list[_Update]:
+    parameters = course.parameters
+    rows = partial(parameters.rows, start, stop, "applied")
+    weight, moved, ratios = rows("weight_norm"), rows("update_norm"), rows("update_ratio")
     bad = np.isinf(moved) | (np.isnan(moved) & np.isfinite(weight))
     if bad.any():
-        bad &= np.isfinite(row("numel"))
+        bad &= np.isfinite(rows("numel"))
         for name in NONFINITE:
-            bad &= ~(row(name) > 0)
-    known = np.isfinite(ratios) & (row("l2_norm") > 0)
-    norm = np.sqrt(np.nansum(weight[course.parameters.matrices] ** 2))
-    greatest = ratios[known].max(initial=-1.0)
-    return _Update(float(norm), float(greatest), tuple(np.flatnonzero(bad).tolist()))
+            bad &= ~(rows(name) > 0)
+    known = np.isfinite(ratios) & (rows("l2_norm") > 0)
+    norms = np.sqrt(np.nansum(np.take(weight, parameters.matrices, axis=1) ** 2, axis=1))
+    greatest = np.where(known, ratios, -1.0).max(axis=1, initial=-1.0)
+    return [
+        _Update(norm, most, tuple(np.flatnonzero(of).tolist()))
+        for norm, most, of in zip(norms.tolist(), greatest.tolist(), bad)
+    ]
