@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
 GRAD_NORM = "grad_norm"
 CLIP_FACTOR = "clip_factor"
@@ -20,6 +25,8 @@ OF_STAGES = frozenset({GRAD_NORM})
 MAIN = (LOSS, GRAD_NORM, CLIP_FACTOR, "lr")
 
 MOST_LETTERS = 160
+
+_NORM, _NAN = STATISTICS.index("l2_norm"), STATISTICS.index("nan")
 
 
 class Measured(Protocol):
@@ -84,3 +91,33 @@ def made_unique(names: Sequence[str]) -> list[str]:
         number = counts[name] = counts.get(name, -1) + 1
         taken.append(f"{name}#{number}" if number else name)
     return taken
+
+
+def total_of(norms: np.ndarray) -> float:
+    """Return the norm of the whole from the norms of its parts; NaN counts as nothing.
+
+    Norms are divided by the greatest one before they are squared, so that neither 1e200 nor 1e-200
+    is lost.
+    """
+    found = np.abs(norms[~np.isnan(norms)])
+    most = float(found.max(initial=0.0))
+    if most == 0 or math.isinf(most):
+        return most
+    return most * float(np.sqrt(np.square(found / most).sum()))
+
+
+def grad_norm(table: StatisticsTable, rows: Iterable[int]) -> dict[str, float]:
+    """Return the l2 norm of the gradients of ``rows`` together, or nothing if none of them has one.
+
+    NaN if an element is NaN, and infinity if one is infinite, as ``torch.nn.utils.get_total_norm``
+    gives.
+    """
+    present = [row for row in {*rows} if table.present[row]]
+    if not present:
+        return {}
+    numbers = table.values[present]
+    if (numbers[:, _NAN] > 0).any():
+        return {GRAD_NORM: math.nan}
+    if (numbers[:, NONFINITE_COLUMNS] > 0).any():
+        return {GRAD_NORM: math.inf}
+    return {GRAD_NORM: total_of(numbers[:, _NORM])}

@@ -57,7 +57,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "diagnose/run/over_steps": "diagnose diagnose/kinds diagnose/run diagnose/forward",
         "diagnose/run": "diagnose diagnose/kinds diagnose/run/over_steps",
         "diagnose": "diagnose/kinds diagnose/forward diagnose/structure diagnose/run",
-        "health": "record diagnose",
+        "ranks": "record",
+        "health": "record ranks diagnose",
         "serve/runs": "record",
         "serve/request": "record serve/runs",
         "serve/evidence": "record diagnose serve/runs serve/request",
@@ -72,11 +73,11 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "training": "autograd training/own training/quantities training/reading training/step "
         "training/facts training/guard",
         "api/at_step": "autograd diagnose training",
-        "api": "autograd summarize record diagnose health training api/at_step",
+        "api": "autograd summarize record ranks diagnose health training api/at_step",
         "integrations": "api autograd training",
         "commands/show": "record diagnose health",
         "commands/page": "commands/show diagnose health",
-        "commands": "commands/show commands/page api autograd summarize record diagnose health serve",
+        "commands": "commands/show commands/page api autograd summarize record ranks diagnose health serve",
     }.items()
 }
 WITHOUT_TORCH = (
@@ -88,13 +89,24 @@ WITHOUT_TORCH = (
         "statistics",
         "training_facts",
         "record",
+        "ranks",
         "diagnose",
         "health",
         "serve",
     ),
 )
 #: Rooms with a face; ``commands`` and ``integrations`` are entered by their files.
-FACES = ("api", "autograd", "diagnose", "health", "record", "serve", "summarize", "training")
+FACES = (
+    "api",
+    "autograd",
+    "diagnose",
+    "health",
+    "ranks",
+    "record",
+    "serve",
+    "summarize",
+    "training",
+)
 MOST_FILES, MOST_TEST_FILES = 12, 25
 
 

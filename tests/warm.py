@@ -61,7 +61,8 @@ class Process:
     def kill(self) -> None:
         """End it at once, if it has not ended."""
         if self.returncode is None:
-            os.kill(self.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(self.pid, signal.SIGKILL)
             self.wait()
 
     def _read_number(self) -> int:

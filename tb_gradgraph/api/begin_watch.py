@@ -17,7 +17,7 @@ import torch
 from tb_gradgraph.api.arguments import check_cadence, check_update_memory
 from tb_gradgraph.api.at_step.reaction import OnFinding, Reaction, check_on_finding
 from tb_gradgraph.api.at_step.writing import Writing
-from tb_gradgraph.api.processes import warn_of_parts
+from tb_gradgraph.api.processes import check_ranks, warn_of_parts, why_idle
 from tb_gradgraph.api.recorder import Request, check_values, warn_of_large
 from tb_gradgraph.api.writer_log import GraphLog, class_name
 from tb_gradgraph.autograd import (
@@ -70,6 +70,7 @@ def begin_watch(
     scalars: bool = False,
     on_finding: OnFinding = "warn",
     keep_batch: bool = False,
+    ranks: Any = "shards",
 ) -> Watch:
     """Attach a watch to a training; see ``watch``. Without a log the watch records nothing.
 
@@ -93,8 +94,10 @@ def begin_watch(
         check_selector(selector, WHERE)
     frame = user_frame()
     scaler = _scaler(grad_scaler)
-    if log is None:
-        return IdleWatch(tag or class_name(model), every_n_steps, "this process has no writer")
+    check_ranks(ranks, WHERE)
+    idle = "this process has no writer" if log is None else why_idle(model, ranks)
+    if log is None or idle:
+        return IdleWatch(tag or class_name(model), every_n_steps, idle)
     name = log.watch_tag(model, tag, WHERE)
     for earlier in [watch for watch in log.watches if watch.tag == name]:
         earlier.end()

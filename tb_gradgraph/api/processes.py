@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 from torch import distributed
 
-from tb_gradgraph.autograd import is_distributed, owned_tensors, placement_in, placement_of
+from tb_gradgraph.autograd import is_distributed, mesh_of, owned_tensors, placement_in, placement_of
+from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.record import Process
 
 
@@ -23,9 +25,16 @@ def process_rank() -> int:
 
 def describe_process(mesh: Mapping[str, tuple[int, int]]) -> Process:
     """Describe this process; ``mesh`` is what ``mesh_of`` returns."""
-    size = distributed.get_world_size() if _has_group() else 1
+    rank, size = process_rank(), _world_size()
     places = tuple((name, length, at) for name, (length, at) in mesh.items())
-    return Process(process_rank(), size, _run_id() if size > 1 else "", places)
+    return Process(rank, max(size, rank + 1), _run_id() if size > 1 else "", places)
+
+
+def _world_size() -> int:
+    if _has_group():
+        return distributed.get_world_size()
+    told = os.environ.get("WORLD_SIZE", "")
+    return int(told) if told.isdecimal() else 1
 
 
 def _has_group() -> bool:
@@ -43,8 +52,6 @@ def _run_id() -> str:
 def warn_of_parts(model: torch.nn.Module, where: str, stacklevel: int) -> None:
     """Warn if only the part of this process will be recorded."""
     place = placement_in(model)
-    tensors = [tensor for kind, _, tensor in owned_tensors(model) if kind == "parameter"]
-    parts = sum(any(how[-1] != "R" for how in _hows(tensor)) for tensor in tensors)
     if place.startswith("fsdp"):
         text = (
             "the model is sharded by FullyShardedDataParallel, which replaces parameters by parts of flat "
@@ -56,17 +63,39 @@ def warn_of_parts(model: torch.nn.Module, where: str, stacklevel: int) -> None:
             "DeepSpeed sums gradients over the processes after backward, into its own tensors. The gradients "
             "of this process before that sum are recorded, and no updates."
         )
-    elif parts:
-        text = (
-            f"{parts} of {len(tensors)} parameters are distributed over several processes. Only this "
-            "process's part is recorded, and marked as a part. Its numbers are not included in totals. "
-            "Only NaN and infinity in it lead to findings. To record all parts, call watch() in every "
-            "process, each with its own writer and directory."
-        )
     else:
         return
     warnings.warn(f"{where}: {text} The training is not affected.", UserWarning, stacklevel)
 
 
-def _hows(tensor: torch.Tensor) -> list[str]:
-    return placement_of(tensor).split(",") if is_distributed(tensor) else []
+def check_ranks(ranks: Any, where: str) -> None:
+    """Raise CaptureError if ``ranks`` is none of what ``watch`` takes."""
+    if ranks in ("shards", "all"):
+        return
+    some = [] if isinstance(ranks, str) or not isinstance(ranks, Iterable) else list(ranks)
+    if not some or not all(type(rank) is int and rank >= 0 for rank in some):
+        raise CaptureError(
+            f'{where}: expected ranks to be "shards", "all" or numbers of ranks, got {ranks!r}.'
+        )
+
+
+def why_idle(model: torch.nn.Module, ranks: Any) -> str:
+    """Return why this process records nothing; "" if it records. Asks no other process."""
+    rank = process_rank()
+    if ranks == "all" or (ranks == "shards" and rank == 0):
+        return ""
+    if ranks != "shards":
+        return "" if rank in [*ranks] else f"rank {rank} is not one of {[*ranks]}"
+    parts = [tensor for _, _, tensor in owned_tensors(model) if is_distributed(tensor)]
+    is_copy = not any(map(_is_first, parts)) if parts else _is_ddp(model)
+    return f"rank {rank} has a copy of what another rank records" if is_copy else ""
+
+
+def _is_first(tensor: torch.Tensor) -> bool:
+    """Return whether this process is the first of those that have the same part of a tensor."""
+    hows = dict(how.split(":") for how in placement_of(tensor).split(","))
+    return all(at == 0 or hows.get(name) != "R" for name, (_, at) in mesh_of([tensor]).items())
+
+
+def _is_ddp(model: torch.nn.Module) -> bool:
+    return any(kind.__name__ == "DistributedDataParallel" for kind in type(model).__mro__)

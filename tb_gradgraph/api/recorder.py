@@ -25,6 +25,7 @@ from tb_gradgraph.autograd import (
 )
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Graph, Record
+from tb_gradgraph.quantities import grad_norm
 from tb_gradgraph.statistics import (
     FORWARD,
     RETAIN_LIMIT,
@@ -36,7 +37,6 @@ from tb_gradgraph.training import (
     OwnCalls,
     OwnGradients,
     OwnRows,
-    grad_norm,
     own_rows,
     registered,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -120,6 +120,7 @@ def watch(
     on_finding: str | Callable[[Any], Any] | None = "warn",
     keep_batch: bool = False,
     strict: bool = False,
+    ranks: str | Iterable[int] = "shards",
 ) -> Watch:
     """Record every n-th step of a training loop, which needs no other change.
 
@@ -171,6 +172,10 @@ def watch(
             compiled code; it takes some 60 us.
         strict: Whether an error of the recording itself is raised at the next use of the result.
             It never interrupts the training.
+        ranks: Which of several processes record, if all make this call: "shards" (rank 0, and the
+            first of those that have the same part of a sharded model), "all", or numbers of ranks.
+            Ranks above 0 write into ``ranks/<rank>`` below the writer's directory. The parts are
+            joined when the log is read; no process waits for another.
 
     Returns:
         The watch. Set its ``step`` when you resume a run. ``close()`` ends it; so do the end of a
@@ -196,6 +201,7 @@ def watch(
         scalars,
         on_finding,
         keep_batch,
+        ranks,
     )
 
 

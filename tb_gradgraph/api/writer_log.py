@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from tb_gradgraph.api.grad_graph import BackwardPass, GradGraph
-from tb_gradgraph.api.processes import describe_process
+from tb_gradgraph.api.processes import describe_process, process_rank
 from tb_gradgraph.api.recorder import GraphRecorder, Request, forward_record_of, record_of
 from tb_gradgraph.api.trackers import writer_of
 from tb_gradgraph.autograd import unwrapped
@@ -22,7 +22,8 @@ from tb_gradgraph.diagnose import RunFinding
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Graph, is_step
 from tb_gradgraph.health import findings_of_run
-from tb_gradgraph.record import MAX_TAG_BYTES, Session, WriterSink
+from tb_gradgraph.ranks import rank_directory
+from tb_gradgraph.record import MAX_TAG_BYTES, RankWriter, Session, WriterSink
 from tb_gradgraph.training import Watch
 
 #: Attribute of a writer that holds our log of it.
@@ -77,6 +78,11 @@ class GraphLog:
         self._sink = WriterSink(writer, where)
         #: The run's directory, if the writer tells it and it is one of this machine; otherwise "".
         self.directory = _directory_of(writer)
+        self._of_rank: RankWriter | None = None  # of a process above rank 0
+        if rank := process_rank():
+            self._of_rank = RankWriter(writer, rank_directory(self._sink.directory, rank))
+            self._sink = WriterSink(self._of_rank, where)
+            self.directory = self.directory and self._sink.directory
         self._session = self._new_session()
         self._closed = False
         self._tags: dict[str, _TagState] = {}
@@ -146,6 +152,8 @@ class GraphLog:
     def close(self) -> None:
         """Write what is left, and warn of graphs that no backward ran over. A second call does nothing."""
         with contextlib.ExitStack() as stack:  # a strict watch raises when it is closed
+            if self._of_rank is not None:
+                stack.callback(self._of_rank.close)
             stack.callback(self._session.close)
             for watch in self.watches:
                 stack.callback(watch.close)

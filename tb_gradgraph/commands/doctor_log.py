@@ -11,6 +11,7 @@ from tb_gradgraph.commands.checked import Checked
 from tb_gradgraph.commands.show.finding_words import tell_counts
 from tb_gradgraph.commands.show.plain import printable
 from tb_gradgraph.health import Training, examine
+from tb_gradgraph.ranks import join_ranks
 from tb_gradgraph.record import CURE, LoggedRun, list_event_files, list_run_directories, read_logdir
 from tb_gradgraph.statistics import STAGES
 from tb_gradgraph.version import __version__
@@ -48,7 +49,7 @@ def examine_log(logdir: str | os.PathLike[str]) -> Iterator[Checked]:
         f"{_count(len(files), 'event file')} in {_count(directories, 'run')} below {root},  "
         f"{size / 1e3:,.0f} kB",
     )
-    yield from _examine_runs(read_logdir(root))
+    yield from _examine_runs(join_ranks(read_logdir(root)))
 
 
 def tell_verdict(wrong: int, logdir: str | os.PathLike[str] | None) -> str:

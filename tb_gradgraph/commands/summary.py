@@ -10,6 +10,7 @@ from tb_gradgraph.commands.show.run_health import list_health
 from tb_gradgraph.diagnose import fold_by_module, tell_many
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.quantities import MAIN, Point, series_of
+from tb_gradgraph.ranks import join_ranks
 from tb_gradgraph.record import CURE, LoggedRun, read_logdir, tell_part
 from tb_gradgraph.statistics import STAGES
 
@@ -19,7 +20,7 @@ MOST_SHOWN = 12
 
 def summarize(logdir: str, all_sessions: bool = False) -> int:
     """Print the summary, with ``all_sessions`` also of hidden sessions; return the exit status."""
-    runs = read_logdir(logdir)
+    runs = join_ranks(read_logdir(logdir))
     hidden = [(run.name, some) for run in runs for some in run.hidden]
     if all_sessions:
         runs = tuple(one for run in runs for one in (run, *run.earlier))

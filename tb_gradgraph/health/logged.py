@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from tb_gradgraph.diagnose import Course, RunFinding, course_of, find_in_course
+from tb_gradgraph.ranks import join_ranks
 from tb_gradgraph.record import LoggedRun, Told, read_logdir, read_run
 
 T = TypeVar("T")
@@ -65,7 +66,7 @@ def choose(
 
     ``told`` is called with a sentence for each thing that cannot be read.
     """
-    logged = read_logdir(logdir)
+    logged = join_ranks(read_logdir(logdir))
     for one in logged:
         for warning in one.warnings:
             told(f"run {one.name}: {warning}")

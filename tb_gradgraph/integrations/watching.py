@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -35,6 +35,7 @@ class WatchingCallback:
         on_finding: str | Callable[[Any], Any] | None = "warn",
         keep_batch: bool = False,
         strict: bool = False,
+        ranks: str | Iterable[int] = "shards",
     ) -> None:
         """Take the arguments of ``tb_gradgraph.watch``; ``on_finding`` may also be ``"stop"``."""
         super().__init__()
@@ -53,6 +54,7 @@ class WatchingCallback:
             "on_finding": self._stop_at if on_finding == "stop" else on_finding,
             "keep_batch": keep_batch,
             "strict": strict,
+            "ranks": ranks,
         }
 
     def __getstate__(self) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from tb_gradgraph.record.read.sessions import (
     session_run,
 )
 from tb_gradgraph.record.write.event_writer import WriterSink
+from tb_gradgraph.record.write.rank_writer import RankWriter
 from tb_gradgraph.record.write.session import Session
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "PLUGIN_NAME",
     "Presence",
     "Process",
+    "RankWriter",
     "RecordTag",
     "RunRoom",
     "Segment",

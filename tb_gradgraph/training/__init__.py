@@ -8,7 +8,6 @@ from tb_gradgraph.training.own.own_reading import OwnGradients
 from tb_gradgraph.training.own.own_selection import own_rows
 from tb_gradgraph.training.own.registry import registered, statistic
 from tb_gradgraph.training.quantities.group_settings import prefixes_of
-from tb_gradgraph.training.quantities.totals import grad_norm
 from tb_gradgraph.training.reading.followed import followed, why_not_followed
 from tb_gradgraph.training.reading.parameter_rows import Parameters
 from tb_gradgraph.training.reading.structures import Structures
@@ -30,7 +29,6 @@ __all__ = [
     "UPDATE_MEMORY",
     "Watch",
     "followed",
-    "grad_norm",
     "own_rows",
     "prefixes_of",
     "registered",

@@ -17,8 +17,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 from tests.distributed.trained import Kind, check
 
-PARTS = "are distributed over several processes"
-
 
 class Net(nn.Module):
     """Blocks, some with few elements, and parameters of its own; one of an odd size."""
@@ -77,7 +75,7 @@ def _sharded(net: nn.Module, inside: bool = False, **options: object) -> nn.Modu
 
 def _fsdp(parts: int = 1, waits: object = None, **options: object) -> Kind:
     spread = functools.partial(_sharded, **options)
-    kind = Kind(spread, Net, parts, warned=PARTS, placements={"*": "fsdp:S0"})
+    kind = Kind(spread, Net, parts, placements={"*": "fsdp:S0"})
     return kind if waits is None else dataclasses.replace(kind, waits=waits)
 
 
@@ -118,5 +116,5 @@ def tensor_parallel(directory: pathlib.Path) -> None:
         return parallelize_module(net, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
 
     placements = {"0.weight": "tp:S0", "0.bias": "tp:S0", "2.weight": "tp:S1", "2.bias": "tp:R"}
-    kind = Kind(spread, _mlp, same_input=True, warned=PARTS, placements=placements)
+    kind = Kind(spread, _mlp, same_input=True, placements=placements)
     check(kind, directory)

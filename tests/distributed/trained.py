@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -17,6 +18,8 @@ from torch import nn
 import tb_gradgraph
 from tb_gradgraph.autograd.torch_internals.tensor_classes import owned_tensors
 from tb_gradgraph.diagnose import findings
+from tb_gradgraph.ranks import join_ranks, rank_directory
+from tb_gradgraph.record import read_logdir, read_run
 from tb_gradgraph.serve.evidence.graph_columns import graph_columns
 from tests.logged import read_tensor
 from tests.training.loops import Log, assert_bit_equal, assert_gradient
@@ -46,6 +49,8 @@ class Ran:
 
     state: Any
     gradients: dict[tuple[int, str], dict[str, torch.Tensor | None]]
+    whole: dict[tuple[int, str], dict[str, torch.Tensor]]  # of all processes together
+    weights: dict[int, dict[str, torch.Tensor]]  # of all processes together, before a step
     warned: list[str]
 
 
@@ -57,25 +62,34 @@ def local(tensor: torch.Tensor | None) -> torch.Tensor | None:
     return held.detach().clone()
 
 
+def whole(tensor: torch.Tensor) -> torch.Tensor:
+    """Copy the elements that all processes have together. All of them must call this."""
+    held = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+    return held.detach().clone()
+
+
 def parameters_of(model: nn.Module) -> dict[str, torch.Tensor]:
     """Return parameters by their names without wrappers."""
     return {name: tensor for kind, name, tensor in owned_tensors(model) if kind == "parameter"}
 
 
-def train(kind: Kind, logdir: pathlib.Path | None, level: str = "op") -> Ran:
-    """Train some steps, watched where there is a directory to log to."""
+def train(kind: Kind, logdir: pathlib.Path | None, level: str = "op", gathers: bool = False) -> Ran:
+    """Train some steps, watched where there is a directory to log to; all ranks gather, or none."""
     torch.manual_seed(0)
     model = kind.spread(kind.net())
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     torch.manual_seed(1 if kind.same_input else dist.get_rank() + 1)
     gradients: dict[tuple[int, str], dict[str, torch.Tensor | None]] = {}
+    wholes: dict[tuple[int, str], dict[str, torch.Tensor]] = {}
+    weights: dict[int, dict[str, torch.Tensor]] = {}
     with contextlib.ExitStack() as stack:
         told: list[Any] = []
         if logdir is not None:
             writer = stack.enter_context(tb_gradgraph.SummaryWriter(str(logdir)))
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
-                writer.watch(model, optimizer=optimizer, every_n_steps=1, level=level, strict=True)
+                options = {"every_n_steps": 1, "level": level, "strict": True}
+                writer.watch(model, optimizer=optimizer, ranks="all", **options)
         for step in range(STEPS):
             optimizer.zero_grad()
             for part in range(kind.parts):
@@ -84,24 +98,34 @@ def train(kind: Kind, logdir: pathlib.Path | None, level: str = "op") -> Ran:
             for stage in ("before", "applied"):
                 named = parameters_of(model)
                 gradients[step, stage] = {name: local(p.grad) for name, p in named.items()}
+                if gathers:
+                    wholes[step, stage] = {
+                        name: whole(p.grad) for name, p in named.items() if p.grad is not None
+                    }
+                    if stage == "applied":
+                        weights[step] = {name: whole(p) for name, p in named.items()}
                 if stage == "before":
                     for parameter in model.parameters():
                         parameter.grad.mul_(0.4)
             optimizer.step()
     state = {name: local(tensor) for name, tensor in parameters_of(model).items()}
-    return Ran((state, torch.get_rng_state()), gradients, [str(each.message) for each in told])
+    texts = [str(each.message) for each in told]
+    return Ran((state, torch.get_rng_state()), gradients, wholes, weights, texts)
 
 
 def check(kind: Kind, directory: pathlib.Path) -> None:
     """Compare a bare run with one that is watched at each level, and with one that rank 0 alone watches."""
-    bare = train(kind, None)
+    bare = train(kind, None, gathers=True)
     for level in LEVELS:
-        logdir = directory / f"{level}{dist.get_rank()}"
+        logdir = directory / level  # the same for all
         watched = train(kind, logdir, level)
         assert_bit_equal((watched.state, watched.gradients), (bare.state, bare.gradients))
         assert len(watched.warned) == bool(kind.warned), watched.warned
         assert all(kind.warned in text for text in watched.warned), watched.warned
-        check_log(kind, Log(logdir), bare)
+        dist.barrier()
+        own = rank_directory(str(logdir), dist.get_rank()) if dist.get_rank() else logdir
+        check_log(kind, Log(read_run(own)), bare)
+        check_joined(kind, logdir, bare)
     alone = train(kind, directory / "alone" if dist.get_rank() == 0 else None)
     assert_bit_equal((alone.state, alone.gradients), (bare.state, bare.gradients))
 
@@ -131,6 +155,26 @@ def check_log(kind: Kind, log: Log, bare: Ran) -> None:
         assert not [f.text for f in said if f.row in graph.part_rows], said
         names = [node.name for node in graph.nodes if node.kind == "parameter"]
         assert sorted(names) == sorted(bare.gradients[0, "before"]), names
+
+
+def check_joined(kind: Kind, logdir: pathlib.Path, bare: Ran) -> None:
+    """Assert that what all ranks logged is one run, with the numbers of the whole tensors."""
+    (run,) = join_ranks(read_logdir(logdir))
+    assert run.warnings == ()
+    log, last = Log(run), kind.parts - 1
+    assert not any(graph.part_rows for graph in run.graphs.values())
+    before = "accumulated" if last else "backward"
+    for (step, stage), gradients in bare.whole.items():
+        record = log.record(step, before if stage == "before" else stage)
+        for name, gradient in gradients.items():
+            found = read_tensor(run, record, name)
+            place = f"{name} {stage} {step}, joined"
+            assert_gradient(found, gradient, place)
+            if stage == "applied":
+                norm = float(bare.weights[step][name].norm())
+                assert found.statistics.weight_norm == pytest.approx(norm, rel=1e-6), place
+        total = torch.stack([gradient.double().norm() for gradient in gradients.values()]).norm()
+        assert record.quantities["grad_norm"] == pytest.approx(float(total), rel=1e-6)
 
 
 def check_place(kind: Kind, log: Log) -> None:

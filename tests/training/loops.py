@@ -16,7 +16,7 @@ from torch import nn
 import tb_gradgraph
 from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.statistics import OF_PARAMETERS, Statistics
-from tests.logged import LoggedTensor, read_one_run, read_tensor
+from tests.logged import LoggedRun, LoggedTensor, read_one_run, read_tensor
 from tests.oracle import statistics_of
 
 #: Step, stage and backward pass of a record.
@@ -102,8 +102,8 @@ class Watched(Bare):
 class Log:
     """What was recorded of one tag."""
 
-    def __init__(self, logdir: pathlib.Path, tag: str | None = None) -> None:
-        self.run = read_one_run(logdir)
+    def __init__(self, logged: pathlib.Path | LoggedRun, tag: str | None = None) -> None:
+        self.run = logged if isinstance(logged, LoggedRun) else read_one_run(logged)
         self.records = [record for record in self.run.records if tag in (None, record.tag)]
 
     @property

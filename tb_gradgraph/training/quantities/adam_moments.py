@@ -11,9 +11,9 @@ import torch
 
 from tb_gradgraph.autograd import local_part
 from tb_gradgraph.memory import has_memory
+from tb_gradgraph.quantities import total_of
 from tb_gradgraph.statistics import StatisticsTable, columns_of
 from tb_gradgraph.summarize import Transfer, is_readable, native_norms, norms
-from tb_gradgraph.training.quantities.totals import total_of
 
 #: The names in an optimizer's state, and those of their norms.
 MOMENTS = {"exp_avg": "exp_avg_norm", "exp_avg_sq": "exp_avg_sq_norm"}

@@ -1,46 +1,15 @@
-"""Norms over all parameters together, and what clipping made of them."""
+"""What clipping made of the gradient, and the loss."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from tb_gradgraph.quantities import CLIP_FACTOR, GRAD_NORM, LOSS
+from tb_gradgraph.quantities import CLIP_FACTOR, LOSS, total_of
 from tb_gradgraph.statistics import NONFINITE_COLUMNS, STATISTICS, StatisticsTable
 
-_NORM, _NAN = STATISTICS.index("l2_norm"), STATISTICS.index("nan")
-
-
-def total_of(norms: np.ndarray) -> float:
-    """Return the norm of the whole from the norms of its parts; NaN counts as nothing.
-
-    Norms are divided by the greatest one before they are squared, so that neither 1e200 nor 1e-200
-    is lost.
-    """
-    found = np.abs(norms[~np.isnan(norms)])
-    most = float(found.max(initial=0.0))
-    if most == 0 or math.isinf(most):
-        return most
-    return most * float(np.sqrt(np.square(found / most).sum()))
-
-
-def grad_norm(table: StatisticsTable, rows: Iterable[int]) -> dict[str, float]:
-    """Return the l2 norm of the gradients of ``rows`` together, or nothing if none of them has one.
-
-    NaN if an element is NaN, and infinity if one is infinite, as ``torch.nn.utils.get_total_norm``
-    gives.
-    """
-    present = [row for row in {*rows} if table.present[row]]
-    if not present:
-        return {}
-    numbers = table.values[present]
-    if (numbers[:, _NAN] > 0).any():
-        return {GRAD_NORM: math.nan}
-    if (numbers[:, NONFINITE_COLUMNS] > 0).any():
-        return {GRAD_NORM: math.inf}
-    return {GRAD_NORM: total_of(numbers[:, _NORM])}
+_NORM = STATISTICS.index("l2_norm")
 
 
 def clip_factor(

@@ -11,6 +11,7 @@ import torch
 
 from tb_gradgraph.autograd import warn_of_unread
 from tb_gradgraph.graph import CLEARED, Record
+from tb_gradgraph.quantities import grad_norm
 from tb_gradgraph.statistics import FORWARD, StatisticsTable
 from tb_gradgraph.summarize import whole_arrays
 from tb_gradgraph.training.own.own_record import with_own
@@ -19,7 +20,7 @@ from tb_gradgraph.training.quantities.late_number import LateNumber, read_known
 from tb_gradgraph.training.quantities.loss_terms import TermNumbers
 from tb_gradgraph.training.quantities.noise_scale import noise_scale
 from tb_gradgraph.training.quantities.notes import Latest, named_by_series
-from tb_gradgraph.training.quantities.totals import clip_factor, grad_norm, loss_of
+from tb_gradgraph.training.quantities.totals import clip_factor, loss_of
 from tb_gradgraph.training.reading.numbers import Numbers, Whole, joined, only, was_clipped
 from tb_gradgraph.training.reading.pass_numbers import PassNumbers
 from tb_gradgraph.training.step.applied import AppliedPart, HiddenChanges

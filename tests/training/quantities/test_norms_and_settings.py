@@ -13,9 +13,8 @@ import torch
 from torch import nn
 
 import tb_gradgraph
-from tb_gradgraph.quantities import series_of
+from tb_gradgraph.quantities import series_of, total_of
 from tb_gradgraph.record import read_logdir
-from tb_gradgraph.training.quantities.totals import total_of
 from tests.training.loops import Bare, run_both, small_net, state_of
 
 Values = dict[str, list[float]]
