@@ -49,13 +49,13 @@ def shares_of(graphs: Sequence[Graph], processes: Sequence[Process]) -> Shares:
             parts = _parts(placements, processes)
             if parts is not None:
                 takes[:, row] = [at in parts.firsts for at in range(len(graphs))]
-                needed[row] = parts.count
+                needed[row] = parts.needed
     return Shares(takes, needed, is_sample)
 
 
 class _Parts(NamedTuple):
     firsts: frozenset[int]  # of each different part, the first process that has it
-    count: int
+    needed: int
 
 
 def _parts(placements: Sequence[str], processes: Sequence[Process]) -> _Parts | None:
