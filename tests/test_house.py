@@ -59,7 +59,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "diagnose": "diagnose/kinds diagnose/forward diagnose/structure diagnose/run",
         "ranks": "record",
         "health": "record ranks diagnose",
-        "serve/runs": "record",
+        "serve/runs": "record ranks",
         "serve/request": "record serve/runs",
         "serve/evidence": "record diagnose serve/runs serve/request",
         "serve/routes": "record diagnose serve/runs serve/request serve/evidence",

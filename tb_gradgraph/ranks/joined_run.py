@@ -6,11 +6,8 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
-
-from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.ranks.join import JoinedTables, join_records
-from tb_gradgraph.ranks.shards import Shares, shares_of
+from tb_gradgraph.graph import Record
+from tb_gradgraph.ranks.joining import Joining, are_of_one, place_of, tell_missing
 from tb_gradgraph.record import LoggedRun, Process
 
 #: Where processes above rank 0 write, below the directory of rank 0.
@@ -18,8 +15,6 @@ DIRECTORY = "ranks"
 _OF_RANK = re.compile(rf"(?:(?P<run>.*)/)?{DIRECTORY}/(?P<rank>[1-9][0-9]{{0,8}})", re.DOTALL)
 #: At most this many sentences about ranks are told of a run.
 _MOST_TOLD = 20
-
-Place = tuple[str, int, str, int]  # tag, step, stage, backward pass
 
 
 def rank_directory(directory: str, rank: int) -> str:
@@ -65,80 +60,31 @@ def _join(first: LoggedRun, others: Mapping[int, LoggedRun]) -> LoggedRun:
     ranks = {}
     for rank, run in sorted(others.items()):
         own = _process_of(run)
-        if (own.run_id, own.world_size, own.rank) == (process.run_id, process.world_size, rank):
+        if are_of_one(process, own, rank):
             ranks[rank] = run
         else:
             told.append(
                 f"{run.name} is of another training (rank {own.rank} of {own.world_size}, "
                 f"run id {own.run_id!r}), so it is not joined with this run."
             )
-    if len(ranks) + 1 < process.world_size:
-        missing = [str(rank) for rank in range(1, process.world_size) if rank not in ranks]
-        told.append(
-            f"{len(ranks) + 1} of {process.world_size} ranks were recorded; missing: "
-            f"{', '.join(missing[:20])}. What only they have is not part of the numbers."
-        )
-    joining = _Joining((first, *ranks.values()), (process, *map(_process_of, ranks.values())))
-    records = tuple(joining.join(first.records, [run.records for run in ranks.values()]))
-    forwards = tuple(joining.join(first.forwards, [run.forwards for run in ranks.values()]))
-    warnings = (*first.warnings, *dict.fromkeys([*told, *joining.told][:_MOST_TOLD]))
+    runs = (first, *ranks.values())
+    joining = Joining([run.graphs for run in runs], list(map(_process_of, runs)))
+    records = tuple(_joined(joining, [run.records for run in runs]))
+    forwards = tuple(_joined(joining, [run.forwards for run in runs]))
+    told += [*tell_missing(joining), *joining.told]
+    warnings = (*first.warnings, *list(dict.fromkeys(told))[:_MOST_TOLD])
     return dataclasses.replace(
         first, graphs=joining.graphs, records=records, forwards=forwards, warnings=warnings
     )
 
 
+def _joined(joining: Joining, records: Sequence[Sequence[Record]]) -> Iterator[Record]:
+    """Yield a joined record for each of the first process."""
+    by_place = [{place_of(record): record for record in some} for some in records]
+    for place, record in by_place[0].items():
+        others = [some.get(place) for some in by_place[1:]]
+        yield joining.join(record, others)
+
+
 def _process_of(run: LoggedRun) -> Process:
     return run.sessions[-1].process if run.sessions else Process()
-
-
-class _Joining:
-    """Joins the records of several processes.
-
-    Attributes:
-        graphs: The graphs, without placements of rows that all processes together have whole.
-        told: What could not be joined.
-    """
-
-    def __init__(self, runs: Sequence[LoggedRun], processes: Sequence[Process]) -> None:
-        self._runs = runs
-        self._processes = processes
-        self._shares: dict[str, tuple[Shares, Sequence[int]]] = {}
-        self._tables = JoinedTables()
-        self.told: list[str] = []
-        self.graphs = {key: self._whole(key, graph) for key, graph in runs[0].graphs.items()}
-
-    def join(self, first: Sequence[Record], others: Sequence[Sequence[Record]]) -> Iterator[Record]:
-        """Yield a joined record for each of the first process."""
-        by_place = [{_place_of(record): record for record in some} for some in others]
-        for record in first:
-            if record.graph_hash not in self._shares:
-                yield record
-                continue
-            found = [some.get(_place_of(record)) for some in by_place]
-            shares, at = self._shares[record.graph_hash]
-            same: list[Record | None] = [record]
-            for rank in at[1:]:
-                other = found[rank - 1]
-                fits = other is not None and other.graph_hash == record.graph_hash
-                if other is not None and not fits:
-                    self.told.append(
-                        f"tag {record.tag!r}, step {record.step}: rank {self._processes[rank].rank} "
-                        "ran another graph, so it is not joined."
-                    )
-                same.append(other if fits else None)
-            graph = self.graphs[record.graph_hash]
-            yield join_records(graph, shares, same, self._tables)
-
-    def _whole(self, key: str, graph: Graph) -> Graph:
-        """Prepare a graph; return it without the placements of rows that are whole when joined."""
-        at = [number for number, run in enumerate(self._runs) if key in run.graphs]
-        graphs = [self._runs[number].graphs[key] for number in at]
-        shares = shares_of(graphs, [self._processes[number] for number in at])
-        self._shares[key] = (shares, at)
-        parts = shares.takes.sum(axis=0)
-        whole = np.flatnonzero((shares.needed > 0) & (parts == shares.needed))
-        return graph.placed(dict.fromkeys(whole.tolist(), ""))
-
-
-def _place_of(record: Record) -> Place:
-    return record.tag, record.step, record.stage, record.backward_pass

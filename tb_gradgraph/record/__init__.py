@@ -16,7 +16,8 @@ from tb_gradgraph.record.format.segment import Segment
 from tb_gradgraph.record.format.stored import Presence, StoredColumn
 from tb_gradgraph.record.read.event_file import Told, list_event_files, list_run_directories
 from tb_gradgraph.record.read.event_file_provider import EventFiles
-from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir, read_run
+from tb_gradgraph.record.read.read_logdir import LoggedRun, read_logdir, read_records, read_run
+from tb_gradgraph.record.read.rewritten import rewrite_chunk, rewrite_graph, versioned
 from tb_gradgraph.record.read.run_room import RunRoom
 from tb_gradgraph.record.read.sessions import (
     CURE,
@@ -26,6 +27,7 @@ from tb_gradgraph.record.read.sessions import (
     latest_facts,
     session_run,
 )
+from tb_gradgraph.record.read.stored_table import LastColumns
 from tb_gradgraph.record.write.event_writer import WriterSink
 from tb_gradgraph.record.write.rank_writer import RankWriter
 from tb_gradgraph.record.write.session import Session
@@ -35,6 +37,7 @@ __all__ = [
     "Chunk",
     "EventFiles",
     "HiddenRecords",
+    "LastColumns",
     "LoggedRun",
     "MAX_TAG_BYTES",
     "PLUGIN_NAME",
@@ -60,8 +63,12 @@ __all__ = [
     "list_run_directories",
     "parse_tag",
     "read_logdir",
+    "read_records",
     "read_run",
+    "rewrite_chunk",
+    "rewrite_graph",
     "session_run",
     "tell_part",
     "to_dot",
+    "versioned",
 ]

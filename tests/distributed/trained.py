@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
@@ -19,7 +20,8 @@ import tb_gradgraph
 from tb_gradgraph.autograd.torch_internals.tensor_classes import owned_tensors
 from tb_gradgraph.diagnose import findings
 from tb_gradgraph.ranks import join_ranks, rank_directory
-from tb_gradgraph.record import read_logdir, read_run
+from tb_gradgraph.record import EventFiles, LoggedRun, read_logdir, read_run
+from tb_gradgraph.serve import Reader
 from tb_gradgraph.serve.evidence.graph_columns import graph_columns
 from tests.logged import read_tensor
 from tests.training.loops import Log, assert_bit_equal, assert_gradient
@@ -161,6 +163,7 @@ def check_joined(kind: Kind, logdir: pathlib.Path, bare: Ran) -> None:
     """Assert that what all ranks logged is one run, with the numbers of the whole tensors."""
     (run,) = join_ranks(read_logdir(logdir))
     assert run.warnings == ()
+    check_served(logdir, run)
     log, last = Log(run), kind.parts - 1
     assert not any(graph.part_rows for graph in run.graphs.values())
     before = "accumulated" if last else "backward"
@@ -175,6 +178,25 @@ def check_joined(kind: Kind, logdir: pathlib.Path, bare: Ran) -> None:
                 assert found.statistics.weight_norm == pytest.approx(norm, rel=1e-6), place
         total = torch.stack([gradient.double().norm() for gradient in gradients.values()]).norm()
         assert record.quantities["grad_norm"] == pytest.approx(float(total), rel=1e-6)
+
+
+def check_served(logdir: pathlib.Path, run: LoggedRun) -> None:
+    """Assert that the plugin shows the same, and each process by itself."""
+    reader = Reader(EventFiles(logdir))
+    views = reader.runs()
+    ranks = [f"ranks/{rank}" for rank in range(dist.get_world_size())]
+    assert sorted(views) == sorted([".", *ranks]), views
+    view = views["."]
+    assert view.warnings == ()
+    entries = [entry for some in view.records.values() for entry in some]
+    assert len(entries) == len(run.records)
+    for entry, record in zip(entries, run.records):
+        assert (entry.step, entry.stage) == (record.step, record.stage)
+        assert entry.quantities == record.quantities
+        assert not reader.graph(view, entry.graph_hash).part_rows
+        table = reader.table(view, entry)
+        np.testing.assert_array_equal(table.present, record.table.present)
+        np.testing.assert_allclose(table.values, record.table.values, rtol=1e-6)
 
 
 def check_place(kind: Kind, log: Log) -> None:

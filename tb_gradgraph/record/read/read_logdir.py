@@ -143,7 +143,7 @@ class _Reading:
             )
             which = f"tag {segment.tag!r}, steps {min(segment.steps)} to {max(segment.steps)}"
             self.warnings.append(f"{which}: {text}; only the statistics are returned.")
-        return list(_read_records(segment, self._columns, has_room))
+        return list(read_records(segment, self._columns, has_room))
 
     def finish(self, name: str) -> LoggedRun:
         """Join the sessions."""
@@ -184,7 +184,9 @@ def _parted(
     return records, tuple(record for record in joined if record.stage == FORWARD)
 
 
-def _read_records(segment: Segment, columns: LastColumns, with_whole: bool) -> Iterator[Record]:
+def read_records(
+    segment: Segment, columns: LastColumns, with_whole: bool = True
+) -> Iterator[Record]:
     """Yield the records of a segment. It is fully checked; tables are expanded when they are read."""
     nothing: list[dict[int, np.ndarray]] = [{}] * len(segment)
     gradients, values = segment.whole() if with_whole else (nothing, nothing)

@@ -17,8 +17,8 @@ from tb_gradgraph.graph import Graph
 from tb_gradgraph.record import Chunk, Presence, Segment, StoredColumn, decode_chunk, decode_graph
 from tb_gradgraph.serve.runs.cache import ByteBoundedCache
 from tb_gradgraph.serve.runs.index import Entry, RunIndex, RunView
+from tb_gradgraph.serve.runs.joined_source import JoinedSource
 from tb_gradgraph.serve.runs.magnitudes import Magnitudes, magnitudes_of_statistic
-from tb_gradgraph.serve.runs.provider import RecordSource
 from tb_gradgraph.serve.runs.refreshing import run_all, seconds
 from tb_gradgraph.statistics import NONFINITE, STATISTICS, StatisticsTable
 
@@ -52,7 +52,7 @@ class Reader:
         clock: Callable[[], float] = time.monotonic,
         patience: float | None = None,
     ) -> None:
-        self.source = RecordSource(provider)
+        self.source = JoinedSource(provider)
         self._clock = clock
         self._patience = patience
         self.cache = ByteBoundedCache(CACHE_BYTES)
