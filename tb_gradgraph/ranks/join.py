@@ -74,13 +74,15 @@ def join_records(
         raise ValueError("expected a record of the first process, got None.")
     lacking = _lacking(graph, shares, records)
     table = _JoinedTable(tables, lambda: _join_tables(graph, shares, records, lacking))
+    quantities, reasons = _quantities(graph, shares, lacking, table, there)
     return dataclasses.replace(
         first,
         table=table,
         gradients=_alike(shares, [one.gradients for one in there]),
         values=_alike(shares, [one.values for one in there]),
         unread={**first.unread, **lacking},
-        quantities=_quantities(graph, shares, table, there),
+        quantities=quantities,
+        quantity_reasons=reasons,
         cost=max(one.cost for one in there),
     )
 
@@ -168,18 +170,26 @@ def _alike(shares: Shares, whole: Sequence[Mapping[int, np.ndarray]]) -> dict[in
 
 
 def _quantities(
-    graph: Graph, shares: Shares, table: StatisticsTable, records: Sequence[Record]
-) -> dict[str, float]:
-    """Return those of the first process; the loss is the mean, and norms are those of the whole."""
-    found = dict(records[0].quantities)
+    graph: Graph,
+    shares: Shares,
+    lacking: Collection[int],
+    table: StatisticsTable,
+    records: Sequence[Record],
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Return quantities, and reasons of missing ones: those of the first process, as far as they hold.
+
+    The loss is the mean over the processes. The norm is that of the whole, if all of it is there.
+    """
+    found, reasons = dict(records[0].quantities), dict(records[0].quantity_reasons)
     losses = [one.quantities[LOSS] for one in records if LOSS in one.quantities]
     if LOSS in found:
         found[LOSS] = sum(losses) / len(losses)
     if GRAD_NORM in found and shares.needed.any():
-        rows = [
-            row
-            for node, row in zip(graph.nodes, graph.slot_offsets.tolist())
-            if node.kind == "parameter" and node.slots
-        ]
-        found.update(grad_norm(table, rows))
-    return found
+        del found[GRAD_NORM]
+        pairs = zip(graph.nodes, graph.slot_offsets.tolist())
+        rows = {row for node, row in pairs if node.kind == "parameter" and node.slots}
+        if rows & {*graph.part_rows, *lacking}:
+            reasons[GRAD_NORM] = "not all parts of the parameters were recorded"
+        else:
+            found.update(grad_norm(table, rows))
+    return found, reasons
