@@ -81,31 +81,13 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     }.items()
 }
 WITHOUT_TORCH = (
-    *(
-        "errors",
-        "graph",
-        "own_statistics",
-        "quantities",
-        "statistics",
-        "training_facts",
-        "record",
-        "ranks",
-        "diagnose",
-        "health",
-        "serve",
-    ),
+    *("errors", "graph", "own_statistics", "quantities", "statistics", "training_facts"),
+    *("record", "ranks", "diagnose", "health", "serve"),
 )
 #: Rooms with a face; ``commands`` and ``integrations`` are entered by their files.
 FACES = (
-    "api",
-    "autograd",
-    "diagnose",
-    "health",
-    "ranks",
-    "record",
-    "serve",
-    "summarize",
-    "training",
+    *("api", "autograd", "diagnose", "health", "ranks", "record"),
+    *("serve", "summarize", "training"),
 )
 MOST_FILES, MOST_TEST_FILES = 12, 25
 

@@ -12,6 +12,7 @@ from torch import distributed
 
 from tb_gradgraph.autograd import is_distributed, mesh_of, owned_tensors, placement_in, placement_of
 from tb_gradgraph.errors import CaptureError
+from tb_gradgraph.ranks import rank_directory
 from tb_gradgraph.record import Process
 
 
@@ -66,6 +67,18 @@ def warn_of_parts(model: torch.nn.Module, where: str, stacklevel: int) -> None:
     else:
         return
     warnings.warn(f"{where}: {text} The training is not affected.", UserWarning, stacklevel)
+
+
+def warn_if_alone(directory: str) -> None:
+    """Warn if no other process of a training with distributed parameters has recorded its part."""
+    if not os.path.isdir(os.path.dirname(rank_directory(directory, 1))):
+        warnings.warn(
+            f"watch(): parameters are distributed over {_world_size()} processes, and only rank 0 has "
+            f"recorded its part in {directory!r}. To record the whole, make the same call in every "
+            "process, with the same directory. The training is not affected.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def check_ranks(ranks: Any, where: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from tb_gradgraph.api.grad_graph import BackwardPass, GradGraph
-from tb_gradgraph.api.processes import describe_process, process_rank
+from tb_gradgraph.api.processes import describe_process, process_rank, warn_if_alone
 from tb_gradgraph.api.recorder import GraphRecorder, Request, forward_record_of, record_of
 from tb_gradgraph.api.trackers import writer_of
 from tb_gradgraph.autograd import unwrapped
@@ -159,6 +159,9 @@ class GraphLog:
                 stack.callback(watch.close)
             self.watches.clear()
             self._closed = True
+        mesh, self._mesh = self._mesh, {}
+        if mesh and self.directory and not process_rank():
+            warn_if_alone(self.directory)
         bare, self._bare = self._bare, {}
         if bare:
             tag, step = next(iter(bare))

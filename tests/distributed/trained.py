@@ -110,6 +110,11 @@ def train(kind: Kind, logdir: pathlib.Path | None, level: str = "op", gathers: b
                     for parameter in model.parameters():
                         parameter.grad.mul_(0.4)
             optimizer.step()
+        if logdir is not None:
+            with warnings.catch_warnings(record=True) as closing:
+                warnings.simplefilter("always")
+                writer.close()
+            told += closing
     state = {name: local(tensor) for name, tensor in parameters_of(model).items()}
     texts = [str(each.message) for each in told]
     return Ran((state, torch.get_rng_state()), gradients, wholes, weights, texts)
@@ -130,6 +135,8 @@ def check(kind: Kind, directory: pathlib.Path) -> None:
         check_joined(kind, logdir, bare)
     alone = train(kind, directory / "alone" if dist.get_rank() == 0 else None)
     assert_bit_equal((alone.state, alone.gradients), (bare.state, bare.gradients))
+    is_told = ["only rank 0 has recorded its part" in text for text in alone.warned]
+    assert is_told == [True] * bool(kind.placements and dist.get_rank() == 0), alone.warned
 
 
 def check_log(kind: Kind, log: Log, bare: Ran) -> None:
