@@ -12,7 +12,7 @@ import type { Flow } from "../../src/model/flow/flow";
 import { emptyValues } from "../../src/model/visible/values";
 import type { ComparedFlow } from "../../src/model/flow/flow_compared";
 import { valueScale } from "../../src/model/flow/scalar_line";
-import { DEFAULT_STATISTIC } from "../../src/model/recorded/statistics";
+import { DEFAULT_STATISTIC, statisticOf } from "../../src/model/recorded/statistics";
 import { State } from "../../src/model/visible/values";
 import { spread } from "../fixture";
 
@@ -112,4 +112,16 @@ test("what arrived without such a number is plain, as in the graph", () => {
   expect([...codesOf(flow, scale)]).toEqual([NONE, UNKNOWN]);
   for (const { colors, lean } of [paletteOf(LIGHT, "value"), ratioPaletteOf(LIGHT, "value")])
     expect([colors[UNKNOWN], lean[UNKNOWN]]).toEqual([colors[NONE], 0]);
+});
+
+test.each([["l2_norm"], ["mean"], ["zero_fraction"]])("each cell has the color of its number, however many there are: %s", (id) => {
+  const statistic = statisticOf(id)!;
+  let seed = 1;
+  const random = (): number => (seed = (seed * 48271) % 2147483647) / 2147483647;
+  const numbers = Float32Array.from({ length: 100_000 }, () =>
+    statistic.scale === "unit" ? random() : (random() - 0.3) * 10 ** (24 * random() - 12),
+  );
+  const scale = makeScale(statistic, spread(1e-7, 1e5), LIGHT);
+  const codes = codesOf({ value: numbers, state: new Uint8Array(numbers.length).fill(State.number) }, scale);
+  expect(codes).toEqual(Uint16Array.from(numbers, (value) => 4 + Math.round(scale.position(value) * 255)));
 });
