@@ -17,7 +17,7 @@ from tb_gradgraph.api.grad_graph import BackwardPass, GradGraph
 from tb_gradgraph.api.processes import describe_process, process_rank, warn_if_alone
 from tb_gradgraph.api.recorder import GraphRecorder, Request, forward_record_of, record_of
 from tb_gradgraph.api.trackers import writer_of
-from tb_gradgraph.autograd import unwrapped
+from tb_gradgraph.autograd import class_name_of, unwrapped
 from tb_gradgraph.diagnose import RunFinding
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.graph import Graph, is_step
@@ -59,7 +59,7 @@ def default_tag(model: torch.nn.Module | None, graph: Graph) -> str:
 
 def class_name(model: torch.nn.Module) -> str:
     """Return the name of a model's class, not of its wrapper."""
-    return type(unwrapped(model)).__name__
+    return class_name_of(type(unwrapped(model)))
 
 
 @dataclasses.dataclass(slots=True)

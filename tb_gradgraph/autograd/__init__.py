@@ -59,6 +59,7 @@ from tb_gradgraph.autograd.torch_internals.private import (
 from tb_gradgraph.autograd.torch_internals.replaced import Replaced
 from tb_gradgraph.autograd.torch_internals.tensor_classes import (
     attribute_of,
+    class_name_of,
     elements_of,
     inner_optimizer,
     is_distributed,
@@ -116,6 +117,7 @@ __all__ = [
     "captured_so_far",
     "check_parts",
     "check_selector",
+    "class_name_of",
     "detach",
     "elements_of",
     "find_meeting",

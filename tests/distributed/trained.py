@@ -172,6 +172,10 @@ def check_joined(kind: Kind, logdir: pathlib.Path, bare: Ran) -> None:
     assert run.warnings == ()
     check_served(logdir, run)
     log, last = Log(run), kind.parts - 1
+    net = kind.net()
+    assert {record.tag for record in run.records} == {type(net).__name__}  # as in one process
+    modules = {type(module).__name__ for module in net.modules()}
+    assert all(one.module in modules for graph in run.graphs.values() for one in graph.scopes)
     assert not any(graph.part_rows for graph in run.graphs.values())
     before = "accumulated" if last else "backward"
     for (step, stage), gradients in bare.whole.items():

@@ -10,7 +10,7 @@ import torch
 from torch.nn.modules import module as torch_module
 
 from tb_gradgraph.autograd.torch_internals.engine import next_sequence_nr
-from tb_gradgraph.autograd.torch_internals.tensor_classes import is_module_wrapper
+from tb_gradgraph.autograd.torch_internals.tensor_classes import class_name_of, is_module_wrapper
 from tb_gradgraph.graph import NO_SCOPE, Scope
 
 
@@ -54,7 +54,7 @@ class ModuleSpans:
     def scopes(self) -> list[Scope]:
         """The calls so far, in the order in which they began. Names are made only when they are needed."""
         for identity, parent, made_of in self._begun:
-            path, kind = self._names.get(identity), made_of.__name__
+            path, kind = self._names.get(identity), class_name_of(made_of)
             if path is None:
                 around = self._scopes[parent].path if parent != NO_SCOPE else ""
                 path = f"{around}.{kind}" if around else kind

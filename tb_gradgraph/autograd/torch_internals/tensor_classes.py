@@ -63,6 +63,14 @@ def unwrapped(module: torch.nn.Module) -> torch.nn.Module:
     return module
 
 
+def class_name_of(kind: type) -> str:
+    """Return the name of a module's class, without what torch's ``fully_shard`` and ``replicate`` add."""
+    added = {"FSDPModule", "ReplicateModule"}
+    is_changed = any(base.__name__ in added for base in kind.__bases__)
+    own = (base for base in kind.__bases__ if is_changed and base.__name__ not in added)
+    return next(own, kind).__name__
+
+
 def walk_modules(model: torch.nn.Module, name: str = "") -> Iterator[tuple[str, torch.nn.Module]]:
     """Yield every module with its qualified name without wrappers ("": the model), repeats included.
 
