@@ -44,6 +44,30 @@ export function runTitle(run: string | undefined): string {
   return run === undefined || run === "" || run === "." ? "(root)" : run;
 }
 
+const OF_RANK = /^(?:(.*)\/)?ranks\/(0|[1-9]\d*)$/s;
+
+// The run that a graph belongs to, if it is that of one process of a training, whose graph says which part
+// of each tensor the process has; "" for other runs, which share a graph of the same structure.
+export function graphOwner(run: string): string {
+  return OF_RANK.test(run) ? run : "";
+}
+
+// The run of a training of several processes, if a run is that of one of them.
+export function wholeOf(run: string, runs: readonly Run[]): { readonly whole: string; readonly rank: number } | undefined {
+  const found = OF_RANK.exec(run);
+  const whole = found === null ? undefined : (found[1] ?? ".");
+  return whole !== undefined && runs.some((one) => one.run === whole) ? { whole, rank: Number(found![2]) } : undefined;
+}
+
+// The runs of single processes of a training, by rank.
+export function ranksOf(whole: string, runs: readonly Run[]): readonly { readonly run: string; readonly rank: number }[] {
+  const found = runs.flatMap(({ run }) => {
+    const of = wholeOf(run, runs);
+    return of?.whole === whole ? [{ run, rank: of.rank }] : [];
+  });
+  return found.sort((a, b) => a.rank - b.rank);
+}
+
 // A step has one record for each backward pass; at later stages it has one in all.
 export function isOfPass(stage: string): boolean {
   return stage === BACKWARD || stage === FORWARD;

@@ -3,7 +3,7 @@
 import type { Client } from "../../api/client";
 import { success, type Result } from "../../base/result";
 import { bytesOf, type RecordedStep } from "../../model/recorded/record";
-import type { RecordRef } from "../../model/recorded/run";
+import { graphOwner, type RecordRef } from "../../model/recorded/run";
 import { buildWithPauses } from "../../model/tree/building";
 import { turnedText, type Hierarchy } from "../../model/tree/hierarchy";
 
@@ -23,7 +23,7 @@ export class Loader {
   // `turned` as in the store.
   loadGraph(run: string, hash: string, turned: ReadonlySet<string>): Promise<Result<Hierarchy>> {
     // The hash is of the structure, so runs with the same structure share the graph.
-    const key = `${hash}\n${turnedText(turned)}`;
+    const key = [hash, turnedText(turned), graphOwner(run)].join("\n");
     const known = this.graphs.get(key);
     if (known !== undefined) return known;
     const loading = this.client.graph(run, hash).then((reply) => {

@@ -11,6 +11,7 @@ import { jointHash, joinWith } from "../../model/compare/joint";
 import type { Graph } from "../../model/recorded/graph";
 import { halfOf } from "../../model/recorded/record";
 import {
+  graphOwner,
   cadenceOf,
   distinctSteps,
   lastRecord,
@@ -150,20 +151,28 @@ export class Session {
 
   private followGraph(): Dispose {
     const { store } = this;
+    let owner: string | undefined;
     const choice = () => {
       const [run, hash, turned] = [store.place.run.value?.run, store.place.hash.value, turnedText(store.graph.turned.value)];
       const there = store.compare.choice.value && store.compare.hierarchy.value?.graph;
       const shown = store.recorded.hierarchy.peek();
       const generation = this.generation.value;
       if (run === undefined || hash === undefined) return undefined;
-      if (shown?.graph.hash === hash && shown.turned === turned && shown.graph.joint === jointHash(shown.graph, there)) return undefined;
+      if (
+        shown?.graph.hash === hash &&
+        owner === graphOwner(run) &&
+        shown.turned === turned &&
+        shown.graph.joint === jointHash(shown.graph, there)
+      )
+        return undefined;
       return [run, hash, turned, there, generation] as const;
     };
     return followLatest(
       choice,
       ([run, hash]) => this.loader.loadGraph(run, hash, store.graph.turned.peek()),
-      (reply, [, , , there]) => {
+      (reply, [run, , , there]) => {
         if (!reply.ok) return this.fail(reply.error);
+        owner = graphOwner(run);
         batch(() => {
           enterGraph(store, this.jointWith(reply.value, there));
           store.shown.phase.value = { kind: "ready" };

@@ -1,7 +1,7 @@
 // The bar above the drawing: what is shown, and how.
 
 import type { JSX } from "preact";
-import { stepsWith, runTitle } from "../../model/recorded/run";
+import { ranksOf, runTitle, stepsWith, wholeOf } from "../../model/recorded/run";
 import { statisticsFor } from "../../model/recorded/statistics";
 import { chooseHash, chooseRun, chooseTag } from "../../state/actions";
 import { setStatistic } from "../../state/store";
@@ -31,13 +31,7 @@ export function Toolbar({ session, views }: { readonly session: Session; readonl
     <div class="bar toolbar" role="toolbar" aria-label="Gradient graph">
       <div class="choices">
         <ViewSwitch views={views} />
-        <Choice
-          id="run"
-          label="Run"
-          value={store.place.run.value?.run ?? ""}
-          choose={(run) => chooseRun(store, run)}
-          options={store.recorded.runs.value.map(({ run }) => ({ value: run, text: runTitle(run) }))}
-        />
+        <RunChoice session={session} />
         <Choice
           id="tag"
           label="Graph"
@@ -88,6 +82,36 @@ export function Toolbar({ session, views }: { readonly session: Session; readonl
         <Help store={store} views={views} />
       </div>
     </div>
+  );
+}
+
+// Which run; of a training of several processes first the whole, and beside it one process by itself.
+function RunChoice({ session: { store } }: { readonly session: Session }): JSX.Element {
+  const runs = store.recorded.runs.value;
+  const shown = store.place.run.value?.run ?? "";
+  const whole = wholeOf(shown, runs)?.whole ?? shown;
+  const ranks = ranksOf(whole, runs);
+  const wholes = runs.filter(({ run }) => wholeOf(run, runs) === undefined);
+  return (
+    <>
+      <Choice
+        id="run"
+        label="Run"
+        value={whole}
+        choose={(run) => chooseRun(store, run)}
+        options={wholes.map(({ run }) => ({ value: run, text: runTitle(run) }))}
+      />
+      {ranks.length > 0 && (
+        <Choice
+          id="rank"
+          label="Rank"
+          value={shown}
+          choose={(run) => chooseRun(store, run)}
+          title="All processes of the training joined, or what one of them recorded"
+          options={[{ value: whole, text: "all ranks" }, ...ranks.map(({ run, rank }) => ({ value: run, text: `rank ${rank}` }))]}
+        />
+      )}
+    </>
   );
 }
 
