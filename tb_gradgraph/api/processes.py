@@ -26,12 +26,13 @@ def process_rank() -> int:
 
 def describe_process(mesh: Mapping[str, tuple[int, int]]) -> Process:
     """Describe this process; ``mesh`` is what ``mesh_of`` returns."""
-    rank, size = process_rank(), _world_size()
+    rank, size = process_rank(), world_size()
     places = tuple((name, length, at) for name, (length, at) in mesh.items())
     return Process(rank, max(size, rank + 1), _run_id() if size > 1 else "", places)
 
 
-def _world_size() -> int:
+def world_size() -> int:
+    """Return how many processes the training has."""
     if _has_group():
         return distributed.get_world_size()
     told = os.environ.get("WORLD_SIZE", "")
@@ -73,7 +74,7 @@ def warn_if_alone(directory: str) -> None:
     """Warn if no other process of a training with distributed parameters has recorded its part."""
     if not os.path.isdir(os.path.dirname(rank_directory(directory, 1))):
         warnings.warn(
-            f"watch(): parameters are distributed over {_world_size()} processes, and only rank 0 has "
+            f"watch(): parameters are distributed over {world_size()} processes, and only rank 0 has "
             f"recorded its part in {directory!r}. To record the whole, make the same call in every "
             "process, with the same directory. The training is not affected.",
             UserWarning,

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from tb_gradgraph.api.grad_graph import BackwardPass, GradGraph
-from tb_gradgraph.api.processes import describe_process, process_rank, warn_if_alone
+from tb_gradgraph.api.processes import describe_process, process_rank, warn_if_alone, world_size
 from tb_gradgraph.api.recorder import GraphRecorder, Request, forward_record_of, record_of
 from tb_gradgraph.api.trackers import writer_of
 from tb_gradgraph.autograd import class_name_of, unwrapped
@@ -79,7 +79,7 @@ class GraphLog:
         #: The run's directory, if the writer tells it and it is one of this machine; otherwise "".
         self.directory = _directory_of(writer)
         self._of_rank: RankWriter | None = None  # of a process above rank 0
-        if rank := process_rank():
+        if (rank := process_rank()) and world_size() > 1:
             self._of_rank = RankWriter(writer, rank_directory(self._sink.directory, rank))
             self._sink = WriterSink(self._of_rank, where)
             self.directory = self.directory and self._sink.directory

@@ -1,7 +1,7 @@
 """Joins what the processes of one training recorded, each its own part. Needs no torch."""
 
 from tb_gradgraph.ranks.joined_run import join_ranks, rank_directory, rank_of
-from tb_gradgraph.ranks.joining import Joining, Place, are_of_one, place_of
+from tb_gradgraph.ranks.joining import Joining, Place, are_of_one, place_of, tell_other
 
 __all__ = [
     "Joining",
@@ -11,4 +11,5 @@ __all__ = [
     "place_of",
     "rank_directory",
     "rank_of",
+    "tell_other",
 ]

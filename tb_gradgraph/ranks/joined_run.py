@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tb_gradgraph.graph import Record
-from tb_gradgraph.ranks.joining import Joining, are_of_one, place_of, tell_missing
+from tb_gradgraph.ranks.joining import Joining, are_of_one, place_of, tell_other
 from tb_gradgraph.record import LoggedRun, Process
 
 #: Where processes above rank 0 write, below the directory of rank 0.
@@ -63,15 +63,12 @@ def _join(first: LoggedRun, others: Mapping[int, LoggedRun]) -> LoggedRun:
         if are_of_one(process, own, rank):
             ranks[rank] = run
         else:
-            told.append(
-                f"{run.name} is of another training (rank {own.rank} of {own.world_size}, "
-                f"run id {own.run_id!r}), so it is not joined with this run."
-            )
+            told.append(tell_other(run.name, own))
     runs = (first, *ranks.values())
     joining = Joining([run.graphs for run in runs], list(map(_process_of, runs)))
     records = tuple(_joined(joining, [run.records for run in runs]))
     forwards = tuple(_joined(joining, [run.forwards for run in runs]))
-    told += [*tell_missing(joining), *joining.told]
+    told += joining.tell()
     warnings = (*first.warnings, *list(dict.fromkeys(told))[:_MOST_TOLD])
     return dataclasses.replace(
         first, graphs=joining.graphs, records=records, forwards=forwards, warnings=warnings

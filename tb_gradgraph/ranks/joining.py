@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -11,6 +12,9 @@ from tb_gradgraph.graph import Graph, Record
 from tb_gradgraph.ranks.join import JoinedTables, join_records
 from tb_gradgraph.ranks.shards import Shares, shares_of
 from tb_gradgraph.record import Process
+
+#: How many missing ranks are named.
+_MOST_TOLD = 20
 
 Place = tuple[str, int, str, int]  # tag, step, stage, backward pass
 
@@ -49,7 +53,6 @@ class Joining:
         graphs: The first process's graphs by hash, without placements of rows of which the
             processes together have all elements.
         processes: The processes.
-        told: What could not be joined.
     """
 
     def __init__(self, graphs: Sequence[Mapping[str, Graph]], processes: Sequence[Process]) -> None:
@@ -57,7 +60,7 @@ class Joining:
         self.processes = tuple(processes)
         self._shares: dict[str, tuple[Shares, Sequence[int]]] = {}
         self._tables = JoinedTables()
-        self.told: list[str] = []
+        self._told: dict[str, str] = {}  # by tag, once
         self.graphs = {key: self._whole(key, graphs) for key in graphs[0]}
 
     @property
@@ -80,9 +83,10 @@ class Joining:
             if other is not None and other.graph_hash != first.graph_hash
         ]
         if differs:
-            self.told.append(
+            self._told.setdefault(
+                first.tag,
                 f"tag {first.tag!r}: ranks {', '.join(map(str, differs))} ran another graph than rank 0 "
-                f"at step {first.step}, so they are not joined there."
+                f"at step {first.step}, so they are not joined there.",
             )
         return join_records(self.graphs[first.graph_hash], shares, same, self._tables)
 
@@ -96,15 +100,25 @@ class Joining:
         whole = np.flatnonzero((shares.needed > 0) & (parts == shares.needed))
         return own[0].placed(dict.fromkeys(whole.tolist(), ""))
 
+    def tell(self) -> Iterator[str]:
+        """Say which ranks are missing, if not all parts of a tensor were recorded, and what differs."""
+        world = self.processes[0].world_size
+        there = {process.rank for process in self.processes}
+        if any(graph.part_rows for graph in self.graphs.values()) and len(there) < world:
+            missing = (str(rank) for rank in range(world) if rank not in there)
+            first = list(itertools.islice(missing, _MOST_TOLD))
+            count = world - len(there)
+            more = f" and {count - len(first)} more" if count > len(first) else ""
+            yield (
+                f"{len(there)} of {world} ranks were recorded; missing: {', '.join(first)}{more}. "
+                "Tensors of which a part is missing are marked as parts and are in no total."
+            )
+        yield from self._told.values()
 
-def tell_missing(joining: Joining) -> Iterator[str]:
-    """Say which ranks are missing, if a graph has rows of which not all parts were recorded."""
-    world = joining.processes[0].world_size
-    there = {process.rank for process in joining.processes}
-    if any(graph.part_rows for graph in joining.graphs.values()) and len(there) < world:
-        missing = [str(rank) for rank in range(world) if rank not in there]
-        more = f" and {len(missing) - 20} more" if len(missing) > 20 else ""
-        yield (
-            f"{len(there)} of {world} ranks were recorded; missing: {', '.join(missing[:20])}{more}. "
-            "Tensors of which a part is missing are marked as parts and are in no total."
-        )
+
+def tell_other(run: str, process: Process) -> str:
+    """Say that a run below another one is not of the same training."""
+    return (
+        f"{run} is of another training (rank {process.rank} of {process.world_size}, run id "
+        f"{process.run_id!r}), so it is not joined with this run."
+    )

@@ -11,6 +11,9 @@ import numpy as np
 from tb_gradgraph.graph import Graph
 from tb_gradgraph.record import Process
 
+#: A log may claim any size of a mesh.
+_MOST_PARTS = 2**32
+
 
 class Shares(NamedTuple):
     """What the processes have of each row of a graph.
@@ -67,7 +70,7 @@ def _parts(placements: Sequence[str], processes: Sequence[Process]) -> _Parts | 
         if key is None:
             return None
         firsts.setdefault(tuple((name, place) for name, place, _ in key), at)
-        count = max(count, math.prod(size for *_, size in key))
+        count = min(max(count, math.prod(size for *_, size in key)), _MOST_PARTS)
     return _Parts(frozenset(firsts.values()), count)
 
 

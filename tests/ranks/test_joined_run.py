@@ -12,7 +12,7 @@ import torch
 
 from tb_gradgraph.ranks import join_ranks
 from tb_gradgraph.ranks.joined_run import rank_of
-from tb_gradgraph.record import LoggedRun, read_logdir
+from tb_gradgraph.record import LoggedRun, Process, read_logdir
 from tests.ranks.rank_logs import RankOf, mesh_ranks, write_rank
 from tests.training.loops import assert_statistics
 
@@ -133,6 +133,33 @@ def test_the_log_of_another_training_is_left_out(tmp_path: pathlib.Path) -> None
     other = dataclasses.replace(second.process, run_id="host:2")
     run = written(tmp_path, [first, dataclasses.replace(second, process=other)])
     assert "ranks/1 is of another training (rank 1 of 2, run id 'host:2')" in run.warnings[0]
+    (graph,) = run.graphs.values()
+    assert graph.part_rows == {0}
+
+
+def test_a_log_that_claims_any_size_of_a_mesh_is_read(tmp_path: pathlib.Path) -> None:
+    most = 2**32 - 1
+    mesh = tuple((f"dim{number}", most, 0) for number in range(40))
+    placement = ",".join(f"{name}:S0" for name, *_ in mesh)
+    ranks = [
+        RankOf(Process(rank, most, "host:1", mesh), placement, WHOLE, torch.ones(4))
+        for rank in range(2)
+    ]
+    run = written(tmp_path, ranks)
+    assert run.warnings[0].startswith("2 of 4294967295 ranks were recorded; missing: 2, 3, 4")
+    (graph,) = run.graphs.values()
+    assert graph.part_rows == {0}
+
+
+def test_ranks_that_ran_another_graph_are_told_once(tmp_path: pathlib.Path) -> None:
+    first, second = MESHES["sharded"]
+    write_rank(tmp_path, first, WHOLE.shape, (0, 1, 2))
+    write_rank(tmp_path, second, (7, 4), (0, 1, 2))
+    (run,) = join_ranks(read_logdir(tmp_path))
+    told = [text for text in run.warnings if "ran another graph" in text]
+    assert (
+        len(told) == 1 and "tag 'net': ranks 1 ran another graph than rank 0 at step 0" in told[0]
+    )
     (graph,) = run.graphs.values()
     assert graph.part_rows == {0}
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Iterator, Sequence
 
 from tensorboard.data.provider import DataProvider
 
 from tb_gradgraph.ranks import rank_directory, rank_of
+from tb_gradgraph.serve.runs.index import RunView
 from tb_gradgraph.serve.runs.provider import RecordSource
 from tb_gradgraph.serve.runs.rank_logs import RankLogs
 
@@ -53,6 +55,13 @@ class JoinedSource(RecordSource):
             yield from super().read(owner, tags)
         else:
             yield from joined.read(tags)
+
+    def with_told(self, view: RunView) -> RunView:
+        """Add to the warnings of a joined run what is not joined, and why."""
+        with self._lock:
+            joined = self._joined.get(view.name)
+        told = () if joined is None else joined.tell()
+        return dataclasses.replace(view, warnings=(*view.warnings, *told)) if told else view
 
     def list_scalar_tags(self, run: str) -> list[str]:
         """List the tags of a run's scalars, sorted."""

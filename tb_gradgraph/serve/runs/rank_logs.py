@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tb_gradgraph.errors import FormatError
 from tb_gradgraph.graph import Graph, Record
-from tb_gradgraph.ranks import Joining, Place, are_of_one, place_of
+from tb_gradgraph.ranks import Joining, Place, are_of_one, place_of, tell_other
 from tb_gradgraph.record import (
     LastColumns,
     Process,
@@ -25,6 +26,8 @@ from tb_gradgraph.record import (
 #: How many chunks of other processes are kept decoded, and how many graphs.
 _MOST_CHUNKS, _MOST_GRAPHS = 8, 256
 _MOST_VERSION = 10**6 - 1
+#: How many sentences are told of each kind.
+_MOST_TOLD = 20
 
 Strings = tuple[bytes, ...]
 Read = Callable[[str, Sequence[str]], Iterator[tuple[str, Strings]]]
@@ -46,6 +49,7 @@ class RankLogs:
         self._version = -1
         self._joining = Joining([{}], [Process()])
         self._ranks: Sequence[int] = ()
+        self._runs: Mapping[int, str] = {}
 
     def list_joined(self, runs: Mapping[int, tuple[str, Sequence[str]]]) -> list[str]:
         """List the tags of the joined records.
@@ -56,7 +60,7 @@ class RankLogs:
         with self._lock:
             for rank, (name, tags) in runs.items():
                 self._logs.setdefault(rank, _RankLog(self._read, name)).follow(tags)
-            first = self._logs[0]
+            first, self._runs = self._logs[0], {rank: name for rank, (name, _) in runs.items()}
             self._ranks = [
                 rank
                 for rank in sorted(runs)
@@ -75,6 +79,13 @@ class RankLogs:
                 there = version if places is None else _count_there(places, others)
                 self._stored[_versioned(tag, there)] = tag
             return list(self._stored)
+
+    def tell(self) -> list[str]:
+        """Say what is not joined, and why."""
+        with self._lock:
+            others = [rank for rank in self._runs if rank not in self._ranks]
+            told = [tell_other(self._runs[rank], self._logs[rank].process) for rank in others]
+            return [*told[:_MOST_TOLD], *itertools.islice(self._joining.tell(), _MOST_TOLD)]
 
     def read(self, tags: Iterable[str]) -> Iterator[tuple[str, Strings]]:
         """Yield tag and strings of each joined record that exists."""

@@ -74,7 +74,8 @@ class Reader:
             runs = dict(sorted(self._runs.items()))
         stale = [run for run in runs.values() if run.listed is not None]
         run_all([functools.partial(self._refresh, run) for run in stale], self._patience)
-        found = {name: run.view for name, run in runs.items() if run.view is not None}
+        views = {name: run.view for name, run in runs.items() if run.view is not None}
+        found = {name: self.source.with_told(view) for name, view in views.items()}
         if all_sessions:
             earlier = {view.name: view for run in runs.values() for view in run.earlier}
             found = dict(sorted({**earlier, **found}.items()))

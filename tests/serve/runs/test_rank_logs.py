@@ -48,6 +48,17 @@ def test_the_plugin_shows_what_is_read_without_it(name: str, tmp_path: pathlib.P
     assert not reader.graph(view, view.records["net"][0].graph_hash).part_rows
 
 
+def test_what_is_missing_is_among_the_warnings(tmp_path: pathlib.Path) -> None:
+    ranks = MESHES["sharded and tensor parallel"]
+    for rank in (*ranks[:1], *ranks[2:]):
+        write_rank(tmp_path, rank, WHOLE.shape)
+    (run,) = join_ranks(read_logdir(tmp_path))
+    views = Reader(EventFiles(tmp_path)).runs()
+    assert list(views["."].warnings) == list(run.warnings)
+    assert "3 of 4 ranks were recorded; missing: 1." in run.warnings[0]
+    assert views["ranks/2"].warnings == ()
+
+
 def test_each_process_is_shown_by_itself(tmp_path: pathlib.Path) -> None:
     ranks = MESHES["sharded"]
     for rank in ranks:
