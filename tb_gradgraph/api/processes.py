@@ -10,7 +10,14 @@ from typing import Any
 import torch
 from torch import distributed
 
-from tb_gradgraph.autograd import is_distributed, mesh_of, owned_tensors, placement_in, placement_of
+from tb_gradgraph.autograd import (
+    is_distributed,
+    is_replicated,
+    mesh_of,
+    owned_tensors,
+    placement_in,
+    placement_of,
+)
 from tb_gradgraph.errors import CaptureError
 from tb_gradgraph.ranks import rank_directory
 from tb_gradgraph.record import Process
@@ -101,7 +108,7 @@ def why_idle(model: torch.nn.Module, ranks: Any) -> str:
     if ranks != "shards":
         return "" if rank in [*ranks] else f"rank {rank} is not one of {[*ranks]}"
     parts = [tensor for _, _, tensor in owned_tensors(model) if is_distributed(tensor)]
-    is_copy = not any(map(_is_first, parts)) if parts else _is_ddp(model)
+    is_copy = not any(map(_is_first, parts)) if parts else is_replicated(model)
     return f"rank {rank} has a copy of what another rank records" if is_copy else ""
 
 
@@ -109,7 +116,3 @@ def _is_first(tensor: torch.Tensor) -> bool:
     """Return whether this process is the first of those that have the same part of a tensor."""
     hows = dict(how.split(":") for how in placement_of(tensor).split(","))
     return all(at == 0 or hows.get(name) != "R" for name, (_, at) in mesh_of([tensor]).items())
-
-
-def _is_ddp(model: torch.nn.Module) -> bool:
-    return any(kind.__name__ == "DistributedDataParallel" for kind in type(model).__mro__)

@@ -7,6 +7,7 @@ export type Fact = readonly [label: string, text: string];
 
 // What a link holds of a mark.
 export interface Marked {
+  readonly id?: string; // links of earlier versions have none
   readonly line: string;
   readonly link: string; // our keys of the address, without their prefix
   readonly facts: readonly Fact[]; // as they were when it was marked
@@ -30,6 +31,7 @@ export const LONGEST_LINE = 300;
 const LONGEST_MARK_LINK = 6000;
 const MOST_FACTS = 20;
 const LONGEST_FACT = 300;
+const MARK_ID = /^[0-9a-z]{1,12}-[0-9a-z]{1,8}$/;
 // Longer stories are left out of the address, because they make a link unreadable.
 const LONGEST_LINKED = 3000;
 
@@ -96,14 +98,14 @@ export function newMarkId(): string {
 // As one value of a link; undefined: there are none, or they are too long.
 export function linkedText(marks: readonly Marked[]): string | undefined {
   if (marks.length === 0) return undefined;
-  const text = JSON.stringify(marks.map(({ line, link, facts }) => [line, link, facts]));
+  const text = JSON.stringify(marks.map(({ line, link, facts, id }) => [line, link, facts, id]));
   return text.length > LONGEST_LINKED ? undefined : text;
 }
 
 // What others wrote into a link may be anything.
 export function readLinked(text: string | undefined): readonly Marked[] {
   const found = parsed(text ?? "[]");
-  return found.flatMap((one) => (Array.isArray(one) ? marked(one[0], one[1], one[2]) : [])).slice(0, MOST_MARKS);
+  return found.flatMap((one) => (Array.isArray(one) ? marked(one[0], one[1], one[2], one[3]) : [])).slice(0, MOST_MARKS);
 }
 
 // Marks that the browser kept.
@@ -112,7 +114,7 @@ export function readMarks(text: string | null): readonly Mark[] {
     if (typeof one !== "object" || one === null) return [];
     const { id, training, line, link, facts } = one as Record<string, unknown>;
     if (typeof id !== "string" || typeof training !== "string") return [];
-    return marked(line, link, facts).map((mark) => ({ id, training, ...mark }));
+    return marked(line, link, facts).map((mark) => ({ ...mark, id, training }));
   });
 }
 
@@ -125,10 +127,11 @@ function parsed(text: string): readonly unknown[] {
   }
 }
 
-function marked(line: unknown, link: unknown, facts: unknown): readonly Marked[] {
+function marked(line: unknown, link: unknown, facts: unknown, id?: unknown): readonly Marked[] {
   if (typeof line !== "string" || typeof link !== "string" || link.length > LONGEST_MARK_LINK) return [];
   const known = Array.isArray(facts) ? facts.flatMap(factOf).slice(0, MOST_FACTS) : [];
-  return [{ line: line.slice(0, LONGEST_LINE), link, facts: known }];
+  const own = typeof id === "string" && MARK_ID.test(id) ? { id } : {};
+  return [{ line: line.slice(0, LONGEST_LINE), link, facts: known, ...own }];
 }
 
 function factOf(one: unknown): readonly Fact[] {

@@ -101,6 +101,26 @@ test("marks are renamed, ordered, deleted, brought back, and kept for the next v
   await waitFor(() => expect(rows()[0]!.querySelector("img")).not.toBeNull());
 });
 
+test("a link that lags behind adds no second mark, and one that somebody changed does", async () => {
+  stage.show(chainRule());
+  await stage.drawn("leaf:x");
+  await mark("began here");
+  await waitFor(() => expect(readLinked(parseAddress(readHash()).marks)).toMatchObject([{ line: "began here" }]));
+  const link = readHash();
+  const withLine = (line: string): string => link.replace("began%20here", encodeURIComponent(line));
+  for (const [line, expected] of [
+    ["began", ["began here"]],
+    ["", ["began here"]],
+    ["began there", ["began here", "began there"]],
+  ] as const) {
+    writeHash(withLine(line));
+    stage.show(chainRule());
+    await stage.drawn("leaf:x");
+    await openList();
+    await waitFor(() => expect(lines()).toEqual(expected));
+  }
+});
+
 test("another log does not show them, and leaves them in the browser", async () => {
   stage.show(chainRule());
   await stage.drawn("leaf:x");

@@ -65,10 +65,9 @@ def unwrapped(module: torch.nn.Module) -> torch.nn.Module:
 
 def class_name_of(kind: type) -> str:
     """Return the name of a module's class, without what torch's ``fully_shard`` and ``replicate`` add."""
-    added = {"FSDPModule", "ReplicateModule"}
-    is_changed = any(base.__name__ in added for base in kind.__bases__)
-    own = (base for base in kind.__bases__ if is_changed and base.__name__ not in added)
-    return next(own, kind).__name__
+    first, *others = kind.__bases__
+    is_changed = first.__name__ in ("FSDPModule", "ReplicateModule") and others
+    return (others[0] if is_changed else kind).__name__
 
 
 def walk_modules(model: torch.nn.Module, name: str = "") -> Iterator[tuple[str, torch.nn.Module]]:
@@ -118,6 +117,11 @@ _LETTERS = {"_StridedShard": "_S", "Shard": "S", "Replicate": "R", "Partial": "P
 def _kinds_of(module: torch.nn.Module) -> set[str]:
     """Return the names of a module's classes, by which we recognize libraries without importing them."""
     return {kind.__name__ for kind in type(module).__mro__}
+
+
+def is_replicated(module: torch.nn.Module) -> bool:
+    """Return whether every process has equal parameters, because DistributedDataParallel keeps them so."""
+    return "DistributedDataParallel" in _kinds_of(module)
 
 
 def sharded_by(module: torch.nn.Module) -> str:

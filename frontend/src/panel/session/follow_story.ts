@@ -47,7 +47,11 @@ function trainingsIn(runs: readonly Run[]): ReadonlyMap<string, string> {
   return new Map(runs.flatMap(({ run, tags }) => tags.map((tag) => [`${run}\n${tag.tag}`, trainingOf(run, tag)] as const)));
 }
 
-const isSame = (one: Marked, other: Marked): boolean => one.line === other.line && one.link === other.link;
+// A link may lag behind: the address is written some time after a line was typed.
+function isSame(kept: Mark, linked: Marked): boolean {
+  if (kept.id === linked.id) return kept.line.startsWith(linked.line);
+  return kept.line === linked.line && kept.link === linked.link;
+}
 
 function markFrom(marked: Marked, trainings: ReadonlyMap<string, string>): Mark {
   const { run, tag } = parseAddress(linkOf(marked.link));
