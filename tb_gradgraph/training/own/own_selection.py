@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Collection
 
 import torch
@@ -13,7 +14,7 @@ from tb_gradgraph.training.own.own_numbers import OwnRows
 from tb_gradgraph.training.own.registry import Statistic
 
 #: Statistics that were once found to match something, in any graph, or to match nothing.
-_told: set[int] = set()
+_told: weakref.WeakSet[Statistic] = weakref.WeakSet()
 
 
 def own_rows(
@@ -46,12 +47,12 @@ def _rows_of(
         return frozenset()
     rows = matching & _rows_with(built, statistic.measure.of)
     found = frozenset(rows if wanted is None else rows.intersection(wanted))
-    if not found and id(statistic) not in _told:
+    if not found and statistic not in _told:
         warn_quietly(
             f"{where}: its select matches nothing that is read of this graph. It chooses among the "
             f"tensors that level and select leave; of='weight' needs parameters."
         )
-    _told.add(id(statistic))
+    _told.add(statistic)
     return found
 
 
